@@ -1,0 +1,3 @@
+"""ptenmt trains, inspects and runs a Portuguese→English Transformer."""
+
+__version__ = "0.1.0"

@@ -1,0 +1,43 @@
+"""The errors a user can cause and mend; everything else is a bug and shows its traceback."""
+
+
+class PtenmtError(Exception):
+    """Base of all errors that ptenmt raises for its users.
+
+    Args:
+        message: What is wrong and where, on one line.
+        hint: How to mend it, on one line; empty when the message says it all.
+    """
+
+    def __init__(self, message: str, hint: str = "") -> None:
+        super().__init__(message)
+        self.message = message
+        self.hint = hint
+
+
+class ConfigError(PtenmtError):
+    """A config file or ``--set`` override that cannot be used."""
+
+
+class DataError(PtenmtError):
+    """Sentence pairs that cannot be read, or of which nothing is left."""
+
+
+class DownloadError(PtenmtError):
+    """A file that could not be fetched, verified or unpacked."""
+
+
+class TokenizerError(PtenmtError):
+    """A tokenizer that cannot be trained, loaded or saved."""
+
+
+class RunError(PtenmtError):
+    """A run directory that is missing, of another format, or belongs to another config."""
+
+
+class CheckpointError(PtenmtError):
+    """A checkpoint that cannot be read or written."""
+
+
+class OutputError(PtenmtError):
+    """A result that cannot be written where the user asked."""

@@ -1,0 +1,135 @@
+"""Attention: who may look at whom, how much, and what they take home.
+
+The letters in shape comments, here and in every other file:
+
+    B  sentences in a batch        H  attention heads
+    S  source tokens               K  width of a head (of its keys or of its values)
+    T  target tokens               F  inner width of a feed-forward layer
+    D  d_model, width of the model V  vocabulary size
+
+Masks are boolean and say *who may attend*: True = visible, False = hidden.
+"""
+
+from typing import Any
+
+import keras
+from keras import ops
+
+HIDDEN_SCORE = -1e9  # finite, so that a row in which everything is hidden stays finite too
+
+
+def padding_mask(ids: Any) -> Any:
+    """Show the real tokens and hide the padding.
+
+    Args:
+        ids: Token ids [B, S], 0 where padded.
+
+    Returns:
+        Boolean mask [B, 1, 1, S], the same for every head and every query.
+    """
+    return ops.not_equal(ids, 0)[:, None, None, :]
+
+
+def causal_mask(length: Any) -> Any:
+    """Show each position itself and what came before it.
+
+    Args:
+        length: T, the number of positions.
+
+    Returns:
+        Boolean mask [T, T]: rows are queries, columns the keys they may attend to.
+    """
+    positions = ops.arange(length)
+    return positions[:, None] >= positions[None, :]
+
+
+class MultiHeadAttention(keras.layers.Layer):
+    """Scaled dot-product attention in several heads (Vaswani et al. 2017, section 3.2).
+
+    ``softmax(Q Kᵀ / √key_size) V`` a head, on learnt projections of the inputs; the heads' results are
+    joined and projected back to ``d_model``. The softmax is taken in float32 whatever the precision.
+
+    Args:
+        d_model: Width of the output.
+        num_heads: Number of heads.
+        key_size: Width of a head's queries and keys; by default ``d_model / num_heads``.
+        value_size: Width of a head's values; by default ``d_model / num_heads``.
+        **kwargs: ``name``, ``dtype``, as for any Keras layer.
+
+    Raises:
+        ValueError: ``d_model`` is not divisible by ``num_heads`` and a head size is left open.
+    """
+
+    def __init__(
+        self,
+        d_model: int,
+        num_heads: int,
+        *,
+        key_size: int | None = None,
+        value_size: int | None = None,
+        **kwargs: Any,
+    ) -> None:
+        super().__init__(**kwargs)
+        if None in (key_size, value_size) and d_model % num_heads:
+            raise ValueError(f"d_model={d_model} is not divisible by num_heads={num_heads}")
+        self.d_model = d_model
+        self.num_heads = num_heads
+        self.key_size = key_size or d_model // num_heads
+        self.value_size = value_size or d_model // num_heads
+        self.query_projection = keras.layers.Dense(num_heads * self.key_size, name="query")
+        self.key_projection = keras.layers.Dense(num_heads * self.key_size, name="key")
+        self.value_projection = keras.layers.Dense(num_heads * self.value_size, name="value")
+        self.output_projection = keras.layers.Dense(d_model, name="output")
+
+    def call(self, query: Any, memory: Any, mask: Any = None) -> Any:
+        """Let every query attend to the memory.
+
+        Args:
+            query: [B, T, D].
+            memory: [B, S, D], from which keys and values are made; the query itself in self-attention.
+            mask: Boolean, broadcastable to [B, H, T, S], True = may attend; None hides nothing.
+
+        Returns:
+            [B, T, d_model].
+        """
+        return self.attend(query, *self.keys_and_values(memory), mask)
+
+    def keys_and_values(self, memory: Any) -> tuple[Any, Any]:
+        """Project a memory [B, S, D] to keys [B, H, S, K] and values [B, H, S, K]."""
+        return (
+            self._split_heads(self.key_projection(memory), self.key_size),
+            self._split_heads(self.value_projection(memory), self.value_size),
+        )
+
+    def attend(self, query: Any, keys: Any, values: Any, mask: Any = None) -> Any:
+        """Attend to keys and values [B, H, S, K] that are projected already (see ``call``)."""
+        weights = self._weights(query, keys, mask)  # -> [B, H, T, S]
+        heads = ops.matmul(ops.cast(weights, values.dtype), values)  # -> [B, H, T, K]
+        joined = ops.transpose(heads, (0, 2, 1, 3))  # -> [B, T, H, K]
+        batch, length = ops.shape(query)[:2]
+        width = self.num_heads * self.value_size
+        return self.output_projection(ops.reshape(joined, (batch, length, width)))
+
+    def attention_weights(self, query: Any, memory: Any, mask: Any = None) -> Any:
+        """How much each query attends to each memory position: float32 [B, H, T, S], rows sum to 1."""
+        keys, _ = self.keys_and_values(memory)
+        return self._weights(query, keys, mask)
+
+    def _weights(self, query: Any, keys: Any, mask: Any) -> Any:
+        queries = self._split_heads(self.query_projection(query), self.key_size)  # -> [B, H, T, K]
+        queries = queries * ops.cast(self.key_size**-0.5, queries.dtype)
+        scores = ops.matmul(queries, ops.transpose(keys, (0, 1, 3, 2)))  # -> [B, H, T, S]
+        scores = ops.cast(scores, "float32")
+        if mask is not None:
+            scores = ops.where(mask, scores, HIDDEN_SCORE)
+        return ops.softmax(scores, axis=-1)
+
+    def _split_heads(self, projected: Any, size: int) -> Any:
+        batch, length = ops.shape(projected)[:2]
+        heads = ops.reshape(projected, (batch, length, self.num_heads, size))
+        return ops.transpose(heads, (0, 2, 1, 3))  # -> [B, H, T, K]
+
+    def get_config(self) -> dict[str, Any]:
+        """The constructor's arguments, for saving with Keras."""
+        own = ("d_model", "num_heads", "key_size", "value_size")
+        return super().get_config() | {name: getattr(self, name) for name in own}
