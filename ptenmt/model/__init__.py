@@ -9,6 +9,7 @@ from ptenmt.model.blocks import (
     PositionalEmbedding,
     positional_encoding,
 )
+from ptenmt.model.loss import TokenSums, token_sums
 from ptenmt.model.transformer import Decoder, DecoderState, Encoder, Transformer, decoder_mask
 
 __all__ = [
@@ -21,9 +22,11 @@ __all__ = [
     "FeedForward",
     "MultiHeadAttention",
     "PositionalEmbedding",
+    "TokenSums",
     "Transformer",
     "causal_mask",
     "decoder_mask",
     "padding_mask",
     "positional_encoding",
+    "token_sums",
 ]

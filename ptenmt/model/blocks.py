@@ -50,7 +50,7 @@ class PositionalEmbedding(keras.layers.Layer):
         self.d_model = d_model
         self.max_positions = max_positions
         self.embedding = keras.layers.Embedding(vocabulary_size, d_model, name="tokens")
-        self.dropout = keras.layers.Dropout(dropout)
+        self.dropout = keras.layers.Dropout(dropout, name="dropout")
         self.positions = positional_encoding(max_positions, d_model)
 
     def call(self, ids: Any, first_position: Any = 0, training: bool = False) -> Any:
@@ -110,8 +110,8 @@ class AddAndNorm(keras.layers.Layer):
 
     def __init__(self, dropout: float = 0.0, **kwargs: Any) -> None:
         super().__init__(**kwargs)
-        self.dropout = keras.layers.Dropout(dropout)
-        self.norm = keras.layers.LayerNormalization(epsilon=LAYER_NORM_EPSILON)
+        self.dropout = keras.layers.Dropout(dropout, name="dropout")
+        self.norm = keras.layers.LayerNormalization(epsilon=LAYER_NORM_EPSILON, name="norm")
 
     def call(self, inputs: Any, sublayer_output: Any, training: bool = False) -> Any:
         """Join a sub-layer's input and output, both [B, T, D]."""

@@ -124,13 +124,20 @@ class Transformer(keras.Model):
         config: Sizes and dropout.
         source_vocabulary_size: Ids of the source language.
         target_vocabulary_size: Ids of the target language.
-        **kwargs: ``name``, ``dtype``, as for any Keras model.
+        name: The first part of every weight's path.
+        **kwargs: ``dtype``, as for any Keras model.
     """
 
     def __init__(
-        self, config: ModelConfig, source_vocabulary_size: int, target_vocabulary_size: int, **kwargs: Any
+        self,
+        config: ModelConfig,
+        source_vocabulary_size: int,
+        target_vocabulary_size: int,
+        *,
+        name: str = "transformer",
+        **kwargs: Any,
     ) -> None:
-        super().__init__(**kwargs)
+        super().__init__(name=name, **kwargs)
         self.config = config
         self.encoder = Encoder(config, source_vocabulary_size, name="encoder")
         self.decoder = Decoder(config, target_vocabulary_size, name="decoder")

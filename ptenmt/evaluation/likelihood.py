@@ -1,0 +1,26 @@
+"""How likely a model finds the reference translations."""
+
+from collections.abc import Callable
+from typing import Any
+
+from ptenmt.model import TokenSums, Transformer, token_sums
+
+
+def compile_token_sums(model: Transformer) -> Callable[[Any, Any], TokenSums]:
+    """Compile the scoring of a batch: each label is predicted from the right tokens before it.
+
+    Args:
+        model: Built; its weights may go on changing.
+
+    Returns:
+        A function of source ids [B, S] and target ids [B, T + 1] that gives the sums over real labels.
+    """
+    import tensorflow as tf
+
+    ids = tf.TensorSpec([None, None], tf.int64)
+
+    @tf.function(input_signature=[ids, ids])
+    def score(source: Any, target: Any) -> TokenSums:
+        return token_sums(model((source, target[:, :-1]), training=False), target[:, 1:])
+
+    return score

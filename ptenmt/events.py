@@ -1,0 +1,133 @@
+"""What happens during a training, told as typed events; who reads them decides how they look."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+
+@dataclass(frozen=True, kw_only=True)
+class CorpusReady:
+    """The sentence pairs are read, filtered and tokenised."""
+
+    train: int
+    validation: int
+    removed: dict[str, int]
+    """Training pairs that each filter removed, by the filter's name."""
+    shortened: int
+    """Sentences of train and validation that were longer than the model's positions, and were cut."""
+    vocabulary_sizes: tuple[int, int]
+    samples: list[tuple[str, str]]
+    """The first training pairs, as the model will see them."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class TrainingStarted:
+    """The model is built and its first step is next."""
+
+    run: Path
+    parameters: int
+    epochs: int
+    steps_per_epoch: int
+    epoch: int
+    """Epochs that are complete already: 0, or more when resumed."""
+    step: int
+    """Steps of the current epoch that are complete already."""
+    resumed_from: Path | None
+    """The checkpoint that the training goes on from."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Warned:
+    """Something the user should know that does not stop the training."""
+
+    message: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class StepDone:
+    """Some more steps are done; sent a few times a second at the most."""
+
+    epoch: int
+    """The current epoch, from 1."""
+    step: int
+    """Steps done in this epoch."""
+    loss: float
+    """Mean over all real target tokens of the epoch so far, in nats."""
+    accuracy: float
+    """Share of those tokens that were predicted right."""
+    learning_rate: float
+    tokens_per_second: float
+    """Real target tokens, over the time since this process started the epoch."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class EpochDone:
+    """All batches of an epoch are done."""
+
+    epoch: int
+    loss: float
+    accuracy: float
+    learning_rate: float
+    seconds: float
+
+
+@dataclass(frozen=True, kw_only=True)
+class ValidationStep:
+    """Part of the validation is done."""
+
+    done: int
+    total: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class Sample:
+    """A validation sentence, its reference and what the model says."""
+
+    source: str
+    reference: str
+    translation: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Validated:
+    """An epoch was scored on the validation pairs."""
+
+    epoch: int
+    loss: float
+    accuracy: float
+    bleu: float
+    """sacreBLEU's BLEU of greedy translations with repaired spacing, tokenisation 13a."""
+    chrf: float
+    seconds: float
+    samples: list[Sample]
+
+
+@dataclass(frozen=True, kw_only=True)
+class CheckpointSaved:
+    """The state of the training is on disk."""
+
+    epoch: int
+    """Epochs complete."""
+    step: int
+    """Steps complete in the epoch after those."""
+    path: Path
+
+
+@dataclass(frozen=True, kw_only=True)
+class Stopped:
+    """The training was asked to stop, has saved its state and ends here."""
+
+    epoch: int
+    step: int
+
+
+Event = (
+    CorpusReady
+    | TrainingStarted
+    | Warned
+    | StepDone
+    | EpochDone
+    | ValidationStep
+    | Validated
+    | CheckpointSaved
+    | Stopped
+)

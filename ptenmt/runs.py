@@ -1,0 +1,199 @@
+"""The run directory: one self-contained folder per training, ``checkpoints/<run>/``.
+
+- ``run.json``: format version, package versions, data fingerprint, sizes
+- ``config.yaml``: every option
+- ``tokenizer/``: both languages' tokenizers
+- ``ckpt-*``: checkpoints, and ``checkpoint``, which names the latest
+- ``history.jsonl``: a line an epoch
+"""
+
+import json
+import os
+import platform
+import tempfile
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from importlib import metadata
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from ptenmt.config import Config
+from ptenmt.config_files import build_config, dump_config
+from ptenmt.errors import ConfigError, OutputError, RunError
+
+FORMAT_VERSION = 1
+RUNS_FOLDER = Path("checkpoints")
+_PACKAGES = ("ptenmt", "tensorflow", "keras", "tensorflow-text", "tensorflow-datasets", "sentencepiece")
+
+
+@dataclass(frozen=True)
+class Run:
+    """A run directory; the folder is the only state."""
+
+    path: Path
+
+    @property
+    def name(self) -> str:
+        """The folder's name."""
+        return self.path.name
+
+    @property
+    def tokenizer_folder(self) -> Path:
+        """Where the run's tokenizers are saved."""
+        return self.path / "tokenizer"
+
+    def facts(self) -> dict[str, Any]:
+        """What ``run.json`` says.
+
+        Raises:
+            RunError: It is damaged, or written by a newer format than this program knows.
+        """
+        file = self.path / "run.json"
+        try:
+            facts: dict[str, Any] = json.loads(file.read_text(encoding="utf-8"))
+            version = int(facts["format_version"])
+        except (OSError, ValueError, KeyError, TypeError) as error:
+            raise RunError(f"{file} is damaged or unreadable: {error}") from error
+        if version > FORMAT_VERSION:
+            raise RunError(
+                f"{self.path} is of run format {version}; this ptenmt knows formats up to {FORMAT_VERSION}",
+                "upgrade: pip install --upgrade ptenmt",
+            )
+        return facts
+
+    def config(self) -> Config:
+        """The options this run was trained with.
+
+        Raises:
+            RunError: ``config.yaml`` is damaged.
+        """
+        self.facts()  # of a format that this program can read?
+        file = self.path / "config.yaml"
+        try:
+            values = yaml.safe_load(file.read_text(encoding="utf-8"))
+            return build_config(values)
+        except (OSError, ValueError, yaml.YAMLError, ConfigError) as error:
+            raise RunError(f"{file} is damaged or unreadable: {' '.join(str(error).split())}") from error
+
+    def write(self, config: Config, facts: dict[str, Any]) -> None:
+        """Write ``config.yaml``, then ``run.json``, which makes the folder a run."""
+        self.path.mkdir(parents=True, exist_ok=True)
+        now = datetime.now(UTC).isoformat(timespec="microseconds")
+        created = self.facts().get("created", now) if (self.path / "run.json").exists() else now
+        head = {"format_version": FORMAT_VERSION, "created": created, "trained": now}
+        write_text(self.path / "config.yaml", dump_config(config))
+        text = json.dumps(head | {"versions": _versions()} | facts, indent=2, ensure_ascii=False)
+        write_text(self.path / "run.json", text + "\n")
+
+    def history(self) -> list[dict[str, Any]]:
+        """The epochs so far, a dictionary each, oldest first; a damaged last line is left out."""
+        file = self.path / "history.jsonl"
+        if not file.exists():
+            return []
+        epochs = []
+        for line in file.read_text(encoding="utf-8", errors="replace").splitlines():
+            try:
+                epochs.append(json.loads(line))
+            except ValueError:
+                break
+        return epochs
+
+    def write_history(self, epochs: Sequence[dict[str, Any]]) -> None:
+        """Replace ``history.jsonl``."""
+        lines = (json.dumps(epoch, ensure_ascii=False) + "\n" for epoch in epochs)
+        write_text(self.path / "history.jsonl", "".join(lines))
+
+
+def find_run(name: str | Path | None = None) -> Run:
+    """Find an existing run.
+
+    Args:
+        name: A path, or a folder's name below ``checkpoints/``; None means the run trained last.
+
+    Raises:
+        RunError: There is no such run.
+    """
+    hint = "train one first: ptenmt train --config demo.yaml"
+    if name is None:
+        runs = list_runs()
+        if not runs:
+            raise RunError(f"no run in {RUNS_FOLDER.absolute()}", hint)
+        return max(runs, key=lambda run: str(run.facts().get("trained")))
+    path = run_path(name)
+    if (path / "run.json").is_file():
+        return Run(path)
+    known = ", ".join(run.name for run in list_runs())
+    raise RunError(f"no run in {path}", f"runs here: {known}" if known else hint)
+
+
+def run_path(name: str | Path) -> Path:
+    """The folder that ``--run`` means: a path that exists or has a slash, else below ``checkpoints/``."""
+    given = Path(name).expanduser()
+    is_path = given.is_absolute() or len(given.parts) > 1 or (given / "run.json").is_file()
+    return given if is_path else RUNS_FOLDER / given
+
+
+def list_runs() -> list[Run]:
+    """All runs below ``checkpoints/`` that this program can read, by name."""
+    runs = []
+    for file in sorted(RUNS_FOLDER.glob("*/run.json")):
+        run = Run(file.parent)
+        try:
+            run.facts()
+        except RunError:
+            continue
+        runs.append(run)
+    return runs
+
+
+def set_aside(run: Run) -> Path:
+    """Rename a run's folder so that its name is free again; nothing is deleted."""
+    stamp = datetime.now(UTC).strftime("%Y%m%d-%H%M%S")
+    aside = run.path.with_name(f"{run.name}.{stamp}")
+    number = 1
+    while aside.exists():
+        number += 1
+        aside = run.path.with_name(f"{run.name}.{stamp}-{number}")
+    return run.path.rename(aside)
+
+
+def write_text(file: Path, text: str) -> None:
+    """Write a text file whole or not at all: a temporary file, fsync, rename.
+
+    Raises:
+        OutputError: It cannot be written; what stood there before is unharmed.
+    """
+    temporary = None
+    try:
+        with tempfile.NamedTemporaryFile(
+            "w", dir=file.parent, prefix=f".{file.name}.", encoding="utf-8", newline="", delete=False
+        ) as stream:
+            temporary = Path(stream.name)
+            stream.write(text)
+            stream.flush()
+            os.fsync(stream.fileno())
+        temporary.chmod(0o666 & ~_umask())
+        temporary.replace(file)
+    except OSError as error:
+        if temporary is not None:
+            temporary.unlink(missing_ok=True)
+        raise OutputError(f"cannot write {file}: {error.strerror or error}") from error
+
+
+def _umask() -> int:
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask
+
+
+def _versions() -> dict[str, str]:
+    versions = {"python": platform.python_version()}
+    for package in _PACKAGES:
+        try:
+            versions[package] = metadata.version(package)
+        except metadata.PackageNotFoundError:
+            continue
+    return versions

@@ -1,0 +1,201 @@
+"""The two tokenizers of a translation direction: built, saved into a run, read back."""
+
+import hashlib
+import json
+import os
+import shutil
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from ptenmt.config import TokenizerConfig
+from ptenmt.errors import TokenizerError
+from ptenmt.tokenizers.base import Tokenizer
+from ptenmt.tokenizers.sentencepiece import SentencePieceTokenizer
+from ptenmt.tokenizers.wordpiece import WordPieceTokenizer
+from ptenmt.tokenizers.words import WordTokenizer
+
+_FACTS_FILE = "tokenizer.json"
+_FORMAT = 1
+_KINDS: dict[str, type[Tokenizer]] = {
+    cls.kind: cls for cls in (WordPieceTokenizer, SentencePieceTokenizer, WordTokenizer)
+}
+_COPY_AGAIN = "copy the whole folder again from where it was trained"
+
+
+@dataclass(frozen=True)
+class _Facts:
+    """What ``tokenizer.json`` says."""
+
+    format: int
+    kind: str
+    source: str
+    target: str
+    files: dict[str, str]  # path below the folder -> SHA-256
+
+    def __post_init__(self) -> None:
+        texts = (self.kind, self.source, self.target, *self.files.values())
+        if self.kind not in _KINDS or not all(isinstance(text, str) for text in texts):
+            raise ValueError(f"kind={self.kind}, source={self.source}, target={self.target}")
+
+
+@dataclass(frozen=True)
+class TokenizerPair:
+    """The source language's tokenizer and the target language's: one object when they share it."""
+
+    source: Tokenizer
+    target: Tokenizer
+
+    @property
+    def shared(self) -> bool:
+        """Whether both sides use one vocabulary."""
+        return self.source is self.target
+
+    def save(self, folder: Path) -> None:
+        """Write the pair into a folder of its own, wholly or not at all.
+
+        Args:
+            folder: What stood there before is replaced; its parents are created.
+
+        Raises:
+            TokenizerError: If it cannot be written.
+        """
+        new = folder.with_name(f".{folder.name}.{os.getpid()}.new")
+        shutil.rmtree(new, ignore_errors=True)
+        try:
+            new.mkdir(parents=True)
+            self._write(new)
+            _put_in_place(new, folder)
+        except OSError as error:
+            raise TokenizerError(f"cannot save the tokenizer in {folder}: {error}") from error
+        finally:
+            shutil.rmtree(new, ignore_errors=True)
+
+    def _write(self, folder: Path) -> None:
+        source = self.source.save(folder, "shared" if self.shared else "source")
+        target = source if self.shared else self.target.save(folder, "target")
+        files = sorted(path for path in folder.rglob("*") if path.is_file())
+        facts = _Facts(
+            format=_FORMAT,
+            kind=self.source.kind,
+            source=source,
+            target=target,
+            files={path.relative_to(folder).as_posix(): _sha256(path) for path in files},
+        )
+        (folder / _FACTS_FILE).write_text(json.dumps(asdict(facts), indent=2) + "\n", encoding="utf-8")
+        for path in (*folder.rglob("*"), folder):
+            _sync(path)
+
+
+def build_tokenizers(
+    config: TokenizerConfig, pairs: Sequence[tuple[str, str]], languages: tuple[str, str]
+) -> TokenizerPair:
+    """Make the tokenizers that a config asks for.
+
+    Args:
+        config: The ``tokenizer`` section; with ``wordpiece``, ``path`` names a folder on this machine.
+        pairs: The training pairs, which ``sentencepiece`` and ``words`` learn from.
+        languages: ISO 639-1 codes of source and target.
+
+    Raises:
+        TokenizerError: If the pairs do not suffice, or the published tokenizer cannot be used.
+    """
+    if config.kind == "wordpiece":
+        return _published(config, languages)
+    sources, targets = [pair[0] for pair in pairs], [pair[1] for pair in pairs]
+    if config.shared:
+        tokenizer = _train(config, sources + targets)
+        return TokenizerPair(tokenizer, tokenizer)
+    return TokenizerPair(_train(config, sources), _train(config, targets))
+
+
+def load_tokenizers(folder: Path) -> TokenizerPair:
+    """Read back a pair that :meth:`TokenizerPair.save` wrote.
+
+    Raises:
+        TokenizerError: If a file is missing, damaged or of another format.
+    """
+    facts = _read_facts(folder / _FACTS_FILE)
+    for name, checksum in facts.files.items():
+        _check_file(folder / name, checksum)
+    kind = _KINDS[facts.kind]
+    if facts.source == facts.target:
+        (shared,) = kind.load(folder, [facts.source])
+        return TokenizerPair(shared, shared)
+    return TokenizerPair(*kind.load(folder, [facts.source, facts.target]))
+
+
+def _published(config: TokenizerConfig, languages: tuple[str, str]) -> TokenizerPair:
+    if config.path is None:
+        raise TokenizerError(
+            "tokenizer.kind=wordpiece has no tokenizer.path",
+            hint="set tokenizer.path to the unpacked folder of the published tokenizer",
+        )
+    return TokenizerPair(*WordPieceTokenizer.load_published(Path(config.path), languages))
+
+
+def _train(config: TokenizerConfig, texts: Sequence[str]) -> Tokenizer:
+    if config.kind == "words":
+        return WordTokenizer.train(texts, vocabulary_size=config.vocabulary_size)
+    return SentencePieceTokenizer.train(
+        texts, vocabulary_size=config.vocabulary_size, algorithm=config.algorithm
+    )
+
+
+def _read_facts(path: Path) -> _Facts:
+    try:
+        facts: Any = json.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise TokenizerError(f"no tokenizer in {path.parent}: {error}", hint=_COPY_AGAIN) from error
+    except ValueError as error:
+        raise TokenizerError(f"{path} is damaged: {error}", hint=_COPY_AGAIN) from error
+    if isinstance(facts, dict) and facts.get("format", _FORMAT) != _FORMAT:
+        raise TokenizerError(
+            f"{path} has format {facts['format']}; this version of ptenmt reads format {_FORMAT}",
+            hint="use the version of ptenmt that wrote it",
+        )
+    try:
+        return _Facts(**facts)
+    except (TypeError, ValueError, AttributeError) as error:
+        raise TokenizerError(f"{path} is damaged: {error}", hint=_COPY_AGAIN) from error
+
+
+def _check_file(path: Path, checksum: str) -> None:
+    try:
+        intact = _sha256(path) == checksum
+    except OSError as error:
+        raise TokenizerError(f"cannot read the tokenizer file {path}: {error}", hint=_COPY_AGAIN) from error
+    if not intact:
+        raise TokenizerError(f"{path} is damaged: its checksum differs", hint=_COPY_AGAIN)
+
+
+def _sha256(path: Path) -> str:
+    return hashlib.sha256(path.read_bytes()).hexdigest()
+
+
+def _put_in_place(new: Path, folder: Path) -> None:
+    """Rename ``new`` to ``folder``; what stood there comes back if that fails."""
+    old = new.with_suffix(".old")
+    shutil.rmtree(old, ignore_errors=True)
+    if folder.exists():
+        folder.rename(old)
+    try:
+        new.rename(folder)
+    except OSError:
+        if old.exists():
+            old.rename(folder)
+        raise
+    _sync(folder.parent)
+    shutil.rmtree(old, ignore_errors=True)
+
+
+def _sync(path: Path) -> None:
+    """Wait until a file or folder is on the disk; Windows cannot do that for folders."""
+    if os.name == "nt" and path.is_dir():
+        return
+    descriptor = os.open(path, os.O_RDONLY if path.is_dir() else os.O_RDWR)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)

@@ -1,0 +1,189 @@
+"""Training a run from its config: data, tokenizers, model, and then the loop."""
+
+import signal
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import keras
+
+from ptenmt.checkpoints import checkpoint_paths
+from ptenmt.config import Config
+from ptenmt.config_files import fixed_differences
+from ptenmt.corpus.pairs import Corpus, load_corpus
+from ptenmt.errors import RunError
+from ptenmt.evaluation.evaluate import encode_pairs
+from ptenmt.events import CorpusReady, Event, Stopped, Warned
+from ptenmt.model import Transformer
+from ptenmt.runs import Run, run_path, set_aside
+from ptenmt.tokenizers import TokenizerPair, build_tokenizers, load_tokenizers
+from ptenmt.training.trainer import Trainer
+from ptenmt.training.validation import Validator
+
+NUM_SHOWN_PAIRS = 3
+
+
+@dataclass(frozen=True, kw_only=True)
+class TrainingResult:
+    """How a training ended."""
+
+    run: Path
+    history: list[dict[str, Any]]
+    """The epochs of the run, those before a resumption included (see ``history.jsonl``)."""
+    stopped_by: int | None
+    """The signal that ended it early, or None if it went through all its epochs."""
+
+
+def train(
+    config: Config,
+    run: str | Path = "default",
+    *,
+    fresh: bool = False,
+    on_event: Callable[[Event], None] = lambda _event: None,
+) -> TrainingResult:
+    """Train a run, or resume it from its latest checkpoint.
+
+    In the main thread, SIGINT and SIGTERM finish the current step, save and end the training; a second
+    one interrupts at once.
+
+    Args:
+        config: What to train on, and how.
+        run: A path, or a name below ``checkpoints/``.
+        fresh: Start anew; a run of that name is renamed, not deleted.
+        on_event: Told everything that happens.
+
+    Raises:
+        RunError: The folder holds something else, or a run that these options do not fit.
+        DataError: The pairs cannot be read, or none is left.
+        TokenizerError: The tokenizer cannot be trained or loaded.
+        CheckpointError: A checkpoint cannot be written, or none of those there can be read.
+    """
+    directory = Run(run_path(run))
+    if fresh and directory.path.exists():
+        aside = set_aside(directory)
+        on_event(Warned(message=f"the run so far is kept as {aside}"))
+    resuming = _check_resumable(directory, config)
+    corpus = load_corpus(config.data, config.seed)
+    if resuming:
+        _check_data(directory, corpus)
+        tokenizers = load_tokenizers(directory.tokenizer_folder)
+    else:
+        tokenizers = _new_tokenizers(directory, config, corpus)
+    trainer = _build_trainer(directory, config, corpus, tokenizers, on_event)
+    with _stopping_on_signals(trainer) as signals:
+        for event in trainer.fit():
+            on_event(event)
+    stopped = isinstance(event, Stopped)
+    return TrainingResult(
+        run=directory.path,
+        history=directory.history(),
+        stopped_by=signals[0] if stopped else None,
+    )
+
+
+def _check_resumable(run: Run, config: Config) -> bool:
+    """Whether the run has a checkpoint that this config may go on from."""
+    if not (run.path / "run.json").exists():
+        if run.path.is_dir() and any(run.path.iterdir()):
+            raise RunError(f"{run.path} is not empty and not a run", "choose another name with --run")
+        if run.path.exists() and not run.path.is_dir():
+            raise RunError(f"{run.path} is a file, not a run", "choose another name with --run")
+        return False
+    differences = fixed_differences(config, run.config())
+    if not checkpoint_paths(run.path):
+        return False
+    if differences:
+        raise RunError(
+            f"{run.path} was trained with other options: {'; '.join(differences)}",
+            "put them back, or train beside it with --run NAME, or start anew with --fresh",
+        )
+    return True
+
+
+def _check_data(run: Run, corpus: Corpus) -> None:
+    if run.facts().get("data", {}).get("fingerprint") != corpus.fingerprint:
+        raise RunError(
+            f"{run.path} was trained on other sentence pairs than its config gives now",
+            "put the data back, or train beside it with --run NAME, or start anew with --fresh",
+        )
+
+
+def _new_tokenizers(run: Run, config: Config, corpus: Corpus) -> TokenizerPair:
+    from ptenmt.corpus.tokenizer_source import published_tokenizer
+
+    options = config.tokenizer
+    if options.kind == "wordpiece":
+        folder = published_tokenizer(options.url, options.path, sha256=options.sha256)
+        options = replace(options, path=str(folder))
+    languages = (config.data.source_language, config.data.target_language)
+    tokenizers = build_tokenizers(options, corpus.train, languages)
+    run.path.mkdir(parents=True, exist_ok=True)
+    tokenizers.save(run.tokenizer_folder)
+    return tokenizers
+
+
+def _build_trainer(
+    run: Run,
+    config: Config,
+    corpus: Corpus,
+    tokenizers: TokenizerPair,
+    on_event: Callable[[Event], None],
+) -> Trainer:
+    sizes = tokenizers.source.vocabulary_size, tokenizers.target.vocabulary_size
+    train_pairs, train_cut = encode_pairs(tokenizers, corpus.train, config.model.max_positions)
+    validation_pairs, validation_cut = encode_pairs(tokenizers, corpus.validation, config.model.max_positions)
+    on_event(
+        CorpusReady(
+            train=len(corpus.train),
+            validation=len(corpus.validation),
+            removed=corpus.removed,
+            shortened=train_cut + validation_cut,
+            vocabulary_sizes=sizes,
+            samples=corpus.train[:NUM_SHOWN_PAIRS],
+        )
+    )
+    keras.utils.set_random_seed(config.seed)
+    model = Transformer(config.model, *sizes)
+    model.build_weights()
+    run.write(
+        config,
+        {
+            "data": {
+                "fingerprint": corpus.fingerprint,
+                "train": len(corpus.train),
+                "validation": len(corpus.validation),
+                "removed": corpus.removed,
+            },
+            "vocabulary_sizes": sizes,
+            "parameters": model.count_params(),
+        },
+    )
+    validator = Validator(config, model, tokenizers, corpus.validation, validation_pairs)
+    return Trainer(config, run, model, train_pairs, validator)
+
+
+@contextmanager
+def _stopping_on_signals(trainer: Trainer) -> Iterator[list[int]]:
+    """Let the first SIGINT or SIGTERM stop the trainer after its step; gives the list it is put into."""
+    received: list[int] = []
+    if threading.current_thread() is not threading.main_thread():
+        yield received
+        return
+
+    def handle(number: int, _frame: Any) -> None:
+        received.append(number)
+        for known, handler in before.items():
+            signal.signal(known, handler)
+        trainer.stop()
+
+    before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
+    for number in before:
+        signal.signal(number, handle)
+    try:
+        yield received
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)

@@ -1,0 +1,5 @@
+"""From a trained model to translations."""
+
+from ptenmt.translation.translator import AttentionWeights, Translation, Translator
+
+__all__ = ["AttentionWeights", "Translation", "Translator"]

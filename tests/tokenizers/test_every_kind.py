@@ -1,0 +1,138 @@
+"""What holds for a tokenizer of any kind."""
+
+import subprocess
+import sys
+import unicodedata
+
+import numpy as np
+import pytest
+
+from ptenmt.tokenizers import END, PAD, SPECIAL_PIECES, START, UNK, TokenizerPair, encode_framed, frame
+from ptenmt.tokenizers.base import clean_text
+
+SENTENCE = "A menina viu o pão."
+HOSTILE = [
+    "[START] a [END]",
+    "[PAD][PAD]",
+    "x[END]y",
+    "<s> </s> <pad>",
+    "##[START]",
+    "▁[START]",
+    "",
+    "   ",
+    "\x00",
+    "a\x00b\x01\x1b",
+    "olá\r\nmundo\t!",
+    "\ud83d lone surrogate",
+    "😀 🤦🏽‍♀️ 日本語",
+    "x" * 10_000,
+    "a menina " * 1_111,
+]
+
+
+def test_special_ids_and_pieces(any_pair: TokenizerPair) -> None:
+    for tokenizer in (any_pair.source, any_pair.target):
+        assert tokenizer.pieces([PAD, UNK, START, END]) == ["[PAD]", "[UNK]", "[START]", "[END]"]
+
+
+@pytest.mark.parametrize("text", HOSTILE, ids=lambda text: repr(text[:12]))
+def test_no_text_encodes_to_special_ids_or_beyond_the_vocabulary(any_pair: TokenizerPair, text: str) -> None:
+    tokenizer = any_pair.source
+    (ids,) = tokenizer.encode([text])
+    assert not {PAD, START, END} & set(ids)
+    assert all(0 <= token < tokenizer.vocabulary_size for token in ids)
+    assert isinstance(tokenizer.decode([ids])[0], str)
+
+
+def test_literal_specials_are_ordinary_text(any_pair: TokenizerPair) -> None:
+    (ids,) = any_pair.source.encode(["[START]"])
+    (text,) = any_pair.source.decode([ids])
+    assert text.replace(" ", "").lower() in ("[start]", "[[unk]]")
+    assert len(ids) >= 3
+
+
+def test_blank_text_is_no_token(any_pair: TokenizerPair) -> None:
+    assert any_pair.source.encode(["", " \n\t ", "\x00"]) == [[], [], []]
+    assert any_pair.source.decode([[], [START, END]]) == ["", ""]
+    assert any_pair.source.encode([]) == []
+    assert any_pair.source.decode([]) == []
+
+
+def test_decode_ignores_framing_and_padding_but_shows_unknown(any_pair: TokenizerPair) -> None:
+    tokenizer = any_pair.source
+    (ids,) = tokenizer.encode([SENTENCE])
+    padded = [START, *ids, END, PAD, PAD]
+    assert tokenizer.decode([padded]) == tokenizer.decode([ids])
+    assert "[UNK]" in tokenizer.decode([[*ids, UNK]])[0]
+    assert "[UNK]" not in tokenizer.decode([ids])[0]
+
+
+def test_long_text_loses_nothing(any_pair: TokenizerPair) -> None:
+    (once,) = any_pair.source.encode(["a menina"])
+    (often,) = any_pair.source.encode(["a menina " * 1_111])
+    assert often == once * 1_111
+
+
+def test_a_batch_encodes_like_single_texts(any_pair: TokenizerPair) -> None:
+    texts = [SENTENCE, "", "O João procura um coração!", "😀", SENTENCE]
+    batch = any_pair.source.encode(texts)
+    assert batch == [any_pair.source.encode([text])[0] for text in texts]
+    assert any_pair.source.decode(batch) == [any_pair.source.decode([ids])[0] for ids in batch]
+
+
+def test_numpy_ids_decode_like_lists(any_pair: TokenizerPair) -> None:
+    (ids,) = any_pair.source.encode([SENTENCE])
+    array = np.array([[START, *ids, END]], dtype=np.int64)
+    assert any_pair.source.decode(array) == any_pair.source.decode([ids])
+    assert any_pair.source.pieces(array[0])[1:-1] == any_pair.source.pieces(ids)
+
+
+def test_decomposed_accents_encode_like_composed(any_pair: TokenizerPair) -> None:
+    composed = unicodedata.normalize("NFC", "coração")
+    decomposed = unicodedata.normalize("NFD", "coração")
+    assert composed != decomposed
+    (ids,) = any_pair.source.encode([composed])
+    assert any_pair.source.encode([decomposed]) == [ids]
+    assert UNK not in ids
+
+
+def test_splits_punctuation_says_what_decode_does(any_pair: TokenizerPair) -> None:
+    tokenizer = any_pair.source
+    (text,) = tokenizer.decode(tokenizer.encode([SENTENCE]))
+    assert text.endswith(" .") == tokenizer.splits_punctuation
+
+
+def test_frame_cuts_before_it_adds_start_and_end() -> None:
+    assert frame([5, 6, 7], 5) == [START, 5, 6, 7, END]
+    assert frame([5, 6, 7], 4) == [START, 5, 6, END]
+    assert frame([5, 6, 7], 3) == [START, 5, END]
+    assert frame([], 3) == [START, END]
+
+
+def test_encode_framed_counts_what_it_cuts(any_pair: TokenizerPair) -> None:
+    texts = [SENTENCE, "", SENTENCE + " " + SENTENCE]
+    short, _, long = any_pair.source.encode(texts)
+    exact = len(short) + 2
+    framed, cut = encode_framed(any_pair.source, texts, exact)
+    assert cut == 1
+    assert framed == [[START, *short, END], [START, END], [START, *long[: len(short)], END]]
+    assert encode_framed(any_pair.source, texts, exact - 1)[1] == 2
+    assert encode_framed(any_pair.source, texts, len(long) + 2)[1] == 0
+
+
+def test_clean_text() -> None:
+    assert clean_text("a\u00a0b\tc\nd\x00e") == "a b c d e"
+    assert clean_text("guarda\u00adchuva\ufeff\u200b\ud800") == "guardachuva"
+    assert clean_text("e\u0301 É  1.ª m² …") == "é É  1.ª m² …"
+
+
+def test_specials_are_what_the_constants_say() -> None:
+    assert [SPECIAL_PIECES[token] for token in (PAD, UNK, START, END)] == list(SPECIAL_PIECES)
+
+
+def test_importing_tokenizers_does_not_import_tensorflow() -> None:
+    script = (
+        "import sys, ptenmt.tokenizers; "
+        "sys.exit(any(name in sys.modules for name in ('tensorflow', 'tensorflow_text', 'keras')))"
+    )
+    assert subprocess.run([sys.executable, "-c", script], check=False).returncode == 0

@@ -1,0 +1,211 @@
+import dataclasses
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+
+from ptenmt.config import TokenizerConfig
+from ptenmt.errors import TokenizerError
+from ptenmt.tokenizers import TokenizerPair, build_tokenizers, load_tokenizers
+
+Pairs = list[tuple[str, str]]
+LANGUAGES = ("pt", "en")
+TEXTS = ["A menina viu o pão.", "He didn't eat the 1st dog!", "", "😀 [START]"]
+
+
+def encodings(pair: TokenizerPair) -> list[list[list[int]]]:
+    return [pair.source.encode(TEXTS), pair.target.encode(TEXTS)]
+
+
+def files(folder: Path) -> dict[str, bytes]:
+    return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
+def test_a_saved_pair_loads_from_a_copy_and_encodes_alike(any_pair: TokenizerPair, tmp_path: Path) -> None:
+    any_pair.save(tmp_path / "run" / "tokenizer")
+    (tmp_path / "run").rename(tmp_path / "elsewhere")
+    loaded = load_tokenizers(tmp_path / "elsewhere" / "tokenizer")
+    assert encodings(loaded) == encodings(any_pair)
+    assert encodings(loaded)[0] != encodings(loaded)[1]
+    assert not loaded.shared
+    for side in ("source", "target"):
+        ours, theirs = getattr(any_pair, side), getattr(loaded, side)
+        every_id = range(ours.vocabulary_size)
+        assert type(theirs) is type(ours)
+        assert theirs.pieces(every_id) == ours.pieces(every_id)
+
+
+@pytest.mark.parametrize("kind", ["sentencepiece", "words"])
+def test_a_shared_vocabulary_is_one_object_and_stays_one(kind: str, pairs: Pairs, tmp_path: Path) -> None:
+    config = TokenizerConfig(kind=kind, shared=True, vocabulary_size=150)
+    pair = build_tokenizers(config, pairs, LANGUAGES)
+    assert pair.shared
+    pair.save(tmp_path / "tokenizer")
+    loaded = load_tokenizers(tmp_path / "tokenizer")
+    assert loaded.shared
+    assert encodings(loaded) == encodings(pair)
+    assert sum(name.startswith("shared") for name in files(tmp_path / "tokenizer")) == 1
+    known = set(pair.source.pieces(range(pair.source.vocabulary_size)))
+    assert {"ã", "k"} <= set("".join(known))
+
+
+@pytest.mark.parametrize("kind", ["sentencepiece", "words"])
+def test_separate_vocabularies_learn_from_their_own_side(kind: str, pairs: Pairs) -> None:
+    pair = build_tokenizers(TokenizerConfig(kind=kind, vocabulary_size=150), pairs, LANGUAGES)
+    swapped = build_tokenizers(
+        TokenizerConfig(kind=kind, vocabulary_size=150), [(b, a) for a, b in pairs], ("en", "pt")
+    )
+    assert not pair.shared
+    assert encodings(swapped) == encodings(pair)[::-1]
+    assert encodings(pair)[0] != encodings(pair)[1]
+
+
+def test_words_respect_the_vocabulary_size(pairs: Pairs) -> None:
+    pair = build_tokenizers(TokenizerConfig(kind="words", vocabulary_size=9), pairs, LANGUAGES)
+    assert (pair.source.vocabulary_size, pair.target.vocabulary_size) == (9, 9)
+
+
+def test_algorithm_reaches_sentencepiece(pairs: Pairs) -> None:
+    config = TokenizerConfig(kind="sentencepiece", vocabulary_size=120)
+    bpe = build_tokenizers(dataclasses.replace(config, algorithm="bpe"), pairs, LANGUAGES)
+    assert encodings(bpe) != encodings(build_tokenizers(config, pairs, LANGUAGES))
+
+
+def test_wordpiece_comes_from_the_config_path(published_folder: Path, published: TokenizerPair) -> None:
+    config = TokenizerConfig(path=str(published_folder))
+    assert encodings(build_tokenizers(config, [], LANGUAGES)) == encodings(published)
+    assert encodings(build_tokenizers(config, [], ("en", "pt"))) == encodings(published)[::-1]
+
+
+def test_wordpiece_without_a_path_is_an_error() -> None:
+    with pytest.raises(TokenizerError, match=r"no tokenizer\.path"):
+        build_tokenizers(TokenizerConfig(), [], LANGUAGES)
+
+
+def test_saving_twice_gives_the_same_files_and_leaves_nothing_else(
+    words: TokenizerPair, separate: TokenizerPair, tmp_path: Path
+) -> None:
+    folder = tmp_path / "tokenizer"
+    words.save(folder)
+    separate.save(folder)
+    first = files(folder)
+    separate.save(folder)
+    assert files(folder) == first
+    assert set(first) == {"source.model", "target.model", "tokenizer.json"}
+    assert [path.name for path in tmp_path.iterdir()] == ["tokenizer"]
+
+
+def test_a_failed_save_leaves_what_was_there(
+    words: TokenizerPair, separate: TokenizerPair, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = tmp_path / "tokenizer"
+    words.save(folder)
+    before = files(folder)
+
+    def full_disk(*_: object) -> str:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(type(separate.target), "save", full_disk)
+    with pytest.raises(TokenizerError, match="No space left"):
+        separate.save(folder)
+    assert files(folder) == before
+    assert [path.name for path in tmp_path.iterdir()] == ["tokenizer"]
+
+
+def test_a_failed_rename_puts_the_old_folder_back(
+    words: TokenizerPair, separate: TokenizerPair, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = tmp_path / "tokenizer"
+    words.save(folder)
+    before = files(folder)
+    rename = Path.rename
+
+    def refuse_the_new_one(self: Path, target: Path) -> Path:
+        if self.name.endswith(".new"):
+            raise OSError("refused")
+        return rename(self, target)
+
+    monkeypatch.setattr(Path, "rename", refuse_the_new_one)
+    with pytest.raises(TokenizerError, match="refused"):
+        separate.save(folder)
+    assert files(folder) == before
+    assert [path.name for path in tmp_path.iterdir()] == ["tokenizer"]
+
+
+def test_saving_where_a_file_is_in_the_way(words: TokenizerPair, tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("x")
+    with pytest.raises(TokenizerError, match="cannot save the tokenizer"):
+        words.save(tmp_path / "file" / "tokenizer")
+
+
+def test_a_pair_saves_over_the_folder_it_was_loaded_from(any_pair: TokenizerPair, tmp_path: Path) -> None:
+    folder = tmp_path / "tokenizer"
+    any_pair.save(folder)
+    before = files(folder)
+    load_tokenizers(folder).save(folder)
+    assert files(folder) == before
+
+
+def test_every_file_is_missed_when_it_is_gone_or_changed(any_pair: TokenizerPair, tmp_path: Path) -> None:
+    any_pair.save(tmp_path / "whole")
+    for name, content in files(tmp_path / "whole").items():
+        broken = tmp_path / "broken"
+        shutil.copytree(tmp_path / "whole", broken)
+        (broken / name).write_bytes(content[: len(content) // 2])
+        with pytest.raises(TokenizerError, match="damaged") as error:
+            load_tokenizers(broken)
+        assert Path(name).name in error.value.message
+        assert error.value.hint
+        (broken / name).unlink()
+        with pytest.raises(TokenizerError) as error:
+            load_tokenizers(broken)
+        assert Path(name).name in error.value.message
+        assert error.value.hint
+        shutil.rmtree(broken)
+
+
+def test_a_folder_that_is_no_tokenizer(tmp_path: Path) -> None:
+    with pytest.raises(TokenizerError, match="no tokenizer in"):
+        load_tokenizers(tmp_path)
+    with pytest.raises(TokenizerError, match="no tokenizer in"):
+        load_tokenizers(tmp_path / "absent")
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"kind": "morse"},
+        {"kind": ["words"]},
+        {"source": None},
+        {"files": ["source.txt"]},
+        {"files": {"source.txt": 5}},
+        {"surprise": 1},
+        {"source": "absent.txt", "files": {}},
+        {"source": "tokenizer.json", "files": {}},
+    ],
+)
+def test_wrong_facts_are_an_error(changes: dict[str, object], words: TokenizerPair, tmp_path: Path) -> None:
+    words.save(tmp_path / "tokenizer")
+    path = tmp_path / "tokenizer" / "tokenizer.json"
+    path.write_text(json.dumps(json.loads(path.read_text()) | changes))
+    with pytest.raises(TokenizerError, match=r"tokenizer\.json|absent\.txt"):
+        load_tokenizers(tmp_path / "tokenizer")
+
+
+@pytest.mark.parametrize("text", ["", "[]", "5", "null", "{}", "\ufffe"])
+def test_a_json_file_of_something_else(text: str, tmp_path: Path) -> None:
+    (tmp_path / "tokenizer.json").write_text(text, encoding="utf-16")
+    with pytest.raises(TokenizerError, match="damaged"):
+        load_tokenizers(tmp_path)
+    (tmp_path / "tokenizer.json").write_text(text, encoding="utf-8")
+    with pytest.raises(TokenizerError, match="damaged"):
+        load_tokenizers(tmp_path)
+
+
+def test_a_later_format_is_named(words: TokenizerPair, tmp_path: Path) -> None:
+    words.save(tmp_path / "tokenizer")
+    path = tmp_path / "tokenizer" / "tokenizer.json"
+    path.write_text(json.dumps(json.loads(path.read_text()) | {"format": 2, "more": True}))
+    with pytest.raises(TokenizerError, match="has format 2; this version of ptenmt reads format 1"):
+        load_tokenizers(tmp_path / "tokenizer")

@@ -1,0 +1,144 @@
+import hashlib
+import json
+import subprocess
+import sys
+from typing import Literal
+
+import pytest
+
+from ptenmt.config import TokenizerConfig
+from ptenmt.errors import TokenizerError
+from ptenmt.tokenizers import UNK, TokenizerPair, build_tokenizers
+from ptenmt.tokenizers.sentencepiece import SentencePieceTokenizer
+
+Pairs = list[tuple[str, str]]
+Algorithm = Literal["unigram", "bpe"]
+
+TRAIN_ON_ONE_CORE = """
+import hashlib, json, os, pathlib, sys, tempfile
+if hasattr(os, "sched_setaffinity"):
+    os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
+from ptenmt.tokenizers.sentencepiece import SentencePieceTokenizer
+options = json.loads(sys.argv[1])
+tokenizer = SentencePieceTokenizer.train(json.load(sys.stdin), **options)
+with tempfile.TemporaryDirectory() as folder:
+    name = tokenizer.save(pathlib.Path(folder), "source")
+    print(hashlib.sha256(pathlib.Path(folder, name).read_bytes()).hexdigest())
+"""
+
+
+def train(texts: list[str], size: int = 120, algorithm: Algorithm = "unigram") -> SentencePieceTokenizer:
+    return SentencePieceTokenizer.train(texts, vocabulary_size=size, algorithm=algorithm)
+
+
+@pytest.mark.parametrize("algorithm", ["unigram", "bpe"])
+def test_decoding_gives_training_sentences_back(pairs: Pairs, algorithm: Algorithm) -> None:
+    config = TokenizerConfig(kind="sentencepiece", vocabulary_size=120, algorithm=algorithm)
+    pair = build_tokenizers(config, pairs, ("pt", "en"))
+    for tokenizer, texts in zip((pair.source, pair.target), zip(*pairs, strict=True), strict=True):
+        encoded = tokenizer.encode(texts)
+        assert tokenizer.decode(encoded) == list(texts)
+        assert not any(UNK in ids for ids in encoded)
+
+
+def test_text_beside_the_corpus_keeps_case_accents_and_signs(separate: TokenizerPair) -> None:
+    texts = ["João procura A avó [3]", "Ele não comeu o 1.º coração!"]
+    assert separate.source.decode(separate.source.encode(texts)) == texts
+
+
+def test_pieces_spell_the_text(separate: TokenizerPair) -> None:
+    (ids,) = separate.source.encode(["A menina viu o pão."])
+    assert "".join(separate.source.pieces(ids)).replace("▁", " ").strip() == "A menina viu o pão."
+
+
+def test_literal_specials_come_back_as_text(separate: TokenizerPair) -> None:
+    (ids,) = separate.source.encode(["[START] [PAD]"])
+    assert separate.source.decode([ids]) == ["[START] [PAD]"]
+    assert min(ids) > 3
+
+
+def test_literal_specials_in_the_corpus_do_no_harm() -> None:
+    tokenizer = train(["x[START] [START] [UNK]y [PAD]z <s> </s> [END]", "STARTPADENDUNK []"] * 50)
+    assert tokenizer.pieces(range(4)) == ["[PAD]", "[UNK]", "[START]", "[END]"]
+    assert not {"[START]", "[PAD]", "[END]"} & set(tokenizer.pieces(range(4, tokenizer.vocabulary_size)))
+    assert tokenizer.decode(tokenizer.encode(["x[START] [PAD]z [END]"])) == ["x[START] [PAD]z [END]"]
+
+
+def test_unknown_characters_read_unk(separate: TokenizerPair) -> None:
+    (ids,) = separate.source.encode(["o 😀 pão"])
+    assert ids.count(UNK) == 1
+    assert separate.source.decode([ids]) == ["o [UNK] pão"]
+
+
+def test_vocabulary_is_as_large_as_asked_for_where_the_corpus_suffices(pairs: Pairs) -> None:
+    texts = [source for source, _ in pairs]
+    assert train(texts, 60).vocabulary_size == 60
+    assert train(texts, 60, "bpe").vocabulary_size == 60
+
+
+@pytest.mark.parametrize("algorithm", ["unigram", "bpe"])
+def test_a_vocabulary_larger_than_the_corpus_gives_still_works(algorithm: Algorithm) -> None:
+    tokenizer = train(["olá mundo, como vai?"], 8000, algorithm)
+    assert 8 < tokenizer.vocabulary_size < 100
+    assert tokenizer.decode(tokenizer.encode(["como vai, mundo?"])) == ["como vai, mundo?"]
+
+
+def test_algorithms_differ(pairs: Pairs) -> None:
+    texts = [source for source, _ in pairs]
+    unigram, bpe = train(texts), train(texts, algorithm="bpe")
+    assert unigram.pieces(range(4, 60)) != bpe.pieces(range(4, 60))
+
+
+def test_a_long_sentence_is_not_skipped() -> None:
+    long = "abracadabra " * 1_000
+    assert train([long]).encode(["abracadabra"]) != [[UNK]]
+
+
+@pytest.mark.parametrize("algorithm", ["unigram", "bpe"])
+def test_same_text_gives_the_same_model_on_any_number_of_cores(
+    pairs: Pairs, algorithm: Algorithm, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    texts = [text for pair in pairs for text in pair]
+    folder = tmp_path_factory.mktemp("model")
+    train(texts, 150, algorithm).save(folder, "source")
+    result = subprocess.run(
+        [
+            sys.executable,
+            "-c",
+            TRAIN_ON_ONE_CORE,
+            json.dumps({"vocabulary_size": 150, "algorithm": algorithm}),
+        ],
+        input=json.dumps(texts),
+        text=True,
+        capture_output=True,
+        check=True,
+    )
+    assert result.stdout.strip() == hashlib.sha256((folder / "source.model").read_bytes()).hexdigest()
+
+
+def test_training_writes_nothing(pairs: Pairs, capfd: pytest.CaptureFixture[str]) -> None:
+    train([source for source, _ in pairs])
+    with pytest.raises(TokenizerError):
+        train(["abcdefghijklmnopqrstuvwxyz"], 10)
+    assert capfd.readouterr() == ("", "")
+
+
+@pytest.mark.parametrize("texts", [[], [""], [" ", "\n", "\x00"]])
+def test_no_text_is_an_error(texts: list[str]) -> None:
+    with pytest.raises(TokenizerError, match="hold no text") as error:
+        train(texts)
+    assert "data" in error.value.hint
+
+
+def test_too_small_a_vocabulary_is_an_error_with_both_numbers() -> None:
+    with pytest.raises(TokenizerError, match=r"vocabulary_size=10.* 10 vs 31") as error:
+        train(["abcdefghijklmnopqrstuvwxyz"], 10)
+    assert "tokenizer.vocabulary_size" in error.value.hint
+    assert "\n" not in error.value.message
+
+
+@pytest.mark.parametrize("proto", [b"", b"hello", b"\x00" * 100])
+def test_bytes_that_are_no_model(proto: bytes, capfd: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(TokenizerError):
+        SentencePieceTokenizer(proto)
+    assert capfd.readouterr().err == ""
