@@ -9,6 +9,7 @@ import tensorflow as tf
 
 from ptenmt.errors import CheckpointError
 from ptenmt.model import TokenSums
+from ptenmt.runs import Run
 
 _UNREADABLE = (tf.errors.OpError, ValueError, AssertionError)
 
@@ -108,7 +109,7 @@ class Checkpoints:
         Raises:
             CheckpointError: There are checkpoints, but none can be read.
         """
-        paths = checkpoint_paths(self._folder)
+        paths = Run(self._folder).checkpoints()
         for path in paths:
             try:
                 self._checkpoint.restore(str(path)).assert_existing_objects_matched()
@@ -132,7 +133,7 @@ def restore_weights(model: Any, folder: Path, on_damaged: Callable[[str], None])
     Raises:
         CheckpointError: The run has no checkpoint that can be read.
     """
-    paths = checkpoint_paths(folder)
+    paths = Run(folder).checkpoints()
     for path in paths:
         try:
             status = tf.train.Checkpoint(weights=_by_path(model.trainable_variables)).restore(str(path))
@@ -147,16 +148,6 @@ def restore_weights(model: Any, folder: Path, on_damaged: Callable[[str], None])
     raise CheckpointError(
         f"no checkpoint in {folder}", f"train first: ptenmt train --config {folder.name}.yaml"
     )
-
-
-def checkpoint_paths(folder: Path) -> list[Path]:
-    """The checkpoints in a run directory, newest first, damaged ones included."""
-    numbers = {
-        int(file.name.split(".")[0].removeprefix("ckpt-"))
-        for file in folder.glob("ckpt-*.*")
-        if file.name.split(".")[0].removeprefix("ckpt-").isdigit()
-    }
-    return [folder / f"ckpt-{number}" for number in sorted(numbers, reverse=True)]
 
 
 def _by_path(variables: Sequence[Any]) -> dict[str, Any]:

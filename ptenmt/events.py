@@ -5,6 +5,19 @@ from pathlib import Path
 
 
 @dataclass(frozen=True, kw_only=True)
+class DownloadProgress:
+    """How far a download is."""
+
+    url: str
+    name: str
+    """The file's name on this machine."""
+    done: int
+    """Bytes here so far, those of earlier runs included."""
+    total: int | None
+    """Bytes of the whole file; None when the server does not say."""
+
+
+@dataclass(frozen=True, kw_only=True)
 class CorpusReady:
     """The sentence pairs are read, filtered and tokenised."""
 

@@ -11,12 +11,13 @@ import json
 import os
 import platform
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from importlib import metadata
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import yaml
 
@@ -88,6 +89,14 @@ class Run:
         text = json.dumps(head | {"versions": _versions()} | facts, indent=2, ensure_ascii=False)
         write_text(self.path / "run.json", text + "\n")
 
+    def checkpoints(self) -> list[Path]:
+        """The checkpoints' paths without their endings, newest first, damaged ones included."""
+        names = {file.name.split(".")[0] for file in self.path.glob("ckpt-*.*")}
+        numbers = {name.removeprefix("ckpt-") for name in names}
+        return [
+            self.path / f"ckpt-{number}" for number in sorted(filter(str.isdigit, numbers), key=int)[::-1]
+        ]
+
     def history(self) -> list[dict[str, Any]]:
         """The epochs so far, a dictionary each, oldest first; a damaged last line is left out."""
         file = self.path / "history.jsonl"
@@ -136,14 +145,19 @@ def run_path(name: str | Path) -> Path:
     return given if is_path else RUNS_FOLDER / given
 
 
-def list_runs() -> list[Run]:
-    """All runs below ``checkpoints/`` that this program can read, by name."""
+def list_runs(on_unreadable: Callable[[str], None] = lambda _reason: None) -> list[Run]:
+    """All runs below ``checkpoints/`` that this program can read, by name.
+
+    Args:
+        on_unreadable: Told, in a sentence, of each that it cannot.
+    """
     runs = []
     for file in sorted(RUNS_FOLDER.glob("*/run.json")):
         run = Run(file.parent)
         try:
             run.facts()
-        except RunError:
+        except RunError as error:
+            on_unreadable(error.message)
             continue
         runs.append(run)
     return runs
@@ -160,27 +174,41 @@ def set_aside(run: Run) -> Path:
     return run.path.rename(aside)
 
 
-def write_text(file: Path, text: str) -> None:
-    """Write a text file whole or not at all: a temporary file, fsync, rename.
+@contextmanager
+def written_whole(file: Path) -> Iterator[IO[str]]:
+    """Write a text file whole or not at all: a temporary file beside it, fsync, rename.
 
     Raises:
         OutputError: It cannot be written; what stood there before is unharmed.
     """
-    temporary = None
     try:
-        with tempfile.NamedTemporaryFile(
+        stream = tempfile.NamedTemporaryFile(  # noqa: SIM115 — renamed once it is closed
             "w", dir=file.parent, prefix=f".{file.name}.", encoding="utf-8", newline="", delete=False
-        ) as stream:
-            temporary = Path(stream.name)
-            stream.write(text)
+        )
+    except OSError as error:
+        raise _unwritable(file, error) from error
+    temporary = Path(stream.name)
+    try:
+        with stream:
+            yield stream.file
             stream.flush()
             os.fsync(stream.fileno())
         temporary.chmod(0o666 & ~_umask())
         temporary.replace(file)
     except OSError as error:
-        if temporary is not None:
-            temporary.unlink(missing_ok=True)
-        raise OutputError(f"cannot write {file}: {error.strerror or error}") from error
+        raise _unwritable(file, error) from error
+    finally:
+        temporary.unlink(missing_ok=True)
+
+
+def write_text(file: Path, text: str) -> None:
+    """Write a text file whole or not at all (see ``written_whole``)."""
+    with written_whole(file) as stream:
+        stream.write(text)
+
+
+def _unwritable(file: Path, error: OSError) -> OutputError:
+    return OutputError(f"cannot write {file}: {error.strerror or error}")
 
 
 def _umask() -> int:

@@ -4,16 +4,17 @@ import signal
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import keras
 
-from ptenmt.checkpoints import checkpoint_paths
-from ptenmt.config import Config
+from ptenmt.config import Config, TokenizerConfig
 from ptenmt.config_files import fixed_differences
+from ptenmt.corpus.download import OnProgress
 from ptenmt.corpus.pairs import Corpus, load_corpus
+from ptenmt.corpus.sources import fetch_sources
 from ptenmt.errors import RunError
 from ptenmt.evaluation.evaluate import encode_pairs
 from ptenmt.events import CorpusReady, Event, Stopped, Warned
@@ -43,6 +44,7 @@ def train(
     *,
     fresh: bool = False,
     on_event: Callable[[Event], None] = lambda _event: None,
+    on_download: OnProgress | None = None,
 ) -> TrainingResult:
     """Train a run, or resume it from its latest checkpoint.
 
@@ -54,9 +56,11 @@ def train(
         run: A path, or a name below ``checkpoints/``.
         fresh: Start anew; a run of that name is renamed, not deleted.
         on_event: Told everything that happens.
+        on_download: Told about the download of a data set or tokenizer that this machine lacks.
 
     Raises:
         RunError: The folder holds something else, or a run that these options do not fit.
+        DownloadError: A data set or tokenizer is missing and cannot be fetched.
         DataError: The pairs cannot be read, or none is left.
         TokenizerError: The tokenizer cannot be trained or loaded.
         CheckpointError: A checkpoint cannot be written, or none of those there can be read.
@@ -66,12 +70,13 @@ def train(
         aside = set_aside(directory)
         on_event(Warned(message=f"the run so far is kept as {aside}"))
     resuming = _check_resumable(directory, config)
+    tokenizer_options = fetch_sources(config, on_download)
     corpus = load_corpus(config.data, config.seed)
     if resuming:
         _check_data(directory, corpus)
         tokenizers = load_tokenizers(directory.tokenizer_folder)
     else:
-        tokenizers = _new_tokenizers(directory, config, corpus)
+        tokenizers = _new_tokenizers(directory, config, tokenizer_options, corpus)
     trainer = _build_trainer(directory, config, corpus, tokenizers, on_event)
     with _stopping_on_signals(trainer) as signals:
         for event in trainer.fit():
@@ -93,7 +98,7 @@ def _check_resumable(run: Run, config: Config) -> bool:
             raise RunError(f"{run.path} is a file, not a run", "choose another name with --run")
         return False
     differences = fixed_differences(config, run.config())
-    if not checkpoint_paths(run.path):
+    if not run.checkpoints():
         return False
     if differences:
         raise RunError(
@@ -111,13 +116,7 @@ def _check_data(run: Run, corpus: Corpus) -> None:
         )
 
 
-def _new_tokenizers(run: Run, config: Config, corpus: Corpus) -> TokenizerPair:
-    from ptenmt.corpus.tokenizer_source import published_tokenizer
-
-    options = config.tokenizer
-    if options.kind == "wordpiece":
-        folder = published_tokenizer(options.url, options.path, sha256=options.sha256)
-        options = replace(options, path=str(folder))
+def _new_tokenizers(run: Run, config: Config, options: TokenizerConfig, corpus: Corpus) -> TokenizerPair:
     languages = (config.data.source_language, config.data.target_language)
     tokenizers = build_tokenizers(options, corpus.train, languages)
     run.path.mkdir(parents=True, exist_ok=True)

@@ -1,0 +1,5 @@
+"""``python -m ptenmt``."""
+
+from ptenmt.cli.app import main
+
+main()

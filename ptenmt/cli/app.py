@@ -1,0 +1,67 @@
+"""The ``ptenmt`` command: gathers the commands, and is the one place where errors become exit codes."""
+
+import os
+from typing import Annotated, Any
+
+import typer
+from typer.core import TyperGroup
+
+from ptenmt import __version__
+from ptenmt.cli.console import print_error
+from ptenmt.cli.download import download
+from ptenmt.cli.evaluate import evaluate
+from ptenmt.cli.info import info
+from ptenmt.cli.train import train
+from ptenmt.cli.translate import translate
+from ptenmt.errors import PtenmtError
+
+INTERRUPTED = 130
+
+
+class _Group(TyperGroup):
+    """Turns what a user can mend into a line or two on stderr and exit code 1."""
+
+    def invoke(self, ctx: Any) -> Any:
+        try:
+            return super().invoke(ctx)
+        except PtenmtError as error:
+            if os.environ.get("PTENMT_DEBUG"):
+                raise
+            print_error(error)
+            raise typer.Exit(1) from error
+        except KeyboardInterrupt:
+            typer.echo("interrupted", err=True)
+            raise typer.Exit(INTERRUPTED) from None
+
+
+app = typer.Typer(
+    cls=_Group,
+    help="Train, inspect and run a Portuguese→English Transformer.\n\n"
+    "Start with: ptenmt train --config demo.yaml, then ptenmt translate "
+    '"este modelo parece funcionar bem".',
+    no_args_is_help=True,
+    rich_markup_mode="rich",
+    pretty_exceptions_enable=False,
+)
+for command in (download, train, evaluate, translate, info):
+    app.command()(command)
+
+
+def _show_version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"ptenmt {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _options(
+    version: Annotated[  # noqa: ARG001 — its callback acts
+        bool, typer.Option("--version", callback=_show_version, is_eager=True, help="Show the version.")
+    ] = False,
+) -> None:
+    pass
+
+
+def main() -> None:
+    """Run the command line."""
+    app()

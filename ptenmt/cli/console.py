@@ -1,0 +1,163 @@
+"""Everything that is drawn: messages and progress on stderr, results on stdout."""
+
+import logging
+import os
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from rich.console import Console, RenderableType
+from rich.control import Control
+from rich.progress import BarColumn, DownloadColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
+from rich.segment import ControlType
+
+from ptenmt.errors import PtenmtError
+from ptenmt.events import DownloadProgress
+
+
+class Screen:
+    """What a command shows besides its result.
+
+    Args:
+        quiet: Show errors only.
+        verbose: Show log messages too.
+    """
+
+    def __init__(self, *, quiet: bool = False, verbose: bool = False) -> None:
+        self.console = Console(stderr=True, quiet=quiet, highlight=False)
+        self.verbose = verbose
+        self._download: Progress | None = None
+        if verbose:
+            logging.basicConfig(level=logging.INFO, format="%(name)s: %(message)s")
+            logging.getLogger("ptenmt").setLevel(logging.DEBUG)
+
+    @property
+    def is_live(self) -> bool:
+        """Whether bars may move: on a terminal that wants colours; elsewhere plain lines are shown."""
+        return self.console.is_terminal and not self.console.is_dumb_terminal and not self.console.no_color
+
+    def say(self, message: str, style: str = "") -> None:
+        """Show a line of information; on a narrow terminal it wraps, in a file it does not."""
+        self.console.print(message, style=style, markup=False, soft_wrap=not self.console.is_terminal)
+
+    def warn(self, message: str) -> None:
+        """Show something the user should know."""
+        self.say(f"warning: {message}", style="yellow")
+
+    @contextmanager
+    def working(self, what: str) -> Iterator[None]:
+        """Show that something takes its time."""
+        if not self.is_live:
+            yield
+            return
+        with self.console.status(what):
+            yield
+
+    @contextmanager
+    def bar(self, what: str, unit: str) -> Iterator["Bar"]:
+        """Show a progress bar while something is counted."""
+        columns = (
+            TextColumn("{task.description}"),
+            BarColumn(bar_width=None),
+            TextColumn(f"{{task.completed:,.0f}}/{{task.total:,.0f}} {unit}"),
+            TimeRemainingColumn(),
+        )
+        with Progress(*columns, console=self.console, transient=True, disable=not self.is_live) as progress:
+            yield Bar(progress, what)
+
+    @contextmanager
+    def downloads(self) -> Iterator["Downloads"]:
+        """Show a bar a file while files are fetched."""
+        columns = (
+            TextColumn("{task.description}"),
+            BarColumn(bar_width=None),
+            DownloadColumn(),
+            TimeRemainingColumn(),
+        )
+        with Progress(*columns, console=self.console, disable=not self.is_live) as progress:
+            yield Downloads(self, progress)
+
+
+class Bar:
+    """A bar whose description and total may change as it goes.
+
+    Args:
+        progress: What draws it.
+        what: The first description.
+    """
+
+    def __init__(self, progress: Progress, what: str) -> None:
+        self._progress = progress
+        self._task = progress.add_task(what, total=1)
+
+    def show(self, what: str, done: int, total: int) -> None:
+        """Say what is being done, and how much of how much is."""
+        self._progress.update(self._task, description=what, completed=done, total=total)
+
+
+class Downloads:
+    """A bar a file; on a plain console a line a file.
+
+    Args:
+        screen: Where the lines go.
+        progress: What draws the bars.
+    """
+
+    def __init__(self, screen: Screen, progress: Progress) -> None:
+        self._screen = screen
+        self._progress = progress
+        self._tasks: dict[str, TaskID] = {}
+
+    def show(self, state: DownloadProgress) -> None:
+        """Show how far a download is."""
+        if state.name not in self._tasks:
+            self._tasks[state.name] = self._progress.add_task(state.name, total=None)
+            if not self._screen.is_live:
+                self._screen.say(f"fetching {state.name} from {state.url}")
+        self._progress.update(self._tasks[state.name], completed=state.done, total=state.total)
+
+
+def print_result(result: RenderableType) -> None:
+    """Print a result on stdout; in a file it is never cut to a terminal's width."""
+    console = Console(highlight=False)
+    if not console.is_terminal:
+        console.width = 200
+    console.print(result)
+
+
+def print_error(error: PtenmtError) -> None:
+    """Print what is wrong and how to mend it, a line each, on stderr."""
+    console = Console(stderr=True, highlight=False)
+    console.print("[bold red]error:[/]", end=" ")
+    console.print(error.message, markup=False, soft_wrap=True)
+    if error.hint:
+        console.print(f"  {error.hint}", markup=False, soft_wrap=True)
+
+
+@contextmanager
+def quiet_tensorflow(screen: Screen) -> Iterator[None]:
+    """Import TensorFlow without the lines that its C++ parts write to stderr on the way.
+
+    They bypass every log level, so the file descriptor itself points to nowhere for these seconds.
+    """
+    os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "0" if screen.verbose else "3")
+    if screen.verbose or "tensorflow" in sys.modules:
+        yield
+        return
+    if screen.is_live:
+        screen.console.print("loading TensorFlow…", end="\r")
+    sys.stderr.flush()
+    kept = os.dup(2)
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, 2)
+    try:
+        import tensorflow as tf
+
+        tf.config.list_physical_devices()
+    finally:
+        os.dup2(kept, 2)
+        os.close(nowhere)
+        os.close(kept)
+    if screen.is_live:
+        screen.console.control(Control((ControlType.ERASE_IN_LINE, 2)))
+    yield

@@ -1,0 +1,36 @@
+"""``ptenmt download``."""
+
+from ptenmt.cli.console import Screen, quiet_tensorflow
+from ptenmt.cli.options import ConfigName, Overrides, Quiet, Verbose
+
+
+def download(
+    config: ConfigName = "base.yaml",
+    overrides: Overrides = None,
+    quiet: Quiet = False,
+    verbose: Verbose = False,
+) -> None:
+    """Fetch the data set and the tokenizer that a config names; what is here already stays.
+
+    Obeys data.source, data.dataset, data.data_dir, data.archive_url (a mirror), tokenizer.kind,
+    tokenizer.path, tokenizer.url (a mirror) and tokenizer.sha256. Proxies are taken from the
+    environment (HTTPS_PROXY).
+
+    Example: ptenmt download --config base.yaml --set data.data_dir=tfds
+    """
+    from ptenmt.config_files import load_config
+    from ptenmt.corpus.sources import fetch_sources
+
+    screen = Screen(quiet=quiet, verbose=verbose)
+    options = load_config(config, overrides or [])
+    if options.data.source == "tfds":
+        with quiet_tensorflow(screen):
+            pass
+    with screen.downloads() as downloads:
+        tokenizer = fetch_sources(options, downloads.show)
+    if options.data.source == "tfds":
+        screen.say(f"data set {options.data.dataset}: ready")
+    if tokenizer.kind == "wordpiece":
+        screen.say(f"tokenizer: {tokenizer.path}")
+    if options.data.source != "tfds" and tokenizer.kind != "wordpiece":
+        screen.say(f"{config} needs nothing from the network")

@@ -1,0 +1,72 @@
+"""``ptenmt evaluate``."""
+
+import json
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+from rich.table import Table
+
+from ptenmt.cli.console import Screen, print_result, quiet_tensorflow
+from ptenmt.cli.options import Quiet, RunName, Verbose
+from ptenmt.runs import find_run, write_text
+
+if TYPE_CHECKING:
+    from ptenmt.evaluation import Evaluation
+
+
+class Split(StrEnum):
+    """The pairs that a run was not trained on."""
+
+    VALIDATION = "validation"
+    TEST = "test"
+
+
+def evaluate(
+    run: RunName = None,
+    split: Annotated[Split, typer.Option(help="Which of the run's own pairs to score.")] = Split.TEST,
+    report: Annotated[
+        Path | None, typer.Option("--report", metavar="FILE.json", help="Write the figures as JSON too.")
+    ] = None,
+    quiet: Quiet = False,
+    verbose: Verbose = False,
+) -> None:
+    """Score a run: loss, perplexity and token accuracy; BLEU and chrF of its greedy translations.
+
+    BLEU and chrF are sacreBLEU's, with its signatures: on detokenised text, and on the corpus' own
+    tokens where it comes tokenised. Obeys decoding.max_length of the run's config.
+
+    Example: ptenmt evaluate --run base --split validation --report scores.json
+    """
+    screen = Screen(quiet=quiet, verbose=verbose)
+    found = find_run(run)
+    with quiet_tensorflow(screen):
+        from ptenmt.evaluation import evaluate as evaluate_run
+    with screen.bar("loading", "") as bar:
+        evaluation = evaluate_run(found, split.value, on_progress=bar.show, on_warning=screen.warn)
+    if report is not None:
+        write_text(report, json.dumps(evaluation.facts(), indent=2, ensure_ascii=False) + "\n")
+    print_result(_table(evaluation))
+
+
+def _table(evaluation: "Evaluation") -> Table:
+    """The figures, and below them how the scores were computed."""
+    table = Table(
+        title=f"{evaluation.run}: {evaluation.num_pairs:,} {evaluation.split} pairs", title_justify="left"
+    )
+    table.add_column("score")
+    table.add_column("value", justify="right")
+    table.add_column("how")
+    table.add_row("loss", f"{evaluation.loss:.4f}", "nats a token, right prefix given")
+    table.add_row("perplexity", f"{evaluation.perplexity:.2f}", "exp(loss)")
+    table.add_row("token accuracy", f"{evaluation.accuracy:.4f}", "right prefix given")
+    for score in evaluation.scores:
+        signature = score.signature.replace("|", " ")
+        table.add_row(score.name, f"{score.value:.2f}", f"{score.text}\n[dim]{signature}[/]")
+    rate = evaluation.num_pairs / evaluation.seconds
+    table.add_row("speed", f"{rate:,.1f}", "sentences a second")
+    table.add_row("cut translations", f"{evaluation.num_cut:,}", "the length limit came before the end")
+    if evaluation.num_sources_cut:
+        table.add_row("cut sources", f"{evaluation.num_sources_cut:,}", "longer than model.max_positions")
+    return table

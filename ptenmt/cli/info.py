@@ -1,0 +1,90 @@
+"""``ptenmt info``."""
+
+from typing import Any
+
+from rich.table import Table
+
+from ptenmt.cli.console import Screen, print_result
+from ptenmt.cli.options import Quiet, RunName, Verbose
+from ptenmt.errors import RunError
+from ptenmt.runs import RUNS_FOLDER, Run, find_run, list_runs
+
+
+def info(run: RunName = None, quiet: Quiet = False, verbose: Verbose = False) -> None:
+    """Show what a run is: config, sizes, progress, best score, files. Without --run: all runs.
+
+    Example: ptenmt info --run base
+    """
+    screen = Screen(quiet=quiet, verbose=verbose)
+    if run is not None:
+        for table in _describe(find_run(run)):
+            print_result(table)
+        return
+    runs = list_runs(on_unreadable=screen.warn)
+    if not runs:
+        raise RunError(
+            f"no run in {RUNS_FOLDER.absolute()}", "train one first: ptenmt train --config demo.yaml"
+        )
+    print_result(_all_runs(runs))
+
+
+def _all_runs(runs: list[Run]) -> Table:
+    table = Table()
+    for name in ("run", "data", "epochs", "parameters", "best BLEU", "trained"):
+        table.add_column(name, justify="right" if name in {"epochs", "parameters", "best BLEU"} else "left")
+    for run in runs:
+        facts, config, history = run.facts(), run.config(), run.history()
+        best = _best(history)
+        table.add_row(
+            run.name,
+            config.data.source,
+            f"{len(history)}/{config.training.epochs}",
+            f"{facts['parameters']:,}",
+            f"{best['validation']['bleu']:.1f}" if best else "–",
+            facts["trained"][:16].replace("T", " "),
+        )
+    return table
+
+
+def _describe(run: Run) -> list[Table]:
+    from ptenmt.config_files import flat_options
+
+    facts, history = run.facts(), run.history()
+    summary = Table(title=str(run.path), title_justify="left", show_header=False)
+    for name, value in _summary(run, facts, history).items():
+        summary.add_row(name, value)
+    options = Table(title="options", title_justify="left", show_header=False)
+    for name, value in flat_options(run.config()).items():
+        options.add_row(name, "–" if value in (None, ()) else str(value))
+    return [summary, options]
+
+
+def _summary(run: Run, facts: dict[str, Any], history: list[dict[str, Any]]) -> dict[str, str]:
+    data = facts["data"]
+    rows = {
+        "format": str(facts["format_version"]),
+        "created": facts["created"],
+        "trained": facts["trained"],
+        "versions": ", ".join(f"{name} {version}" for name, version in facts["versions"].items()),
+        "pairs": f"{data['train']:,} train, {data['validation']:,} validation",
+        "data fingerprint": data["fingerprint"][:16],
+        "vocabularies": " and ".join(f"{size:,}" for size in facts["vocabulary_sizes"]),
+        "parameters": f"{facts['parameters']:,}",
+        "epochs": f"{len(history)} of {run.config().training.epochs}",
+    }
+    best = _best(history)
+    if best:
+        scores = best["validation"]
+        rows["best epoch"] = (
+            f"{best['epoch']}: BLEU {scores['bleu']:.2f}, chrF {scores['chrf']:.2f}, "
+            f"loss {scores['loss']:.4f}"
+        )
+    rows["checkpoints"] = ", ".join(path.name for path in reversed(run.checkpoints())) or "none yet"
+    files = [file for file in run.path.rglob("*") if file.is_file()]
+    size = sum(file.stat().st_size for file in files) / 1e6
+    rows["files"] = f"{len(files):,}, {size:,.1f} MB"
+    return rows
+
+
+def _best(history: list[dict[str, Any]]) -> dict[str, Any] | None:
+    return max(history, key=lambda epoch: epoch["validation"]["bleu"], default=None)

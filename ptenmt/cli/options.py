@@ -1,0 +1,56 @@
+"""Options that several commands share, declared once."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from ptenmt.config import config_folders
+from ptenmt.runs import list_runs
+
+
+def _config_names(incomplete: str) -> list[str]:
+    names = {path.name for folder in config_folders() for path in folder.glob("*.yaml")}
+    return sorted(name for name in names if name.startswith(incomplete))
+
+
+def _run_names(incomplete: str) -> list[str]:
+    return [run.name for run in list_runs() if run.name.startswith(incomplete)]
+
+
+ConfigName = Annotated[
+    str,
+    typer.Option(
+        "--config",
+        "-c",
+        metavar="FILE|NAME",
+        help="A YAML file, or a preset's name: base, demo, files or paper.",
+        autocompletion=_config_names,
+    ),
+]
+Overrides = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--set",
+        metavar="SECTION.OPTION=VALUE",
+        help="Change an option of the config; may be given several times.",
+    ),
+]
+RunName = Annotated[
+    str | None,
+    typer.Option(
+        "--run",
+        "-r",
+        metavar="NAME|DIR",
+        help="A folder, or a name below checkpoints/.",
+        show_default="the run trained last",
+        autocompletion=_run_names,
+    ),
+]
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Show results and errors only.")]
+Verbose = Annotated[
+    bool, typer.Option("--verbose", "-v", help="Show log messages too, TensorFlow's included.")
+]
+InputFile = Annotated[
+    Path | None, typer.Option("--input", "-i", metavar="FILE", help="Translate this file, a line a sentence.")
+]

@@ -1,0 +1,55 @@
+"""``ptenmt train``."""
+
+import signal
+from typing import Annotated
+
+import typer
+
+from ptenmt.cli.console import Screen, quiet_tensorflow
+from ptenmt.cli.options import ConfigName, Overrides, Quiet, Verbose
+from ptenmt.cli.training_view import TrainingView
+
+
+def train(
+    config: ConfigName,
+    overrides: Overrides = None,
+    run: Annotated[
+        str | None,
+        typer.Option(
+            "--run",
+            "-r",
+            metavar="NAME|DIR",
+            help="A folder, or a name below checkpoints/.",
+            show_default="the config's name",
+        ),
+    ] = None,
+    fresh: Annotated[
+        bool, typer.Option("--fresh", help="Start anew; a run of that name is renamed, not deleted.")
+    ] = False,
+    quiet: Quiet = False,
+    verbose: Verbose = False,
+) -> None:
+    """Train a model, or resume its training from the latest checkpoint.
+
+    Ctrl-C finishes the step, saves and says how to go on. What the model learns from, its sizes and
+    for how long are options of the config (sections data, tokenizer, model, batch, training and
+    checkpoint); any of them can be changed with --set.
+
+    Example: ptenmt train --config base.yaml --set training.epochs=10
+    """
+    from ptenmt.config_files import find_config, load_config
+
+    screen = Screen(quiet=quiet, verbose=verbose)
+    options = load_config(config, overrides or [])
+    name = run or find_config(config).stem
+    with quiet_tensorflow(screen):
+        from ptenmt.training import train as train_run
+    view = TrainingView(screen, (options.data.source_language, options.data.target_language))
+    with screen.downloads() as downloads, view.showing():
+        result = train_run(options, name, fresh=fresh, on_event=view.show, on_download=downloads.show)
+    if result.stopped_by is None:
+        screen.say(f"done: {result.run} — translate with: ptenmt translate --run {name} TEXT")
+        return
+    again = " ".join(["ptenmt train --config", config, *(f"--set {text}" for text in overrides or [])])
+    screen.say(f"stopped; to go on: {again}" + (f" --run {run}" if run else ""), style="bold")
+    raise typer.Exit(128 + signal.Signals(result.stopped_by))

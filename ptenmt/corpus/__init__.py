@@ -1,0 +1,1 @@
+"""Sentence pairs: where they come from, what is done to them, and how they are batched."""

@@ -1,0 +1,146 @@
+r"""Sentence pairs out of text files: two columns of one file, or the aligned lines of two.
+
+A line ends at ``\\n`` or ``\\r\\n`` and nowhere else: the other characters that Unicode calls line ends occur
+inside sentences. Text is UTF-8, with or without a byte order mark; ``.gz`` files are unpacked on the way.
+"""
+
+import csv
+import gzip
+import io
+import zlib
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import BinaryIO, cast
+
+from ptenmt.config import CorpusFile
+from ptenmt.errors import DataError
+
+SentencePair = tuple[str, str]
+"""A sentence and its translation."""
+
+_ENDINGS = (".tsv", ".tsv.gz", ".csv", ".csv.gz")
+_BYTE_ORDER_MARK = b"\xef\xbb\xbf"
+
+
+def read_pairs(file: CorpusFile) -> list[SentencePair]:
+    """Read a file of sentence pairs, or two aligned files.
+
+    In ``.tsv`` a tab parts the two sentences and quotes are letters like others; in ``.csv`` a comma parts
+    them and quotes work as usual. Blank lines are skipped in both. Of two aligned files every line counts,
+    a blank one is an empty sentence.
+
+    Args:
+        file: Where the pairs are; its ``repeat`` plays no role here.
+
+    Returns:
+        The pairs in the file's order.
+
+    Raises:
+        DataError: The file cannot be read or is empty, or a line is not UTF-8 or not a pair of sentences.
+    """
+    if file.path is None:
+        return _read_aligned(Path(str(file.source)), Path(str(file.target)))
+    path = Path(file.path)
+    if not path.name.lower().endswith(_ENDINGS):
+        raise DataError(
+            f"{path} has an unknown ending",
+            hint=f"a file of pairs ends in one of {', '.join(_ENDINGS)}; "
+            "two aligned text files are given as {source: …, target: …}",
+        )
+    rows = _csv_rows(path) if _is_csv(path) else _tsv_rows(path)
+    pairs = [_pair(path, number, row) for number, row in rows]
+    if not pairs:
+        raise DataError(f"{path} is empty")
+    return pairs
+
+
+def _read_aligned(source: Path, target: Path) -> list[SentencePair]:
+    sources, targets = list(read_lines(source)), list(read_lines(target))
+    if len(sources) != len(targets):
+        raise DataError(
+            f"{source} has {len(sources):,} lines, but {target} has {len(targets):,}",
+            hint="line n of one file has to be the translation of line n of the other",
+        )
+    if not sources:
+        raise DataError(f"{source} and {target} are empty")
+    return list(zip(sources, targets, strict=True))
+
+
+def _is_csv(path: Path) -> bool:
+    return path.name.lower().removesuffix(".gz").endswith(".csv")
+
+
+def _pair(path: Path, number: int, row: list[str]) -> SentencePair:
+    if len(row) == 2:
+        return row[0], row[1]
+    separator = "commas" if _is_csv(path) else "tabs"
+    columns = "1 column" if len(row) == 1 else f"{len(row)} columns"
+    raise DataError(
+        f"{path}, line {number}: {columns} instead of 2",
+        hint=f"every line holds a sentence and its translation; columns are separated by {separator}",
+    )
+
+
+def _tsv_rows(path: Path) -> Iterator[tuple[int, list[str]]]:
+    for number, line in enumerate(read_lines(path), start=1):
+        if line.strip(" "):
+            yield number, line.split("\t")
+
+
+def _csv_rows(path: Path) -> Iterator[tuple[int, list[str]]]:
+    # To the csv module a lone \r is a broken line end, here it is a blank like others.
+    reader = csv.reader((line.replace("\r", " ") + "\n" for line in read_lines(path)), strict=True)
+    first = 1
+    try:
+        for row in reader:
+            if len(row) > 1 or "".join(row).strip():
+                yield first, row
+            first = reader.line_num + 1
+    except csv.Error as error:
+        raise DataError(
+            f"{path}, line {first}: not valid CSV: {error}",
+            hint='a sentence with a comma or quotes in it stands in quotes, its own doubled: "a ""b"", c"',
+        ) from error
+
+
+def read_lines(path: Path) -> Iterator[str]:
+    """Read the lines of a text file, plain or ``.gz``, without their ends.
+
+    Raises:
+        DataError: The file cannot be read, or a line is not UTF-8.
+    """
+    try:
+        with _opened(path) as file:
+            yield from decoded_lines(file, str(path))
+    except (OSError, EOFError, zlib.error) as error:
+        reason = getattr(error, "strerror", None) or error
+        raise DataError(f"cannot read {path}: {reason}") from error
+
+
+def decoded_lines(file: Iterable[bytes], name: str) -> Iterator[str]:
+    """Decode the lines of an open file that goes by ``name`` in errors.
+
+    Raises:
+        DataError: A line is not UTF-8.
+    """
+    for number, line in enumerate(file, start=1):
+        yield _decoded(name, number, line)
+
+
+def _opened(path: Path) -> BinaryIO:
+    if path.suffix.lower() != ".gz":
+        return path.open("rb")
+    # GzipFile's own lines are slow, a buffer's are not.
+    return io.BufferedReader(cast(io.RawIOBase, gzip.open(path)))
+
+
+def _decoded(name: str, number: int, line: bytes) -> str:
+    if number == 1:
+        line = line.removeprefix(_BYTE_ORDER_MARK)
+    try:
+        return line.removesuffix(b"\n").removesuffix(b"\r").decode()
+    except UnicodeDecodeError as error:
+        raise DataError(
+            f"{name}, line {number}: byte {error.start + 1} is not valid UTF-8",
+            hint="save the file as UTF-8",
+        ) from error

@@ -1,0 +1,77 @@
+"""One process at a time: a lock that the system lets go when its process ends, however it ends."""
+
+import contextlib
+import logging
+import os
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+logger = logging.getLogger(__name__)
+
+_POLL_SECONDS = 0.2
+
+if sys.platform == "win32":
+    import msvcrt
+
+    def _try_lock(descriptor: int) -> bool:
+        try:
+            msvcrt.locking(descriptor, msvcrt.LK_NBLCK, 1)
+        except OSError:
+            return False
+        return True
+
+else:
+    import fcntl
+
+    def _try_lock(descriptor: int) -> bool:
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return False
+        except OSError as error:
+            # Some network file systems have no locks; there we carry on alone.
+            logger.debug("no lock on this file system: %s", error)
+        return True
+
+
+@contextlib.contextmanager
+def exclusive(path: Path) -> Iterator[None]:
+    """Hold the lock file ``path`` for the ``with`` block; wait while another process holds it.
+
+    Args:
+        path: The lock file. It and its folder are made; the file is removed afterwards (Windows keeps it).
+
+    Raises:
+        OSError: The file cannot be made.
+    """
+    path.parent.mkdir(parents=True, exist_ok=True)
+    descriptor = _acquire(path)
+    try:
+        yield
+    finally:
+        with contextlib.suppress(PermissionError):
+            path.unlink(missing_ok=True)
+        os.close(descriptor)
+
+
+def _acquire(path: Path) -> int:
+    waiting = False
+    while True:
+        descriptor = os.open(path, os.O_RDWR | os.O_CREAT)
+        if _try_lock(descriptor) and _is_still(path, descriptor):
+            return descriptor
+        os.close(descriptor)
+        if not waiting:
+            logger.warning("waiting for another process that holds %s", path)
+            waiting = True
+        time.sleep(_POLL_SECONDS)
+
+
+def _is_still(path: Path, descriptor: int) -> bool:
+    """Whether ``path`` is the file we locked: its last holder may have removed it in between."""
+    try:
+        return os.path.samestat(path.stat(), os.fstat(descriptor))
+    except FileNotFoundError:
+        return False

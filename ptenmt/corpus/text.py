@@ -1,0 +1,224 @@
+"""What is done to a sentence before it is cut into tokens, and to a translation before it is read.
+
+Corpora like TED come with words and punctuation apart, in the Penn Treebank's way: ``it 's``, ``is n't``,
+quotes as two back-ticks and two apostrophes. What a user types has to be brought there, and what the model
+answers has to be brought back.
+"""
+
+import re
+import unicodedata
+from collections.abc import Sequence
+from functools import lru_cache
+from typing import Any
+
+from ptenmt.config import DataConfig
+
+_Rules = Sequence[tuple[re.Pattern[str], str]]
+
+_CONTROL = re.compile(r"[\x00-\x1f\x7f]")
+"""ASCII control characters."""
+_NOT_TYPED = re.compile(r"[\x00-\x1f\x7f-\x9f\ufeff\ud800-\udfff]")
+"""All control characters, byte order marks and halves of surrogate pairs. A corpus keeps those above ASCII:
+TED's test set has some, in a mis-encoded dash."""
+
+
+def _compiled(*rules: tuple[str, str]) -> _Rules:
+    return [(re.compile(pattern), replacement) for pattern, replacement in rules]
+
+
+_ENGLISH_CONTRACTIONS = _compiled(
+    (r"(?i)(n) ('t)(?!\S)", r" \1\2"),  # isn 't -> is n't
+    (r"(?i)(?<!\S)' (s|m|re|ve|ll|d)(?!\S)", r"'\1"),  # it ' s -> it 's
+)
+"""From the Moses tokenizer's English contractions to the Penn Treebank's."""
+
+# Splits that both WordPiece and the Moses tokenizer make.
+_TYPOGRAPHIC_CONTRACTION = r"(?i)(?<=\w) ’ (t|s|m|re|ve|ll|d)(?!\S)"  # haven ’ t -> haven’t
+_DOUBLE_HYPHEN = r"(?<!\S)- -(?!\S)"
+_SLASH = r"(?<=\w) / (?=\w)"  # and / or -> and/or
+_TIME = r"(?<!\d)(\d\d?) : (?=\d\d(?!\d))"  # 10 : 30 -> 10:30
+
+_PIECES_TO_TOKENS = _compiled(
+    (r"(?<!\S)` `(?!\S)", "``"),
+    (r"(?<!\S)' '(?!\S)", "''"),
+    (r"(?<!\S)n ' t(?!\S)", "n't"),  # is n ' t -> is n't
+    (r"(?<=\w )' (s|m|re|ve|ll|d)(?!\S)", r"'\1"),  # it ' s -> it 's
+    (_TYPOGRAPHIC_CONTRACTION, r"’\1"),
+    (_DOUBLE_HYPHEN, "--"),
+    (r"(?<=\w) - (?=\w)", "-"),  # twenty - five -> twenty-five
+    (_SLASH, "/"),
+    (r"(?<!\S)\. \. \.(?!\S)", "..."),
+    (r"(?<!\d)(\d{1,3}) , (?=\d{3}(?!\d))", r"\1,"),  # 1 , 000 -> 1,000
+    (r"(?<=\d) \. (?=\d)", "."),  # 3 . 5 -> 3.5
+    (_TIME, r"\1:"),
+    (r"(?<!\S)(mr|mrs|ms|dr|prof|st|jr|sr|vs) \.(?= \w)", r"\1."),  # mr . x -> mr. x
+    (r"(?<=\w) \. (com|org|net|edu|gov)(?!\S)", r".\1"),  # ted . com -> ted.com
+    (r"(?<!\S)ph \. d(?!\S)", "ph.d"),
+)
+"""From punctuation split off everywhere to the Penn Treebank's tokens."""
+
+_INITIALS = re.compile(r"(?<!\S)[a-z](?: \. [a-z](?= \.))+(?: \.(?= [\w,;:—]))?")
+"""``u . s .``: single letters, each with its full stop, the last one only where the sentence goes on (at its
+end the full stop stays a token of its own)."""
+
+_OPENING, _CLOSING = "\ue000", "\ue001"
+"""Stand for a directed quote while the Moses detokenizer works; it would count pairs instead."""
+
+_BEFORE_JOINING = _compiled(
+    (r"(?<!\S)``(?: (?:``|''))*(?!\S)", _OPENING),
+    (r"(?<!\S)''(?: (?:``|''))*(?!\S)", _CLOSING),
+    (r"“ ([^“”]*) ”", r"“\1 ”"),
+    (r"« ([^«»]*) »", r"«\1 »"),
+    (r"(?<=\w) 's(?!\S)", "'s"),  # names like levi 's in any language
+    (_TYPOGRAPHIC_CONTRACTION, r"’\1"),
+    (r"(?<=\d) ([€£¥])(?= \D|$)", r"\1"),  # 5 € is not € 5
+    (_DOUBLE_HYPHEN, "--"),
+    (_SLASH, "/"),
+    (_TIME, r"\1:"),
+)
+_BEFORE_JOINING_ENGLISH = _compiled(
+    (r"(?i)(?<=\w) (n't)(?!\S)", r"\1"),  # is n't -> isn't
+    (r"(?i)(?<!\S)'(?!(?:t|s|m|re|ve|ll|d)(?!\S))(?=\w)", "' "),  # 'how opens a quote, 's does not
+)
+_AFTER_JOINING = _compiled(
+    (f"{_OPENING} ?", '"'),
+    (f" ?{_CLOSING}", '"'),
+    (r"“([^“”]*) ”", r"“\1”"),
+    (r"«([^«»]*) »", r"«\1»"),
+)
+
+
+class TextPreparation:
+    """The changes that a run makes to text, the same in training and in translation.
+
+    Args:
+        data: The options ``normalization``, ``tokenization`` and ``lowercase``.
+    """
+
+    def __init__(self, data: DataConfig) -> None:
+        self._data = data
+
+    def prepare(self, text: str, language: str) -> str:
+        """Prepare a sentence of the corpus.
+
+        Args:
+            text: The sentence. ASCII control characters become blanks, and runs of white space one blank.
+            language: ISO 639-1 code of its language.
+
+        Returns:
+            The sentence, normalised, split by the Moses tokenizer and lower-cased as configured.
+        """
+        text = self._normalized(text)
+        if self._data.tokenization == "moses":
+            text = _split_by_moses(text, language)
+        return text.lower() if self._data.lowercase else text
+
+    def prepare_input(self, text: str, language: str) -> str:
+        """Prepare what a user typed, so that it looks like the corpus.
+
+        Args:
+            text: Any text, of any length. Control characters become blanks, and runs of white space one
+                blank. Words and punctuation that are apart already stay so.
+            language: ISO 639-1 code of its language.
+
+        Returns:
+            What ``prepare`` makes of it; words and punctuation are apart where the corpus comes like that.
+        """
+        text = _NOT_TYPED.sub(" ", text)
+        if self._data.tokenization != "given":
+            return self.prepare(text, language)
+        text = _split_like_treebank(self._normalized(text), language)
+        return text.lower() if self._data.lowercase else text
+
+    def finish(self, text: str, language: str) -> str:
+        """Repair the spacing of a translation.
+
+        Args:
+            text: What the model said, tokenised as the corpus is.
+            language: ISO 639-1 code of its language.
+
+        Returns:
+            Text as people write it; unchanged where the corpus is plain text.
+        """
+        if self._data.tokenization == "none":
+            return text
+        return join_tokens(text, language)
+
+    def _normalized(self, text: str) -> str:
+        form = self._data.normalization
+        if form != "none":
+            text = unicodedata.normalize(form, text)
+        return " ".join(_CONTROL.sub(" ", text).split())
+
+
+def join_tokens(text: str, language: str) -> str:
+    """Write tokenised text the way people do: ``it 's fine , is n't it ?`` → ``it's fine, isn't it?``.
+
+    Args:
+        text: Tokens with blanks between them, in the Penn Treebank's or the Moses tokenizer's way.
+        language: ISO 639-1 code; an unknown one is treated as English.
+
+    Returns:
+        The text; its letters are the same, in the same case.
+    """
+    text = _apply(_BEFORE_JOINING, text)
+    if _moses_language(language) == "en":
+        text = _apply(_BEFORE_JOINING_ENGLISH, text)
+    joined: str = _moses_detokenizer(_moses_language(language)).detokenize(text.split(), unescape=False)
+    return _apply(_AFTER_JOINING, joined)
+
+
+def repair_wordpiece(text: str) -> str:
+    """Undo the splits that WordPiece makes at every punctuation mark: ``is n ' t it`` → ``is n't it``.
+
+    The published tokenizer cannot tell ``it 's`` from ``it ' s``; these rules bring its text back to the
+    Penn Treebank's tokens, which TED comes in.
+
+    Args:
+        text: What the WordPiece tokenizer made of token ids.
+
+    Returns:
+        The text with contractions, quotes, hyphens, numbers, initials and abbreviations put together.
+    """
+    text = _apply(_PIECES_TO_TOKENS, text)
+    return _INITIALS.sub(lambda found: found[0].replace(" ", ""), text)
+
+
+def _apply(rules: _Rules, text: str) -> str:
+    for pattern, replacement in rules:
+        text = pattern.sub(replacement, text)
+    return text
+
+
+def _split_by_moses(text: str, language: str) -> str:
+    split: str = _moses_tokenizer(_moses_language(language)).tokenize(text, escape=False, return_str=True)
+    return split
+
+
+def _split_like_treebank(text: str, language: str) -> str:
+    """Split by Moses, but keep the Treebank's closing quotes and English contractions."""
+    text = " '' ".join(_split_by_moses(part, language) for part in text.split("''"))
+    if _moses_language(language) == "en":
+        text = _apply(_ENGLISH_CONTRACTIONS, text)
+    return " ".join(text.split())
+
+
+@lru_cache
+def _moses_language(code: str) -> str:
+    from sacremoses.corpus import NonbreakingPrefixes
+
+    return code if code in NonbreakingPrefixes().available_langs.values() else "en"
+
+
+@lru_cache
+def _moses_tokenizer(language: str) -> Any:
+    from sacremoses import MosesTokenizer  # 0.4 s: only those wait who need it
+
+    return MosesTokenizer(language)
+
+
+@lru_cache
+def _moses_detokenizer(language: str) -> Any:
+    from sacremoses import MosesDetokenizer
+
+    return MosesDetokenizer(language)

@@ -1,0 +1,84 @@
+"""Where the published tokenizer SavedModel lies on this machine, after fetching it if need be."""
+
+import shutil
+from pathlib import Path, PurePosixPath
+from urllib.parse import urlsplit
+
+import platformdirs
+
+from ptenmt.corpus.download import OnProgress, fetch
+from ptenmt.corpus.lock import exclusive
+from ptenmt.corpus.unpack import unpack_zip
+from ptenmt.errors import DownloadError, TokenizerError
+
+
+def published_tokenizer(
+    url: str, path: str | None, *, sha256: str | None = None, on_progress: OnProgress | None = None
+) -> Path:
+    """Find the SavedModel folder of the published tokenizer.
+
+    Args:
+        url: The zip archive that holds it.
+        path: A folder of the user's that holds it; None takes the user's cache, filled from ``url``.
+        sha256: The archive's checksum in hexadecimal; None takes what comes.
+        on_progress: Told about the download.
+
+    Returns:
+        The folder with ``saved_model.pb`` and ``assets/``.
+
+    Raises:
+        TokenizerError: ``path`` holds no SavedModel.
+        DownloadError: The archive cannot be fetched or unpacked, or is something else.
+    """
+    if path is not None:
+        return _of_user(Path(path).expanduser())
+    cache = platformdirs.user_cache_path("ptenmt")
+    folder = cache / PurePosixPath(urlsplit(url).path).name.removesuffix(".zip")
+    archive = folder.with_name(folder.name + ".zip")
+    found = _saved_model(folder)
+    if found:
+        return found
+    try:
+        with exclusive(folder.with_name(folder.name + ".lock")):
+            fetch(url, archive, sha256=sha256, on_progress=on_progress)
+            return _saved_model(folder) or _unpack(archive, folder)
+    except OSError as error:
+        raise DownloadError(
+            f"cannot write {error.filename or cache}: {error.strerror or error}",
+            hint="unpack the tokenizer by hand and set tokenizer.path to its folder",
+        ) from error
+
+
+def _of_user(folder: Path) -> Path:
+    found = _saved_model(folder)
+    if found is None:
+        raise TokenizerError(
+            f"no tokenizer in {folder}: saved_model.pb with assets/ beside it is missing",
+            hint="set tokenizer.path to the unpacked folder, or leave it out to download the tokenizer",
+        )
+    return found
+
+
+def _saved_model(folder: Path) -> Path | None:
+    """``folder`` itself, or the one below it that the published archive holds."""
+    for model in sorted([*folder.glob("saved_model.pb"), *folder.glob("*/saved_model.pb")]):
+        if any(model.parent.glob("assets/*")):
+            return model.parent
+    return None
+
+
+def _unpack(archive: Path, folder: Path) -> Path:
+    shutil.rmtree(folder, ignore_errors=True)
+    try:
+        unpack_zip(archive, folder)
+        found = _saved_model(folder)
+        if found is None:
+            shutil.rmtree(folder)
+            raise DownloadError(
+                f"{archive} holds no tokenizer: saved_model.pb with assets/ beside it is missing",
+                hint="check tokenizer.url",
+            )
+    except DownloadError:
+        archive.unlink(missing_ok=True)  # or the next run would find the same bad file
+        raise
+    return found
