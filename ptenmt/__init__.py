@@ -1,3 +1,37 @@
-"""ptenmt trains, inspects and runs a Portuguese→English Transformer."""
+"""ptenmt trains, inspects and runs a Portuguese→English Transformer.
+
+The public API; each name is imported when it is first used, so that importing ptenmt is instant:
+
+- ``load_config(name, overrides)``: a checked config from a YAML file or preset
+- ``train(config, run)``: train a run, or resume it
+- ``evaluate(run, split)``: loss, accuracy, BLEU and chrF of a run
+- ``Translator.load(run)``: translate with a run
+- ``PtenmtError``: the base of every error that a user can mend
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from ptenmt.config_files import load_config
+    from ptenmt.errors import PtenmtError
+    from ptenmt.evaluation import evaluate
+    from ptenmt.training import train
+    from ptenmt.translation import Translator
 
 __version__ = "0.1.0"
+__all__ = ["PtenmtError", "Translator", "evaluate", "load_config", "train"]
+
+_MODULES = {
+    "PtenmtError": "ptenmt.errors",
+    "Translator": "ptenmt.translation",
+    "evaluate": "ptenmt.evaluation",
+    "load_config": "ptenmt.config_files",
+    "train": "ptenmt.training",
+}
+
+
+def __getattr__(name: str) -> object:
+    if name not in _MODULES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(_MODULES[name]), name)

@@ -1,0 +1,42 @@
+# Everything starts from a fresh machine with python3 (3.11 to 3.13) and make.
+PYTHON ?= python3
+BIN := .venv/bin
+
+.PHONY: setup demo format check test test-slow bench clean
+
+setup: .venv/.installed
+
+.venv/.installed: pyproject.toml
+	@$(PYTHON) -c 'import sys; sys.exit(not (3, 11) <= sys.version_info[:2] < (3, 14))' || \
+		{ echo "ptenmt needs Python 3.11 to 3.13; choose one with: make PYTHON=python3.12 $(MAKECMDGOALS)"; exit 1; }
+	$(PYTHON) -m venv .venv
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
+	@touch $@
+
+demo: setup
+	$(BIN)/ptenmt train --config demo.yaml
+	$(BIN)/ptenmt evaluate --run demo
+	$(BIN)/ptenmt translate --run demo "este modelo parece funcionar bem" \
+		"este é um problema que temos que resolver"
+
+format: setup
+	$(BIN)/ruff check --fix --quiet .
+	$(BIN)/ruff format .
+
+check: setup
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/python -m pytest -q tests/test_architecture.py
+
+test: setup
+	$(BIN)/python -m pytest -m "not slow"
+
+test-slow: setup
+	$(BIN)/python -m pytest -m slow
+
+bench: setup
+	$(BIN)/python benchmarks/decoding.py
+
+clean:
+	rm -rf .venv build dist .mypy_cache .pytest_cache .ruff_cache
