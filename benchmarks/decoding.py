@@ -71,7 +71,7 @@ def main() -> None:
     }
     times: dict[str, list[float]] = {name: [] for name in ways}
     rows = {}
-    for name, translate in ways.items():
+    for translate in ways.values():
         translate_all(translate)  # compile
     for _ in range(options.rounds):
         for name, translate in ways.items():
@@ -79,7 +79,8 @@ def main() -> None:
             times[name].append(seconds)
     different = sum(one != other for one, other in zip(*rows.values(), strict=True))
     print(f"{datetime.now(UTC):%Y-%m-%d}, run {run.name}, {len(pairs)} test sentences, batches of {BATCH}")
-    print(f"{os.cpu_count()} CPUs, {platform.machine()}, TensorFlow {tf.__version__}, Keras {keras.__version__}")
+    versions = f"TensorFlow {tf.__version__}, Keras {keras.__version__}"
+    print(f"{os.cpu_count()} CPUs, {platform.machine()}, {versions}")
     medians = {name: statistics.median(values) for name, values in times.items()}
     for name, seconds in medians.items():
         print(f"{name:>12}: {len(pairs) / seconds:8.1f} sentences/s (median of {options.rounds})")

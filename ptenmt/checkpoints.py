@@ -11,7 +11,7 @@ from ptenmt.errors import CheckpointError
 from ptenmt.model import TokenSums
 from ptenmt.runs import Run
 
-_UNREADABLE = (tf.errors.OpError, ValueError, AssertionError)
+_UNREADABLE = (tf.errors.OpError, IndexError, ValueError, AssertionError)  # IndexError: data cut short
 
 
 class TrainingState:
@@ -77,7 +77,7 @@ class Checkpoints:
         self._state = state
         self._folder = folder
         self._checkpoint = state.trackable()
-        self._manager = tf.train.CheckpointManager(self._checkpoint, str(folder), max_to_keep=keep)
+        self._manager = _open_manager(self._checkpoint, folder, keep)
 
     def save(self) -> Path:
         """Write a checkpoint; the ones before it stay valid whatever happens.
@@ -148,6 +148,14 @@ def restore_weights(model: Any, folder: Path, on_damaged: Callable[[str], None])
     raise CheckpointError(
         f"no checkpoint in {folder}", f"train first: ptenmt train --config {folder.name}.yaml"
     )
+
+
+def _open_manager(checkpoint: tf.train.Checkpoint, folder: Path, keep: int) -> Any:
+    try:
+        return tf.train.CheckpointManager(checkpoint, str(folder), max_to_keep=keep)
+    except ValueError:  # a crash left the file ``checkpoint`` empty; it only lists what is there anyway
+        (folder / "checkpoint").unlink()
+        return tf.train.CheckpointManager(checkpoint, str(folder), max_to_keep=keep)
 
 
 def _by_path(variables: Sequence[Any]) -> dict[str, Any]:

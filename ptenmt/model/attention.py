@@ -76,10 +76,16 @@ class MultiHeadAttention(keras.layers.Layer):
         self.num_heads = num_heads
         self.key_size = key_size or d_model // num_heads
         self.value_size = value_size or d_model // num_heads
-        self.query_projection = keras.layers.Dense(num_heads * self.key_size, name="query")
-        self.key_projection = keras.layers.Dense(num_heads * self.key_size, name="key")
-        self.value_projection = keras.layers.Dense(num_heads * self.value_size, name="value")
-        self.output_projection = keras.layers.Dense(d_model, name="output")
+        self.query_projection = keras.layers.Dense(
+            num_heads * self.key_size, name="query", dtype=self.dtype_policy
+        )
+        self.key_projection = keras.layers.Dense(
+            num_heads * self.key_size, name="key", dtype=self.dtype_policy
+        )
+        self.value_projection = keras.layers.Dense(
+            num_heads * self.value_size, name="value", dtype=self.dtype_policy
+        )
+        self.output_projection = keras.layers.Dense(d_model, name="output", dtype=self.dtype_policy)
 
     def call(self, query: Any, memory: Any, mask: Any = None) -> Any:
         """Let every query attend to the memory.

@@ -49,8 +49,10 @@ class PositionalEmbedding(keras.layers.Layer):
         self.vocabulary_size = vocabulary_size
         self.d_model = d_model
         self.max_positions = max_positions
-        self.embedding = keras.layers.Embedding(vocabulary_size, d_model, name="tokens")
-        self.dropout = keras.layers.Dropout(dropout, name="dropout")
+        self.embedding = keras.layers.Embedding(
+            vocabulary_size, d_model, name="tokens", dtype=self.dtype_policy
+        )
+        self.dropout = keras.layers.Dropout(dropout, name="dropout", dtype=self.dtype_policy)
         self.positions = positional_encoding(max_positions, d_model)
 
     def call(self, ids: Any, first_position: Any = 0, training: bool = False) -> Any:
@@ -88,8 +90,8 @@ class FeedForward(keras.layers.Layer):
         super().__init__(**kwargs)
         self.d_model = d_model
         self.d_ff = d_ff
-        self.expand = keras.layers.Dense(d_ff, activation="relu", name="expand")
-        self.contract = keras.layers.Dense(d_model, name="contract")
+        self.expand = keras.layers.Dense(d_ff, activation="relu", name="expand", dtype=self.dtype_policy)
+        self.contract = keras.layers.Dense(d_model, name="contract", dtype=self.dtype_policy)
 
     def call(self, inputs: Any) -> Any:
         """Map [B, T, D] to [B, T, D]."""
@@ -110,8 +112,10 @@ class AddAndNorm(keras.layers.Layer):
 
     def __init__(self, dropout: float = 0.0, **kwargs: Any) -> None:
         super().__init__(**kwargs)
-        self.dropout = keras.layers.Dropout(dropout, name="dropout")
-        self.norm = keras.layers.LayerNormalization(epsilon=LAYER_NORM_EPSILON, name="norm")
+        self.dropout = keras.layers.Dropout(dropout, name="dropout", dtype=self.dtype_policy)
+        self.norm = keras.layers.LayerNormalization(
+            epsilon=LAYER_NORM_EPSILON, name="norm", dtype=self.dtype_policy
+        )
 
     def call(self, inputs: Any, sublayer_output: Any, training: bool = False) -> Any:
         """Join a sub-layer's input and output, both [B, T, D]."""
@@ -122,8 +126,8 @@ class AddAndNorm(keras.layers.Layer):
         return super().get_config() | {"dropout": self.dropout.rate}
 
 
-class EncoderBlock(keras.layers.Layer):
-    """Self-attention over the source, then a feed-forward layer.
+class _Block(keras.layers.Layer):
+    """What encoder and decoder blocks share: self-attention and a feed-forward layer, each with its norm.
 
     Args:
         d_model: D.
@@ -148,11 +152,30 @@ class EncoderBlock(keras.layers.Layer):
     ) -> None:
         super().__init__(**kwargs)
         self.self_attention = MultiHeadAttention(
-            d_model, num_heads, key_size=key_size, value_size=value_size, name="self_attention"
+            d_model,
+            num_heads,
+            key_size=key_size,
+            value_size=value_size,
+            name="self_attention",
+            dtype=self.dtype_policy,
         )
-        self.self_attention_norm = AddAndNorm(dropout, name="self_attention_norm")
-        self.feed_forward = FeedForward(d_model, d_ff, name="feed_forward")
-        self.feed_forward_norm = AddAndNorm(dropout, name="feed_forward_norm")
+        self.self_attention_norm = AddAndNorm(dropout, name="self_attention_norm", dtype=self.dtype_policy)
+        self.feed_forward = FeedForward(d_model, d_ff, name="feed_forward", dtype=self.dtype_policy)
+        self.feed_forward_norm = AddAndNorm(dropout, name="feed_forward_norm", dtype=self.dtype_policy)
+
+    def get_config(self) -> dict[str, Any]:
+        """The constructor's arguments, for saving with Keras."""
+        attention = self.self_attention
+        own = ("d_model", "num_heads", "key_size", "value_size")
+        return (
+            super().get_config()
+            | {name: getattr(attention, name) for name in own}
+            | {"d_ff": self.feed_forward.d_ff, "dropout": self.feed_forward_norm.dropout.rate}
+        )
+
+
+class EncoderBlock(_Block):
+    """Self-attention over the source, then a feed-forward layer; for the arguments see ``_Block``."""
 
     def call(self, inputs: Any, mask: Any = None, training: bool = False) -> Any:
         """Map [B, S, D] to [B, S, D]; ``mask`` is broadcastable to [B, H, S, S], True = may attend."""
@@ -160,43 +183,24 @@ class EncoderBlock(keras.layers.Layer):
         hidden = self.self_attention_norm(inputs, attended, training=training)
         return self.feed_forward_norm(hidden, self.feed_forward(hidden), training=training)
 
-    def get_config(self) -> dict[str, Any]:
-        """The constructor's arguments, for saving with Keras."""
-        return super().get_config() | _block_config(self)
 
+class DecoderBlock(_Block):
+    """Masked self-attention, attention to the source, then a feed-forward layer; arguments as ``_Block``."""
 
-class DecoderBlock(keras.layers.Layer):
-    """Masked self-attention over the target, attention to the source, then a feed-forward layer.
-
-    Args:
-        d_model: D.
-        num_heads: H.
-        d_ff: F.
-        dropout: Rate.
-        key_size: Width of a head's keys; by default D / H.
-        value_size: Width of a head's values; by default D / H.
-        **kwargs: ``name``, ``dtype``, as for any Keras layer.
-    """
-
-    def __init__(
-        self,
-        d_model: int,
-        num_heads: int,
-        d_ff: int,
-        *,
-        dropout: float = 0.0,
-        key_size: int | None = None,
-        value_size: int | None = None,
-        **kwargs: Any,
-    ) -> None:
-        super().__init__(**kwargs)
-        sizes = {"key_size": key_size, "value_size": value_size}
-        self.self_attention = MultiHeadAttention(d_model, num_heads, **sizes, name="self_attention")
-        self.self_attention_norm = AddAndNorm(dropout, name="self_attention_norm")
-        self.cross_attention = MultiHeadAttention(d_model, num_heads, **sizes, name="cross_attention")
-        self.cross_attention_norm = AddAndNorm(dropout, name="cross_attention_norm")
-        self.feed_forward = FeedForward(d_model, d_ff, name="feed_forward")
-        self.feed_forward_norm = AddAndNorm(dropout, name="feed_forward_norm")
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        sizes = self.self_attention
+        self.cross_attention = MultiHeadAttention(
+            sizes.d_model,
+            sizes.num_heads,
+            key_size=sizes.key_size,
+            value_size=sizes.value_size,
+            name="cross_attention",
+            dtype=self.dtype_policy,
+        )
+        self.cross_attention_norm = AddAndNorm(
+            self.self_attention_norm.dropout.rate, name="cross_attention_norm", dtype=self.dtype_policy
+        )
 
     def call(
         self, inputs: Any, memory: Any, self_mask: Any = None, cross_mask: Any = None, training: bool = False
@@ -234,18 +238,3 @@ class DecoderBlock(keras.layers.Layer):
         attended = self.cross_attention.attend(hidden, *memory, cross_mask)
         hidden = self.cross_attention_norm(hidden, attended)
         return self.feed_forward_norm(hidden, self.feed_forward(hidden)), (keys, values)
-
-    def get_config(self) -> dict[str, Any]:
-        """The constructor's arguments, for saving with Keras."""
-        return super().get_config() | _block_config(self)
-
-
-def _block_config(block: EncoderBlock | DecoderBlock) -> dict[str, Any]:
-    return {
-        "d_model": block.self_attention.d_model,
-        "num_heads": block.self_attention.num_heads,
-        "d_ff": block.feed_forward.d_ff,
-        "dropout": block.feed_forward_norm.dropout.rate,
-        "key_size": block.self_attention.key_size,
-        "value_size": block.self_attention.value_size,
-    }

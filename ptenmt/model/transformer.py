@@ -35,9 +35,9 @@ class Encoder(keras.layers.Layer):
 
     def __init__(self, config: ModelConfig, vocabulary_size: int, **kwargs: Any) -> None:
         super().__init__(**kwargs)
-        self.embedding = _embedding(config, vocabulary_size)
+        self.embedding = _embedding(config, vocabulary_size, self.dtype_policy)
         self.blocks = [
-            EncoderBlock(**_block_sizes(config), name=f"block{number}")
+            EncoderBlock(**_block_sizes(config), name=f"block{number}", dtype=self.dtype_policy)
             for number in range(1, config.num_layers + 1)
         ]
 
@@ -69,9 +69,9 @@ class Decoder(keras.layers.Layer):
 
     def __init__(self, config: ModelConfig, vocabulary_size: int, **kwargs: Any) -> None:
         super().__init__(**kwargs)
-        self.embedding = _embedding(config, vocabulary_size)
+        self.embedding = _embedding(config, vocabulary_size, self.dtype_policy)
         self.blocks = [
-            DecoderBlock(**_block_sizes(config), name=f"block{number}")
+            DecoderBlock(**_block_sizes(config), name=f"block{number}", dtype=self.dtype_policy)
             for number in range(1, config.num_layers + 1)
         ]
 
@@ -139,9 +139,9 @@ class Transformer(keras.Model):
     ) -> None:
         super().__init__(name=name, **kwargs)
         self.config = config
-        self.encoder = Encoder(config, source_vocabulary_size, name="encoder")
-        self.decoder = Decoder(config, target_vocabulary_size, name="decoder")
-        self.final = keras.layers.Dense(target_vocabulary_size, name="final")
+        self.encoder = Encoder(config, source_vocabulary_size, name="encoder", dtype=self.dtype_policy)
+        self.decoder = Decoder(config, target_vocabulary_size, name="decoder", dtype=self.dtype_policy)
+        self.final = keras.layers.Dense(target_vocabulary_size, name="final", dtype=self.dtype_policy)
 
     def call(self, inputs: tuple[Any, Any], training: bool = False) -> Any:
         """Predict the next token at every target position, given the right ones before it.
@@ -210,13 +210,14 @@ def decoder_mask(target: Any) -> Any:
     return ops.logical_and(causal_mask(ops.shape(target)[1]), padding_mask(target))
 
 
-def _embedding(config: ModelConfig, vocabulary_size: int) -> PositionalEmbedding:
+def _embedding(config: ModelConfig, vocabulary_size: int, dtype: Any) -> PositionalEmbedding:
     return PositionalEmbedding(
         vocabulary_size,
         config.d_model,
         max_positions=config.max_positions,
         dropout=config.dropout,
         name="embedding",
+        dtype=dtype,
     )
 
 

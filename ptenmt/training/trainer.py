@@ -52,7 +52,13 @@ class Trainer:
         self._steps_per_epoch = num_batches(pairs, config.batch.sentences)
         self._model = model
         schedule = WarmupSchedule(config.model.d_model, config.training.warmup_steps)
-        self._optimizer = keras.optimizers.Adam(schedule, beta_1=0.9, beta_2=0.98, epsilon=1e-9)
+        self._optimizer = keras.optimizers.Adam(
+            schedule,
+            beta_1=0.9,
+            beta_2=0.98,
+            epsilon=1e-9,
+            name="adam",  # of its variables' paths; by default Keras numbers a process' optimizers
+        )
         self._optimizer.build(self._model.trainable_variables)
         self._state = TrainingState(self._model, self._optimizer)
         self._checkpoints = Checkpoints(self._state, run.path, config.checkpoint.keep)
@@ -162,7 +168,9 @@ class Trainer:
             sums = token_sums(logits, target[:, 1:])
             loss = sums.loss / sums.tokens
         variables = self._model.trainable_variables
-        self._optimizer.apply(tape.gradient(loss, variables), variables)
+        # Keras' Adam would square each occurrence of a word by itself; Adam squares the sum of them all.
+        gradients = [tf.convert_to_tensor(gradient) for gradient in tape.gradient(loss, variables)]
+        self._optimizer.apply(gradients, variables)
         self._state.add(sums)
 
     def _means(self) -> tuple[float, float]:

@@ -1,0 +1,36 @@
+from typing import TYPE_CHECKING
+
+import pytest
+from copy_task import TrainedRun, copy_config, write_pairs
+
+from ptenmt.config import BatchConfig, CheckpointConfig, DataConfig, ModelConfig, TrainingConfig
+
+if TYPE_CHECKING:
+    from ptenmt.events import Event
+    from ptenmt.translation import Translator
+
+
+@pytest.fixture(scope="session")
+def copied(tmp_path_factory: pytest.TempPathFactory) -> TrainedRun:
+    """A run that learnt to copy: 24 epochs, saved after 10, 20 and 24 of them, two checkpoints kept."""
+    from ptenmt.training import train
+
+    folder = tmp_path_factory.mktemp("copied")
+    config = copy_config(
+        write_pairs(folder / "pairs.tsv", 500),
+        data=DataConfig(source="files", path=str(folder / "pairs.tsv"), validation_pairs=20, test_pairs=30),
+        model=ModelConfig(num_layers=1, d_model=32, num_heads=4, d_ff=64, dropout=0.1, max_positions=32),
+        batch=BatchConfig(sentences=16),
+        training=TrainingConfig(epochs=24, warmup_steps=300),
+        checkpoint=CheckpointConfig(every_epochs=10, keep=2),
+    )
+    events: list[Event] = []
+    result = train(config, folder / "run", on_event=events.append)
+    return TrainedRun(result.run, config, events, result.history)
+
+
+@pytest.fixture(scope="session")
+def translator(copied: TrainedRun) -> "Translator":
+    from ptenmt.translation import Translator
+
+    return Translator.load(copied.path)

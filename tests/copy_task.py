@@ -1,0 +1,62 @@
+"""A language pair that a tiny model learns in seconds: made-up words, to be repeated as they are."""
+
+import random
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from ptenmt.config import (
+    BatchConfig,
+    CheckpointConfig,
+    Config,
+    DataConfig,
+    ModelConfig,
+    TokenizerConfig,
+    TrainingConfig,
+)
+from ptenmt.events import Event, Validated, ValidationStep
+
+WORDS = ["bala", "dico", "fute", "galo", "hime", "jaro", "kilo", "lume", "mico", "nado", "pira", "rota"]
+
+
+def write_pairs(file: Path, count: int, seed: int = 1) -> Path:
+    """Write ``count`` different sentences of one to five words, each as its own translation."""
+    random_numbers = random.Random(seed)
+    sentences: dict[str, None] = {}
+    while len(sentences) < count:
+        sentences[" ".join(random_numbers.choices(WORDS, k=random_numbers.randint(1, 5)))] = None
+    file.write_text("".join(f"{sentence}\t{sentence}\n" for sentence in sentences), encoding="utf-8")
+    return file
+
+
+def copy_config(pairs: Path, **changes: Any) -> Config:
+    """A model that trains in seconds; ``changes`` replace whole sections."""
+    sections: dict[str, Any] = {
+        "data": DataConfig(source="files", path=str(pairs)),
+        "tokenizer": TokenizerConfig(kind="words"),
+        "model": ModelConfig(num_layers=1, d_model=16, num_heads=2, d_ff=32, dropout=0.3, max_positions=32),
+        "batch": BatchConfig(sentences=8),
+        "training": TrainingConfig(epochs=3, warmup_steps=20),
+        "checkpoint": CheckpointConfig(every_epochs=1, keep=5),
+    }
+    return Config(**sections | changes)
+
+
+class InstantValidator:
+    """Stands in for ``Validator`` where scores do not matter."""
+
+    def validate(self, epoch: int) -> Iterator[ValidationStep | Validated]:
+        yield ValidationStep(done=1, total=2)
+        yield ValidationStep(done=2, total=2)
+        yield Validated(epoch=epoch, loss=1.0, accuracy=0.5, bleu=10.0, chrf=20.0, seconds=0.0, samples=[])
+
+
+@dataclass(frozen=True)
+class TrainedRun:
+    """A run that has learnt the copy task, and what was told meanwhile."""
+
+    path: Path
+    config: Config
+    events: list[Event]
+    history: list[dict[str, Any]]

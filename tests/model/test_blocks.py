@@ -1,0 +1,149 @@
+from typing import Any
+
+import keras
+import numpy as np
+import pytest
+
+from ptenmt.model import (
+    AddAndNorm,
+    DecoderBlock,
+    EncoderBlock,
+    FeedForward,
+    PositionalEmbedding,
+    positional_encoding,
+)
+
+
+@pytest.fixture(autouse=True)
+def _seeded():
+    keras.utils.set_random_seed(1)
+
+
+def random_inputs(*shape: int, seed: int = 0) -> np.ndarray:
+    return np.random.default_rng(seed).normal(size=shape).astype("float32")
+
+
+def layer_norm(inputs: np.ndarray) -> np.ndarray:
+    mean = inputs.mean(axis=-1, keepdims=True)
+    variance = inputs.var(axis=-1, keepdims=True)
+    return (inputs - mean) / np.sqrt(variance + 1e-6)
+
+
+def test_positional_encoding_has_the_published_values():
+    table = positional_encoding(4, 8)
+    assert table.dtype == np.float32
+    np.testing.assert_array_equal(table[0], [0, 1, 0, 1, 0, 1, 0, 1])
+    row1 = [0.841471, 0.540302, 0.099833, 0.995004, 0.01, 0.99995, 0.001, 1]
+    row3 = [0.14112, -0.989992, 0.29552, 0.955336, 0.029996, 0.99955, 0.003, 0.999996]
+    np.testing.assert_allclose(table[1], row1, atol=1e-6)
+    np.testing.assert_allclose(table[3], row3, atol=1e-6)
+
+
+def test_embeddings_are_scaled_and_get_their_position():
+    layer = PositionalEmbedding(20, 8, max_positions=10)
+    ids = np.array([[5, 7, 7]])
+    outputs = layer(ids)
+    (table,) = layer.get_weights()
+    expected = table[[5, 7, 7]] * np.sqrt(8) + positional_encoding(10, 8)[:3]
+    np.testing.assert_allclose(outputs[0], expected, atol=1e-6)
+    later = layer(ids, first_position=4)
+    expected = table[[5, 7, 7]] * np.sqrt(8) + positional_encoding(10, 8)[4:7]
+    np.testing.assert_allclose(later[0], expected, atol=1e-6)
+
+
+def test_a_sequence_longer_than_the_positions_is_an_error():
+    layer = PositionalEmbedding(20, 8, max_positions=4)
+    assert layer(np.ones((1, 4), dtype="int64")).shape == (1, 4, 8)
+    with pytest.raises(ValueError, match="5 tokens are more than max_positions=4"):
+        layer(np.ones((1, 5), dtype="int64"))
+
+
+def test_embedding_dropout_is_on_in_training_only_and_at_its_rate():
+    layer = PositionalEmbedding(50, 64, max_positions=100, dropout=0.25)
+    ids = np.arange(4 * 100).reshape(4, 100) % 50
+    still = np.array(layer(ids))
+    np.testing.assert_array_equal(layer(ids), still)
+    dropped = np.array(layer(ids, training=True))
+    gone = (dropped == 0) & (still != 0)
+    assert gone.mean() == pytest.approx(0.25, abs=0.02)  # 25,600 draws: 7 standard deviations
+    np.testing.assert_allclose(dropped[~gone], still[~gone] / 0.75, rtol=1e-5)
+    assert (np.array(layer(ids, training=True)) != dropped).any()
+
+
+def test_add_and_norm_is_the_post_norm_residual():
+    inputs, sublayer_output = random_inputs(2, 3, 8), random_inputs(2, 3, 8, seed=1)
+    layer = AddAndNorm(dropout=0.5)
+    expected = layer_norm(inputs + sublayer_output)
+    np.testing.assert_allclose(layer(inputs, sublayer_output), expected, atol=1e-5)
+
+
+def test_add_and_norm_drops_the_sublayers_output_and_never_the_residual():
+    inputs, sublayer_output = random_inputs(1, 40, 8), random_inputs(1, 40, 8, seed=1)
+    layer = AddAndNorm(dropout=0.999)
+    dropped = np.array(layer(inputs, sublayer_output, training=True))
+    untouched = np.isclose(dropped, layer_norm(inputs), atol=1e-5).all(axis=-1)
+    assert untouched.mean() > 0.8
+
+
+def test_feed_forward_is_two_dense_layers_with_a_relu_between():
+    layer = FeedForward(4, 6)
+    inputs = random_inputs(2, 3, 4)
+    outputs = layer(inputs)
+    layer.set_weights([random_inputs(*weight.shape, seed=5) for weight in layer.get_weights()])
+    kernel1, bias1, kernel2, bias2 = layer.get_weights()
+    assert (kernel1.shape, kernel2.shape, outputs.shape) == ((4, 6), (6, 4), (2, 3, 4))
+    expected = np.maximum(inputs @ kernel1 + bias1, 0) @ kernel2 + bias2
+    np.testing.assert_allclose(layer(inputs), expected, atol=1e-5)
+
+
+def test_an_encoder_block_is_its_two_sublayers():
+    block = EncoderBlock(8, 2, 16, dropout=0.5)
+    inputs = random_inputs(1, 5, 8)
+    mask = np.array([True, True, True, False, False])[None, None, None]
+    outputs = block(inputs, mask)
+    middle = layer_norm(inputs + np.array(block.self_attention(inputs, inputs, mask)))
+    expected = layer_norm(middle + np.array(block.feed_forward(middle)))
+    np.testing.assert_allclose(outputs, expected, atol=1e-5)
+
+
+def test_a_decoder_block_is_its_three_sublayers():
+    block = DecoderBlock(8, 2, 16, dropout=0.5)
+    inputs, memory = random_inputs(1, 4, 8), random_inputs(1, 5, 8, seed=1)
+    self_mask = np.tril(np.ones((4, 4), dtype=bool))[None, None]
+    cross_mask = np.array([True, True, True, False, False])[None, None, None]
+    outputs = block(inputs, memory, self_mask, cross_mask)
+    first = layer_norm(inputs + np.array(block.self_attention(inputs, inputs, self_mask)))
+    second = layer_norm(first + np.array(block.cross_attention(first, memory, cross_mask)))
+    expected = layer_norm(second + np.array(block.feed_forward(second)))
+    np.testing.assert_allclose(outputs, expected, atol=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("layer", "inputs"),
+    [
+        (PositionalEmbedding(9, 8, max_positions=6, dropout=0.2), [np.array([[1, 2, 3]])]),
+        (FeedForward(8, 12), [random_inputs(1, 3, 8)]),
+        (AddAndNorm(0.2), [random_inputs(1, 3, 8), random_inputs(1, 3, 8, seed=1)]),
+        (EncoderBlock(8, 2, 12, dropout=0.2, key_size=3, value_size=5), [random_inputs(1, 3, 8)]),
+        (
+            DecoderBlock(8, 2, 12, dropout=0.2, key_size=3, value_size=5),
+            [random_inputs(1, 3, 8), random_inputs(1, 4, 8, seed=1)],
+        ),
+    ],
+    ids=lambda value: type(value).__name__ if isinstance(value, keras.Layer) else "",
+)
+def test_layers_survive_their_own_config(layer: Any, inputs: list[np.ndarray]):
+    expected = layer(*inputs)
+    copy = type(layer).from_config(layer.get_config())
+    copy(*inputs)
+    copy.set_weights(layer.get_weights())
+    assert copy.get_config() == layer.get_config()
+    np.testing.assert_array_equal(copy(*inputs), expected)
+
+
+def test_precision_reaches_every_inner_layer() -> None:
+    block = DecoderBlock(16, 2, 32, dropout=0.1, dtype="mixed_bfloat16")
+    output = block(np.ones((1, 2, 16), "float32"), np.ones((1, 3, 16), "float32"))
+    assert output.dtype == "bfloat16"
+    policies = {layer.dtype_policy.name for layer in block._flatten_layers()}
+    assert policies == {"mixed_bfloat16"}

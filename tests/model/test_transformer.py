@@ -1,0 +1,194 @@
+from collections.abc import Iterator
+from typing import Any
+
+import keras
+import numpy as np
+import pytest
+
+from ptenmt.config import ModelConfig
+from ptenmt.model import Transformer
+
+# Keras warns about the attention over one single key; that is how decoding begins.
+pytestmark = pytest.mark.filterwarnings("ignore:You are using a softmax over axis -1")
+
+SMALL = ModelConfig(num_layers=2, d_model=16, num_heads=2, d_ff=24, dropout=0.1, max_positions=20)
+SOURCE = np.array([[2, 8, 9, 10, 11, 3], [2, 12, 3, 0, 0, 0], [2, 7, 6, 5, 3, 0]])
+TARGET = np.array([[2, 5, 6, 7, 8], [2, 9, 10, 0, 0], [2, 4, 4, 4, 4]])
+
+
+def build(config: ModelConfig, source_size: int = 13, target_size: int = 11) -> Transformer:
+    keras.utils.set_random_seed(3)
+    model = Transformer(config, source_size, target_size)
+    model.build_weights()
+    return model
+
+
+@pytest.fixture(scope="module")
+def model() -> Transformer:
+    return build(SMALL)
+
+
+@pytest.fixture
+def _policy(request: pytest.FixtureRequest) -> Iterator[None]:
+    before = keras.config.dtype_policy()
+    keras.config.set_dtype_policy(request.param)
+    yield
+    keras.config.set_dtype_policy(before)
+
+
+def cached_logits(model: Transformer, source: np.ndarray, target: np.ndarray) -> np.ndarray:
+    state = model.start(source)
+    steps = []
+    for tokens in target.T:
+        logits, state = model.decode_step(tokens, state)
+        steps.append(np.array(keras.ops.cast(logits, "float32")))
+    return np.stack(steps, axis=1)
+
+
+@pytest.fixture(scope="module")
+def base() -> Transformer:
+    return build(ModelConfig(), 7765, 7010)
+
+
+def test_base_has_the_published_number_of_parameters(base: Transformer):
+    assert base.count_params() == 4_646_882
+    parts = base.encoder, base.decoder, base.final
+    assert [part.count_params() for part in parts] == [1_787_008, 1_955_584, 904_290]
+
+
+def test_attention_weights_have_the_published_names_and_shapes(base: Transformer):
+    source, target = np.full((1, 7), 5), np.full((1, 8), 6)
+    shapes = {name: weights.shape for name, weights in base.attention(source, target).items()}
+    expected = {f"encoder_layer{number}": (1, 8, 7, 7) for number in range(1, 5)}
+    for number in range(1, 5):
+        expected[f"decoder_layer{number}_block1"] = (1, 8, 8, 8)
+        expected[f"decoder_layer{number}_block2"] = (1, 8, 8, 7)
+    assert shapes == expected
+
+
+def test_attention_rows_sum_to_one_and_see_no_padding_and_no_future(model: Transformer):
+    weights = {name: np.array(values) for name, values in model.attention(SOURCE, TARGET).items()}
+    for values in weights.values():
+        np.testing.assert_allclose(values.sum(axis=-1), 1, atol=1e-6)
+    for number in (1, 2):
+        assert (weights[f"encoder_layer{number}"][1, :, :, 3:] == 0).all()
+        assert (weights[f"decoder_layer{number}_block2"][1, :, :, 3:] == 0).all()
+        self_attention = weights[f"decoder_layer{number}_block1"]
+        assert (np.triu(self_attention, k=1) == 0).all()
+        assert (self_attention[1, :, :, 3:] == 0).all()
+        assert (self_attention[0][:, np.tri(5, dtype=bool)] > 0).all()
+
+
+def test_attention_weights_are_those_that_the_model_uses(model: Transformer):
+    """The second block's inputs, rebuilt from the first block's parts, give the reported weights."""
+    weights = model.attention(SOURCE, TARGET)
+    mask = (SOURCE != 0)[:, None, None]
+    inputs = model.encoder.embedding(SOURCE)
+    hidden = model.encoder.blocks[0](inputs, mask)
+    expected = model.encoder.blocks[1].self_attention.attention_weights(hidden, hidden, mask)
+    np.testing.assert_allclose(weights["encoder_layer2"], expected, atol=1e-6)
+    memory = model.encode(SOURCE)
+    causal = np.tril(np.ones((5, 5), dtype=bool)) & (TARGET != 0)[:, None, None]
+    hidden = model.decoder.blocks[0](model.decoder.embedding(TARGET), memory, causal, mask)
+    block = model.decoder.blocks[1]
+    expected = block.self_attention.attention_weights(hidden, hidden, causal)
+    np.testing.assert_allclose(weights["decoder_layer2_block1"], expected, atol=1e-6)
+    hidden = block.self_attention_norm(hidden, block.self_attention(hidden, hidden, causal))
+    expected = block.cross_attention.attention_weights(hidden, memory, mask)
+    np.testing.assert_allclose(weights["decoder_layer2_block2"], expected, atol=1e-6)
+
+
+@pytest.mark.parametrize(
+    "sizes", [{}, {"key_size": 3, "value_size": 5}, {"key_size": 20}, {"value_size": 1}], ids=str
+)
+def test_cached_decoding_equals_the_full_forward_pass(sizes: dict[str, int]):
+    model = build(ModelConfig(num_layers=2, d_model=16, num_heads=2, d_ff=24, max_positions=8, **sizes))
+    random_ids = np.random.default_rng(4)
+    source, target = random_ids.integers(1, 13, (3, 8)), random_ids.integers(1, 11, (3, 8))
+    source[1, 5:] = 0
+    expected = np.array(model((source, target)))
+    np.testing.assert_allclose(cached_logits(model, source, target), expected, atol=1e-5)
+
+
+def test_a_padded_batch_equals_its_sentences_alone(model: Transformer):
+    together = np.array(model((SOURCE, TARGET)))
+    for row in range(len(SOURCE)):
+        source, target = SOURCE[row][SOURCE[row] != 0], TARGET[row][TARGET[row] != 0]
+        alone = np.array(model((source[None], target[None])))
+        np.testing.assert_allclose(together[row, : len(target)], alone[0], atol=1e-5)
+
+
+def test_more_padding_changes_nothing(model: Transformer):
+    zeros = np.zeros((3, 7), dtype=int)
+    padded = model((np.hstack([SOURCE, zeros]), np.hstack([TARGET, zeros])))
+    np.testing.assert_allclose(padded[:, :5], model((SOURCE, TARGET)), atol=1e-5)
+
+
+@pytest.mark.parametrize("position", range(5))
+def test_a_target_token_changes_no_logits_before_it(model: Transformer, position: int):
+    target = TARGET[[0, 2]]
+    changed = target.copy()
+    changed[:, position] = 10
+    before, after = (np.array(model((SOURCE[[0, 2]], ids))) for ids in (target, changed))
+    np.testing.assert_array_equal(after[:, :position], before[:, :position])
+    for later in range(position, 5):
+        assert not np.allclose(after[:, later], before[:, later], atol=1e-6)
+
+
+def test_every_real_source_token_reaches_every_logit(model: Transformer):
+    before = np.array(model((SOURCE[:1], TARGET[:1])))
+    for position in range(6):
+        changed = SOURCE[:1].copy()
+        changed[0, position] = 12
+        after = np.array(model((changed, TARGET[:1])))
+        assert (np.abs(after - before).max(axis=-1) > 1e-6).all()
+
+
+def test_dropout_is_on_in_training_only(model: Transformer):
+    still = np.array(model((SOURCE, TARGET)))
+    np.testing.assert_array_equal(model((SOURCE, TARGET), training=False), still)
+    first, second = (np.array(model((SOURCE, TARGET), training=True)) for _ in range(2))
+    assert not np.allclose(first, still, atol=1e-3)
+    assert not np.allclose(first, second, atol=1e-3)
+
+
+def test_dropout_follows_both_embeddings_and_every_sublayer(model: Transformer):
+    def dropouts(layer: Any) -> list[Any]:
+        found = [layer] if isinstance(layer, keras.layers.Dropout) else []
+        return found + [inner for part in layer._layers for inner in dropouts(part)]
+
+    rates = [layer.rate for layer in dropouts(model)]
+    assert rates == [0.1] * (2 + SMALL.num_layers * (2 + 3))
+
+
+def test_without_dropout_training_changes_nothing():
+    model = build(ModelConfig(num_layers=1, d_model=16, num_heads=2, d_ff=24, dropout=0.0))
+    np.testing.assert_array_equal(model((SOURCE, TARGET), training=True), model((SOURCE, TARGET)))
+
+
+@pytest.mark.parametrize("side", ["source", "target"])
+def test_a_sentence_longer_than_the_positions_is_an_error(model: Transformer, side: str):
+    ids = {"source": SOURCE[:1], "target": TARGET[:1]} | {side: np.ones((1, 21), dtype=int)}
+    with pytest.raises(ValueError, match="21 tokens are more than max_positions=20"):
+        model((ids["source"], ids["target"]))
+
+
+@pytest.mark.parametrize("_policy", ["mixed_bfloat16", "float16"], indirect=True)
+@pytest.mark.usefixtures("_policy")
+def test_half_precision_gives_finite_logits_cached_or_not():
+    model = build(SMALL)
+    logits = model((SOURCE, TARGET))
+    assert logits.dtype in ("bfloat16", "float16")
+    logits = np.array(keras.ops.cast(logits, "float32"))
+    assert np.isfinite(logits).all()
+    real = TARGET[[0, 2]]
+    stepwise = cached_logits(model, SOURCE[[0, 2]], real)
+    np.testing.assert_allclose(stepwise, logits[[0, 2]], atol=0.1)
+
+
+def test_weights_are_created_by_build_weights_alone(model: Transformer):
+    paths = {weight.path for weight in model.trainable_variables}
+    model((SOURCE, TARGET), training=True)
+    model.attention(SOURCE, TARGET)
+    assert {weight.path for weight in model.trainable_variables} == paths
+    assert len(paths) == len(model.trainable_variables)

@@ -1,0 +1,155 @@
+import shutil
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import tensorflow as tf
+
+from ptenmt.config import Config
+from ptenmt.events import (
+    CheckpointSaved,
+    EpochDone,
+    Event,
+    StepDone,
+    Stopped,
+    TrainingStarted,
+    ValidationStep,
+)
+from ptenmt.runs import Run
+
+pytestmark = pytest.mark.usefixtures("_report_steps")
+
+
+@pytest.fixture(scope="module")
+def _report_steps() -> Iterator[None]:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("ptenmt.training.trainer.SECONDS_BETWEEN_REPORTS", 0)
+        yield
+
+
+def tensors(run: Run) -> dict[str, Any]:
+    """All that the newest checkpoint holds, but for what says how often and how long."""
+    reader = tf.train.load_checkpoint(str(run.checkpoints()[0]))
+    names = [name for name in reader.get_variable_to_shape_map() if name != "_CHECKPOINTABLE_OBJECT_GRAPH"]
+    return {
+        name: reader.get_tensor(name) for name in names if not name.startswith(("save_counter", "seconds"))
+    }
+
+
+def losses(run: Run) -> list[tuple[float, float]]:
+    return [(line["train"]["loss"], line["train"]["accuracy"]) for line in run.history()]
+
+
+@dataclass(frozen=True)
+class Interrupted:
+    """A training in four parts; the events of each, and a copy of the run after the first."""
+
+    run: Run
+    first_part: Path
+    parts: list[list[Event]]
+
+
+@pytest.fixture(scope="module")
+def straight(
+    quick: Config, laboratory: Callable, tmp_path_factory: pytest.TempPathFactory, _report_steps: None
+) -> Run:
+    trainer, _, _, run = laboratory(quick, tmp_path_factory.mktemp("straight") / "run")
+    assert sum(isinstance(event, StepDone) for event in trainer.fit()) == 3 * 6
+    return run
+
+
+@pytest.fixture(scope="module")
+def interrupted(
+    quick: Config, laboratory: Callable, tmp_path_factory: pytest.TempPathFactory, _report_steps: None
+) -> Interrupted:
+    """Stopped in the middle of epoch 1, during the validation after epoch 2, and in epoch 3."""
+    folder = tmp_path_factory.mktemp("interrupted")
+    stops: list[Callable[[Event], bool]] = [
+        lambda event: isinstance(event, StepDone) and (event.epoch, event.step) == (1, 2),
+        lambda event: isinstance(event, ValidationStep) and len(Run(folder / "run").history()) == 1,
+        lambda event: isinstance(event, StepDone) and (event.epoch, event.step) == (3, 5),
+        lambda _event: False,
+    ]
+    parts = []
+    for number, is_time_to_stop in enumerate(stops):
+        trainer = laboratory(quick, folder / "run").trainer
+        parts.append([])
+        for event in trainer.fit():
+            parts[-1].append(event)
+            if is_time_to_stop(event):
+                trainer.stop()
+        if number == 0:
+            shutil.copytree(folder / "run", folder / "first part")
+    return Interrupted(Run(folder / "run"), folder / "first part", parts)
+
+
+def test_stopped_and_resumed_equals_straight_through_bit_for_bit(straight: Run, interrupted: Interrupted):
+    expected, found = tensors(straight), tensors(interrupted.run)
+    assert found.keys() == expected.keys()
+    for name, value in found.items():
+        np.testing.assert_array_equal(value, expected[name], err_msg=name)
+    assert losses(interrupted.run) == losses(straight)
+    assert [line["step"] for line in interrupted.run.history()] == [6, 12, 18]
+
+
+def test_each_part_goes_on_where_the_one_before_stopped(interrupted: Interrupted):
+    started = [part[0] for part in interrupted.parts]
+    assert all(isinstance(event, TrainingStarted) for event in started)
+    assert [(event.epoch, event.step) for event in started] == [(0, 0), (0, 2), (1, 6), (2, 5)]
+    assert started[0].resumed_from is None
+    for before, after in zip(interrupted.parts[:-1], started[1:], strict=True):
+        saved, stopped = before[-2:]
+        assert isinstance(saved, CheckpointSaved)
+        assert isinstance(stopped, Stopped)
+        assert (stopped.epoch, stopped.step) == (saved.epoch, saved.step) == (after.epoch, after.step)
+        assert after.resumed_from == saved.path
+    steps = [
+        [(event.epoch, event.step) for event in part if isinstance(event, StepDone)]
+        for part in interrupted.parts
+    ]
+    assert sum(steps, []) == [(epoch, step) for epoch in (1, 2, 3) for step in range(1, 7)]
+    assert [len(part) for part in steps] == [2, 10, 5, 1]
+
+
+def test_a_validation_that_was_stopped_is_made_up_for(interrupted: Interrupted):
+    done = [[event.epoch for event in part if isinstance(event, EpochDone)] for part in interrupted.parts]
+    assert done == [[], [1, 2], [2], [3]]
+    assert not any(isinstance(event, StepDone) for event in interrupted.parts[2][:3])
+
+
+def test_the_seeds_of_dropout_are_part_of_the_checkpoint_and_matter(
+    quick: Config, laboratory: Callable, straight: Run, interrupted: Interrupted, tmp_path: Path
+):
+    """The same resumption with the seeds of a fresh model ends elsewhere."""
+    fresh_seeds = [seed.numpy() for seed in laboratory(quick, tmp_path / "new").model.non_trainable_variables]
+    shutil.copytree(interrupted.first_part, tmp_path / "run")
+    trainer, model, _, _ = laboratory(quick, tmp_path / "run")
+    for event in trainer.fit():
+        if isinstance(event, TrainingStarted):
+            restored = [seed.numpy() for seed in model.non_trainable_variables]
+            assert all((one != other).any() for one, other in zip(restored, fresh_seeds, strict=True))
+            for seed, fresh in zip(model.non_trainable_variables, fresh_seeds, strict=True):
+                seed.assign(fresh)
+        if isinstance(event, EpochDone):
+            break
+    assert event.loss != losses(straight)[0][0]
+    assert event.loss == pytest.approx(losses(straight)[0][0], rel=0.1), "but only the dropout differs"
+
+
+def test_history_after_the_last_checkpoint_is_forgotten(
+    quick: Config, laboratory: Callable, interrupted: Interrupted, tmp_path: Path
+):
+    """A training that was killed has more history than its last checkpoint knows."""
+    shutil.copytree(interrupted.run.path, tmp_path / "run")
+    run = Run(tmp_path / "run")
+    for checkpoint in run.checkpoints()[:-2]:  # the second one was written in the middle of epoch 2
+        for file in run.path.glob(f"{checkpoint.name}.*"):
+            file.unlink()
+    with (run.path / "history.jsonl").open("a") as file:
+        file.write('{"epoch": 4, "tra')
+    started = next(iter(laboratory(quick, run.path).trainer.fit()))
+    assert started.epoch == 1
+    assert [line["epoch"] for line in run.history()] == [1]

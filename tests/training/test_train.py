@@ -1,0 +1,290 @@
+import json
+import math
+import os
+import re
+import shutil
+import signal
+import threading
+from dataclasses import replace
+from itertools import groupby
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import tensorflow as tf
+from copy_task import TrainedRun, write_pairs
+
+from ptenmt.config import CheckpointConfig, Config, DecodingConfig, TrainingConfig
+from ptenmt.errors import RunError
+from ptenmt.events import (
+    CheckpointSaved,
+    CorpusReady,
+    EpochDone,
+    Event,
+    StepDone,
+    Stopped,
+    TrainingStarted,
+    Validated,
+    Warned,
+)
+from ptenmt.runs import Run
+from ptenmt.training import train
+
+
+class EnoughError(Exception):
+    """Ends a training whose beginning was all that mattered."""
+
+
+def begin(config: Config, run: Path, **options: Any) -> list[Event]:
+    """Train up to the point where the first step would follow."""
+    events: list[Event] = []
+
+    def on_event(event: Event) -> None:
+        events.append(event)
+        if isinstance(event, TrainingStarted):
+            raise EnoughError
+
+    with pytest.raises(EnoughError):
+        train(config, run, on_event=on_event, **options)
+    return events
+
+
+@pytest.fixture
+def copy(copied: TrainedRun, tmp_path: Path) -> Path:
+    """A copy of the trained run, to be spoilt."""
+    return Path(shutil.copytree(copied.path, tmp_path / "copy"))
+
+
+def of(kind: type, events: list[Event]) -> list[Any]:
+    return [event for event in events if isinstance(event, kind)]
+
+
+def test_the_model_learns_to_copy(copied: TrainedRun):
+    first, *_, last = copied.history
+    assert first["train"]["loss"] == pytest.approx(math.log(16), abs=0.5)  # 16 words, guessed
+    assert last["train"]["loss"] < 0.5
+    assert last["validation"]["loss"] < 0.3
+    assert last["validation"]["bleu"] > 80
+    assert last["validation"]["chrf"] > 80
+
+
+def test_events_come_in_order(copied: TrainedRun):
+    names = [name for name, _ in groupby(type(event).__name__ for event in copied.events)]
+    epoch = ["StepDone", "EpochDone", "ValidationStep", "Validated"]
+    expected = ["CorpusReady", "TrainingStarted"]
+    for number in range(1, 25):
+        expected += [*epoch, "CheckpointSaved"] if number in (10, 20, 24) else epoch
+    assert names == expected
+
+
+def test_events_tell_about_the_corpus_and_the_model(copied: TrainedRun):
+    corpus, started = copied.events[:2]
+    assert isinstance(corpus, CorpusReady)
+    assert (corpus.train, corpus.validation, corpus.shortened) == (450, 20, 0)
+    assert corpus.vocabulary_sizes == (16, 16)
+    assert len(corpus.samples) == 3
+    assert all(source == target for source, target in corpus.samples)
+    assert isinstance(started, TrainingStarted)
+    assert (started.epochs, started.steps_per_epoch) == (24, 29)
+    assert (started.epoch, started.step, started.resumed_from) == (0, 0, None)
+    # word tables 2·16·32; attention 4·(32·32+32) thrice; feed-forward 32·64+64+64·32+32 twice;
+    # five norms of 2·32; the last layer 32·16+16
+    assert started.parameters == 1024 + 3 * 4224 + 2 * 4192 + 5 * 64 + 528
+
+
+def test_events_of_steps_and_epochs_agree(copied: TrainedRun):
+    steps, epochs = of(StepDone, copied.events), of(EpochDone, copied.events)
+    last_steps = {step.epoch: step for step in steps}
+    assert [epoch.epoch for epoch in epochs] == list(last_steps) == list(range(1, 25))
+    for epoch in epochs:
+        step = last_steps[epoch.epoch]
+        assert (step.step, step.loss, step.accuracy) == (29, epoch.loss, epoch.accuracy)
+        assert step.learning_rate == epoch.learning_rate
+        n = 29 * epoch.epoch
+        assert epoch.learning_rate == pytest.approx(32**-0.5 * min(n**-0.5, n * 300**-1.5), rel=1e-5)
+        assert epoch.seconds > 0
+        assert step.tokens_per_second > 0
+
+
+def test_checkpoints_are_announced_and_kept(copied: TrainedRun):
+    saved = of(CheckpointSaved, copied.events)
+    assert [(event.epoch, event.step) for event in saved] == [(10, 0), (20, 0), (24, 0)]
+    assert Run(copied.path).checkpoints() == [saved[2].path, saved[1].path]
+
+
+def test_history_is_what_was_told(copied: TrainedRun):
+    lines = (copied.path / "history.jsonl").read_text().splitlines()
+    assert [json.loads(line) for line in lines] == copied.history
+    told = zip(of(EpochDone, copied.events), of(Validated, copied.events), strict=True)
+    for line, (epoch, validated) in zip(copied.history, told, strict=True):
+        assert line == {
+            "epoch": epoch.epoch,
+            "step": 29 * epoch.epoch,
+            "learning_rate": epoch.learning_rate,
+            "train": {"loss": epoch.loss, "accuracy": epoch.accuracy, "seconds": epoch.seconds},
+            "validation": {
+                "loss": validated.loss,
+                "accuracy": validated.accuracy,
+                "bleu": validated.bleu,
+                "chrf": validated.chrf,
+                "seconds": validated.seconds,
+            },
+        }
+
+
+def test_validation_shows_samples(copied: TrainedRun):
+    validated = of(Validated, copied.events)[-1]
+    assert len(validated.samples) == 2
+    assert all(sample.source == sample.reference for sample in validated.samples)
+    assert all(sample.translation for sample in validated.samples)
+
+
+def test_the_run_describes_itself(copied: TrainedRun):
+    run = Run(copied.path)
+    assert run.config() == copied.config
+    facts = run.facts()
+    assert facts["parameters"] == copied.events[1].parameters
+    assert facts["vocabulary_sizes"] == [16, 16]
+    assert facts["data"]["train"] == 450
+    assert re.fullmatch("[0-9a-f]{64}", facts["data"]["fingerprint"])
+
+
+def test_a_run_that_is_done_is_left_as_it_is(copied: TrainedRun, copy: Path):
+    before = {file.name: file.read_bytes() for file in copy.glob("*") if file.is_file()}
+    events: list[Event] = []
+    result = train(copied.config, copy, on_event=events.append)
+    assert [type(event) for event in events] == [CorpusReady, TrainingStarted]
+    assert (events[1].epoch, events[1].resumed_from) == (24, copy / "ckpt-3")
+    assert (result.history, result.stopped_by) == (copied.history, None)
+    after = {file.name: file.read_bytes() for file in copy.glob("*") if file.is_file()}
+    del before["run.json"], after["run.json"]  # says when
+    assert after == before
+
+
+def test_resumable_options_may_change(copied: TrainedRun, copy: Path):
+    config = replace(
+        copied.config,
+        training=replace(copied.config.training, epochs=30),
+        checkpoint=CheckpointConfig(every_epochs=1, keep=1),
+        decoding=DecodingConfig(max_length=7),
+    )
+    started = begin(config, copy)[-1]
+    assert (started.epoch, started.epochs, started.resumed_from) == (24, 30, copy / "ckpt-3")
+    assert Run(copy).config() == config
+
+
+def test_other_options_may_not_and_each_is_named(copied: TrainedRun, copy: Path):
+    config = replace(
+        copied.config,
+        seed=7,
+        model=replace(copied.config.model, d_ff=128),
+        training=TrainingConfig(epochs=24, warmup_steps=5),
+    )
+    with pytest.raises(RunError) as failure:
+        train(config, copy)
+    assert "trained with other options" in failure.value.message
+    assert "seed: 42 → 7" in failure.value.message
+    assert "model.d_ff: 64 → 128" in failure.value.message
+    assert "training.warmup_steps: 300 → 5" in failure.value.message
+    assert "d_model" not in failure.value.message
+    assert "--fresh" in failure.value.hint
+    assert Run(copy).config() == copied.config
+
+
+def test_a_run_goes_on_with_its_own_data_only(copied: TrainedRun, copy: Path, tmp_path: Path):
+    pairs = Path(str(copied.config.data.path))
+    same = shutil.copy(pairs, tmp_path / "moved.tsv")
+    moved = replace(copied.config, data=replace(copied.config.data, path=str(same)))
+    assert begin(moved, copy)[-1].epoch == 24
+    other = write_pairs(tmp_path / "other.tsv", 500, seed=2)
+    with pytest.raises(RunError, match="other sentence pairs") as failure:
+        train(replace(copied.config, data=replace(copied.config.data, path=str(other))), copy)
+    assert "--fresh" in failure.value.hint
+
+
+def test_fresh_moves_the_old_run_aside(copied: TrainedRun, copy: Path):
+    before = {file.name: file.read_bytes() for file in copy.glob("*") if file.is_file()}
+    config = replace(copied.config, model=replace(copied.config.model, d_ff=128))
+    warned, *_, started = begin(config, copy, fresh=True)
+    assert (started.epoch, started.step, started.resumed_from) == (0, 0, None)
+    (aside,) = copy.parent.glob("copy.*")
+    assert isinstance(warned, Warned)
+    assert str(aside) in warned.message
+    assert {file.name: file.read_bytes() for file in aside.glob("*") if file.is_file()} == before
+    assert Run(copy).config() == config
+    assert Run(copy).history() == []
+
+
+def test_a_run_without_checkpoint_starts_anew(copied: TrainedRun, copy: Path):
+    """It was killed before its first checkpoint: other options are no obstacle."""
+    for file in copy.glob("ckpt-*"):
+        file.unlink()
+    config = replace(copied.config, seed=7)
+    started = begin(config, copy)[-1]
+    assert (started.epoch, started.resumed_from) == (0, None)
+    assert Run(copy).history() == []
+
+
+def test_a_folder_that_is_no_run_is_refused(copied: TrainedRun, tmp_path: Path):
+    (tmp_path / "photos").mkdir()
+    (tmp_path / "photos" / "me.jpg").write_bytes(b"x")
+    with pytest.raises(RunError, match="not empty and not a run"):
+        train(copied.config, tmp_path / "photos")
+    with pytest.raises(RunError, match="is a file"):
+        train(copied.config, tmp_path / "photos" / "me.jpg")
+    assert [file.name for file in (tmp_path / "photos").iterdir()] == ["me.jpg"]
+
+
+def test_a_damaged_checkpoint_is_passed_over_with_a_warning(copied: TrainedRun, copy: Path):
+    data = copy / "ckpt-3.data-00000-of-00001"
+    data.write_bytes(data.read_bytes()[:1000])
+    _, warned, started = begin(
+        replace(copied.config, training=replace(copied.config.training, epochs=30)), copy
+    )
+    assert isinstance(warned, Warned)
+    assert "ckpt-3 is damaged and passed over" in warned.message
+    assert (started.epoch, started.resumed_from) == (20, copy / "ckpt-2")
+    assert [line["epoch"] for line in Run(copy).history()] == list(range(1, 21))
+
+
+def test_signals_save_and_stop_and_the_handlers_come_back(quick: Config, tmp_path: Path):
+    before = [signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)]
+    parts: list[list[Event]] = []
+    for number in (signal.SIGINT, signal.SIGTERM):
+        events: list[Event] = []
+
+        def on_event(event: Event, number: int = number, events: list[Event] = events) -> None:
+            events.append(event)
+            if isinstance(event, StepDone):
+                os.kill(os.getpid(), number)
+
+        # Without a report every 0.25 s, the first one comes at the end of an epoch.
+        result = train(quick, tmp_path / "run", on_event=on_event)
+        assert result.stopped_by == number
+        assert [type(event) for event in events[-2:]] == [CheckpointSaved, Stopped]
+        assert [signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)] == before
+        parts.append(events)
+    first, second = (of(Stopped, events)[0] for events in parts)
+    started = of(TrainingStarted, parts[1])[0]
+    assert (first.epoch, first.step) == (started.epoch, started.step)
+    assert (second.epoch, second.step) > (first.epoch, first.step)
+    assert Run(tmp_path / "run").history() == result.history
+
+
+def test_training_outside_the_main_thread_leaves_signals_alone(copied: TrainedRun, copy: Path):
+    results = []
+    thread = threading.Thread(target=lambda: results.append(train(copied.config, copy)))
+    thread.start()
+    thread.join()
+    assert results[0].history == copied.history
+
+
+def test_another_seed_gives_another_model(quick: Config, tmp_path: Path, laboratory):
+    def initial_weights(seed: int) -> list[np.ndarray]:
+        return laboratory(replace(quick, seed=seed), tmp_path / str(seed)).model.get_weights()
+
+    first, again, other = initial_weights(1), initial_weights(1), initial_weights(2)
+    assert all((one == two).all() for one, two in zip(first, again, strict=True))
+    assert any((one != two).any() for one, two in zip(first, other, strict=True))
+    assert tf.executing_eagerly()

@@ -1,0 +1,100 @@
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import tensorflow as tf
+
+from ptenmt.config import Config, TrainingConfig
+from ptenmt.corpus.batches import epoch_batches
+from ptenmt.events import EpochDone, StepDone
+from ptenmt.model import Transformer
+
+
+class HandLoop:
+    """The training loop once more: loss and Adam spelled out, none of the product's training code."""
+
+    def __init__(self, model: Transformer, d_model: int, warmup: int) -> None:
+        self.model = model
+        self.d_model, self.warmup = d_model, warmup
+        self.means = [np.zeros(weight.shape) for weight in model.trainable_variables]
+        self.squares = [np.zeros(weight.shape) for weight in model.trainable_variables]
+        self.updates = 0
+
+    def step(self, source: np.ndarray, target: np.ndarray) -> tuple[float, int, int]:
+        """Make an update; give the summed loss, the right labels and the real labels."""
+        labels = target[:, 1:]
+        rows, columns = np.nonzero(labels)
+        real = labels[rows, columns]
+        weights = self.model.trainable_variables
+        with tf.GradientTape() as tape:
+            logits = self.model((source, target[:, :-1]), training=True)
+            chosen = tf.gather_nd(logits, np.stack([rows, columns], axis=1))
+            right = tf.gather_nd(chosen, np.stack([np.arange(len(real)), real], axis=1))
+            losses = tf.reduce_logsumexp(chosen, axis=-1) - right
+            mean = tf.reduce_mean(losses)
+        gradients = tape.gradient(mean, [weight.value for weight in weights])
+        self.update(gradients)
+        correct = int((np.array(chosen).argmax(axis=-1) == real).sum())
+        return float(tf.reduce_sum(losses)), correct, len(real)
+
+    def update(self, gradients: list[Any]) -> None:
+        self.updates += 1
+        n = self.updates
+        rate = self.d_model**-0.5 * min(n**-0.5, n * self.warmup**-1.5)
+        for index, (weight, gradient) in enumerate(
+            zip(self.model.trainable_variables, gradients, strict=True)
+        ):
+            self.means[index] = 0.9 * self.means[index] + 0.1 * dense(gradient)
+            self.squares[index] = 0.98 * self.squares[index] + 0.02 * dense(gradient) ** 2
+            mean, square = self.means[index] / (1 - 0.9**n), self.squares[index] / (1 - 0.98**n)
+            weight.assign(weight.numpy() - rate * mean / (np.sqrt(square) + 1e-9))
+
+
+def dense(gradient: Any) -> np.ndarray:
+    return tf.convert_to_tensor(gradient).numpy().astype("float64")
+
+
+@pytest.mark.usefixtures("_every_step")
+def test_it_trains_as_a_loop_written_by_hand_does(
+    quick: Config, laboratory: Callable[[Config, Path], Any], tmp_path: Path
+):
+    config = replace(
+        quick,
+        model=replace(quick.model, dropout=0.0),
+        training=TrainingConfig(epochs=2, warmup_steps=40),
+    )
+    trainer, model, pairs, _ = laboratory(config, tmp_path / "run")
+    by_hand = HandLoop(laboratory(config, tmp_path / "hand").model, 16, 40)
+    events = list(trainer.fit())
+    steps = [event for event in events if isinstance(event, StepDone)]
+    epochs = [event for event in events if isinstance(event, EpochDone)]
+    for epoch in range(2):
+        sums = np.zeros(3)
+        for batch in epoch_batches(pairs, 8, seed=config.seed, epoch=epoch):
+            sums += by_hand.step(*batch)
+            loss, correct, tokens = sums
+            done = steps.pop(0)
+            assert (done.loss, done.accuracy) == pytest.approx((loss / tokens, correct / tokens), rel=1e-4)
+            n = by_hand.updates
+            assert done.learning_rate == pytest.approx(16**-0.5 * min(n**-0.5, n * 40**-1.5), rel=1e-5)
+        assert sums[2] == pairs.num_target_tokens
+        assert epochs[epoch].loss == pytest.approx(sums[0] / sums[2], rel=1e-4)
+        assert epochs[epoch].accuracy == pytest.approx(sums[1] / sums[2], rel=1e-4)
+    assert not steps
+    for found, expected in zip(model.trainable_variables, by_hand.model.trainable_variables, strict=True):
+        if found.path.endswith("attention/key/bias"):
+            continue  # its gradient is zero but for rounding, and Adam makes full steps of the rounding
+        np.testing.assert_allclose(found.numpy(), expected.numpy(), atol=2e-3, err_msg=found.path)
+
+
+def test_a_trainer_that_is_stopped_before_it_begins_saves_what_it_has(
+    quick: Config, laboratory: Callable[[Config, Path], Any], tmp_path: Path
+):
+    trainer, _, _, run = laboratory(quick, tmp_path / "run")
+    trainer.stop()
+    names = [type(event).__name__ for event in trainer.fit()]
+    assert names == ["TrainingStarted", "CheckpointSaved", "Stopped"]
+    assert len(run.checkpoints()) == 1
