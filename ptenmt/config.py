@@ -106,7 +106,7 @@ class DataConfig:
         )
         if self.source == "files":
             _require(bool(self.path or self.train), "data.source=files needs data.path or data.train")
-        _require(bool(self.dataset.strip()), "data.dataset is empty")
+        self._check_languages()
         for name in ("limit", "max_words"):
             value = getattr(self, name)
             _require(value is None or value >= 1, f"data.{name}={value} must be 1 or more")
@@ -115,6 +115,21 @@ class DataConfig:
             _require(value >= 1, f"data.{name}={value} must be 1 or more")
         ratio = self.max_length_ratio
         _require(ratio is None or ratio >= 1, f"data.max_length_ratio={ratio} must be 1 or more")
+
+
+    def _check_languages(self) -> None:
+        """Refuse a TFDS pair such as ``en_to_pt`` together with the languages of another."""
+        names = self.dataset.rpartition("/")[2].split("_to_")
+        if self.source != "tfds" or len(names) != 2:
+            return
+        languages = (self.source_language, self.target_language)
+        # Some of TED's names join two related languages, such as glpt: Galician and Portuguese.
+        fits = all(name.startswith(language) for name, language in zip(names, languages, strict=True))
+        _require(
+            fits,
+            f"data.dataset={self.dataset} does not go with data.source_language={languages[0]} and "
+            f"data.target_language={languages[1]}",
+        )
 
 
 @dataclass(frozen=True, kw_only=True)

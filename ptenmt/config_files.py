@@ -1,6 +1,7 @@
 """Reading and writing configs: YAML and ``--set`` overrides in, checked dataclasses out."""
 
 import difflib
+import math
 import types
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import MISSING, Field, asdict, fields, is_dataclass
@@ -26,9 +27,9 @@ def load_config(name: str | Path, overrides: Sequence[str] = ()) -> Config:
     """
     path = find_config(name)
     values = _read_yaml(path)
+    for override in overrides:
+        _apply_override(values, override)
     try:
-        for override in overrides:
-            _apply_override(values, override)
         return build_config(values)
     except ConfigError as error:
         raise ConfigError(f"{path}: {error.message}", error.hint) from error
@@ -77,10 +78,16 @@ def fixed_differences(wanted: Config, trained: Config) -> list[str]:
     """Options that differ and may not when a training is resumed, as ``name: old → new`` lines."""
     new, old = flat_options(wanted), flat_options(trained)
     return [
-        f"{name}: {old[name]} → {new[name]}"
+        f"{name}: {show_value(old[name])} → {show_value(new[name])}"
         for name, option in _options(Config)
         if not option.metadata.get("resumable") and new[name] != old[name]
     ]
+
+
+def show_value(value: Any) -> str:
+    """An option's value on one line, as one would write it in YAML."""
+    text = yaml.safe_dump(_plain(value), default_flow_style=True, allow_unicode=True, width=math.inf)
+    return " ".join(text.removesuffix("...\n").split())
 
 
 def _read_yaml(path: Path) -> dict[str, Any]:
@@ -94,7 +101,7 @@ def _read_yaml(path: Path) -> dict[str, Any]:
     if values is None:
         return {}
     if not isinstance(values, dict):
-        raise ConfigError(f"{path} must hold sections such as 'model:', not {_show(values)}")
+        raise ConfigError(f"{path} must hold sections such as 'model:', not {show_value(values)}")
     return values
 
 
@@ -102,43 +109,49 @@ class _StrictLoader(yaml.SafeLoader):
     """A safe YAML loader to which a key given twice is an error, not a silent overwrite."""
 
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Hashable, Any]:
-        keys = [self.construct_object(key, deep=True) for key, _ in node.value]
-        for position, key in enumerate(keys):
-            if key in keys[:position]:
-                line = node.value[position][0].start_mark.line + 1
+        keys: list[Any] = []
+        for key_node, _ in node.value:
+            if key_node.tag == "tag:yaml.org,2002:merge":
+                continue  # <<: *anchor, whose keys may be given anew
+            key = self.construct_object(key_node, deep=True)
+            if key in keys:
+                line = key_node.start_mark.line + 1
                 raise yaml.YAMLError(f"option {key} is given twice, again in line {line}")
+            keys.append(key)
         return super().construct_mapping(node, deep)
 
 
 def _apply_override(values: dict[str, Any], override: str) -> None:
     name, equals, text = override.partition("=")
-    if not equals or not name.strip():
+    name = name.strip()
+    if not equals or not name:
         raise ConfigError(f"--set {override} is not of the form section.option=value")
+    if name not in dict(_options(Config)):
+        raise _unknown(name)
     try:
         value = yaml.safe_load(text)
     except yaml.YAMLError:
         value = text
-    *sections, option = name.strip().split(".")
-    section = values
+    *sections, option = name.split(".")
     for part in sections:
-        if section.get(part) is None:
-            section[part] = {}
-        section = section[part]
-        if not isinstance(section, dict):
-            raise _unknown(name.strip())
-    section[option] = value
+        if values.get(part) is None:
+            values[part] = {}
+        values = values[part]
+        if not isinstance(values, dict):
+            raise ConfigError(f"{part} must hold options, not {show_value(values)}")
+    values[option] = value
 
 
 def _build(kind: type, values: Any, prefix: str) -> Any:
     """Build dataclass ``kind`` from a mapping; ``prefix`` is its dotted name with a final dot."""
     if not isinstance(values, Mapping):
-        raise ConfigError(f"{prefix.rstrip('.')} must hold options, not {_show(values)}")
+        raise ConfigError(f"{prefix.rstrip('.') or 'a config'} must hold options, not {show_value(values)}")
     hints = get_type_hints(kind)
     options = {option.name: option for option in fields(kind)}
     arguments = {}
     for key, value in values.items():
         if key not in options:
-            raise _unknown(f"{prefix}{key}")
+            raise _unknown(f"{prefix}{key}", [f"{prefix}{option}" for option in options])
         if value is None and is_dataclass(hints[key]):
             continue
         arguments[key] = _coerce(hints[key], value, f"{prefix}{key}")
@@ -159,7 +172,11 @@ def _coerce(kind: Any, value: Any, name: str) -> Any:
         # YAML reads the unquoted word none as text but NONE, null and ~ as nothing.
         if value in get_args(kind):
             return value
-        raise ConfigError(f"{name}={_show(value)} must be one of {', '.join(get_args(kind))}")
+        raise ConfigError(f"{name}={show_value(value)} must be one of {', '.join(get_args(kind))}")
+    return _scalar(kind, value, name)
+
+
+def _scalar(kind: type, value: Any, name: str) -> bool | int | float | str:
     if kind is float and _is_number(value):
         return float(value)
     if kind is int and isinstance(value, int) and not isinstance(value, bool):
@@ -169,7 +186,10 @@ def _coerce(kind: Any, value: Any, name: str) -> Any:
     if kind is str and isinstance(value, str | int | float) and not isinstance(value, bool):
         return str(value)
     wanted = {float: "a number", int: "a whole number", bool: "true or false", str: "text"}[kind]
-    raise ConfigError(f"{name}={_show(value)} must be {wanted}")
+    hint = ""
+    if kind is str and isinstance(value, bool):
+        hint = "YAML reads yes, no, on and off as true or false; as text they need quotes: 'no'"
+    raise ConfigError(f"{name}={show_value(value)} must be {wanted}", hint)
 
 
 def _is_number(value: Any) -> bool:
@@ -177,8 +197,8 @@ def _is_number(value: Any) -> bool:
     if isinstance(value, bool):
         return False
     try:
-        return abs(float(value)) != float("inf") and float(value) == float(value)
-    except (TypeError, ValueError):
+        return math.isfinite(float(value))
+    except (TypeError, ValueError, OverflowError):
         return False
 
 
@@ -191,15 +211,17 @@ def _corpus_files(value: Any, name: str) -> tuple[CorpusFile, ...]:
     )
 
 
-def _unknown(name: str) -> ConfigError:
-    known = [option for option, _ in _options(Config)]
+def _unknown(name: str, siblings: Sequence[str] = ()) -> ConfigError:
+    """The error for a name that is no option; ``siblings`` are the options of the same section."""
+    known = list(dict.fromkeys([*siblings, *(option for option, _ in _options(Config))]))
     # A right option in a wrong section is as near as a misspelt one in the right section.
     tails = {option.rpartition(".")[2]: option for option in reversed(known)}
     near = difflib.get_close_matches(name, known, 1, 0.75) or [
         tails[tail] for tail in difflib.get_close_matches(name.rpartition(".")[2], list(tails), 1, 0.75)
     ]
     suggestion = f" — did you mean {near[0]}?" if near else ""
-    return ConfigError(f"unknown option {name}{suggestion}", "" if near else f"options: {', '.join(known)}")
+    hint = "" if near else f"options: {', '.join(siblings or known)}"
+    return ConfigError(f"unknown option {name}{suggestion}", hint)
 
 
 def _options(kind: type, prefix: str = "") -> Iterator[tuple[str, Field[Any]]]:
@@ -224,9 +246,3 @@ def _plain(value: Any) -> Any:
     if isinstance(value, tuple):
         return [{key: item for key, item in entry.items() if item is not None} for entry in value]
     return value
-
-
-def _show(value: Any) -> str:
-    """A YAML value as the user wrote it, near enough."""
-    text = yaml.safe_dump(value, default_flow_style=True, allow_unicode=True).strip()
-    return text.removesuffix("...").strip()

@@ -39,7 +39,7 @@ class Run:
     @property
     def name(self) -> str:
         """The folder's name."""
-        return self.path.name
+        return self.path.absolute().name
 
     @property
     def tokenizer_folder(self) -> Path:
@@ -74,8 +74,7 @@ class Run:
         self.facts()  # of a format that this program can read?
         file = self.path / "config.yaml"
         try:
-            values = yaml.safe_load(file.read_text(encoding="utf-8"))
-            return build_config(values)
+            return build_config(yaml.safe_load(file.read_text(encoding="utf-8")))
         except (OSError, ValueError, yaml.YAMLError, ConfigError) as error:
             raise RunError(f"{file} is damaged or unreadable: {' '.join(str(error).split())}") from error
 
@@ -127,9 +126,11 @@ def find_run(name: str | Path | None = None) -> Run:
     """
     hint = "train one first: ptenmt train --config demo.yaml"
     if name is None:
-        runs = list_runs()
+        unreadable: list[str] = []
+        runs = list_runs(unreadable.append)
         if not runs:
-            raise RunError(f"no run in {RUNS_FOLDER.absolute()}", hint)
+            reason = f" that can be read: {unreadable[0]}" if unreadable else ""
+            raise RunError(f"no run in {RUNS_FOLDER.absolute()}{reason}", hint)
         return max(runs, key=lambda run: str(run.facts().get("trained")))
     path = run_path(name)
     if (path / "run.json").is_file():
@@ -139,9 +140,15 @@ def find_run(name: str | Path | None = None) -> Run:
 
 
 def run_path(name: str | Path) -> Path:
-    """The folder that ``--run`` means: a path that exists or has a slash, else below ``checkpoints/``."""
+    """The folder that ``--run`` means: a path that exists or has a slash, else below ``checkpoints/``.
+
+    Raises:
+        RunError: The name is empty.
+    """
+    if not str(name).strip():
+        raise RunError("the name of the run is empty", "give a name or a folder with --run")
     given = Path(name).expanduser()
-    is_path = given.is_absolute() or len(given.parts) > 1 or (given / "run.json").is_file()
+    is_path = "/" in str(name) or os.sep in str(name) or (given / "run.json").is_file()
     return given if is_path else RUNS_FOLDER / given
 
 
@@ -164,29 +171,49 @@ def list_runs(on_unreadable: Callable[[str], None] = lambda _reason: None) -> li
 
 
 def set_aside(run: Run) -> Path:
-    """Rename a run's folder so that its name is free again; nothing is deleted."""
+    """Rename a run's folder so that its name is free again; nothing is deleted.
+
+    Raises:
+        OutputError: The system does not allow it.
+    """
     stamp = datetime.now(UTC).strftime("%Y%m%d-%H%M%S")
-    aside = run.path.with_name(f"{run.name}.{stamp}")
+    folder = run.path.parent if run.path.name else run.path.absolute().parent
+    aside = folder / f"{run.name}.{stamp}"
     number = 1
     while aside.exists():
         number += 1
-        aside = run.path.with_name(f"{run.name}.{stamp}-{number}")
-    return run.path.rename(aside)
+        aside = folder / f"{run.name}.{stamp}-{number}"
+    try:
+        return run.path.absolute().rename(aside)
+    except OSError as error:
+        raise OutputError(f"cannot rename {run.path} to {aside.name}: {error.strerror or error}") from error
 
 
 @contextmanager
 def written_whole(file: Path) -> Iterator[IO[str]]:
     """Write a text file whole or not at all: a temporary file beside it, fsync, rename.
 
+    A link is followed. A device or a pipe, such as ``/dev/null``, is written to as it is.
+
     Raises:
         OutputError: It cannot be written; what stood there before is unharmed.
     """
     try:
-        stream = tempfile.NamedTemporaryFile(  # noqa: SIM115 — renamed once it is closed
-            "w", dir=file.parent, prefix=f".{file.name}.", encoding="utf-8", newline="", delete=False
-        )
+        if file.exists() and not file.is_file():
+            with file.open("w", encoding="utf-8", newline="") as device:
+                yield device
+            return
+        with _replacing(file.resolve()) as stream:
+            yield stream
     except OSError as error:
-        raise _unwritable(file, error) from error
+        raise OutputError(f"cannot write {file}: {error.strerror or error}") from error
+
+
+@contextmanager
+def _replacing(file: Path) -> Iterator[IO[str]]:
+    stream = tempfile.NamedTemporaryFile(  # noqa: SIM115 — renamed once it is closed
+        "w", dir=file.parent, prefix=f".{file.name}.", encoding="utf-8", newline="", delete=False
+    )
     temporary = Path(stream.name)
     try:
         with stream:
@@ -195,8 +222,6 @@ def written_whole(file: Path) -> Iterator[IO[str]]:
             os.fsync(stream.fileno())
         temporary.chmod(0o666 & ~_umask())
         temporary.replace(file)
-    except OSError as error:
-        raise _unwritable(file, error) from error
     finally:
         temporary.unlink(missing_ok=True)
 
@@ -205,10 +230,6 @@ def write_text(file: Path, text: str) -> None:
     """Write a text file whole or not at all (see ``written_whole``)."""
     with written_whole(file) as stream:
         stream.write(text)
-
-
-def _unwritable(file: Path, error: OSError) -> OutputError:
-    return OutputError(f"cannot write {file}: {error.strerror or error}")
 
 
 def _umask() -> int:

@@ -40,7 +40,7 @@ app = typer.Typer(
     "Start with: ptenmt train --config demo.yaml, then ptenmt translate "
     '"este modelo parece funcionar bem".',
     no_args_is_help=True,
-    rich_markup_mode="rich",
+    rich_markup_mode="markdown",
     pretty_exceptions_enable=False,
 )
 for command in (download, train, evaluate, translate, info):

@@ -1,17 +1,20 @@
 """Everything that is drawn: messages and progress on stderr, results on stdout."""
 
+import errno
 import logging
 import os
+import shlex
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from typing import IO, Any
 
 from rich.console import Console, RenderableType
 from rich.control import Control
 from rich.progress import BarColumn, DownloadColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
 from rich.segment import ControlType
 
-from ptenmt.errors import PtenmtError
+from ptenmt.errors import OutputError, PtenmtError
 from ptenmt.events import DownloadProgress
 
 
@@ -24,7 +27,7 @@ class Screen:
     """
 
     def __init__(self, *, quiet: bool = False, verbose: bool = False) -> None:
-        self.console = Console(stderr=True, quiet=quiet, highlight=False)
+        self.console = _console(stderr=True, quiet=quiet)
         self.verbose = verbose
         self._download: Progress | None = None
         if verbose:
@@ -38,7 +41,11 @@ class Screen:
 
     def say(self, message: str, style: str = "") -> None:
         """Show a line of information; on a narrow terminal it wraps, in a file it does not."""
-        self.console.print(message, style=style, markup=False, soft_wrap=not self.console.is_terminal)
+        self.console.print(message, style=style, soft_wrap=not self.console.is_terminal)
+
+    def say_command(self, words: Sequence[str]) -> None:
+        """Show a command on a line of its own, as it can be copied."""
+        self.console.print(f"  {shlex.join(words)}", style="cyan", soft_wrap=True)
 
     def warn(self, message: str) -> None:
         """Show something the user should know."""
@@ -119,19 +126,37 @@ class Downloads:
 
 def print_result(result: RenderableType) -> None:
     """Print a result on stdout; in a file it is never cut to a terminal's width."""
-    console = Console(highlight=False)
+    console = _console()
     if not console.is_terminal:
         console.width = 200
-    console.print(result)
+    with standard_output():
+        console.print(result)
+
+
+@contextmanager
+def standard_output() -> Iterator[IO[str]]:
+    """Write results to stdout.
+
+    Raises:
+        OutputError: It cannot be written, e.g. because it goes to a full disk.
+    """
+    try:
+        yield sys.stdout
+        sys.stdout.flush()
+    except OSError as error:
+        if error.errno == errno.EPIPE:  # whoever reads it has enough, as head does; typer ends quietly
+            raise
+        sys.stdout = open(os.devnull, "w")  # noqa: SIM115 — or Python tries once more on leaving
+        raise OutputError(f"cannot write standard output: {error.strerror or error}") from error
 
 
 def print_error(error: PtenmtError) -> None:
     """Print what is wrong and how to mend it, a line each, on stderr."""
-    console = Console(stderr=True, highlight=False)
-    console.print("[bold red]error:[/]", end=" ")
-    console.print(error.message, markup=False, soft_wrap=True)
+    console = _console(stderr=True)
+    console.print("error:", style="bold red", end=" ")
+    console.print(error.message, soft_wrap=True)
     if error.hint:
-        console.print(f"  {error.hint}", markup=False, soft_wrap=True)
+        console.print(f"  {error.hint}", soft_wrap=True)
 
 
 @contextmanager
@@ -158,6 +183,13 @@ def quiet_tensorflow(screen: Screen) -> Iterator[None]:
         os.dup2(kept, 2)
         os.close(nowhere)
         os.close(kept)
-    if screen.is_live:
-        screen.console.control(Control((ControlType.ERASE_IN_LINE, 2)))
+        if screen.is_live:
+            screen.console.control(Control((ControlType.ERASE_IN_LINE, 2)))
     yield
+
+
+def _console(**options: Any) -> Console:
+    """A console that shows texts as they are, and with NO_COLOR not even in bold."""
+    if os.environ.get("NO_COLOR"):
+        options["color_system"] = None
+    return Console(highlight=False, markup=False, emoji=False, **options)

@@ -1,16 +1,18 @@
 """``ptenmt evaluate``."""
 
 import json
+from contextlib import nullcontext
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.table import Table
+from rich.text import Text
 
 from ptenmt.cli.console import Screen, print_result, quiet_tensorflow
 from ptenmt.cli.options import Quiet, RunName, Verbose
-from ptenmt.runs import find_run, write_text
+from ptenmt.runs import find_run, written_whole
 
 if TYPE_CHECKING:
     from ptenmt.evaluation import Evaluation
@@ -43,10 +45,12 @@ def evaluate(
     found = find_run(run)
     with quiet_tensorflow(screen):
         from ptenmt.evaluation import evaluate as evaluate_run
-    with screen.bar("loading", "") as bar:
-        evaluation = evaluate_run(found, split.value, on_progress=bar.show, on_warning=screen.warn)
-    if report is not None:
-        write_text(report, json.dumps(evaluation.facts(), indent=2, ensure_ascii=False) + "\n")
+    # The report is opened first: that it cannot be written should not come out after all the work.
+    with nullcontext() if report is None else written_whole(report) as stream:
+        with screen.bar("loading", "") as bar:
+            evaluation = evaluate_run(found, split.value, on_progress=bar.show, on_warning=screen.warn)
+        if stream is not None:
+            stream.write(json.dumps(evaluation.facts(), indent=2, ensure_ascii=False) + "\n")
     print_result(_table(evaluation))
 
 
@@ -63,7 +67,8 @@ def _table(evaluation: "Evaluation") -> Table:
     table.add_row("token accuracy", f"{evaluation.accuracy:.4f}", "right prefix given")
     for score in evaluation.scores:
         signature = score.signature.replace("|", " ")
-        table.add_row(score.name, f"{score.value:.2f}", f"{score.text}\n[dim]{signature}[/]")
+        how = Text.assemble(score.text, "\n", (signature, "dim"))
+        table.add_row(score.name, f"{score.value:.2f}", how)
     rate = evaluation.num_pairs / evaluation.seconds
     table.add_row("speed", f"{rate:,.1f}", "sentences a second")
     table.add_row("cut translations", f"{evaluation.num_cut:,}", "the length limit came before the end")

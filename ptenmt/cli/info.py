@@ -1,13 +1,17 @@
 """``ptenmt info``."""
 
+from collections.abc import Callable
 from typing import Any
 
 from rich.table import Table
 
 from ptenmt.cli.console import Screen, print_result
 from ptenmt.cli.options import Quiet, RunName, Verbose
+from ptenmt.config_files import flat_options, show_value
 from ptenmt.errors import RunError
 from ptenmt.runs import RUNS_FOLDER, Run, find_run, list_runs
+
+_SHOWN_FACTS = {"created", "trained", "versions", "data", "vocabulary_sizes", "parameters"}
 
 
 def info(run: RunName = None, quiet: Quiet = False, verbose: Verbose = False) -> None:
@@ -25,15 +29,19 @@ def info(run: RunName = None, quiet: Quiet = False, verbose: Verbose = False) ->
         raise RunError(
             f"no run in {RUNS_FOLDER.absolute()}", "train one first: ptenmt train --config demo.yaml"
         )
-    print_result(_all_runs(runs))
+    print_result(_all_runs(runs, screen.warn))
 
 
-def _all_runs(runs: list[Run]) -> Table:
+def _all_runs(runs: list[Run], warn: Callable[[str], None]) -> Table:
     table = Table()
     for name in ("run", "data", "epochs", "parameters", "best BLEU", "trained"):
         table.add_column(name, justify="right" if name in {"epochs", "parameters", "best BLEU"} else "left")
     for run in runs:
-        facts, config, history = run.facts(), run.config(), run.history()
+        try:
+            facts, config, history = _facts(run), run.config(), run.history()
+        except RunError as error:
+            warn(error.message)
+            continue
         best = _best(history)
         table.add_row(
             run.name,
@@ -47,15 +55,13 @@ def _all_runs(runs: list[Run]) -> Table:
 
 
 def _describe(run: Run) -> list[Table]:
-    from ptenmt.config_files import flat_options
-
-    facts, history = run.facts(), run.history()
+    facts, history = _facts(run), run.history()
     summary = Table(title=str(run.path), title_justify="left", show_header=False)
     for name, value in _summary(run, facts, history).items():
         summary.add_row(name, value)
     options = Table(title="options", title_justify="left", show_header=False)
     for name, value in flat_options(run.config()).items():
-        options.add_row(name, "–" if value in (None, ()) else str(value))
+        options.add_row(name, "–" if value in (None, ()) else show_value(value))
     return [summary, options]
 
 
@@ -84,6 +90,14 @@ def _summary(run: Run, facts: dict[str, Any], history: list[dict[str, Any]]) -> 
     size = sum(file.stat().st_size for file in files) / 1e6
     rows["files"] = f"{len(files):,}, {size:,.1f} MB"
     return rows
+
+
+def _facts(run: Run) -> dict[str, Any]:
+    facts = run.facts()
+    missing = _SHOWN_FACTS - facts.keys()
+    if missing:
+        raise RunError(f"{run.path / 'run.json'} is damaged: it lacks {', '.join(sorted(missing))}")
+    return facts
 
 
 def _best(history: list[dict[str, Any]]) -> dict[str, Any] | None:

@@ -9,6 +9,10 @@ from ptenmt.config import config_folders
 from ptenmt.runs import list_runs
 
 
+def _presets() -> str:
+    return ", ".join(sorted(path.stem for path in config_folders()[-1].glob("*.yaml")))
+
+
 def _config_names(incomplete: str) -> list[str]:
     names = {path.name for folder in config_folders() for path in folder.glob("*.yaml")}
     return sorted(name for name in names if name.startswith(incomplete))
@@ -24,7 +28,7 @@ ConfigName = Annotated[
         "--config",
         "-c",
         metavar="FILE|NAME",
-        help="A YAML file, or a preset's name: base, demo, files or paper.",
+        help=f"A YAML file, or a preset: {_presets()}.",
         autocompletion=_config_names,
     ),
 ]

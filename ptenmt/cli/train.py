@@ -41,15 +41,19 @@ def train(
 
     screen = Screen(quiet=quiet, verbose=verbose)
     options = load_config(config, overrides or [])
-    name = run or find_config(config).stem
+    name = find_config(config).stem if run is None else run
     with quiet_tensorflow(screen):
         from ptenmt.training import train as train_run
     view = TrainingView(screen, (options.data.source_language, options.data.target_language))
     with screen.downloads() as downloads, view.showing():
         result = train_run(options, name, fresh=fresh, on_event=view.show, on_download=downloads.show)
     if result.stopped_by is None:
-        screen.say(f"done: {result.run} — translate with: ptenmt translate --run {name} TEXT")
+        screen.say(f"done: {result.run}; translate with")
+        screen.say_command(["ptenmt", "translate", "--run", name, "TEXT"])
         return
-    again = " ".join(["ptenmt train --config", config, *(f"--set {text}" for text in overrides or [])])
-    screen.say(f"stopped; to go on: {again}" + (f" --run {run}" if run else ""), style="bold")
+    again = ["ptenmt", "train", "--config", config]
+    for override in overrides or []:
+        again += ["--set", override]
+    screen.say("stopped; go on with", style="bold")
+    screen.say_command(again + ([] if run is None else ["--run", run]))
     raise typer.Exit(128 + signal.Signals(result.stopped_by))

@@ -99,11 +99,15 @@ class TrainingView:
             self._screen.say(f"resuming after {place}, from {event.resumed_from}", style="bold")
         if event.epoch >= event.epochs:
             self._screen.say("all epochs are done: raise training.epochs to train on, or use --fresh")
-        elif self._screen.is_live:
+            return
+        self._screen.say("each epoch: figures of training|validation, seconds of training + validation")
+        if self._screen.is_live:
             total = event.epochs * event.steps_per_epoch
             done = event.epoch * event.steps_per_epoch + event.step
             self._epochs_task = self._bars.add_task("all epochs", total=total, completed=done)
-            self._steps_task = self._bars.add_task("epoch", total=event.steps_per_epoch)
+            self._steps_task = self._bars.add_task(
+                f"epoch {event.epoch + 1}", total=event.steps_per_epoch, completed=event.step
+            )
             self._live = Live(Group(self._bars, self._figures), console=self._screen.console, transient=True)
             self._live.start()
 
@@ -146,7 +150,7 @@ class TrainingView:
         self._screen.say(
             f"epoch {number}  loss {trained.loss:.3f}|{event.loss:.3f}  "
             f"accuracy {trained.accuracy:.3f}|{event.accuracy:.3f}  "
-            f"BLEU {event.bleu:.1f}  {trained.seconds:.0f}+{event.seconds:.0f} s",
+            f"BLEU {event.bleu:.1f}  {trained.seconds:.0f} + {event.seconds:.0f} s",
             style="bold",
         )
         for sample in event.samples:
@@ -157,8 +161,10 @@ class TrainingView:
     def _sentence(self, label: str, text: str) -> None:
         """A sentence on one line; on a terminal what does not fit is cut."""
         line = Text.assemble((f"  {label:>4}  ", "cyan"), text)
-        live = self._screen.console.is_terminal
-        self._screen.console.print(line, overflow="ellipsis", no_wrap=live, soft_wrap=not live)
+        if self._screen.console.is_terminal:
+            self._screen.console.print(line, overflow="ellipsis", no_wrap=True)
+        else:
+            self._screen.console.print(line, soft_wrap=True)
 
     def _checkpoint_saved(self, event: CheckpointSaved) -> None:
         place = f"epoch {event.epoch}" + (f" + {event.step:,} steps" if event.step else "")

@@ -4,12 +4,13 @@ import json
 import sys
 from collections.abc import Iterable, Iterator
 from dataclasses import asdict
+from itertools import chain, islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ptenmt.cli.console import Screen, quiet_tensorflow
+from ptenmt.cli.console import Screen, quiet_tensorflow, standard_output
 from ptenmt.cli.options import InputFile, Quiet, RunName, Verbose
 from ptenmt.corpus.files import decoded_lines, read_lines
 from ptenmt.errors import OutputError, PtenmtError
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
 
 def translate(
     texts: Annotated[
-        list[str] | None, typer.Argument(metavar="[TEXT]...", help="Sentences; by default standard input.")
+        list[str] | None, typer.Argument(metavar="TEXT", help="Sentences; by default standard input.")
     ] = None,
     run: RunName = None,
     input_file: InputFile = None,
@@ -43,30 +44,32 @@ def translate(
     Empty lines stay empty, the order is kept, and only translations go to standard output. Where the
     training corpus comes tokenised, spacing is repaired. Obeys decoding.max_length of the run's config.
 
-    Examples: ptenmt translate "este modelo parece funcionar bem"
-    · ptenmt translate --input letter.pt.txt --output letter.en.txt
+    Example: ptenmt translate "este modelo parece funcionar bem"
+
+    Example: ptenmt translate --input letter.pt.txt --output letter.en.txt
     """
     screen = Screen(quiet=quiet, verbose=verbose)
     if texts and input_file is not None:
         raise PtenmtError("TEXT and --input exclude each other", "give one of them")
     if input_file is not None and output_file is not None and _same_file(input_file, output_file):
         raise OutputError(f"--output {output_file} is the input itself", "choose another file")
+    if output_file is not None and output_file.suffix.lower() == ".gz":
+        raise OutputError(f"--output {output_file}: translations are written as plain text", "leave out .gz")
     found = find_run(run)
-    sources = texts or (read_lines(input_file) if input_file is not None else _standard_input(screen))
+    sources = _sources(texts, input_file)
+    interactive = not texts and input_file is None and sys.stdin.isatty()
     with quiet_tensorflow(screen):
         from ptenmt.translation import Translator
     with screen.working("loading the model"):
         translator = Translator.load(found, screen.warn)
-    window = {"window": 1} if not texts and input_file is None and sys.stdin.isatty() else {}
+    if interactive:
+        screen.say("Type a sentence and press Enter; Ctrl-D ends.")
+    window = {"window": 1} if interactive else {}
     counted = _Counted(translator.translate_iterable(sources, **window))
-    lines = (_line(translation, raw=raw, as_json=as_json) for translation in counted)
-    if output_file is None:
-        for line in lines:
-            sys.stdout.write(line)
-            sys.stdout.flush()
-    else:
-        with written_whole(output_file) as stream:
-            stream.writelines(lines)
+    with standard_output() if output_file is None else written_whole(output_file) as stream:
+        for translation in counted:
+            stream.write(_line(translation, raw=raw, as_json=as_json))
+            stream.flush()
     for message in counted.remarks():
         screen.warn(message)
 
@@ -94,10 +97,15 @@ class _Counted:
             )
 
 
-def _standard_input(screen: Screen) -> Iterator[str]:
-    if sys.stdin.isatty():
-        screen.say("Type a sentence and press Enter; Ctrl-D ends.")
-    return decoded_lines(sys.stdin.buffer, "standard input")
+def _sources(texts: list[str] | None, input_file: Path | None) -> Iterable[str]:
+    if texts:
+        # Bytes that are not UTF-8 reach Python as halves of surrogate pairs, which cannot be written.
+        return [text.encode(errors="replace").decode() for text in texts]
+    if input_file is None:
+        return decoded_lines(sys.stdin.buffer, "standard input")
+    lines = read_lines(input_file)
+    first = list(islice(lines, 1))  # a missing file is told now, not once the model is loaded
+    return chain(first, lines)
 
 
 def _line(translation: "Translation", *, raw: bool, as_json: bool) -> str:

@@ -1,0 +1,110 @@
+"""What all commands share: help, version, errors."""
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import ptenmt as package
+
+COMMANDS = ["download", "train", "evaluate", "translate", "info"]
+
+
+def plain(text: str) -> str:
+    """Without escape codes, which typer writes when it finds itself in somebody's CI."""
+    return re.sub(r"\x1b\[[0-9;]*m", "", text)
+
+
+def test_help_names_every_command(ptenmt) -> None:
+    text = plain(ptenmt("--help").stdout)
+    for command in COMMANDS:
+        assert re.search(rf"^│ {command} +\w", text, re.MULTILINE), command
+    assert "Start with: ptenmt train --config demo.yaml" in text
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+@pytest.mark.parametrize("width", [80, 50])
+def test_help_has_an_example_and_fits(ptenmt, command: str, width: int) -> None:
+    text = plain(ptenmt(command, "--help", COLUMNS=str(width)).stdout)
+
+    assert f"Example: ptenmt {command} " in text.replace("\n ", " ").replace("  ", " ")
+    assert all(len(line) <= width for line in text.splitlines())
+    for option in ("--quiet", "--verbose"):
+        assert option in text
+
+
+def test_options_are_named_alike_everywhere(ptenmt) -> None:
+    helps = {command: plain(ptenmt(command, "--help").stdout) for command in COMMANDS}
+    assert [name for name, text in helps.items() if re.search(r"--run +-r", text)] == COMMANDS[1:]
+    assert [name for name, text in helps.items() if re.search(r"--config +-c", text)] == COMMANDS[:2]
+    assert "a preset: base, demo, files, paper." in re.sub(r"[\s│]+", " ", helps["train"])
+
+
+def test_version(ptenmt) -> None:
+    assert ptenmt("--version").stdout == f"ptenmt {package.__version__}\n"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "named"),
+    [
+        (["info", "--rnu", "x"], "--rnu"),
+        (["evaluate", "--split", "train"], "'train'"),
+        (["train"], "--config"),
+        (["trian"], "trian"),
+        (["info", "extra"], "extra"),
+    ],
+)
+def test_a_mistyped_command_line_exits_with_2(ptenmt, arguments: list[str], named: str) -> None:
+    answer = ptenmt(*arguments, code=2)
+    assert named in plain(answer.stderr)
+    assert answer.stdout == ""
+
+
+def test_no_command_shows_the_help(ptenmt) -> None:
+    answer = ptenmt(code=2)
+    assert "Usage:" in plain(answer.stdout + answer.stderr)
+
+
+def test_an_error_is_a_line_and_a_hint(ptenmt, empty: Path) -> None:
+    for arguments in (["info"], ["translate", "olá"], ["evaluate"]):
+        answer = ptenmt(*arguments, code=1)
+        assert answer.stdout == ""
+        assert answer.stderr == (
+            f"error: no run in {empty / 'checkpoints'}\n  train one first: ptenmt train --config demo.yaml\n"
+        )
+
+
+def test_markup_and_emoji_names_in_an_error_stay_as_they_are(ptenmt, empty: Path) -> None:
+    (empty / "x").mkdir()
+    assert "config [b]:cat:[/b] not found" in ptenmt("train", "--config", "[b]:cat:[/b]", code=1).stderr
+
+
+def test_debugging_shows_the_traceback(empty: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PTENMT_DEBUG", "1")
+    answer = subprocess.run(
+        [sys.executable, "-m", "ptenmt", "info"], capture_output=True, text=True, check=False, cwd=empty
+    )
+    assert answer.returncode == 1
+    assert answer.stderr.startswith("Traceback")
+    assert "ptenmt.errors.RunError: no run in" in answer.stderr
+
+
+@pytest.mark.usefixtures("empty")
+def test_an_interruption_is_no_traceback(ptenmt, monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupt(**_options: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("ptenmt.cli.info.list_runs", interrupt)
+    assert ptenmt("info", code=130).stderr == "interrupted\n"
+
+
+def test_completion_offers_configs_and_runs(empty: Path) -> None:
+    from ptenmt.cli import options
+
+    (empty / "configs").mkdir()
+    (empty / "configs" / "mine.yaml").touch()
+    assert options._config_names("") == ["base.yaml", "demo.yaml", "files.yaml", "mine.yaml", "paper.yaml"]
+    assert options._config_names("m") == ["mine.yaml"]
+    assert options._run_names("") == []

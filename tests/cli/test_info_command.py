@@ -1,0 +1,103 @@
+"""``ptenmt info``."""
+
+import json
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+
+def rows(text: str) -> dict[str, str]:
+    """The rows of a table by their first cell, the other cells joined by blanks."""
+    cells = [re.split(r"[│┃]", line)[1:-1] for line in text.splitlines()]
+    return {row[0].strip(): " ".join(cell.strip() for cell in row[1:]) for row in cells if row}
+
+
+def test_all_runs_at_a_glance(ptenmt, copied_run: Path) -> None:
+    answer = ptenmt("info")
+    table = rows(answer.stdout)
+
+    best = max(
+        json.loads(line)["validation"]["bleu"]
+        for line in (copied_run / "checkpoints/tiny/history.jsonl").read_text().splitlines()
+    )
+    assert table["run"] == "data epochs parameters best BLEU trained"
+    assert table["tiny"].startswith(f"files 10/10 6,646 {best:.1f} 20")
+    assert answer.stderr == ""
+
+
+def test_one_run_in_full(ptenmt, beside: Path) -> None:
+    table = rows(ptenmt("info", "--run", "tiny").stdout)
+
+    assert table["format"] == "1"
+    assert table["pairs"] == "48 train, 6 validation"
+    assert table["vocabularies"] == "22 and 22"
+    assert table["epochs"] == "10 of 10"
+    assert table["checkpoints"] == "ckpt-1"
+    assert re.fullmatch(r"\d+: BLEU \d+\.\d\d, chrF \d+\.\d\d, loss \d\.\d{4}", table["best epoch"])
+    assert "tensorflow 2" in table["versions"]
+    assert re.fullmatch(r"\d+, 0\.\d MB", table["files"])
+    assert table["model.d_model"] == "16"
+    assert table["data.path"] == str(beside / "pairs.tsv")
+    assert table["data.lowercase"] == "false"
+    assert table["data.limit"] == "–"
+
+
+def test_values_are_shown_as_yaml_writes_them(ptenmt, copied_run: Path) -> None:
+    file = copied_run / "checkpoints/tiny/config.yaml"
+    before = file.read_text()
+    text = re.sub(r"  path: .*pairs.tsv\n  train: \[\]\n", "  train: [{path: '/[x]/:a:.tsv'}]\n", before)
+    assert text != before
+    file.write_text(text)
+    table = rows(ptenmt("info", "--run", "tiny").stdout)
+    assert table["data.train"] == "[{path: '/[x]/:a:.tsv', repeat: 1}]"
+
+
+@pytest.mark.parametrize(
+    ("file", "damage", "told"),
+    [
+        ("run.json", lambda text: text.replace('version": 1', 'version": 2'), "is of run format 2"),
+        ("run.json", lambda _: '{"format_version": 1}', "run.json is damaged: it lacks created, data"),
+        ("run.json", lambda text: text[:40], "run.json is damaged or unreadable"),
+        ("config.yaml", lambda _: "seed: x", "config.yaml is damaged or unreadable: seed=x must be"),
+    ],
+)
+def test_an_unreadable_run_does_not_hide_the_others(
+    ptenmt, copied_run: Path, file: str, damage, told: str
+) -> None:
+    other = copied_run / "checkpoints" / "other"
+    other.mkdir()
+    for name in ("run.json", "config.yaml"):
+        text = (copied_run / "checkpoints/tiny" / name).read_text()
+        (other / name).write_text(damage(text) if name == file else text)
+
+    answer = ptenmt("info")
+    assert "tiny" in rows(answer.stdout)
+    assert "other" not in answer.stdout
+    assert answer.stderr.startswith("warning: checkpoints/other")
+    assert told in answer.stderr
+    assert ptenmt("info", "--quiet").stderr == ""
+    assert told in ptenmt("info", "--run", "other", code=1).stderr
+
+
+@pytest.mark.usefixtures("beside")
+def test_an_unknown_run_lists_the_known(ptenmt) -> None:
+    assert ptenmt("info", "--run", "tny", code=1).stderr == (
+        "error: no run in checkpoints/tny\n  runs here: tiny\n"
+    )
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="/dev/full is a thing of Linux")
+def test_a_full_disk_is_told(beside: Path) -> None:
+    with open("/dev/full", "w") as full:
+        answer = subprocess.run(
+            [sys.executable, "-m", "ptenmt", "info"],
+            stdout=full,
+            stderr=subprocess.PIPE,
+            check=False,
+            cwd=beside,
+        )
+    assert answer.stderr == b"error: cannot write standard output: No space left on device\n"
+    assert answer.returncode == 1

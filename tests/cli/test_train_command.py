@@ -1,0 +1,185 @@
+"""``ptenmt train``: what it says, resuming, refusing, stopping."""
+
+import re
+import shlex
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from itertools import islice
+from pathlib import Path
+from typing import IO
+
+import pytest
+
+from ptenmt.config_files import load_config
+from ptenmt.runs import Run
+
+RUN = Path("checkpoints/tiny")
+
+
+def epochs_recorded(run: Path = RUN) -> list[int]:
+    return [line["epoch"] for line in Run(run).history()]
+
+
+def test_a_first_training(trained: Path) -> None:
+    lines = (trained / "train.err").read_text(encoding="utf-8").splitlines()
+    epochs = [line for line in lines if line.startswith("epoch ") and "BLEU" in line]
+
+    assert (trained / "train.out").read_text() == ""
+    assert "48 training and 6 validation pairs, vocabularies of 22 and 22" in lines
+    assert "6,646 parameters, 6 steps an epoch" in lines
+    assert [re.findall(r"\d+/10", line) for line in epochs] == [[f"{epoch}/10"] for epoch in range(1, 11)]
+    assert lines[-3:] == [
+        "saved epoch 10: checkpoints/tiny/ckpt-1",
+        "done: checkpoints/tiny; translate with",
+        "  ptenmt translate --run tiny TEXT",
+    ]
+
+
+@pytest.mark.usefixtures("beside")
+def test_the_run_remembers_its_config() -> None:
+    assert Run(RUN).config() == load_config("tiny.yaml")
+    assert epochs_recorded() == [*range(1, 11)]
+
+
+@pytest.mark.usefixtures("copied_run")
+def test_a_training_is_resumed(ptenmt) -> None:
+    answer = ptenmt("train", "-c", "tiny.yaml", "--set", "training.epochs=11", "--set", "checkpoint.keep=1")
+    assert "resuming after epoch 10 of 11, from checkpoints/tiny/ckpt-1\n" in answer.stderr
+    assert "epoch 11/11  loss " in answer.stderr
+    assert "epoch 10/11" not in answer.stderr
+    assert epochs_recorded() == [*range(1, 12)]
+    assert [path.name for path in Run(RUN).checkpoints()] == ["ckpt-2"]
+
+    again = ptenmt("train", "-c", "tiny.yaml", "--set", "training.epochs=11")
+    assert "resuming after epoch 11 of 11, from checkpoints/tiny/ckpt-2\n" in again.stderr
+    assert "all epochs are done: raise training.epochs to train on, or use --fresh\n" in again.stderr
+    assert "epoch 11/11" not in again.stderr
+    assert epochs_recorded() == [*range(1, 12)]
+
+
+@pytest.mark.usefixtures("copied_run")
+def test_a_fresh_start_keeps_the_old_run(ptenmt) -> None:
+    arguments = ["--set", "training.epochs=1", "--set", "model.d_ff=16", "--fresh"]
+    answer = ptenmt("train", "--config", "tiny.yaml", *arguments)
+    (aside,) = Path("checkpoints").glob("tiny.*")
+
+    assert f"warning: the run so far is kept as {aside}\n" in answer.stderr
+    assert "resuming" not in answer.stderr
+    assert epochs_recorded() == [1]
+    assert Run(RUN).config().model.d_ff == 16
+    assert epochs_recorded(aside) == [*range(1, 11)]
+
+
+@pytest.mark.usefixtures("copied_run")
+def test_other_options_are_refused_by_name(ptenmt) -> None:
+    overrides = ["--set", "model.d_ff=64", "--set", "seed=7", "--set", "data.limit=9"]
+    answer = ptenmt("train", "--config", "tiny.yaml", *overrides, code=1)
+    assert answer.stderr == (
+        "error: checkpoints/tiny was trained with other options: "
+        "seed: 42 → 7; data.limit: null → 9; model.d_ff: 32 → 64\n"
+        "  put them back, or train beside it with --run NAME, or start anew with --fresh\n"
+    )
+    assert epochs_recorded() == [*range(1, 11)]
+
+
+def test_other_data_is_refused(ptenmt, copied_run: Path) -> None:
+    with (copied_run / "pairs.tsv").open("a", encoding="utf-8") as file:
+        file.write("uma frase nova\ta new sentence\n")
+    answer = ptenmt("train", "--config", "tiny.yaml", code=1)
+    assert "checkpoints/tiny was trained on other sentence pairs than its config gives now" in answer.stderr
+
+
+def test_a_folder_that_is_no_run_is_left_alone(ptenmt, copied_run: Path) -> None:
+    mine = copied_run / "mine"
+    mine.mkdir()
+    (mine / "thesis.txt").write_text("precious")
+    answer = ptenmt("train", "--config", "tiny.yaml", "--run", "./mine", code=1)
+    assert "mine is not empty and not a run\n  choose another name with --run\n" in answer.stderr
+    assert [path.name for path in mine.iterdir()] == ["thesis.txt"]
+
+    answer = ptenmt("train", "--config", "tiny.yaml", "--run", "./pairs.tsv", code=1)
+    assert "pairs.tsv is a file, not a run" in answer.stderr
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (["--config", "nowhere.yaml"], "config nowhere.yaml not found\n  a path, or one of: base.yaml, demo"),
+        (["--config", "tiny.yaml", "--set", "model.d_modl=8"], "unknown option model.d_modl — did you mean"),
+        (["--config", "tiny.yaml", "--set", "model.num_heads=3"], "tiny.yaml: model.d_model=16 is not div"),
+        (["--config", "tiny.yaml", "--run", ""], "the name of the run is empty"),
+        (["--config", "tiny.yaml", "--run", "new", "--set", "data.path=no.tsv"], "cannot read "),
+    ],
+)
+@pytest.mark.usefixtures("beside")
+def test_what_cannot_be_done_is_told(ptenmt, arguments: list[str], told: str) -> None:
+    assert ptenmt("train", *arguments, code=1).stderr.startswith(f"error: {told}")
+    assert not Path("checkpoints/new").exists()
+
+
+@pytest.mark.usefixtures("copied_run")
+def test_quiet_is_silent(ptenmt) -> None:
+    answer = ptenmt("train", "--config", "tiny.yaml", "--quiet")
+    assert answer.stderr == answer.stdout == ""
+
+
+@contextmanager
+def long_training(folder: Path, run: str) -> Iterator[subprocess.Popen[str]]:
+    arguments = ["--config", "tiny.yaml", "--set", "training.epochs=1000000", "--run", run]
+    process = subprocess.Popen(
+        [sys.executable, "-m", "ptenmt", "train", *arguments],
+        cwd=folder,
+        stderr=subprocess.PIPE,
+        stdout=subprocess.DEVNULL,
+        encoding="utf-8",
+    )
+    with process:
+        try:
+            yield process
+        finally:
+            process.kill()
+
+
+def read_until(stream: IO[str], pattern: str) -> str:
+    """Read lines until one matches; gives all of them."""
+    text = ""
+    for line in islice(stream, 200):
+        text += line
+        if re.search(pattern, line):
+            return text
+    raise AssertionError(f"no {pattern} in {text}")
+
+
+def test_signals_stop_after_the_step_and_save(ptenmt, copied_run: Path) -> None:
+    with long_training(copied_run, "my long run") as first, long_training(copied_run, "other") as second:
+        _stop(first, signal.SIGINT, "my long run")
+        _stop(second, signal.SIGTERM, "other")
+    again = ["train", "--config", "tiny.yaml", "--run", "my long run"]
+    epochs = len(Run(copied_run / "checkpoints" / "my long run").history())
+
+    answer = ptenmt(*again, "--set", f"training.epochs={epochs + 1}")
+    assert f"resuming after epoch {epochs} of {epochs + 1}" in answer.stderr
+    assert epochs_recorded(copied_run / "checkpoints" / "my long run")[-1] == epochs + 1
+
+
+def _stop(process: subprocess.Popen[str], number: int, name: str) -> None:
+    """Stop a training after some epochs, and check what it says and leaves behind."""
+    assert process.stderr is not None
+    read_until(process.stderr, r"^epoch +3/1000000 ")
+    process.send_signal(number)
+    said = process.stderr.read()
+    assert process.wait() == 128 + number, said
+    assert "Traceback" not in said
+
+    run = Run(Path("checkpoints") / name)
+    epoch, path = re.findall(r"^saved epoch (\d+)(?: \+ \d steps)?: (.*)$", said, re.MULTILINE)[-1]
+    assert len(run.history()) == int(epoch) >= 2
+    assert Path(f"{path}.index").exists()
+
+    *_, told, command = said.splitlines()
+    assert told == "stopped; go on with"
+    arguments = ["--config", "tiny.yaml", "--set", "training.epochs=1000000", "--run", name]
+    assert shlex.split(command) == ["ptenmt", "train", *arguments]

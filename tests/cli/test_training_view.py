@@ -1,0 +1,233 @@
+"""How a training looks, fed with events by hand."""
+
+import io
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from rich.cells import cell_len
+from rich.console import Console
+
+from ptenmt.cli.console import Screen
+from ptenmt.cli.training_view import TrainingView
+from ptenmt.events import (
+    CheckpointSaved,
+    CorpusReady,
+    EpochDone,
+    Event,
+    Sample,
+    StepDone,
+    Stopped,
+    TrainingStarted,
+    Validated,
+    ValidationStep,
+    Warned,
+)
+
+LONG = "uma frase que não acaba nunca, com [b]parêntesis[/b] e :cat: e 猫は食べる, " * 3
+READY = CorpusReady(
+    train=51_785,
+    validation=1_193,
+    removed={"empty": 0, "over 100 words": 1_234},
+    shortened=7,
+    vocabulary_sizes=(7_765, 7_010),
+    samples=[("este é um problema .", "this is a problem ."), (LONG, LONG)],
+)
+STARTED = TrainingStarted(
+    run=Path("checkpoints/base"),
+    parameters=4_646_882,
+    epochs=20,
+    steps_per_epoch=810,
+    epoch=0,
+    step=0,
+    resumed_from=None,
+)
+TRAINED = EpochDone(epoch=1, loss=6.5432, accuracy=0.1234, learning_rate=2.8e-4, seconds=118.4)
+VALIDATED = Validated(
+    epoch=1,
+    loss=5.4321,
+    accuracy=0.2345,
+    bleu=12.34,
+    chrf=30.1,
+    seconds=13.2,
+    samples=[
+        Sample(source="olá .", reference="hi .", translation="hello ."),
+        Sample(source="a", reference="b", translation=""),
+    ],
+)
+
+
+def step(number: int) -> StepDone:
+    return StepDone(
+        epoch=1, step=number, loss=7.1234, accuracy=0.0512, learning_rate=3.5e-5, tokens_per_second=12_345.6
+    )
+
+
+def events() -> Iterator[Event]:
+    yield Warned(message="[b] a checkpoint was passed over")
+    yield READY
+    yield STARTED
+    yield from (step(number) for number in range(10, 811, 10))
+    yield TRAINED
+    yield from (ValidationStep(done=done, total=1_212) for done in (1, 19, 600, 1_212))
+    yield VALIDATED
+    yield CheckpointSaved(epoch=1, step=0, path=Path("checkpoints/base/ckpt-1"))
+    yield CheckpointSaved(epoch=1, step=1_350, path=Path("checkpoints/base/ckpt-2"))
+    yield Stopped(epoch=1, step=1_350)
+
+
+@contextmanager
+def view(console: Console) -> Iterator[TrainingView]:
+    screen = Screen()
+    screen.console = console
+    with TrainingView(screen, ("pt", "en")).showing() as showing:
+        yield showing
+
+
+def shown(console: Console, happened: Iterator[Event]) -> list[str]:
+    with view(console) as showing:
+        for event in happened:
+            showing.show(event)
+    assert isinstance(console.file, io.StringIO)
+    return console.file.getvalue().splitlines()
+
+
+def piped() -> Console:
+    return Console(file=io.StringIO(), width=40, highlight=False, markup=False, emoji=False)
+
+
+def terminal(width: int = 80) -> Console:
+    return Console(
+        file=io.StringIO(),
+        force_terminal=True,
+        width=width,
+        height=30,
+        highlight=False,
+        markup=False,
+        emoji=False,
+        legacy_windows=False,
+        _environ={"TERM": "xterm-256color"},
+    )
+
+
+def test_in_a_file_every_message_is_one_plain_line() -> None:
+    assert shown(piped(), events()) == [
+        "warning: [b] a checkpoint was passed over",
+        "1,234 training pairs left out: over 100 words",
+        "7 sentences cut to model.max_positions tokens",
+        "51,785 training and 1,193 validation pairs, vocabularies of 7,765 and 7,010",
+        "    pt  este é um problema .",
+        "    en  this is a problem .",
+        f"    pt  {LONG}",
+        f"    en  {LONG}",
+        "4,646,882 parameters, 810 steps an epoch",
+        "each epoch: figures of training|validation, seconds of training + validation",
+        "epoch 1  step 210/810  loss 7.1234  accuracy 0.0512  rate 3.50e-05  12,346 tokens/s",
+        "epoch 1  step 410/810  loss 7.1234  accuracy 0.0512  rate 3.50e-05  12,346 tokens/s",
+        "epoch 1  step 610/810  loss 7.1234  accuracy 0.0512  rate 3.50e-05  12,346 tokens/s",
+        "epoch  1/20  loss 6.543|5.432  accuracy 0.123|0.234  BLEU 12.3  118 + 13 s",
+        "    pt  olá .",
+        "   ref  hi .",
+        "   now  hello .",
+        "    pt  a",
+        "   ref  b",
+        "   now  ",
+        "saved epoch 1: checkpoints/base/ckpt-1",
+        "saved epoch 1 + 1,350 steps: checkpoints/base/ckpt-2",
+    ]
+
+
+def test_a_resumed_training_says_where_it_goes_on() -> None:
+    started = replace(STARTED, epoch=3, step=1_200, resumed_from=Path("runs/a/ckpt-4"))
+    assert shown(piped(), iter([started]))[1] == (
+        "resuming after epoch 3 of 20 and 1,200 steps of the next, from runs/a/ckpt-4"
+    )
+    finished = replace(STARTED, epoch=20, resumed_from=Path("runs/a/ckpt-4"))
+    assert shown(piped(), iter([finished]))[1:] == [
+        "resuming after epoch 20 of 20, from runs/a/ckpt-4",
+        "all epochs are done: raise training.epochs to train on, or use --fresh",
+    ]
+
+
+@pytest.mark.parametrize("width", [80, 60, 140])
+def test_on_a_terminal_no_line_is_longer_than_the_screen(width: int) -> None:
+    console = terminal(width)
+    shown(console, events())
+    assert isinstance(console.file, io.StringIO)
+    text = re.sub(r"\x1b\[[0-9;]*m", "", console.file.getvalue())  # colours
+    lines = re.sub(r"\x1b\[[0-9;?]*[A-Za-z]|\r", "\n", text).split("\n")  # the cursor moves
+
+    assert max(cell_len(line) for line in lines) <= width
+    assert any(line.startswith("epoch  1/20  loss 6.543|5.432") for line in lines)
+    assert sum(line.startswith("    pt  uma frase") and line.rstrip().endswith("…") for line in lines) == 1
+
+
+def bars(happened: Iterator[Event]) -> list[str]:
+    """What the bars show after the last event."""
+    paper = Console(file=io.StringIO(), width=80)
+    with view(terminal()) as showing:
+        for event in happened:
+            showing.show(event)
+        assert showing._live is not None
+        paper.print(showing._live.renderable)
+    assert isinstance(paper.file, io.StringIO)
+    return paper.file.getvalue().splitlines()
+
+
+def test_the_bars_of_a_resumed_training_start_where_it_stopped() -> None:
+    started = replace(STARTED, epoch=3, step=200, resumed_from=Path("runs/a/ckpt-4"))
+    everything, epoch, *_ = bars(iter([started]))
+    assert everything.startswith("all epochs ")
+    assert " 2630/16200 " in everything
+    assert epoch.startswith("epoch 4 ")
+    assert " 200/810 " in epoch
+
+
+def test_the_bars_follow_steps_and_validation() -> None:
+    everything, epoch, figures = bars(iter([STARTED, step(405)]))
+    assert " 405/16200 " in everything
+    assert epoch.startswith("epoch 1 ")
+    assert " 405/810 " in epoch
+    assert figures.rstrip() == "loss 7.1234  accuracy 0.0512  rate 3.50e-05  12,346 tokens/s"
+
+    validating = [STARTED, step(810), TRAINED, ValidationStep(done=600, total=1_212)]
+    _, validation, _ = bars(iter(validating))
+    assert validation.startswith("validation ")
+    assert " 600/1212 " in validation
+
+
+def test_an_error_leaves_the_terminal_tidy() -> None:
+    console = terminal()
+
+    def interrupted() -> Iterator[Event]:
+        yield STARTED
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        shown(console, interrupted())
+    assert isinstance(console.file, io.StringIO)
+    assert console.file.getvalue().rstrip("\n").endswith("\x1b[2K")  # the last bar is wiped out
+    assert "\x1b[?25h" in console.file.getvalue()  # the cursor is back
+
+
+def test_without_colours_a_terminal_gets_plain_lines(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("NO_COLOR", "1")
+    monkeypatch.setenv("FORCE_COLOR", "1")  # for rich, a terminal
+    screen = Screen()
+    screen.console.file = io.StringIO()
+    assert screen.console.is_terminal
+    assert not screen.is_live
+
+    lines = shown(screen.console, events())
+    assert "\x1b" not in "".join(lines)
+    assert "epoch  1/20  loss 6.543|5.432  accuracy 0.123|0.234  BLEU 12.3  118 + 13 s" in lines
+
+
+def test_quiet_shows_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    screen = Screen(quiet=True)
+    screen.console.file = io.StringIO()
+    assert shown(screen.console, events()) == []

@@ -1,0 +1,161 @@
+"""The house of docs/architecture.md: who may import whom, what loads TensorFlow, and no dead option."""
+
+import ast
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from dataclasses import fields, is_dataclass
+from graphlib import TopologicalSorter
+from pathlib import Path
+
+import pytest
+
+import ptenmt
+from ptenmt import config
+
+PACKAGE = Path(ptenmt.__file__).parent
+FILES = sorted(PACKAGE.rglob("*.py"))
+
+# From the roof to the floor: a module or package imports only from rows below its own.
+ROWS = [
+    {"__main__"},
+    {"cli"},
+    {"server"},
+    {"__init__"},
+    {"training"},
+    {"evaluation"},
+    {"inspection"},
+    {"translation"},
+    {"export"},
+    {"checkpoints"},
+    {"runs"},
+    {"model"},
+    {"corpus"},
+    {"tokenizers"},
+    {"config_files"},
+    {"config", "events"},
+    {"errors"},
+]
+HEIGHT = {name: -row for row, names in enumerate(ROWS) for name in names}
+
+WITHOUT_TENSORFLOW = [
+    "ptenmt",
+    "ptenmt.cli.app",
+    "ptenmt.tokenizers",
+    "ptenmt.corpus.pairs",
+    "ptenmt.corpus.sources",
+    "ptenmt.runs",
+    "ptenmt.translation",
+]
+
+
+def module_name(file: Path) -> str:
+    return ".".join(file.relative_to(PACKAGE.parent).with_suffix("").parts).removesuffix(".__init__")
+
+
+MODULES = {module_name(file) for file in FILES}
+
+
+def imported_modules(file: Path) -> Iterator[str]:
+    """Every module that a file imports, wherever in the file, by its full name."""
+    for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"{file}: a relative import"
+            for alias in node.names:
+                submodule = f"{node.module}.{alias.name}"
+                yield submodule if submodule in MODULES else str(node.module)
+
+
+def row_name(module: str) -> str:
+    return module.split(".")[1] if "." in module else "__init__"
+
+
+@pytest.mark.parametrize("file", FILES, ids=module_name)
+def test_imports_go_down(file: Path) -> None:
+    own = row_name(module_name(file))
+    assert own in HEIGHT, f"give {own} a row in the house"
+    wrong = [
+        module
+        for module in imported_modules(file)
+        if module.split(".")[0] == "ptenmt"
+        and row_name(module) != own
+        and HEIGHT[row_name(module)] >= HEIGHT[own]
+        and not is_version(file, module)
+    ]
+    assert wrong == []
+
+
+def is_version(file: Path, module: str) -> bool:
+    """``from ptenmt import __version__``, which every module may ask for."""
+    names = [
+        alias.name
+        for node in ast.walk(ast.parse(file.read_text(encoding="utf-8")))
+        if isinstance(node, ast.ImportFrom) and node.module == module
+        for alias in node.names
+    ]
+    return module == "ptenmt" and names == ["__version__"]
+
+
+def test_there_are_no_circles() -> None:
+    graph = {module_name(file): set(imported_modules(file)) & MODULES for file in FILES}
+    assert graph["ptenmt.cli.app"]
+    tuple(TopologicalSorter(graph).static_order())  # raises CycleError
+
+
+def test_the_model_is_made_of_keras_alone() -> None:
+    imported = {module for file in (PACKAGE / "model").glob("*.py") for module in imported_modules(file)}
+    assert "keras" in imported
+    assert [module for module in imported if module.split(".")[0].startswith("tensorflow")] == []
+
+
+def test_every_option_is_read() -> None:
+    options = {
+        f"{kind.__name__}.{option.name}": option.name
+        for kind in vars(config).values()
+        if is_dataclass(kind)
+        for option in fields(kind)
+    }
+    read = {
+        node.attr
+        for file in FILES
+        if file.name not in {"config.py", "config_files.py"}
+        for node in ast.walk(ast.parse(file.read_text(encoding="utf-8")))
+        if isinstance(node, ast.Attribute)
+    }
+    assert "ModelConfig.d_model" in options
+    assert [option for option, name in options.items() if name not in read] == []
+
+
+def python(*arguments: str) -> subprocess.CompletedProcess[str]:
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("PTENMT")}
+    return subprocess.run(
+        [sys.executable, *arguments],
+        capture_output=True,
+        text=True,
+        check=True,
+        encoding="utf-8",
+        env=environment | {"PYTHONIOENCODING": "utf-8"},
+    )
+
+
+def test_light_modules_leave_tensorflow_alone() -> None:
+    program = (
+        "import importlib, sys\n"
+        f"for name in {WITHOUT_TENSORFLOW}:\n"
+        "    importlib.import_module(name)\n"
+        "    loaded = {'tensorflow', 'tensorflow_text', 'tensorflow_datasets', 'keras'} & set(sys.modules)\n"
+        "    print(name, *loaded)\n"
+    )
+    assert python("-c", program).stdout.split("\n") == [*WITHOUT_TENSORFLOW, ""]
+
+
+def test_help_answers_without_tensorflow() -> None:
+    answer = python("-X", "importtime", "-m", "ptenmt", "--help")
+    imported = {line.rpartition("|")[2].strip() for line in answer.stderr.splitlines()}
+
+    assert "Train, inspect and run" in answer.stdout
+    assert "ptenmt.cli.app" in imported
+    assert [name for name in imported if name.split(".")[0].startswith(("tensorflow", "keras"))] == []

@@ -1,0 +1,339 @@
+"""Configs: YAML and overrides in, checked dataclasses out."""
+
+from dataclasses import FrozenInstanceError, replace
+from pathlib import Path
+
+import pytest
+
+from ptenmt.config import Config, CorpusFile, DataConfig, ModelConfig, TrainingConfig, config_folders
+from ptenmt.config_files import (
+    build_config,
+    dump_config,
+    find_config,
+    fixed_differences,
+    flat_options,
+    load_config,
+)
+from ptenmt.errors import ConfigError
+from ptenmt.runs import Run
+
+PRESETS = sorted(config_folders()[-1].glob("*.yaml"))
+
+
+@pytest.fixture
+def write(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.chdir(tmp_path)
+
+    def write(text: str, name: str = "my.yaml") -> Path:
+        file = tmp_path / name
+        file.parent.mkdir(exist_ok=True)
+        file.write_text(text, encoding="utf-8")
+        return file
+
+    return write
+
+
+def message(values: object) -> str:
+    with pytest.raises(ConfigError) as caught:
+        build_config(values)  # type: ignore[arg-type]
+    assert "\n" not in caught.value.message + caught.value.hint
+    return f"{caught.value.message} ({caught.value.hint})"
+
+
+def test_yaml_becomes_dataclasses(write) -> None:
+    config = load_config(write("seed: 7\nmodel:\n  d_model: 64\n  num_heads: 4\ntraining:\n"))
+
+    assert config == Config(seed=7, model=ModelConfig(d_model=64, num_heads=4))
+    with pytest.raises(FrozenInstanceError):
+        config.seed = 8  # type: ignore[misc]
+
+
+def test_an_empty_file_means_the_defaults(write) -> None:
+    assert load_config(write("# nothing yet\n")) == Config()
+
+
+@pytest.mark.parametrize(
+    ("values", "expected"),
+    [
+        (
+            {"training": {"warmup_step": 1}},
+            "option training.warmup_step — did you mean training.warmup_steps?",
+        ),
+        ({"training": {"dropout": 0.1}}, "unknown option training.dropout — did you mean model.dropout?"),
+        ({"epochs": 3}, "unknown option epochs — did you mean training.epochs?"),
+        ({"modle": {}}, "unknown option modle — did you mean model?"),
+        ({"data": {"train": [{"pth": "a.tsv"}]}}, "data.train[0].pth — did you mean data.train[0].path?"),
+        ({"batch": {"zzz": 1}}, "unknown option batch.zzz (options: batch.sentences)"),
+        ({5: 1}, "unknown option 5 (options: seed, data, tokenizer,"),
+    ],
+)
+def test_an_unknown_option_is_an_error_with_a_suggestion(values: dict, expected: str) -> None:
+    assert expected in message(values)
+
+
+@pytest.mark.parametrize(
+    ("values", "expected"),
+    [
+        ({"training": {"epochs": True}}, "training.epochs=true must be a whole number"),
+        ({"training": {"epochs": "many"}}, "training.epochs=many must be a whole number"),
+        ({"training": {"epochs": 2.0}}, "training.epochs=2.0 must be a whole number"),
+        ({"training": {"epochs": None}}, "training.epochs=null must be a whole number"),
+        ({"model": {"dropout": True}}, "model.dropout=true must be a number"),
+        ({"model": {"dropout": "a bit"}}, "model.dropout=a bit must be a number"),
+        ({"model": {"dropout": float("nan")}}, "model.dropout=.nan must be a number"),
+        ({"model": {"dropout": float("inf")}}, "model.dropout=.inf must be a number"),
+        ({"model": {"dropout": "nan"}}, "model.dropout=nan must be a number"),
+        ({"model": {"dropout": 10**400}}, "must be a number"),
+        ({"data": {"lowercase": 1}}, "data.lowercase=1 must be true or false"),
+        ({"data": {"lowercase": "yes"}}, "data.lowercase='yes' must be true or false"),
+        ({"data": {"dataset": ["a", "b"]}}, "data.dataset=[a, b] must be text"),
+        # PyYAML reads the code of Norwegian as false
+        ({"data": {"target_language": False}}, "data.target_language=false must be text (YAML reads yes, no"),
+        ({"data": {"source": "file"}}, "data.source=file must be one of tfds, files, demo"),
+        ({"data": {"source": None}}, "data.source=null must be one of tfds, files, demo"),
+        ({"data": {"source": ["tfds"]}}, "data.source=[tfds] must be one of tfds, files, demo"),
+        ({"data": {"train": [3]}}, "data.train[0] must hold options, not 3"),
+        ({"model": 3}, "model must hold options, not 3"),
+        ({"model": ["d_model"] * 40}, "model must hold options, not [d_model,"),
+        (None, "a config must hold options, not null"),
+    ],
+)
+def test_a_value_of_another_type_is_an_error(values: object, expected: str) -> None:
+    assert expected in message(values)
+
+
+@pytest.mark.parametrize(
+    ("values", "expected"),
+    [
+        (
+            {"model": {"d_model": 128, "num_heads": 3}},
+            "model.d_model=128 is not divisible by model.num_heads=3",
+        ),
+        ({"model": {"d_model": 127, "num_heads": 1}}, "model.d_model=127 must be even"),
+        ({"model": {"num_heads": 0}}, "model.num_heads=0 must be 1 or more"),
+        ({"model": {"key_size": 0}}, "model.key_size=0 must be 1 or more"),
+        ({"model": {"dropout": 1}}, "model.dropout=1.0 must be at least 0 and below 1"),
+        ({"model": {"dropout": -0.1}}, "model.dropout=-0.1 must be at least 0 and below 1"),
+        ({"model": {"max_positions": 3}}, "model.max_positions=3 must be 4 or more"),
+        ({"seed": -1}, "seed=-1 must be at least 0"),
+        ({"seed": 2**31}, "seed=2147483648 must be at least 0 and below 2147483648"),
+        ({"batch": {"sentences": 0}}, "batch.sentences=0 must be 1 or more"),
+        ({"training": {"epochs": 0}}, "training.epochs=0 must be 1 or more"),
+        ({"training": {"warmup_steps": 0}}, "training.warmup_steps=0 must be 1 or more"),
+        ({"checkpoint": {"keep": 0}}, "checkpoint.keep=0 must be 1 or more"),
+        ({"checkpoint": {"every_epochs": 0}}, "checkpoint.every_epochs=0 must be 1 or more"),
+        ({"decoding": {"max_length": 0}}, "decoding.max_length=0 must be 1 or more"),
+        ({"tokenizer": {"vocabulary_size": 4}}, "tokenizer.vocabulary_size=4 must be 8 or more"),
+        ({"tokenizer": {"shared": True}}, "shared=True does not go with tokenizer.kind=wordpiece"),
+        ({"data": {"source": "files"}}, "data.source=files needs data.path or data.train"),
+        ({"data": {"dataset": " "}}, "data.dataset is empty"),
+        ({"data": {"limit": 0}}, "data.limit=0 must be 1 or more"),
+        ({"data": {"max_words": 0}}, "data.max_words=0 must be 1 or more"),
+        ({"data": {"max_length_ratio": 0.5}}, "data.max_length_ratio=0.5 must be 1 or more"),
+        ({"data": {"validation_pairs": 0}}, "data.validation_pairs=0 must be 1 or more"),
+        ({"data": {"path": "/a", "train": "/b"}}, "data.path=/a and data.train exclude each other"),
+        ({"data": {"train": [{"source": "/a"}]}}, "got path=None, source=/a, target=None"),
+        ({"data": {"train": [{"path": "/a", "source": "/b"}]}}, "path=/a, source=/b, target=None"),
+        ({"data": {"train": [{"path": "/a", "repeat": 0}]}}, "repeat=0 must be 1 or more"),
+    ],
+)
+def test_a_value_out_of_range_is_an_error_with_the_value(values: dict, expected: str) -> None:
+    assert expected in message(values)
+
+
+def test_heads_need_not_divide_the_width_when_their_sizes_are_given() -> None:
+    sizes = {"d_model": 128, "num_heads": 3, "key_size": 16, "value_size": 16}
+    assert build_config({"model": sizes}).model == ModelConfig(**sizes)
+
+
+def test_a_number_in_the_exponent_form_is_a_number(write) -> None:
+    config = load_config(write("model:\n  dropout: 1e-4\ndata:\n  max_length_ratio: 2\n"))
+    assert config.model.dropout == 0.0001
+    assert isinstance(config.data.max_length_ratio, float)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        (
+            "model:\n  d_model: 64\nseed: 1\nmodel:\n  d_ff: 8\n",
+            "option model is given twice, again in line 4",
+        ),
+        ("model:\n  d_ff: 64\n  d_ff: 8\n", "option d_ff is given twice, again in line 3"),
+        ("model: [1, 2\nseed: 3", "my.yaml is not valid YAML: while parsing"),
+        ("- model\n- data\n", "my.yaml must hold sections such as 'model:', not [model, data]"),
+        ("just text", "my.yaml must hold sections such as 'model:', not just text"),
+        ("model:\n  d_modl: 4\n", "my.yaml: unknown option model.d_modl — did you mean model.d_model?"),
+    ],
+)
+def test_a_file_that_cannot_be_used(write, text: str, expected: str) -> None:
+    with pytest.raises(ConfigError) as caught:
+        load_config(write(text))
+    assert expected in caught.value.message
+    assert "\n" not in caught.value.message
+
+
+def test_a_file_that_is_not_utf8(tmp_path: Path) -> None:
+    file = tmp_path / "latin.yaml"
+    file.write_bytes(b"data:\n  path: p\xe3o.tsv\n")
+    with pytest.raises(ConfigError, match=r"cannot read config .*latin\.yaml: .*0xe3"):
+        load_config(file)
+
+
+def test_anchors_may_be_merged_and_overridden(write) -> None:
+    text = "data:\n  source: files\n  train: [{path: &a /x.tsv}]\nmodel: &m {d_model: 64, d_ff: 8}\n"
+    config = load_config(write(text + "training: {<<: {epochs: 3, warmup_steps: 5}, epochs: 4}\n"))
+    assert config.training == TrainingConfig(epochs=4, warmup_steps=5)
+
+
+def test_a_missing_file_lists_the_presets(write) -> None:
+    write("", "configs/mine.yaml")
+    with pytest.raises(ConfigError) as caught:
+        load_config("bse")
+    assert caught.value.message == "config bse not found"
+    assert caught.value.hint == "a path, or one of: base.yaml, demo.yaml, files.yaml, mine.yaml, paper.yaml"
+
+
+@pytest.mark.parametrize("name", ["demo", "demo.yaml"])
+def test_the_users_configs_come_before_the_installed_ones(write, name: str) -> None:
+    installed = find_config(name)
+    assert installed.parent == config_folders()[-1]
+
+    write("seed: 5\n", "configs/demo.yaml")
+    assert find_config(name) == Path("configs/demo.yaml")
+
+    write("seed: 6\n", "demo.yaml")
+    assert load_config(name).seed == (6 if name == "demo.yaml" else 5)
+
+
+def test_overrides(write) -> None:
+    file = write("model:\n  d_model: 64\n  num_heads: 4\ndecoding:\n  max_length: 40\ndata: {path: a.tsv}\n")
+    overrides = [
+        "model.num_heads=2",
+        " seed = 3",
+        "decoding.max_length=null",
+        "model.dropout=1e-1",
+        "data.path=",
+        "data.train=[a.tsv, {path: b.tsv, repeat: 2}]",
+        "tokenizer.url=http://a/b?c=d",
+        "model.num_heads=8",
+    ]
+    config = load_config(file, overrides)
+
+    assert config.seed == 3
+    assert config.model == ModelConfig(d_model=64, num_heads=8)
+    assert config.decoding.max_length is None
+    assert config.tokenizer.url == "http://a/b?c=d"
+    assert [(entry.path, entry.repeat) for entry in config.data.train] == [
+        (str(file.parent / "a.tsv"), 1),
+        (str(file.parent / "b.tsv"), 2),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("override", "expected"),
+    [
+        ("model.d_model", "--set model.d_model is not of the form section.option=value"),
+        ("=3", "--set =3 is not of the form section.option=value"),
+        ("model.d_modl=3", "unknown option model.d_modl — did you mean model.d_model?"),
+        ("seed.x=3", "unknown option seed.x — did you mean seed?"),
+        ("model={d_ff: 3}", "unknown option model"),
+        ("batch.sentences=2", "batch must hold options, not 7"),
+        ("model.d_model=[x", "model.d_model='[x' must be a whole number"),
+        ("data.target_language=no", "data.target_language=false must be text"),
+    ],
+)
+def test_an_override_that_cannot_be_used(write, override: str, expected: str) -> None:
+    file = write("batch: 7\n" if "batch" in override else "model: {d_model: 64, num_heads: 4}\n")
+    with pytest.raises(ConfigError) as caught:
+        load_config(file, [override])
+    assert expected in caught.value.message
+
+
+def test_paths_become_absolute(write, monkeypatch: pytest.MonkeyPatch) -> None:
+    here = write("").parent
+    monkeypatch.setenv("HOME", "/home/ana")
+    config = build_config(
+        {
+            "data": {
+                "source": "files",
+                "data_dir": "~/tfds",
+                "train": "a.tsv",
+                "validation": {"source": "v.pt", "target": "v.en"},
+            },
+            "tokenizer": {"path": "tokenizer"},
+        }
+    )
+    assert config.data.data_dir == "/home/ana/tfds"
+    assert config.data.train == (CorpusFile(path=str(here / "a.tsv")),)
+    assert config.data.validation == (CorpusFile(source=str(here / "v.pt"), target=str(here / "v.en")),)
+    assert config.tokenizer.path == str(here / "tokenizer")
+
+
+def test_a_file_at_an_absolute_path_stays_where_it_is() -> None:
+    assert build_config({"data": {"path": "/pairs.tsv"}}).data.path == "/pairs.tsv"
+
+
+@pytest.mark.parametrize("preset", PRESETS, ids=lambda path: path.stem)
+def test_a_preset_loads_and_survives_writing(preset: Path, tmp_path: Path) -> None:
+    config = load_config(preset)
+    Run(tmp_path / "run").write(config, {})
+
+    assert config != Config()
+    assert Run(tmp_path / "run").config() == config
+    assert load_config(tmp_path / "run" / "config.yaml") == config
+
+
+def test_there_are_presets() -> None:
+    assert {"base", "demo", "files", "paper"} <= {path.stem for path in PRESETS}
+
+
+def test_writing_keeps_lists_of_files_and_accents(write) -> None:
+    write("")
+    files = ["a.tsv", {"path": "ção.csv", "repeat": 3}, {"source": "x.pt", "target": "x.en"}]
+    config = build_config({"data": {"source": "files", "train": files, "limit": 5}})
+    text = dump_config(config)
+
+    assert load_config(write(text)) == config
+    assert "ção.csv" in text
+
+
+def test_the_base_preset_is_the_published_transformer() -> None:
+    base = load_config(config_folders()[-1] / "base.yaml")
+    expected = {
+        "data.source": "tfds",
+        "data.dataset": "ted_hrlr_translate/pt_to_en",
+        "data.limit": None,
+        "tokenizer.kind": "wordpiece",
+        "tokenizer.url": "https://storage.googleapis.com/download.tensorflow.org/models/"
+        "ted_hrlr_translate_pt_en_converter.zip",
+        "model.num_layers": 4,
+        "model.d_model": 128,
+        "model.num_heads": 8,
+        "model.d_ff": 512,
+        "model.key_size": None,
+        "model.value_size": None,
+        "model.dropout": 0.1,
+        "model.max_positions": 1000,
+        "batch.sentences": 64,
+        "training.epochs": 20,
+        "training.warmup_steps": 4000,
+        "checkpoint.every_epochs": 5,
+        "checkpoint.keep": 5,
+        "decoding.max_length": 40,
+    }
+    assert {name: value for name, value in flat_options(base).items() if name in expected} == expected
+
+
+def test_differences_that_a_resumed_training_may_not_have() -> None:
+    old = Config()
+    new = Config(
+        seed=1,
+        data=DataConfig(limit=9, path="/elsewhere.tsv", archive_url="http://mirror"),
+        model=ModelConfig(d_ff=8),
+        training=TrainingConfig(epochs=99),
+        decoding=replace(old.decoding, max_length=3),
+        checkpoint=replace(old.checkpoint, keep=1),
+    )
+    assert fixed_differences(new, old) == ["seed: 42 → 1", "data.limit: null → 9", "model.d_ff: 512 → 8"]
+    assert fixed_differences(old, old) == []

@@ -1,0 +1,266 @@
+"""Run directories: what is written comes back, and what is damaged is told."""
+
+import errno
+import json
+import os
+import re
+import stat
+from collections.abc import Iterator
+from datetime import datetime
+from pathlib import Path
+
+import pytest
+
+from ptenmt.config import Config, ModelConfig
+from ptenmt.errors import OutputError, PtenmtError, RunError
+from ptenmt.runs import Run, find_run, list_runs, run_path, set_aside, write_text, written_whole
+
+
+@pytest.fixture(autouse=True)
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def new_run(name: str, trained: str = "", version: int = 1) -> Run:
+    run = Run(Path("checkpoints") / name)
+    run.write(Config(), {"parameters": 3})
+    facts = run.facts() | {"format_version": version}
+    write_text(run.path / "run.json", json.dumps(facts | ({"trained": trained} if trained else {})))
+    return run
+
+
+def test_a_run_is_what_was_written(here: Path) -> None:
+    run = Run(here / "checkpoints" / "one")
+    config = Config(seed=3, model=ModelConfig(d_model=64))
+    run.write(config, {"parameters": 12, "data": {"fingerprint": "çé"}})
+    facts = run.facts()
+
+    assert run.name == "one"
+    assert run.config() == config
+    assert facts["parameters"] == 12
+    assert facts["data"] == {"fingerprint": "çé"}
+    assert facts["format_version"] == 1
+    assert {"python", "ptenmt", "tensorflow", "keras"} <= facts["versions"].keys()
+    assert datetime.fromisoformat(facts["created"]).utcoffset() is not None
+
+
+def test_writing_again_keeps_the_day_of_creation(here: Path) -> None:
+    run = Run(here / "one")
+    run.write(Config(), {})
+    first = run.facts()
+    run.write(Config(seed=1), {})
+    second = run.facts()
+
+    assert second["created"] == first["created"]
+    assert second["trained"] > first["trained"]
+    assert run.config().seed == 1
+
+
+def test_history_comes_back_without_a_damaged_end(here: Path) -> None:
+    run = Run(here)
+    assert run.history() == []
+
+    epochs = [{"epoch": 1, "loss": 2.5}, {"epoch": 2, "loss": 1.25}]
+    run.write_history(epochs)
+    assert run.history() == epochs
+
+    with (here / "history.jsonl").open("a") as file:
+        file.write('{"epoch": 3, "lo')
+    assert run.history() == epochs
+
+
+def test_checkpoints_are_listed_newest_first(here: Path) -> None:
+    names = ["ckpt-9.index", "ckpt-9.data-00000-of-00001", "ckpt-10.index", "ckpt-2.data-00000-of-00001"]
+    for name in [*names, "ckpt-x.index", "checkpoint", "ckpt-3"]:
+        (here / name).touch()
+    assert [path.name for path in Run(here).checkpoints()] == ["ckpt-10", "ckpt-9", "ckpt-2"]
+
+
+def test_a_newer_format_is_refused_with_a_hint() -> None:
+    run = new_run("future", version=2)
+    for read in (run.facts, run.config):
+        with pytest.raises(RunError, match="is of run format 2; this ptenmt knows formats up to 1") as caught:
+            read()
+        assert caught.value.hint == "upgrade: pip install --upgrade ptenmt"
+
+
+@pytest.mark.parametrize("text", ["", "{", "[]", "3", "{}", '{"format_version": "x"}', None])
+def test_a_damaged_run_json_is_told(text: str | None) -> None:
+    run = new_run("one")
+    (run.path / "run.json").unlink()
+    if text is not None:
+        (run.path / "run.json").write_text(text)
+    with pytest.raises(RunError, match=r"run\.json is damaged or unreadable"):
+        run.facts()
+
+
+@pytest.mark.parametrize("content", [b"", b"model: [", b"model: {d_modl: 1}", b"\xff", b"seed: many", None])
+def test_a_damaged_config_is_told(content: bytes | None) -> None:
+    run = new_run("one")
+    (run.path / "config.yaml").unlink()
+    if content is not None:
+        (run.path / "config.yaml").write_bytes(content)
+    with pytest.raises(RunError, match=r"config\.yaml is damaged or unreadable: \S") as caught:
+        run.config()
+    assert "\n" not in caught.value.message
+
+
+def test_the_latest_run_is_the_one_trained_last() -> None:
+    new_run("a", trained="2026-01-03T00:00:00")
+    new_run("b", trained="2026-01-05T00:00:00")
+    new_run("c", trained="2026-01-04T00:00:00")
+    new_run("newer-format", trained="2027-01-01T00:00:00", version=7)
+
+    assert find_run() == Run(Path("checkpoints/b"))
+    assert [run.name for run in list_runs()] == ["a", "b", "c"]
+
+
+def test_unreadable_runs_are_told() -> None:
+    new_run("a")
+    new_run("future", version=7)
+    told: list[str] = []
+    assert [run.name for run in list_runs(told.append)] == ["a"]
+    assert len(told) == 1
+    assert "checkpoints/future is of run format 7" in told[0]
+
+
+def test_a_run_is_found_by_name_and_by_path(here: Path) -> None:
+    run = new_run("one")
+    copy = here / "elsewhere" / "copy"
+    copy.parent.mkdir()
+    run.path.rename(copy)
+    new_run("one")
+
+    assert find_run("one").path == Path("checkpoints/one")
+    assert find_run("elsewhere/copy").path == Path("elsewhere/copy")
+    assert find_run(copy) == Run(copy)
+    assert find_run(copy).config() == Config()
+
+
+def test_inside_a_run_a_dot_is_enough(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(new_run("one").path)
+    assert find_run(".").name == "one"
+    assert set_aside(find_run(".")).name.startswith("one.")
+
+
+def test_a_new_runs_place(here: Path) -> None:
+    assert run_path("one") == Path("checkpoints/one")
+    assert run_path("./one") == Path("one")
+    assert run_path("a/b") == Path("a/b")
+    assert run_path(here) == here
+    with pytest.raises(RunError, match="the name of the run is empty"):
+        run_path(" ")
+
+
+def test_no_run_yet(here: Path) -> None:
+    with pytest.raises(RunError, match=re.escape(f"no run in {here / 'checkpoints'}")) as caught:
+        find_run()
+    assert "ptenmt train --config demo.yaml" in caught.value.hint
+
+    new_run("one")
+    with pytest.raises(RunError, match="no run in checkpoints/two") as caught:
+        find_run("two")
+    assert caught.value.hint == "runs here: one"
+
+
+def test_when_no_run_can_be_read_it_is_said_why() -> None:
+    new_run("future", version=7)
+    with pytest.raises(RunError, match="that can be read: checkpoints/future is of run format 7"):
+        find_run()
+
+
+def test_setting_aside_keeps_everything() -> None:
+    asides = []
+    for seed in range(3):
+        run = Run(Path("checkpoints/one"))
+        run.write(Config(seed=seed), {})
+        asides.append(set_aside(run))
+        assert not run.path.exists()
+
+    assert len(set(asides)) == 3
+    assert all(re.fullmatch(r"one\.\d{8}-\d{6}(-\d)?", aside.name) for aside in asides)
+    assert [Run(aside).config().seed for aside in asides] == [0, 1, 2]
+
+
+def test_setting_aside_may_be_impossible(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_args: object) -> None:
+        raise PermissionError(errno.EACCES, "Permission denied")
+
+    run = new_run("one")
+    monkeypatch.setattr(Path, "rename", refuse)
+    with pytest.raises(OutputError, match=r"cannot rename checkpoints/one to one\..*: Permission denied"):
+        set_aside(run)
+
+
+class Interrupted(Exception):
+    pass
+
+
+def broken_lines() -> Iterator[str]:
+    yield "new\n"
+    raise Interrupted
+
+
+def test_a_file_is_written_whole_or_not_at_all(here: Path) -> None:
+    file = here / "out.txt"
+    write_text(file, "old\n")
+    with pytest.raises(Interrupted), written_whole(file) as stream:
+        stream.writelines(broken_lines())
+    assert file.read_text() == "old\n"
+    assert os.listdir(here) == ["out.txt"]
+
+    write_text(file, "né\r\nw")
+    assert file.read_bytes() == "né\r\nw".encode()
+    assert os.listdir(here) == ["out.txt"]
+
+
+def test_a_full_disk_leaves_the_old_content(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(_descriptor: int) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    file = here / "out.txt"
+    write_text(file, "old")
+    monkeypatch.setattr(os, "fsync", full)
+    with pytest.raises(OutputError) as caught:
+        write_text(file, "new")
+
+    assert caught.value.message == f"cannot write {file}: No space left on device"
+    assert file.read_text() == "old"
+    assert os.listdir(here) == ["out.txt"]
+
+
+@pytest.mark.parametrize(("umask", "mode"), [(0o022, 0o644), (0o077, 0o600), (0o002, 0o664)])
+def test_permissions_follow_the_umask(here: Path, umask: int, mode: int) -> None:
+    before = os.umask(umask)
+    try:
+        write_text(here / "out.txt", "x")
+        assert os.umask(umask) == umask
+    finally:
+        os.umask(before)
+    assert stat.S_IMODE((here / "out.txt").stat().st_mode) == mode
+
+
+def test_a_link_is_followed(here: Path) -> None:
+    (here / "folder").mkdir()
+    (here / "folder" / "real.txt").write_text("old")
+    (here / "link.txt").symlink_to("folder/real.txt")
+    write_text(here / "link.txt", "new")
+
+    assert (here / "link.txt").is_symlink()
+    assert (here / "folder" / "real.txt").read_text() == "new"
+
+
+def test_a_device_is_not_replaced_by_a_file() -> None:
+    before = Path(os.devnull).stat()
+    write_text(Path(os.devnull), "x")
+    after = Path(os.devnull).stat()
+    assert stat.S_ISCHR(after.st_mode)
+    assert after.st_ino == before.st_ino
+
+
+@pytest.mark.parametrize("name", ["nowhere/out.txt", "."])
+def test_a_place_that_cannot_be_written(here: Path, name: str) -> None:
+    with pytest.raises(PtenmtError, match=re.escape(f"cannot write {here / name}: ")) as caught:
+        write_text(here / name, "x")
+    assert isinstance(caught.value, OutputError)
