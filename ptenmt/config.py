@@ -106,6 +106,7 @@ class DataConfig:
         )
         if self.source == "files":
             _require(bool(self.path or self.train), "data.source=files needs data.path or data.train")
+        _require(bool(self.dataset.strip()), "data.dataset is empty")
         self._check_languages()
         for name in ("limit", "max_words"):
             value = getattr(self, name)
@@ -115,7 +116,6 @@ class DataConfig:
             _require(value >= 1, f"data.{name}={value} must be 1 or more")
         ratio = self.max_length_ratio
         _require(ratio is None or ratio >= 1, f"data.max_length_ratio={ratio} must be 1 or more")
-
 
     def _check_languages(self) -> None:
         """Refuse a TFDS pair such as ``en_to_pt`` together with the languages of another."""

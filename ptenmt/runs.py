@@ -78,9 +78,30 @@ class Run:
         except (OSError, ValueError, yaml.YAMLError, ConfigError) as error:
             raise RunError(f"{file} is damaged or unreadable: {' '.join(str(error).split())}") from error
 
+    def check_writable(self) -> None:
+        """Find out early whether the folder can be written, without creating it.
+
+        Raises:
+            OutputError: It cannot.
+        """
+        folder = next(
+            folder for folder in (self.path.absolute(), *self.path.absolute().parents) if folder.exists()
+        )
+        if not folder.is_dir():
+            raise OutputError(f"cannot create {self.path}: {folder} is a file")
+        if not os.access(folder, os.W_OK | os.X_OK):
+            raise OutputError(f"cannot create {self.path}: {folder} is read-only")
+
     def write(self, config: Config, facts: dict[str, Any]) -> None:
-        """Write ``config.yaml``, then ``run.json``, which makes the folder a run."""
-        self.path.mkdir(parents=True, exist_ok=True)
+        """Write ``config.yaml``, then ``run.json``, which makes the folder a run.
+
+        Raises:
+            OutputError: They cannot be written.
+        """
+        try:
+            self.path.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise OutputError(f"cannot create {self.path}: {error.strerror or error}") from error
         now = datetime.now(UTC).isoformat(timespec="microseconds")
         created = self.facts().get("created", now) if (self.path / "run.json").exists() else now
         head = {"format_version": FORMAT_VERSION, "created": created, "trained": now}

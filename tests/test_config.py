@@ -337,3 +337,16 @@ def test_differences_that_a_resumed_training_may_not_have() -> None:
     )
     assert fixed_differences(new, old) == ["seed: 42 → 1", "data.limit: null → 9", "model.d_ff: 512 → 8"]
     assert fixed_differences(old, old) == []
+
+
+def test_a_dataset_and_its_languages_must_agree() -> None:
+    with pytest.raises(ConfigError, match=r"en_to_pt does not go with data.source_language=pt"):
+        load_config("base", ["data.dataset=ted_hrlr_translate/en_to_pt"])
+    reverse = [
+        "data.dataset=ted_hrlr_translate/en_to_pt",
+        "data.source_language=en",
+        "data.target_language=pt",
+    ]
+    assert load_config("base", reverse).data.target_language == "pt"
+    joined = ["data.dataset=ted_hrlr_translate/glpt_to_en", "data.source_language=gl"]
+    assert load_config("base", joined).data.source_language == "gl"

@@ -1,6 +1,7 @@
 """Everything that is drawn: messages and progress on stderr, results on stdout."""
 
 import errno
+import importlib.util
 import logging
 import os
 import shlex
@@ -164,7 +165,14 @@ def quiet_tensorflow(screen: Screen) -> Iterator[None]:
     """Import TensorFlow without the lines that its C++ parts write to stderr on the way.
 
     They bypass every log level, so the file descriptor itself points to nowhere for these seconds.
+
+    Raises:
+        PtenmtError: It is not installed.
     """
+    if importlib.util.find_spec("tensorflow") is None:
+        raise PtenmtError(
+            "this command needs TensorFlow, which is not installed", "pip install 'tensorflow~=2.21.0'"
+        )
     os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "0" if screen.verbose else "3")
     if screen.verbose or "tensorflow" in sys.modules:
         yield

@@ -10,7 +10,7 @@ from typing import Any
 
 import keras
 
-from ptenmt.config import Config, TokenizerConfig
+from ptenmt.config import Config
 from ptenmt.config_files import fixed_differences
 from ptenmt.corpus.download import OnProgress
 from ptenmt.corpus.pairs import Corpus, load_corpus
@@ -59,6 +59,7 @@ def train(
         on_download: Told about the download of a data set or tokenizer that this machine lacks.
 
     Raises:
+        OutputError: The folder cannot be written.
         RunError: The folder holds something else, or a run that these options do not fit.
         DownloadError: A data set or tokenizer is missing and cannot be fetched.
         DataError: The pairs cannot be read, or none is left.
@@ -70,14 +71,18 @@ def train(
         aside = set_aside(directory)
         on_event(Warned(message=f"the run so far is kept as {aside}"))
     resuming = _check_resumable(directory, config)
+    directory.check_writable()
     tokenizer_options = fetch_sources(config, on_download)
     corpus = load_corpus(config.data, config.seed)
     if resuming:
         _check_data(directory, corpus)
         tokenizers = load_tokenizers(directory.tokenizer_folder)
     else:
-        tokenizers = _new_tokenizers(directory, config, tokenizer_options, corpus)
+        languages = (config.data.source_language, config.data.target_language)
+        tokenizers = build_tokenizers(tokenizer_options, corpus.train, languages)
     trainer = _build_trainer(directory, config, corpus, tokenizers, on_event)
+    if not resuming:
+        tokenizers.save(directory.tokenizer_folder)
     with _stopping_on_signals(trainer) as signals:
         for event in trainer.fit():
             on_event(event)
@@ -92,7 +97,7 @@ def train(
 def _check_resumable(run: Run, config: Config) -> bool:
     """Whether the run has a checkpoint that this config may go on from."""
     if not (run.path / "run.json").exists():
-        if run.path.is_dir() and any(run.path.iterdir()):
+        if run.path.is_dir() and any(not file.name.startswith(".") for file in run.path.iterdir()):
             raise RunError(f"{run.path} is not empty and not a run", "choose another name with --run")
         if run.path.exists() and not run.path.is_dir():
             raise RunError(f"{run.path} is a file, not a run", "choose another name with --run")
@@ -114,14 +119,6 @@ def _check_data(run: Run, corpus: Corpus) -> None:
             f"{run.path} was trained on other sentence pairs than its config gives now",
             "put the data back, or train beside it with --run NAME, or start anew with --fresh",
         )
-
-
-def _new_tokenizers(run: Run, config: Config, options: TokenizerConfig, corpus: Corpus) -> TokenizerPair:
-    languages = (config.data.source_language, config.data.target_language)
-    tokenizers = build_tokenizers(options, corpus.train, languages)
-    run.path.mkdir(parents=True, exist_ok=True)
-    tokenizers.save(run.tokenizer_folder)
-    return tokenizers
 
 
 def _build_trainer(

@@ -115,10 +115,10 @@ class Trainer:
         validated = None
         for event in self._validator.validate(epoch):
             yield event
-            if self._stop_requested.is_set():
-                return
             if isinstance(event, Validated):
                 validated = event
+            elif self._stop_requested.is_set():
+                return
         assert validated is not None
         self._record(done, validated)
         self._state.finish_epoch()

@@ -1,5 +1,6 @@
 """What all commands share: help, version, errors."""
 
+import importlib.util
 import re
 import subprocess
 import sys
@@ -108,3 +109,15 @@ def test_completion_offers_configs_and_runs(empty: Path) -> None:
     assert options._config_names("") == ["base.yaml", "demo.yaml", "files.yaml", "mine.yaml", "paper.yaml"]
     assert options._config_names("m") == ["mine.yaml"]
     assert options._run_names("") == []
+
+
+def test_without_tensorflow_a_command_says_so(ptenmt, monkeypatch: pytest.MonkeyPatch, empty: Path) -> None:
+    find_spec = importlib.util.find_spec
+    monkeypatch.setattr(
+        importlib.util,
+        "find_spec",
+        lambda name, *rest: None if name == "tensorflow" else find_spec(name, *rest),
+    )
+    answer = ptenmt("train", "--config", "demo.yaml", code=1)
+    assert "needs TensorFlow, which is not installed" in answer.stderr
+    assert list(empty.iterdir()) == []

@@ -54,7 +54,7 @@ def test_tfds_splits_are_read_from_the_configured_folder(monkeypatch: pytest.Mon
         return [(f"{split} um", "one"), (f"{split} dois", "")]
 
     monkeypatch.setattr(tfds_source, "read_tfds", read)
-    data = DataConfig(dataset="ted/gl_to_en", data_dir="/data")
+    data = DataConfig(dataset="ted/gl_to_en", data_dir="/data", source_language="gl")
     assert load_split(data, 1, "test") == [("test um", "one"), ("test dois", "")]
     assert asked == [("ted/gl_to_en", "/data", "test", None)]
     corpus = load_corpus(data, 1)

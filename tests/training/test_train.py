@@ -16,7 +16,7 @@ import tensorflow as tf
 from copy_task import TrainedRun, write_pairs
 
 from ptenmt.config import CheckpointConfig, Config, DecodingConfig, TrainingConfig
-from ptenmt.errors import RunError
+from ptenmt.errors import OutputError, RunError
 from ptenmt.events import (
     CheckpointSaved,
     CorpusReady,
@@ -288,3 +288,17 @@ def test_another_seed_gives_another_model(quick: Config, tmp_path: Path, laborat
     assert all((one == two).all() for one, two in zip(first, again, strict=True))
     assert any((one != two).any() for one, two in zip(first, other, strict=True))
     assert tf.executing_eagerly()
+
+
+def test_a_place_that_cannot_hold_a_run(quick: Config, tmp_path: Path):
+    (tmp_path / "file").touch()
+    with pytest.raises(OutputError, match=r"cannot create .*file/run: .*file is a file"):
+        train(quick, tmp_path / "file" / "run")
+
+
+def test_leftovers_of_a_kill_before_the_first_checkpoint_do_not_stand_in_the_way(
+    quick: Config, tmp_path: Path
+):
+    (tmp_path / "run").mkdir()
+    (tmp_path / "run" / ".config.yaml.x1y2").touch()
+    assert of(TrainingStarted, begin(quick, tmp_path / "run"))[0].epoch == 0
