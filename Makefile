@@ -36,7 +36,8 @@ test-slow: setup
 	$(BIN)/python -m pytest -m slow
 
 bench: setup
-	$(BIN)/python benchmarks/decoding.py
+	$(BIN)/ptenmt train --config demo.yaml --quiet
+	$(BIN)/python benchmarks/decoding.py --run demo
 
 clean:
 	rm -rf .venv build dist .mypy_cache .pytest_cache .ruff_cache

@@ -21,7 +21,7 @@ import numpy as np
 import tensorflow as tf
 
 from ptenmt.corpus.pairs import load_split
-from ptenmt.evaluation.evaluate import encode_pairs
+from ptenmt.evaluation.evaluation import encode_pairs
 from ptenmt.runs import find_run
 from ptenmt.tokenizers import PAD, START, UNK
 from ptenmt.translation import Translator

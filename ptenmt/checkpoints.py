@@ -77,6 +77,8 @@ class Checkpoints:
         self._state = state
         self._folder = folder
         self._checkpoint = state.trackable()
+        for leftover in folder.glob("ckpt-*_temp"):  # of a save that was killed
+            _remove(leftover)
         self._manager = _open_manager(self._checkpoint, folder, keep)
 
     def save(self) -> Path:
@@ -146,7 +148,7 @@ def restore_weights(model: Any, folder: Path, on_damaged: Callable[[str], None])
     if paths:
         raise CheckpointError(f"none of the {len(paths)} checkpoints in {folder} can be read")
     raise CheckpointError(
-        f"no checkpoint in {folder}", f"train first: ptenmt train --config {folder.name}.yaml"
+        f"no checkpoint in {folder}", f"train it first: ptenmt train --config CONFIG --run {folder}"
     )
 
 

@@ -84,9 +84,10 @@ class DataConfig:
     """ISO 639-1 code of the language translated from."""
     target_language: str = "en"
     """ISO 639-1 code of the language translated into."""
-    tokenization: Literal["none", "given", "moses"] = "none"
+    tokenization: Literal["none", "given", "moses"] | None = None
     """``given``: the corpus comes with words and punctuation apart (as TED does); ``moses``: split
-    them with the Moses tokenizer; ``none``: plain text, left as it is."""
+    them with the Moses tokenizer; ``none``: plain text, left as it is. By default ``given`` for
+    source ``tfds`` and ``none`` for the others."""
     lowercase: bool = False
     """Lower-case both sides."""
     normalization: Literal["none", "NFC", "NFKC"] = "none"

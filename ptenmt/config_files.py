@@ -32,7 +32,8 @@ def load_config(name: str | Path, overrides: Sequence[str] = ()) -> Config:
     try:
         return build_config(values)
     except ConfigError as error:
-        raise ConfigError(f"{path}: {error.message}", error.hint) from error
+        where = f"{path} with --set" if overrides else str(path)
+        raise ConfigError(f"{where}: {error.message}", error.hint) from error
 
 
 def find_config(name: str | Path) -> Path:

@@ -65,6 +65,11 @@ class Run:
             )
         return facts
 
+    def data_fingerprint(self, split: str) -> str | None:
+        """The fingerprint of the pairs that were this split's when the run was trained, if it is known."""
+        fingerprint = self.facts().get("data", {}).get(split, {}).get("fingerprint")
+        return None if fingerprint is None else str(fingerprint)
+
     def config(self) -> Config:
         """The options this run was trained with.
 
@@ -153,9 +158,12 @@ def find_run(name: str | Path | None = None) -> Run:
             reason = f" that can be read: {unreadable[0]}" if unreadable else ""
             raise RunError(f"no run in {RUNS_FOLDER.absolute()}{reason}", hint)
         return max(runs, key=lambda run: str(run.facts().get("trained")))
-    path = run_path(name)
-    if (path / "run.json").is_file():
-        return Run(path)
+    try:
+        path = run_path(name)
+        if (path / "run.json").is_file():
+            return Run(path)
+    except OSError as error:
+        raise RunError(f"no run in {name}: {error.strerror or error}") from error
     known = ", ".join(run.name for run in list_runs())
     raise RunError(f"no run in {path}", f"runs here: {known}" if known else hint)
 

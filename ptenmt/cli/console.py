@@ -30,10 +30,11 @@ class Screen:
     def __init__(self, *, quiet: bool = False, verbose: bool = False) -> None:
         self.console = _console(stderr=True, quiet=quiet)
         self.verbose = verbose
-        self._download: Progress | None = None
         if verbose:
             logging.basicConfig(level=logging.INFO, format="%(name)s: %(message)s")
             logging.getLogger("ptenmt").setLevel(logging.DEBUG)
+        else:
+            logging.getLogger("ptenmt").addHandler(_Warnings(self))
 
     @property
     def is_live(self) -> bool:
@@ -82,8 +83,22 @@ class Screen:
             DownloadColumn(),
             TimeRemainingColumn(),
         )
-        with Progress(*columns, console=self.console, disable=not self.is_live) as progress:
+        progress = Progress(*columns, console=self.console, disable=not self.is_live)
+        try:
             yield Downloads(self, progress)
+        finally:
+            progress.stop()
+
+
+class _Warnings(logging.Handler):
+    """Shows the warnings that ptenmt logs as it shows others."""
+
+    def __init__(self, screen: Screen) -> None:
+        super().__init__(logging.WARNING)
+        self._screen = screen
+
+    def emit(self, record: logging.LogRecord) -> None:
+        self._screen.warn(record.getMessage())
 
 
 class Bar:
@@ -122,7 +137,10 @@ class Downloads:
             self._tasks[state.name] = self._progress.add_task(state.name, total=None)
             if not self._screen.is_live:
                 self._screen.say(f"fetching {state.name} from {state.url}")
+        self._progress.start()
         self._progress.update(self._tasks[state.name], completed=state.done, total=state.total)
+        if state.done == state.total:
+            self._progress.stop()  # other bars may follow
 
 
 def print_result(result: RenderableType) -> None:

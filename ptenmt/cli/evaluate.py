@@ -2,7 +2,6 @@
 
 import json
 from contextlib import nullcontext
-from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -12,22 +11,16 @@ from rich.text import Text
 
 from ptenmt.cli.console import Screen, print_result, quiet_tensorflow
 from ptenmt.cli.options import Quiet, RunName, Verbose
+from ptenmt.corpus.pairs import HeldOutSplit
 from ptenmt.runs import find_run, written_whole
 
 if TYPE_CHECKING:
     from ptenmt.evaluation import Evaluation
 
 
-class Split(StrEnum):
-    """The pairs that a run was not trained on."""
-
-    VALIDATION = "validation"
-    TEST = "test"
-
-
 def evaluate(
     run: RunName = None,
-    split: Annotated[Split, typer.Option(help="Which of the run's own pairs to score.")] = Split.TEST,
+    split: Annotated[HeldOutSplit, typer.Option(help="Which of the run's own pairs to score.")] = "test",
     report: Annotated[
         Path | None, typer.Option("--report", metavar="FILE.json", help="Write the figures as JSON too.")
     ] = None,
@@ -37,7 +30,8 @@ def evaluate(
     """Score a run: loss, perplexity and token accuracy; BLEU and chrF of its greedy translations.
 
     BLEU and chrF are sacreBLEU's, with its signatures: on detokenised text, and on the corpus' own
-    tokens where it comes tokenised. Obeys decoding.max_length of the run's config.
+    tokens where it comes tokenised. What the published tokenizer splits (n ' t) is joined before.
+    Obeys decoding.max_length of the run's config.
 
     Example: ptenmt evaluate --run base --split validation --report scores.json
     """
@@ -48,7 +42,7 @@ def evaluate(
     # The report is opened first: that it cannot be written should not come out after all the work.
     with nullcontext() if report is None else written_whole(report) as stream:
         with screen.bar("loading", "") as bar:
-            evaluation = evaluate_run(found, split.value, on_progress=bar.show, on_warning=screen.warn)
+            evaluation = evaluate_run(found, split, on_progress=bar.show, on_warning=screen.warn)
         if stream is not None:
             stream.write(json.dumps(evaluation.facts(), indent=2, ensure_ascii=False) + "\n")
     print_result(_table(evaluation))

@@ -75,9 +75,8 @@ class TrainingView:
             handler(event)
 
     def _corpus_ready(self, event: CorpusReady) -> None:
-        for reason, count in event.removed.items():
-            if count:
-                self._screen.say(f"{count:,} training pairs left out: {reason}")
+        removed = ", ".join(f"{count:,} {reason}" for reason, count in event.removed.items())
+        self._screen.say(f"training pairs left out: {removed}")
         if event.shortened:
             self._screen.say(f"{event.shortened:,} sentences cut to model.max_positions tokens")
         source, target = event.vocabulary_sizes

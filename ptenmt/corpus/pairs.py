@@ -2,7 +2,6 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from hashlib import sha256
 from typing import Literal
 
@@ -38,13 +37,13 @@ class Corpus:
     removed: dict[str, int]
     """How many training pairs each filter removed, in the order in which they were applied."""
 
-    @cached_property
-    def fingerprint(self) -> str:
-        """The SHA-256 checksum of the training pairs in their order, in hexadecimal."""
-        checksum = sha256()
-        for source, target in self.train:
-            checksum.update(f"{source}\t{target}\n".encode())
-        return checksum.hexdigest()
+
+def fingerprint(pairs: Iterable[SentencePair]) -> str:
+    """The SHA-256 checksum of sentence pairs in their order, in hexadecimal."""
+    checksum = sha256()
+    for source, target in pairs:
+        checksum.update(f"{source}\t{target}\n".encode())
+    return checksum.hexdigest()
 
 
 def load_corpus(data: DataConfig, seed: int) -> Corpus:
@@ -98,6 +97,8 @@ def load_split(data: DataConfig, seed: int, split: HeldOutSplit) -> list[Sentenc
     Raises:
         DataError: A file cannot be read, or there is no pair in the split.
     """
+    if split not in _HELD_OUT:
+        raise DataError(f"there is no split {split!r}", f"splits to score: {', '.join(_HELD_OUT)}")
     pairs = _given_pairs(data, split)
     if pairs is not None:
         _require_pairs(split, pairs, 0, {})
@@ -138,7 +139,7 @@ def _published_pairs(
         return demo_pairs(split)
     from ptenmt.corpus.tfds_source import read_tfds
 
-    return read_tfds(data.dataset, data.data_dir, split, None)
+    return read_tfds(data.dataset, data.data_dir, split)
 
 
 def _prepared(data: DataConfig, pairs: Iterable[SentencePair]) -> list[SentencePair]:

@@ -9,7 +9,7 @@ import re
 import unicodedata
 from collections.abc import Sequence
 from functools import lru_cache
-from typing import Any
+from typing import Any, Literal
 
 from ptenmt.config import DataConfig
 
@@ -88,6 +88,11 @@ _AFTER_JOINING = _compiled(
 )
 
 
+def spacing(data: DataConfig) -> Literal["none", "given", "moses"]:
+    """How words and punctuation stand in a corpus: ``data.tokenization``, or its source's default."""
+    return data.tokenization or ("given" if data.source == "tfds" else "none")
+
+
 class TextPreparation:
     """The changes that a run makes to text, the same in training and in translation.
 
@@ -97,6 +102,7 @@ class TextPreparation:
 
     def __init__(self, data: DataConfig) -> None:
         self._data = data
+        self._spacing = spacing(data)
 
     def prepare(self, text: str, language: str) -> str:
         """Prepare a sentence of the corpus.
@@ -109,7 +115,7 @@ class TextPreparation:
             The sentence, normalised, split by the Moses tokenizer and lower-cased as configured.
         """
         text = self._normalized(text)
-        if self._data.tokenization == "moses":
+        if self._spacing == "moses":
             text = _split_by_moses(text, language)
         return text.lower() if self._data.lowercase else text
 
@@ -125,7 +131,7 @@ class TextPreparation:
             What ``prepare`` makes of it; words and punctuation are apart where the corpus comes like that.
         """
         text = _NOT_TYPED.sub(" ", text)
-        if self._data.tokenization != "given":
+        if self._spacing != "given":
             return self.prepare(text, language)
         text = _split_like_treebank(self._normalized(text), language)
         return text.lower() if self._data.lowercase else text
@@ -140,7 +146,7 @@ class TextPreparation:
         Returns:
             Text as people write it; unchanged where the corpus is plain text.
         """
-        if self._data.tokenization == "none":
+        if self._spacing == "none":
             return text
         return join_tokens(text, language)
 

@@ -46,14 +46,13 @@ def prepare_tfds(
     _prepare(builder, dataset)
 
 
-def read_tfds(dataset: str, data_dir: str | None, split: str, limit: int | None) -> list[tuple[str, str]]:
+def read_tfds(dataset: str, data_dir: str | None, split: str) -> list[tuple[str, str]]:
     """Read sentence pairs of a prepared dataset, in the order of its files.
 
     Args:
         dataset: ``name/config``, as for :func:`prepare_tfds`; a reverse direction has its sides swapped.
         data_dir: The TFDS folder; None is TFDS's default.
         split: ``train``, ``validation``, ``test``, or a TFDS slice such as ``train[:10%]``.
-        limit: The most pairs to read; None reads all.
 
     Returns:
         Pairs of source and target sentence.
@@ -67,11 +66,11 @@ def read_tfds(dataset: str, data_dir: str | None, split: str, limit: int | None)
             f"{dataset} is not prepared in {builder.data_dir_root}",
             hint="fetch it first with the config you use: ptenmt download --config base.yaml",
         )
-    pairs = _pairs(builder, dataset, split, limit)
+    pairs = _pairs(builder, dataset, split)
     return [(target, source) for source, target in pairs] if swapped else pairs
 
 
-def _pairs(builder: Any, dataset: str, split: str, limit: int | None) -> list[tuple[str, str]]:
+def _pairs(builder: Any, dataset: str, split: str) -> list[tuple[str, str]]:
     import tensorflow as tf
     import tensorflow_datasets as tfds
 
@@ -79,7 +78,7 @@ def _pairs(builder: Any, dataset: str, split: str, limit: int | None) -> list[tu
     config = tfds.ReadConfig(try_autocache=False)
     try:
         data = builder.as_dataset(split=split, as_supervised=True, read_config=config)
-        batches = data.take(-1 if limit is None else limit).batch(_READ_BATCH).as_numpy_iterator()
+        batches = data.batch(_READ_BATCH).as_numpy_iterator()
         return [
             (source.decode(), target.decode())
             for sources, targets in batches

@@ -36,12 +36,14 @@ def published_tokenizer(
     folder = cache / PurePosixPath(urlsplit(url).path).name.removesuffix(".zip")
     archive = folder.with_name(folder.name + ".zip")
     found = _saved_model(folder)
-    if found:
+    if found and sha256 is None:
         return found
     try:
         with exclusive(folder.with_name(folder.name + ".lock")):
+            before = _modified(archive)
             fetch(url, archive, sha256=sha256, on_progress=on_progress)
-            return _saved_model(folder) or _unpack(archive, folder)
+            is_current = before is None or _modified(archive) == before
+            return (_saved_model(folder) if is_current else None) or _unpack(archive, folder)
     except OSError as error:
         raise DownloadError(
             f"cannot write {error.filename or cache}: {error.strerror or error}",
@@ -65,6 +67,10 @@ def _saved_model(folder: Path) -> Path | None:
         if any(model.parent.glob("assets/*")):
             return model.parent
     return None
+
+
+def _modified(file: Path) -> int | None:
+    return file.stat().st_mtime_ns if file.exists() else None
 
 
 def _unpack(archive: Path, folder: Path) -> Path:

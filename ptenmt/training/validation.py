@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from ptenmt.config import Config
 from ptenmt.corpus.batches import EncodedPairs, num_batches, sorted_batches
 from ptenmt.corpus.pairs import SentencePair
-from ptenmt.evaluation.evaluate import score_translations
+from ptenmt.evaluation.evaluation import score_translations
 from ptenmt.evaluation.likelihood import compile_token_sums
 from ptenmt.events import Sample, Validated, ValidationStep
 from ptenmt.model import TokenSums, Transformer

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 BATCH_SENTENCES = 64
 WINDOW_SENTENCES = 2048
+FRAME = [START, END]  # what an empty sentence consists of
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -101,6 +102,7 @@ class Translator:
         """Translate with a live model, whose weights may go on changing."""
         from ptenmt.translation.keras_engine import KerasEngine
 
+        # A sub-word tokenizer can spell every word; whole words need a way to say "one I do not know".
         forbidden = [PAD, START] if config.tokenizer.kind == "words" else [PAD, START, UNK]
         return cls(KerasEngine(model, forbidden), tokenizers, config)
 
@@ -117,7 +119,8 @@ class Translator:
         """Translate a stream of sentences in constant memory.
 
         Args:
-            texts: Sentences; they are read ``window`` at a time and batched by length within it.
+            texts: Sentences; they are read ``window`` at a time and batched by length within it. If reading
+                fails, those before are still translated, then the error is raised.
             window: How many sentences are read before the first is translated.
 
         Yields:
@@ -125,12 +128,17 @@ class Translator:
         """
         language = self.config.data.source_language
         stream = iter(texts)
-        while sources := list(islice(stream, window)):
+        failure: Exception | None = None
+        while failure is None:
+            sources, failure = _take(stream, window)
+            if not sources and failure is None:
+                return
             prepared = [self._preparation.prepare_input(text, language) for text in sources]
             translations: dict[int, Translation] = {}
             for batch in self.translate_batches(sources, prepared):
                 translations |= batch
             yield from (translations[row] for row in range(len(sources)))
+        raise failure
 
     def translate_batches(
         self, sources: Sequence[str], prepared: Sequence[str]
@@ -149,15 +157,15 @@ class Translator:
         ids = RaggedIds(frame(row, longest) for row in encoded)
         blank = [row for row in range(len(encoded)) if not encoded[row]]
         if blank:
-            yield {row: self._finish(sources[row], Hypothesis([START, END]), False) for row in blank}
+            yield {row: self._finish(sources[row], Hypothesis(FRAME), False) for row in blank}
         order = np.argsort(ids.lengths, kind="stable")
-        order = order[ids.lengths[order] > len([START, END])]
+        order = order[ids.lengths[order] > len(FRAME)]
         for start in range(0, len(order), BATCH_SENTENCES):
             batch = order[start : start + BATCH_SENTENCES]
             limits = [self.limit(int(length)) for length in ids.lengths[batch]]
             hypotheses = self.engine.translate(ids.padded(batch), limits)
             yield {
-                int(row): self._finish(sources[row], hypothesis, len(encoded[row]) + 2 > longest)
+                int(row): self._finish(sources[row], hypothesis, len(encoded[row]) + len(FRAME) > longest)
                 for row, hypothesis in zip(batch, hypotheses, strict=True)
             }
 
@@ -204,3 +212,13 @@ class Translator:
             is_complete=hypothesis.is_complete,
             is_source_cut=is_source_cut,
         )
+
+
+def _take(stream: Iterator[str], count: int) -> tuple[list[str], Exception | None]:
+    """The next items, and the error that cut them short, if one did."""
+    taken: list[str] = []
+    try:
+        taken.extend(islice(stream, count))
+    except Exception as error:  # whatever it is: it is raised once what came before is translated
+        return taken, error
+    return taken, None

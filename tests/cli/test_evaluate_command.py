@@ -48,7 +48,7 @@ def test_a_report_that_cannot_be_written_is_told_before_the_work(
     def work(*_args: object, **_options: object) -> None:
         raise AssertionError("evaluated although the report cannot be written")
 
-    monkeypatch.setattr("ptenmt.evaluation.evaluate", work)
+    monkeypatch.setattr("ptenmt.evaluation.evaluation", work)
     answer = ptenmt("evaluate", "--report", "nowhere/scores.json", code=1)
     assert answer.stderr == "error: cannot write nowhere/scores.json: No such file or directory\n"
     assert answer.stdout == ""

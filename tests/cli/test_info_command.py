@@ -32,7 +32,7 @@ def test_one_run_in_full(ptenmt, beside: Path) -> None:
     table = rows(ptenmt("info", "--run", "tiny").stdout)
 
     assert table["format"] == "1"
-    assert table["pairs"] == "48 train, 6 validation"
+    assert table["pairs"] == "48 train, 6 validation, 6 test"
     assert table["vocabularies"] == "22 and 22"
     assert table["epochs"] == "10 of 10"
     assert table["checkpoints"] == "ckpt-1"

@@ -109,7 +109,10 @@ def test_a_folder_that_is_no_run_is_left_alone(ptenmt, copied_run: Path) -> None
     [
         (["--config", "nowhere.yaml"], "config nowhere.yaml not found\n  a path, or one of: base.yaml, demo"),
         (["--config", "tiny.yaml", "--set", "model.d_modl=8"], "unknown option model.d_modl — did you mean"),
-        (["--config", "tiny.yaml", "--set", "model.num_heads=3"], "tiny.yaml: model.d_model=16 is not div"),
+        (
+            ["--config", "tiny.yaml", "--set", "model.num_heads=3"],
+            "tiny.yaml with --set: model.d_model=16 is not div",
+        ),
         (["--config", "tiny.yaml", "--run", ""], "the name of the run is empty"),
         (["--config", "tiny.yaml", "--run", "new", "--set", "data.path=no.tsv"], "cannot read "),
     ],

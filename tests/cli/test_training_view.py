@@ -116,7 +116,7 @@ def terminal(width: int = 80) -> Console:
 def test_in_a_file_every_message_is_one_plain_line() -> None:
     assert shown(piped(), events()) == [
         "warning: [b] a checkpoint was passed over",
-        "1,234 training pairs left out: over 100 words",
+        "training pairs left out: 0 empty, 1,234 over 100 words",
         "7 sentences cut to model.max_positions tokens",
         "51,785 training and 1,193 validation pairs, vocabularies of 7,765 and 7,010",
         "    pt  este é um problema .",

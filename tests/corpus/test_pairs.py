@@ -11,7 +11,7 @@ import pytest
 from ptenmt.config import CorpusFile, DataConfig
 from ptenmt.corpus import tfds_source
 from ptenmt.corpus.demo import demo_pairs
-from ptenmt.corpus.pairs import Corpus, SentencePair, load_corpus, load_split
+from ptenmt.corpus.pairs import Corpus, SentencePair, fingerprint, load_corpus, load_split
 from ptenmt.errors import DataError
 
 SHARED_TFDS = Path(__file__).parents[3] / "shared" / "data" / "tfds"
@@ -49,14 +49,14 @@ def test_demo_corpus_is_taken_whole() -> None:
 def test_tfds_splits_are_read_from_the_configured_folder(monkeypatch: pytest.MonkeyPatch) -> None:
     asked = []
 
-    def read(dataset: str, data_dir: str | None, split: str, limit: int | None) -> list[SentencePair]:
-        asked.append((dataset, data_dir, split, limit))
+    def read(dataset: str, data_dir: str | None, split: str) -> list[SentencePair]:
+        asked.append((dataset, data_dir, split))
         return [(f"{split} um", "one"), (f"{split} dois", "")]
 
     monkeypatch.setattr(tfds_source, "read_tfds", read)
     data = DataConfig(dataset="ted/gl_to_en", data_dir="/data", source_language="gl")
     assert load_split(data, 1, "test") == [("test um", "one"), ("test dois", "")]
-    assert asked == [("ted/gl_to_en", "/data", "test", None)]
+    assert asked == [("ted/gl_to_en", "/data", "test")]
     corpus = load_corpus(data, 1)
     assert corpus.train == [("train um", "one")]
     assert corpus.validation == [("validation um", "one"), ("validation dois", "")]
@@ -70,7 +70,7 @@ def test_ted_stays_exact() -> None:
     assert (len(corpus.train), len(corpus.validation), len(corpus.test)) == (51_785, 1_193, 1_803)
     assert corpus.removed == {"empty": 0}
     for split in ("train", "validation", "test"):
-        assert getattr(corpus, split) == tfds_source.read_tfds(data.dataset, data.data_dir, split, None)
+        assert getattr(corpus, split) == tfds_source.read_tfds(data.dataset, data.data_dir, split)
 
 
 def test_own_files_are_read_in_order_and_kept_whole(tmp_path: Path) -> None:
@@ -249,11 +249,12 @@ def test_too_few_pairs_for_three_splits(tmp_path: Path) -> None:
         load_split(one_file(tmp_path, [("", "a"), ("b", "")]), 1, "validation")
 
 
-def test_fingerprint_tells_training_pairs_apart() -> None:
-    def fingerprint(train: list[SentencePair], test: str = "x") -> str:
-        return Corpus(train=train, validation=[], test=[(test, test)], removed={}).fingerprint
-
+def test_fingerprint_tells_pairs_and_their_order_apart() -> None:
     a, b = ("um", "one"), ("dois", "two")
     assert fingerprint([a, b]) == hashlib.sha256(b"um\tone\ndois\ttwo\n").hexdigest()
-    assert fingerprint([a, b]) == fingerprint([a, b], test="y")
-    assert len({fingerprint(train) for train in ([a, b], [b, a], [a], [a, a], [("um one", "")])}) == 5
+    assert len({fingerprint(pairs) for pairs in ([a, b], [b, a], [a], [a, a], [("um one", "")])}) == 5
+
+
+def test_there_are_two_splits_to_score() -> None:
+    with pytest.raises(DataError, match="no split 'dev'"):
+        load_split(DataConfig(source="demo"), 1, "dev")  # type: ignore[arg-type]

@@ -10,11 +10,11 @@ import pytest
 
 from ptenmt.config import DataConfig
 from ptenmt.corpus.pairs import load_split
-from ptenmt.corpus.text import TextPreparation, join_tokens, repair_wordpiece
+from ptenmt.corpus.text import TextPreparation, join_tokens, repair_wordpiece, spacing
 
 SHARED_TFDS = Path(__file__).parents[3] / "shared" / "data" / "tfds"
 
-plain = TextPreparation(DataConfig())
+plain = TextPreparation(DataConfig(source="demo"))
 given = TextPreparation(DataConfig(tokenization="given"))
 moses = TextPreparation(DataConfig(tokenization="moses"))
 
@@ -34,7 +34,7 @@ def test_white_space_and_control_characters_become_single_blanks() -> None:
 
 @pytest.mark.parametrize(("form", "expected"), [("none", "e\u0301 ﬁ"), ("NFC", "é ﬁ"), ("NFKC", "é fi")])
 def test_normalization(form: Literal["none", "NFC", "NFKC"], expected: str) -> None:
-    preparation = TextPreparation(DataConfig(normalization=form))
+    preparation = TextPreparation(DataConfig(source="demo", normalization=form))
     assert preparation.prepare("e\u0301 ﬁ", "pt") == expected
     assert preparation.prepare_input("e\u0301 ﬁ", "pt") == expected
 
@@ -181,7 +181,14 @@ def test_repaired_pieces_read_well() -> None:
 def test_sacremoses_is_imported_when_needed() -> None:
     code = (
         "import sys; from ptenmt.corpus import pairs, text; from ptenmt.config import DataConfig; "
-        "t = text.TextPreparation(DataConfig()); t.finish(t.prepare_input('a', 'pt'), 'en'); "
+        "t = text.TextPreparation(DataConfig(source='demo')); t.finish(t.prepare_input('a', 'pt'), 'en'); "
         "assert not {'sacremoses', 'tensorflow'} & sys.modules.keys()"
     )
     subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_spacing_follows_the_source_unless_it_is_given() -> None:
+    assert spacing(DataConfig()) == "given"
+    assert spacing(DataConfig(source="demo")) == "none"
+    assert spacing(DataConfig(tokenization="none")) == "none"
+    assert spacing(DataConfig(source="demo", tokenization="moses")) == "moses"

@@ -1,7 +1,8 @@
-import importlib
 import json
 import math
+import shutil
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -12,7 +13,8 @@ from ptenmt.config import DecodingConfig
 from ptenmt.corpus.pairs import load_split
 from ptenmt.errors import CheckpointError, RunError
 from ptenmt.evaluation import Evaluation, evaluate
-from ptenmt.evaluation.evaluate import encode_pairs, score_translations
+from ptenmt.evaluation import evaluation as evaluation_module
+from ptenmt.evaluation.evaluation import encode_pairs, score_translations
 from ptenmt.runs import Run
 from ptenmt.translation import Translator
 
@@ -117,9 +119,8 @@ def test_cut_translations_and_sources_are_counted(
     bounded = Translator(translator.engine, translator.tokenizers, config)
     monkeypatch.setattr(Translator, "load", lambda *_: bounded)
     pairs = [("bala", "bala"), ("bala dico fute", "x"), (" ".join(["bala"] * 40), "x")]
-    module = importlib.import_module("ptenmt.evaluation.evaluate")  # the package shows the function instead
-    monkeypatch.setattr(module, "load_split", lambda *_: pairs)
-    evaluation = evaluate(copied.path)
+    monkeypatch.setattr(evaluation_module, "load_split", lambda *_: pairs)
+    evaluation = evaluate(copied.path, on_warning=lambda _other_pairs: None)
     assert (evaluation.num_cut, evaluation.num_sources_cut) == (2, 1)
 
 
@@ -142,3 +143,19 @@ def test_a_run_without_checkpoint_says_how_to_get_one(copied: TrainedRun, tmp_pa
     with pytest.raises(CheckpointError, match="no checkpoint in") as failure:
         evaluate(untrained)
     assert "ptenmt train" in failure.value.hint
+
+
+def test_pairs_that_were_not_set_aside_are_told(copied: TrainedRun, tmp_path: Path) -> None:
+    shutil.copytree(copied.path, tmp_path / "copy")
+    lines = Path(str(copied.config.data.path)).read_text().splitlines(keepends=True)
+    (tmp_path / "grown.tsv").write_text("".join([*lines, *(f"novo {n}\tnew {n}\n" for n in range(400))]))
+    config = replace(copied.config, data=replace(copied.config.data, path=str(tmp_path / "grown.tsv")))
+    run = Run(tmp_path / "copy")
+    run.write(config, {"data": run.facts()["data"]})
+    warnings: list[str] = []
+    evaluate(run, "test", on_warning=warnings.append)
+    (warning,) = warnings
+    assert warning.startswith("the test pairs are not those that were set aside when copy was trained")
+    warnings.clear()
+    evaluate(copied.path, "test", on_warning=warnings.append)
+    assert warnings == []

@@ -9,7 +9,7 @@ from copy_task import InstantValidator, copy_config, write_pairs
 from ptenmt.config import Config
 from ptenmt.corpus.batches import EncodedPairs
 from ptenmt.corpus.pairs import load_corpus
-from ptenmt.evaluation.evaluate import encode_pairs
+from ptenmt.evaluation.evaluation import encode_pairs
 from ptenmt.model import Transformer
 from ptenmt.runs import Run
 from ptenmt.tokenizers import build_tokenizers

@@ -16,7 +16,7 @@ import tensorflow as tf
 from copy_task import TrainedRun, write_pairs
 
 from ptenmt.config import CheckpointConfig, Config, DecodingConfig, TrainingConfig
-from ptenmt.errors import OutputError, RunError
+from ptenmt.errors import DataError, OutputError, RunError
 from ptenmt.events import (
     CheckpointSaved,
     CorpusReady,
@@ -146,8 +146,8 @@ def test_the_run_describes_itself(copied: TrainedRun):
     facts = run.facts()
     assert facts["parameters"] == copied.events[1].parameters
     assert facts["vocabulary_sizes"] == [16, 16]
-    assert facts["data"]["train"] == 450
-    assert re.fullmatch("[0-9a-f]{64}", facts["data"]["fingerprint"])
+    assert facts["data"]["train"]["pairs"] == 450
+    assert re.fullmatch("[0-9a-f]{64}", facts["data"]["train"]["fingerprint"])
 
 
 def test_a_run_that_is_done_is_left_as_it_is(copied: TrainedRun, copy: Path):
@@ -214,6 +214,28 @@ def test_fresh_moves_the_old_run_aside(copied: TrainedRun, copy: Path):
     assert {file.name: file.read_bytes() for file in aside.glob("*") if file.is_file()} == before
     assert Run(copy).config() == config
     assert Run(copy).history() == []
+
+
+def test_fresh_touches_nothing_before_all_else_is_well(copied: TrainedRun, copy: Path, tmp_path: Path):
+    missing = replace(copied.config, data=replace(copied.config.data, path=str(tmp_path / "missing.tsv")))
+    with pytest.raises(DataError):
+        train(missing, copy, fresh=True)
+    assert [folder.name for folder in copy.parent.glob("copy*")] == [copy.name]
+
+
+def test_fresh_moves_no_folder_that_is_not_a_run(copied: TrainedRun, tmp_path: Path):
+    (tmp_path / "thesis").mkdir()
+    (tmp_path / "thesis" / "important.txt").touch()
+    with pytest.raises(RunError, match="not empty and not a run"):
+        train(copied.config, tmp_path / "thesis", fresh=True)
+    assert (tmp_path / "thesis" / "important.txt").exists()
+
+
+def test_fewer_epochs_than_are_done_leave_the_run_as_it_is(copied: TrainedRun, copy: Path):
+    facts = Run(copy).facts()
+    train(replace(copied.config, training=replace(copied.config.training, epochs=3)), copy)
+    assert Run(copy).facts() == facts
+    assert Run(copy).config() == copied.config
 
 
 def test_a_run_without_checkpoint_starts_anew(copied: TrainedRun, copy: Path):

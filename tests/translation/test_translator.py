@@ -153,3 +153,16 @@ def test_a_translator_is_loaded_from_the_run_alone(translator: Translator, copie
     assert [one.text for one in by_name.translate(SENTENCES)] == [
         one.text for one in translator.translate(SENTENCES)
     ]
+
+
+def test_what_was_read_before_an_error_is_translated(translator: Translator) -> None:
+    def sources():
+        yield from ("ka", "", "mo")
+        raise OSError("the disk is gone")
+
+    received = []
+    with pytest.raises(OSError, match="the disk is gone"):
+        received.extend(translator.translate_iterable(sources(), window=2))
+    for translation in translator.translate_iterable(iter(["ka", "", "mo"])):
+        assert translation == received.pop(0)
+    assert received == []

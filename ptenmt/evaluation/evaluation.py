@@ -6,11 +6,11 @@ import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 from ptenmt.corpus.batches import EncodedPairs, RaggedIds, num_batches, sorted_batches
-from ptenmt.corpus.pairs import SentencePair, load_split
-from ptenmt.corpus.text import TextPreparation
+from ptenmt.corpus.pairs import HeldOutSplit, SentencePair, fingerprint, load_split
+from ptenmt.corpus.text import TextPreparation, spacing
 from ptenmt.evaluation.likelihood import compile_token_sums
 from ptenmt.evaluation.scores import Score, detokenised_scores, tokenised_scores
 from ptenmt.model import TokenSums
@@ -18,7 +18,6 @@ from ptenmt.runs import Run, find_run
 from ptenmt.tokenizers import TokenizerPair, encode_framed
 from ptenmt.translation import Translation, Translator
 
-Split = Literal["validation", "test"]
 Progress = Callable[[str, int, int], None]
 """Called with what is being done, and how much of how much is done."""
 
@@ -28,7 +27,7 @@ class Evaluation:
     """What ``ptenmt evaluate`` reports."""
 
     run: str
-    split: Split
+    split: HeldOutSplit
     num_pairs: int
     loss: float
     """Mean cross-entropy of the real target tokens, in nats."""
@@ -54,7 +53,7 @@ class Evaluation:
 
 def evaluate(
     run: str | Path | Run | None = None,
-    split: Split = "test",
+    split: HeldOutSplit = "test",
     *,
     on_progress: Progress | None = None,
     on_warning: Callable[[str], None] = warnings.warn,
@@ -75,6 +74,11 @@ def evaluate(
     run = run if isinstance(run, Run) else find_run(run)
     config = run.config()
     pairs = load_split(config.data, config.seed, split)
+    if run.data_fingerprint(split) not in (None, fingerprint(pairs)):
+        on_warning(
+            f"the {split} pairs are not those that were set aside when {run.name} was trained: "
+            "it may have seen some of them"
+        )
     translator = Translator.load(run, on_warning)
     show = on_progress or (lambda _what, _done, _total: None)
     loss, accuracy = _likelihood(translator, pairs, config.batch.sentences, show)
@@ -105,7 +109,7 @@ def score_translations(
     preparation = TextPreparation(data)
     references = [preparation.finish(reference, data.target_language) for _, reference in pairs]
     scores = detokenised_scores([translation.text for translation in translations], references)
-    if data.tokenization == "none":
+    if spacing(data) == "none":
         return scores
     raw = [translation.raw for translation in translations]
     return scores + tokenised_scores(raw, [reference for _, reference in pairs])

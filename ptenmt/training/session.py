@@ -13,11 +13,11 @@ import keras
 from ptenmt.config import Config
 from ptenmt.config_files import fixed_differences
 from ptenmt.corpus.download import OnProgress
-from ptenmt.corpus.pairs import Corpus, load_corpus
+from ptenmt.corpus.pairs import Corpus, fingerprint, load_corpus
 from ptenmt.corpus.sources import fetch_sources
 from ptenmt.errors import RunError
-from ptenmt.evaluation.evaluate import encode_pairs
-from ptenmt.events import CorpusReady, Event, Stopped, Warned
+from ptenmt.evaluation.evaluation import encode_pairs
+from ptenmt.events import CorpusReady, Event, Stopped, TrainingStarted, Warned
 from ptenmt.model import Transformer
 from ptenmt.runs import Run, run_path, set_aside
 from ptenmt.tokenizers import TokenizerPair, build_tokenizers, load_tokenizers
@@ -67,10 +67,7 @@ def train(
         CheckpointError: A checkpoint cannot be written, or none of those there can be read.
     """
     directory = Run(run_path(run))
-    if fresh and directory.path.exists():
-        aside = set_aside(directory)
-        on_event(Warned(message=f"the run so far is kept as {aside}"))
-    resuming = _check_resumable(directory, config)
+    resuming = _check_folder(directory, config, fresh)
     directory.check_writable()
     tokenizer_options = fetch_sources(config, on_download)
     corpus = load_corpus(config.data, config.seed)
@@ -80,27 +77,32 @@ def train(
     else:
         languages = (config.data.source_language, config.data.target_language)
         tokenizers = build_tokenizers(tokenizer_options, corpus.train, languages)
-    trainer = _build_trainer(directory, config, corpus, tokenizers, on_event)
-    if not resuming:
-        tokenizers.save(directory.tokenizer_folder)
+    if fresh and directory.path.exists():
+        on_event(Warned(message=f"the run so far is kept as {set_aside(directory)}"))
+    trainer, facts = _build_trainer(directory, config, corpus, tokenizers, on_event)
     with _stopping_on_signals(trainer) as signals:
         for event in trainer.fit():
+            if isinstance(event, TrainingStarted) and event.epoch < event.epochs:
+                directory.write(config, facts)
+                if not resuming:
+                    tokenizers.save(directory.tokenizer_folder)
             on_event(event)
-    stopped = isinstance(event, Stopped)
     return TrainingResult(
         run=directory.path,
         history=directory.history(),
-        stopped_by=signals[0] if stopped else None,
+        stopped_by=signals[0] if signals and isinstance(event, Stopped) else None,
     )
 
 
-def _check_resumable(run: Run, config: Config) -> bool:
-    """Whether the run has a checkpoint that this config may go on from."""
+def _check_folder(run: Run, config: Config, fresh: bool) -> bool:
+    """Whether there is a checkpoint in the run's folder from which this config may, and is to, go on."""
+    if run.path.exists() and not run.path.is_dir():
+        raise RunError(f"{run.path} is a file, not a run", "choose another name with --run")
     if not (run.path / "run.json").exists():
         if run.path.is_dir() and any(not file.name.startswith(".") for file in run.path.iterdir()):
             raise RunError(f"{run.path} is not empty and not a run", "choose another name with --run")
-        if run.path.exists() and not run.path.is_dir():
-            raise RunError(f"{run.path} is a file, not a run", "choose another name with --run")
+        return False
+    if fresh:
         return False
     differences = fixed_differences(config, run.config())
     if not run.checkpoints():
@@ -114,7 +116,7 @@ def _check_resumable(run: Run, config: Config) -> bool:
 
 
 def _check_data(run: Run, corpus: Corpus) -> None:
-    if run.facts().get("data", {}).get("fingerprint") != corpus.fingerprint:
+    if run.data_fingerprint("train") != fingerprint(corpus.train):
         raise RunError(
             f"{run.path} was trained on other sentence pairs than its config gives now",
             "put the data back, or train beside it with --run NAME, or start anew with --fresh",
@@ -127,10 +129,12 @@ def _build_trainer(
     corpus: Corpus,
     tokenizers: TokenizerPair,
     on_event: Callable[[Event], None],
-) -> Trainer:
+) -> tuple[Trainer, dict[str, Any]]:
+    """The trainer, and what ``run.json`` is to say."""
     sizes = tokenizers.source.vocabulary_size, tokenizers.target.vocabulary_size
-    train_pairs, train_cut = encode_pairs(tokenizers, corpus.train, config.model.max_positions)
-    validation_pairs, validation_cut = encode_pairs(tokenizers, corpus.validation, config.model.max_positions)
+    longest = config.model.max_positions
+    train_pairs, train_cut = encode_pairs(tokenizers, corpus.train, longest)
+    validation_pairs, validation_cut = encode_pairs(tokenizers, corpus.validation, longest)
     on_event(
         CorpusReady(
             train=len(corpus.train),
@@ -144,21 +148,17 @@ def _build_trainer(
     keras.utils.set_random_seed(config.seed)
     model = Transformer(config.model, *sizes)
     model.build_weights()
-    run.write(
-        config,
-        {
-            "data": {
-                "fingerprint": corpus.fingerprint,
-                "train": len(corpus.train),
-                "validation": len(corpus.validation),
-                "removed": corpus.removed,
-            },
-            "vocabulary_sizes": sizes,
-            "parameters": model.count_params(),
+    splits = {"train": corpus.train, "validation": corpus.validation, "test": corpus.test}
+    facts = {
+        "data": {
+            name: {"pairs": len(pairs), "fingerprint": fingerprint(pairs)} for name, pairs in splits.items()
         },
-    )
+        "removed": corpus.removed,
+        "vocabulary_sizes": sizes,
+        "parameters": model.count_params(),
+    }
     validator = Validator(config, model, tokenizers, corpus.validation, validation_pairs)
-    return Trainer(config, run, model, train_pairs, validator)
+    return Trainer(config, run, model, train_pairs, validator), facts
 
 
 @contextmanager
@@ -175,7 +175,9 @@ def _stopping_on_signals(trainer: Trainer) -> Iterator[list[int]]:
             signal.signal(known, handler)
         trainer.stop()
 
-    before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
+    handlers = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
+    # What a background job was told to ignore, it goes on ignoring.
+    before = {number: handler for number, handler in handlers.items() if handler is not signal.SIG_IGN}
     for number in before:
         signal.signal(number, handle)
     try:
