@@ -16,7 +16,7 @@ TOKENIZER_URL = (
 
 
 def _location(default: str | None = None) -> Any:
-    """A file or folder: made absolute on loading, and free to differ when a run is resumed."""
+    """A file or folder, relative to the working folder; it is made absolute and may differ on resuming."""
     return field(default=default, metadata={"path": True, "resumable": True})
 
 
