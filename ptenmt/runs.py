@@ -12,7 +12,7 @@ import os
 import platform
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from importlib import metadata
@@ -23,6 +23,7 @@ import yaml
 
 from ptenmt.config import Config
 from ptenmt.config_files import build_config, dump_config
+from ptenmt.corpus.lock import exclusive
 from ptenmt.errors import ConfigError, OutputError, RunError
 
 FORMAT_VERSION = 1
@@ -83,12 +84,36 @@ class Run:
         except (OSError, ValueError, yaml.YAMLError, ConfigError) as error:
             raise RunError(f"{file} is damaged or unreadable: {' '.join(str(error).split())}") from error
 
+    @contextmanager
+    def locked(self) -> Iterator[None]:
+        """Keep other trainings out of this run. The lock ends with the process, however that ends.
+
+        Raises:
+            RunError: Another training is at work on it.
+            OutputError: The lock cannot be made.
+        """
+        file = self.path.absolute().with_name(f".{self.name}.lock")
+        with ExitStack() as stack:
+            try:
+                stack.enter_context(exclusive(file, wait=False))
+            except BlockingIOError as error:
+                raise RunError(
+                    f"{self.path} is being trained by process {file.read_text() or '?'}",
+                    "wait for it or stop it, or train beside it with --run NAME",
+                ) from error
+            except OSError as error:
+                raise OutputError(f"cannot write {file}: {error.strerror or error}") from error
+            yield
+
     def check_writable(self) -> None:
         """Find out early whether the folder can be written, without creating it.
 
         Raises:
+            RunError: It is a file.
             OutputError: It cannot.
         """
+        if self.path.is_file():
+            raise RunError(f"{self.path} is a file, not a run", "choose another name with --run")
         folder = next(
             folder for folder in (self.path.absolute(), *self.path.absolute().parents) if folder.exists()
         )

@@ -37,17 +37,22 @@ else:
 
 
 @contextlib.contextmanager
-def exclusive(path: Path) -> Iterator[None]:
-    """Hold the lock file ``path`` for the ``with`` block; wait while another process holds it.
+def exclusive(path: Path, *, wait: bool = True) -> Iterator[None]:
+    """Hold the lock file ``path`` for the ``with`` block.
 
     Args:
         path: The lock file. It and its folder are made; the file is removed afterwards (Windows keeps it).
+            While it is held, the holder's process id stands in it.
+        wait: Whether to wait while another process holds it.
 
     Raises:
+        BlockingIOError: Another process holds it, and ``wait`` is False.
         OSError: The file cannot be made.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
-    descriptor = _acquire(path)
+    descriptor = _acquire(path, wait)
+    os.ftruncate(descriptor, 0)
+    os.write(descriptor, str(os.getpid()).encode())
     try:
         yield
     finally:
@@ -56,13 +61,15 @@ def exclusive(path: Path) -> Iterator[None]:
         os.close(descriptor)
 
 
-def _acquire(path: Path) -> int:
+def _acquire(path: Path, wait: bool) -> int:
     waiting = False
     while True:
         descriptor = os.open(path, os.O_RDWR | os.O_CREAT)
         if _try_lock(descriptor) and _is_still(path, descriptor):
             return descriptor
         os.close(descriptor)
+        if not wait:
+            raise BlockingIOError(f"another process holds {path}")
         if not waiting:
             logger.warning("waiting for another process that holds %s", path)
             waiting = True

@@ -67,37 +67,47 @@ def train(
         CheckpointError: A checkpoint cannot be written, or none of those there can be read.
     """
     directory = Run(run_path(run))
-    resuming = _check_folder(directory, config, fresh)
     directory.check_writable()
+    with directory.locked():
+        return _train(directory, config, fresh, on_event, on_download)
+
+
+def _train(
+    run: Run,
+    config: Config,
+    fresh: bool,
+    on_event: Callable[[Event], None],
+    on_download: OnProgress | None,
+) -> TrainingResult:
+    """Train a run that nobody else is training."""
+    resuming = _check_folder(run, config, fresh)
     tokenizer_options = fetch_sources(config, on_download)
     corpus = load_corpus(config.data, config.seed)
     if resuming:
-        _check_data(directory, corpus)
-        tokenizers = load_tokenizers(directory.tokenizer_folder)
+        _check_data(run, corpus)
+        tokenizers = load_tokenizers(run.tokenizer_folder)
     else:
         languages = (config.data.source_language, config.data.target_language)
         tokenizers = build_tokenizers(tokenizer_options, corpus.train, languages)
-    if fresh and directory.path.exists():
-        on_event(Warned(message=f"the run so far is kept as {set_aside(directory)}"))
-    trainer, facts = _build_trainer(directory, config, corpus, tokenizers, on_event)
+    if fresh and run.path.exists():
+        on_event(Warned(message=f"the run so far is kept as {set_aside(run)}"))
+    trainer, facts = _build_trainer(run, config, corpus, tokenizers, on_event)
     with _stopping_on_signals(trainer) as signals:
         for event in trainer.fit():
             if isinstance(event, TrainingStarted) and event.epoch < event.epochs:
-                directory.write(config, facts)
+                run.write(config, facts)
                 if not resuming:
-                    tokenizers.save(directory.tokenizer_folder)
+                    tokenizers.save(run.tokenizer_folder)
             on_event(event)
     return TrainingResult(
-        run=directory.path,
-        history=directory.history(),
+        run=run.path,
+        history=run.history(),
         stopped_by=signals[0] if signals and isinstance(event, Stopped) else None,
     )
 
 
 def _check_folder(run: Run, config: Config, fresh: bool) -> bool:
     """Whether there is a checkpoint in the run's folder from which this config may, and is to, go on."""
-    if run.path.exists() and not run.path.is_dir():
-        raise RunError(f"{run.path} is a file, not a run", "choose another name with --run")
     if not (run.path / "run.json").exists():
         if run.path.is_dir() and any(not file.name.startswith(".") for file in run.path.iterdir()):
             raise RunError(f"{run.path} is not empty and not a run", "choose another name with --run")

@@ -1,5 +1,6 @@
 """The lock keeps a second process out, and never outlives its holder."""
 
+import os
 import subprocess
 import sys
 import threading
@@ -64,3 +65,11 @@ def test_a_lock_on_a_removed_file_does_not_count(tmp_path: Path, monkeypatch: py
     monkeypatch.setattr(lock, "_try_lock", late)
     with exclusive(path):
         assert path.exists()
+
+
+def test_one_who_does_not_want_to_wait_is_told(tmp_path: Path) -> None:
+    path = tmp_path / "file.lock"
+    with exclusive(path):
+        assert path.read_text() == str(os.getpid())
+        with pytest.raises(BlockingIOError, match="another process holds"), exclusive(path, wait=False):
+            pass

@@ -324,3 +324,13 @@ def test_leftovers_of_a_kill_before_the_first_checkpoint_do_not_stand_in_the_way
     (tmp_path / "run").mkdir()
     (tmp_path / "run" / ".config.yaml.x1y2").touch()
     assert of(TrainingStarted, begin(quick, tmp_path / "run"))[0].epoch == 0
+
+
+def test_a_second_training_of_the_run_is_refused(copied: TrainedRun, copy: Path):
+    with (
+        Run(copy).locked(),
+        pytest.raises(RunError, match=rf"is being trained by process {os.getpid()}"),
+    ):
+        train(copied.config, copy)
+    train(copied.config, copy)  # the lock is gone
+    assert [file.name for file in copy.parent.glob(".*.lock")] == []
