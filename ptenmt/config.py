@@ -205,10 +205,15 @@ class BatchConfig:
     """How an epoch is cut into training steps."""
 
     sentences: int = 64
-    """Sentence pairs a step."""
+    """Sentence pairs a step, of any lengths; also how many are scored at a time."""
+    tokens: int | None = None
+    """Instead of ``sentences``: as many pairs of similar length a step as keep sentences × the longest
+    side within this, which pads little and trains faster."""
 
     def __post_init__(self) -> None:
         _require(self.sentences >= 1, f"batch.sentences={self.sentences} must be 1 or more")
+        tokens = self.tokens
+        _require(tokens is None or tokens >= 1, f"batch.tokens={tokens} must be 1 or more")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -268,6 +273,12 @@ class Config:
 
     def __post_init__(self) -> None:
         _require(0 <= self.seed < 2**31, f"seed={self.seed} must be at least 0 and below 2147483648")
+        tokens, longest = self.batch.tokens, self.model.max_positions
+        _require(
+            tokens is None or tokens >= longest,
+            f"batch.tokens={tokens} is less than model.max_positions={longest}: "
+            "the longest sentence must fit into a batch",
+        )
 
 
 def config_folders() -> list[Path]:

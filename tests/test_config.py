@@ -63,7 +63,7 @@ def test_an_empty_file_means_the_defaults(write) -> None:
         ({"epochs": 3}, "unknown option epochs — did you mean training.epochs?"),
         ({"modle": {}}, "unknown option modle — did you mean model?"),
         ({"data": {"train": [{"pth": "a.tsv"}]}}, "data.train[0].pth — did you mean data.train[0].path?"),
-        ({"batch": {"zzz": 1}}, "unknown option batch.zzz (options: batch.sentences)"),
+        ({"batch": {"zzz": 1}}, "unknown option batch.zzz (options: batch.sentences, batch.tokens)"),
         ({5: 1}, "unknown option 5 (options: seed, data, tokenizer,"),
     ],
 )
@@ -350,3 +350,9 @@ def test_a_dataset_and_its_languages_must_agree() -> None:
     assert load_config("base", reverse).data.target_language == "pt"
     joined = ["data.dataset=ted_hrlr_translate/glpt_to_en", "data.source_language=gl"]
     assert load_config("base", joined).data.source_language == "gl"
+
+
+def test_the_longest_sentence_must_fit_into_a_batch_by_tokens() -> None:
+    with pytest.raises(ConfigError, match=r"batch.tokens=999 is less than model.max_positions=1000"):
+        load_config("base", ["batch.tokens=999"])
+    assert load_config("base", ["batch.tokens=1000"]).batch.tokens == 1000

@@ -5,6 +5,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ptenmt.config import BatchConfig
+
 Batch = tuple[np.ndarray, np.ndarray]
 """Source ids [B, S] and target ids [B, T + 1], int64, padded with 0, each to its longest."""
 
@@ -46,43 +48,82 @@ class EncodedPairs:
     def __len__(self) -> int:
         return len(self.source)
 
-    @property
-    def num_target_tokens(self) -> int:
-        """Labels in all: every target token but [START]."""
-        return int(self.target.lengths.sum()) - len(self)
 
+class BatchPlan:
+    """How an epoch of training pairs is cut into batches.
 
-def epoch_batches(
-    pairs: EncodedPairs, sentences: int, *, seed: int, epoch: int, first: int = 0
-) -> Iterator[Batch]:
-    """The batches of one epoch, in an order that follows from seed and epoch alone.
+    With ``batch.sentences`` random pairs meet in a batch. With ``batch.tokens`` pairs of similar length do,
+    as many as fit, which pads far less. Either way the order of an epoch is a function of (seed, epoch).
 
     Args:
         pairs: What to batch.
-        sentences: Pairs a batch; the last one may hold fewer.
+        batch: The size of a batch.
         seed: Of the whole training.
-        epoch: Which epoch, from 0.
-        first: The batch to begin with; those before it are passed over at no cost.
-
-    Yields:
-        Source and target ids of each batch.
     """
-    order = np.random.default_rng([seed, epoch]).permutation(len(pairs))
-    return _cut(pairs, order, sentences, first)
+
+    def __init__(self, pairs: EncodedPairs, batch: BatchConfig, seed: int) -> None:
+        self._pairs = pairs
+        self._seed = seed
+        self._sizes = np.stack([pairs.source.lengths, pairs.target.lengths], axis=1)  # -> [pairs, 2]
+        self._longest = self._sizes.max(axis=1, initial=0)  # the longer side of each pair
+        self._by_length = batch.tokens is not None
+        self._cuts = (
+            list(range(0, len(pairs), batch.sentences))
+            if batch.tokens is None
+            else _cuts_by_tokens(np.sort(self._longest), batch.tokens)
+        )
+
+    def __len__(self) -> int:
+        """Batches an epoch, the same for every epoch."""
+        return len(self._cuts)
+
+    def batches(self, epoch: int, first: int = 0) -> Iterator[Batch]:
+        """The batches of one epoch.
+
+        Args:
+            epoch: Which one, from 0.
+            first: The batch to begin with; those before it are passed over at no cost.
+
+        Yields:
+            Source and target ids of each batch.
+        """
+        for rows in self._rows(epoch)[first:]:
+            yield self._pairs.source.padded(rows), self._pairs.target.padded(rows)
+
+    def _rows(self, epoch: int) -> list[np.ndarray]:
+        """Which pairs each batch of an epoch holds."""
+        random = np.random.default_rng([self._seed, epoch])
+        order = random.permutation(len(self._pairs))
+        if not self._by_length:
+            return np.split(order, self._cuts[1:])
+        order = order[np.argsort(self._longest[order], kind="stable")]  # random among equals
+        rows = np.split(order, self._cuts[1:])
+        # The batch that needs the most memory comes first: if it does not fit, that shows at once.
+        needs = [len(row) * int(self._sizes[row].max(axis=0).sum()) for row in rows]
+        largest = int(np.argmax(needs))
+        others = [number for number in random.permutation(len(rows)) if number != largest]
+        return [rows[number] for number in (largest, *others)]
 
 
 def sorted_batches(pairs: EncodedPairs, sentences: int) -> Iterator[Batch]:
     """All pairs once, batched by length so that little is padded."""
     order = np.lexsort((pairs.source.lengths, pairs.target.lengths))
-    return _cut(pairs, order, sentences, 0)
+    for start in range(0, len(order), sentences):
+        rows = order[start : start + sentences]
+        yield pairs.source.padded(rows), pairs.target.padded(rows)
 
 
 def num_batches(pairs: EncodedPairs, sentences: int) -> int:
-    """How many batches all pairs make, a last partial one included."""
+    """How many batches of so many sentences all pairs make, a last partial one included."""
     return -(-len(pairs) // sentences)
 
 
-def _cut(pairs: EncodedPairs, order: np.ndarray, sentences: int, first: int) -> Iterator[Batch]:
-    for start in range(first * sentences, len(order), sentences):
-        rows = order[start : start + sentences]
-        yield pairs.source.padded(rows), pairs.target.padded(rows)
+def _cuts_by_tokens(lengths: np.ndarray, tokens: int) -> list[int]:
+    """Where to cut pairs of rising length so that sentences × the longest stay within ``tokens``."""
+    cuts: list[int] = []
+    start = 0
+    for position, length in enumerate(lengths.tolist()):
+        if position == 0 or (position + 1 - start) * length > tokens:
+            start = position
+            cuts.append(position)
+    return cuts

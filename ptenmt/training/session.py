@@ -12,6 +12,7 @@ import keras
 
 from ptenmt.config import Config
 from ptenmt.config_files import fixed_differences
+from ptenmt.corpus.batches import BatchPlan
 from ptenmt.corpus.download import OnProgress
 from ptenmt.corpus.pairs import Corpus, fingerprint, load_corpus
 from ptenmt.corpus.sources import fetch_sources
@@ -168,7 +169,8 @@ def _build_trainer(
         "parameters": model.count_params(),
     }
     validator = Validator(config, model, tokenizers, corpus.validation, validation_pairs)
-    return Trainer(config, run, model, train_pairs, validator), facts
+    plan = BatchPlan(train_pairs, config.batch, config.seed)
+    return Trainer(config, run, model, plan, validator), facts
 
 
 @contextmanager

@@ -10,7 +10,7 @@ import tensorflow as tf
 
 from ptenmt.checkpoints import Checkpoints, TrainingState
 from ptenmt.config import Config
-from ptenmt.corpus.batches import Batch, EncodedPairs, epoch_batches, num_batches
+from ptenmt.corpus.batches import Batch, BatchPlan
 from ptenmt.events import (
     CheckpointSaved,
     EpochDone,
@@ -38,18 +38,18 @@ class Trainer:
         config: The run's options.
         run: Where checkpoints and history are written.
         model: Built.
-        pairs: The tokenised training pairs.
+        plan: The batches of training pairs.
         validator: Scores the model after each epoch.
     """
 
     def __init__(
-        self, config: Config, run: Run, model: Transformer, pairs: EncodedPairs, validator: Validator
+        self, config: Config, run: Run, model: Transformer, plan: BatchPlan, validator: Validator
     ) -> None:
         self._config = config
         self._run = run
-        self._pairs = pairs
+        self._plan = plan
         self._validator = validator
-        self._steps_per_epoch = num_batches(pairs, config.batch.sentences)
+        self._steps_per_epoch = len(plan)
         self._model = model
         schedule = WarmupSchedule(config.model.d_model, config.training.warmup_steps)
         self._optimizer = keras.optimizers.Adam(
@@ -154,9 +154,7 @@ class Trainer:
         """The rest of an epoch, padded and ready a few batches ahead of the step."""
 
         def batches() -> Iterator[Batch]:
-            return epoch_batches(
-                self._pairs, self._config.batch.sentences, seed=self._config.seed, epoch=epoch, first=first
-            )
+            return self._plan.batches(epoch, first)
 
         dataset = tf.data.Dataset.from_generator(batches, output_signature=(_IDS, _IDS))
         return dataset.prefetch(_PREFETCHED_BATCHES)

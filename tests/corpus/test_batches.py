@@ -1,14 +1,16 @@
+import itertools
 from collections import Counter
 from collections.abc import Sequence
 
 import numpy as np
 import pytest
 
+from ptenmt.config import BatchConfig
 from ptenmt.corpus.batches import (
     Batch,
+    BatchPlan,
     EncodedPairs,
     RaggedIds,
-    epoch_batches,
     num_batches,
     sorted_batches,
 )
@@ -27,8 +29,9 @@ def numbers_of(batches: Sequence[Batch]) -> list[int]:
 
 def test_a_training_epoch_of_ted_is_810_batches_that_drop_nothing():
     pairs = numbered_pairs(51_785)
-    batches = list(epoch_batches(pairs, 64, seed=42, epoch=0))
-    assert num_batches(pairs, 64) == len(batches) == 810
+    plan = BatchPlan(pairs, BatchConfig(sentences=64), 42)
+    batches = list(plan.batches(0))
+    assert len(plan) == len(batches) == 810
     assert Counter(len(source) for source, _ in batches) == {64: 809, 9: 1}
     assert len(batches[-1][0]) == 9
     assert sorted(numbers_of(batches)) == list(range(51_785))
@@ -48,7 +51,7 @@ def test_sorted_batches_pad_less_than_random_ones():
         return sum(int((target == 0).sum()) for _, target in batches)
 
     assert padding(list(sorted_batches(pairs, 20))) * 5 < padding(
-        list(epoch_batches(pairs, 20, seed=1, epoch=0))
+        list(BatchPlan(pairs, BatchConfig(sentences=20), 1).batches(0))
     )
 
 
@@ -56,7 +59,7 @@ def test_the_order_follows_from_seed_and_epoch_alone():
     pairs = numbered_pairs(100)
 
     def order(seed: int, epoch: int) -> list[int]:
-        return numbers_of(list(epoch_batches(pairs, 7, seed=seed, epoch=epoch)))
+        return numbers_of(list(BatchPlan(pairs, BatchConfig(sentences=7), seed).batches(epoch)))
 
     np.random.default_rng(0).permutation(5)
     first = order(1, 0)
@@ -69,15 +72,18 @@ def test_the_order_follows_from_seed_and_epoch_alone():
 
 def test_the_order_does_not_depend_on_the_size_of_a_batch():
     pairs = numbered_pairs(50)
-    orders = [numbers_of(list(epoch_batches(pairs, size, seed=3, epoch=2))) for size in (1, 7, 50, 64)]
+    orders = [
+        numbers_of(list(BatchPlan(pairs, BatchConfig(sentences=size), 3).batches(2)))
+        for size in (1, 7, 50, 64)
+    ]
     assert all(order == orders[0] for order in orders)
 
 
 @pytest.mark.parametrize("first", [0, 1, 6, 7, 8, 20])
 def test_first_passes_over_exactly_so_many_batches(first: int):
     pairs = numbered_pairs(50)
-    whole = list(epoch_batches(pairs, 7, seed=5, epoch=1))
-    rest = list(epoch_batches(pairs, 7, seed=5, epoch=1, first=first))
+    whole = list(BatchPlan(pairs, BatchConfig(sentences=7), 5).batches(1))
+    rest = list(BatchPlan(pairs, BatchConfig(sentences=7), 5).batches(1, first))
     assert len(rest) == max(8 - first, 0)
     for expected, batch in zip(whole[first:], rest, strict=True):
         for expected_side, side in zip(expected, batch, strict=True):
@@ -90,11 +96,6 @@ def test_each_side_is_padded_to_its_own_longest():
     np.testing.assert_array_equal(source, [[2, 5, 6, 7, 3], [2, 5, 3, 0, 0]])
     np.testing.assert_array_equal(target, [[2, 3, 0, 0], [2, 8, 9, 3]])
     assert source.dtype == target.dtype == np.int64
-
-
-def test_labels_are_the_target_tokens_but_start():
-    pairs = EncodedPairs(RaggedIds([[2, 3], [2, 3]]), RaggedIds([[2, 8, 9, 3], [2, 3]]))
-    assert pairs.num_target_tokens == 4
 
 
 def test_ragged_ids_hold_sequences_of_any_length():
@@ -112,3 +113,61 @@ def test_ragged_ids_may_be_empty():
     assert len(ids) == 0
     assert list(sorted_batches(EncodedPairs(ids, ids), 4)) == []
     assert num_batches(EncodedPairs(ids, ids), 4) == 0
+
+
+def lengthy_pairs(count: int) -> EncodedPairs:
+    """Pair n names itself first on both sides, whose lengths vary on their own."""
+    random = np.random.default_rng(7)
+    sides = [
+        RaggedIds([number + 4, *[3] * int(length)] for number, length in enumerate(lengths))
+        for lengths in random.integers(1, 60, size=(2, count))
+    ]
+    return EncodedPairs(*sides)
+
+
+def firsts(batch: Batch) -> list[int]:
+    return [int(row[0]) - 4 for row in batch[0]]
+
+
+def test_batches_by_tokens_stay_within_them_and_drop_nothing():
+    pairs = lengthy_pairs(1_000)
+    plan = BatchPlan(pairs, BatchConfig(tokens=600), 1)
+    batches = list(plan.batches(0))
+    assert len(batches) == len(plan)
+    assert all(len(source) * max(source.shape[1], target.shape[1]) <= 600 for source, target in batches)
+    assert sorted(number for batch in batches for number in firsts(batch)) == list(range(1_000))
+    assert all(firsts(batch) == [int(row[0]) - 4 for row in batch[1]] for batch in batches)
+
+
+def test_batches_by_tokens_are_as_large_as_they_may_be():
+    pairs = lengthy_pairs(1_000)
+    longest = np.maximum(pairs.source.lengths, pairs.target.lengths)
+    batches = sorted(
+        (firsts(batch) for batch in BatchPlan(pairs, BatchConfig(tokens=600), 1).batches(0)),
+        key=lambda rows: (longest[rows].min(), longest[rows].max(), -len(rows)),
+    )
+    for rows, following in itertools.pairwise(batches):
+        assert longest[rows].max() <= longest[following].min()
+        assert (len(rows) + 1) * longest[following].min() > 600
+
+
+def test_the_first_batch_by_tokens_needs_the_most_memory():
+    plan = BatchPlan(lengthy_pairs(1_000), BatchConfig(tokens=600), 1)
+    for epoch in range(3):
+        needs = [source.size + target.size for source, target in plan.batches(epoch)]
+        assert needs[0] == max(needs)
+        assert needs[1:] != sorted(needs[1:], reverse=True)
+
+
+def test_the_order_by_tokens_follows_from_seed_and_epoch_alone():
+    pairs = lengthy_pairs(300)
+
+    def order(seed: int, epoch: int, first: int = 0) -> list[list[int]]:
+        plan = BatchPlan(pairs, BatchConfig(tokens=200), seed)
+        return [firsts(batch) for batch in plan.batches(epoch, first)]
+
+    assert order(1, 0) == order(1, 0)
+    assert order(1, 0, first=9) == order(1, 0)[9:]
+    assert len({str(order(seed, epoch)) for seed, epoch in ((1, 0), (1, 1), (2, 0))}) == 3
+    # Not only the batches' order, who is in them changes too.
+    assert {frozenset(rows) for rows in order(1, 0)} != {frozenset(rows) for rows in order(1, 1)}

@@ -7,7 +7,7 @@ import pytest
 from copy_task import InstantValidator, copy_config, write_pairs
 
 from ptenmt.config import Config
-from ptenmt.corpus.batches import EncodedPairs
+from ptenmt.corpus.batches import BatchPlan, EncodedPairs
 from ptenmt.corpus.pairs import load_corpus
 from ptenmt.evaluation.evaluation import encode_pairs
 from ptenmt.model import Transformer
@@ -45,7 +45,8 @@ def laboratory() -> Callable[[Config, Path], Laboratory]:
         model.build_weights()
         folder.mkdir(exist_ok=True)
         run = Run(folder)
-        return Laboratory(Trainer(config, run, model, pairs, InstantValidator()), model, pairs, run)
+        plan = BatchPlan(pairs, config.batch, config.seed)
+        return Laboratory(Trainer(config, run, model, plan, InstantValidator()), model, pairs, run)
 
     return build
 

@@ -8,7 +8,7 @@ import pytest
 import tensorflow as tf
 
 from ptenmt.config import Config, TrainingConfig
-from ptenmt.corpus.batches import epoch_batches
+from ptenmt.corpus.batches import BatchPlan
 from ptenmt.events import EpochDone, StepDone
 from ptenmt.model import Transformer
 
@@ -73,14 +73,14 @@ def test_it_trains_as_a_loop_written_by_hand_does(
     epochs = [event for event in events if isinstance(event, EpochDone)]
     for epoch in range(2):
         sums = np.zeros(3)
-        for batch in epoch_batches(pairs, 8, seed=config.seed, epoch=epoch):
+        for batch in BatchPlan(pairs, config.batch, config.seed).batches(epoch):
             sums += by_hand.step(*batch)
             loss, correct, tokens = sums
             done = steps.pop(0)
             assert (done.loss, done.accuracy) == pytest.approx((loss / tokens, correct / tokens), rel=1e-4)
             n = by_hand.updates
             assert done.learning_rate == pytest.approx(16**-0.5 * min(n**-0.5, n * 40**-1.5), rel=1e-5)
-        assert sums[2] == pairs.num_target_tokens
+        assert sums[2] == int(pairs.target.lengths.sum()) - len(pairs)
         assert epochs[epoch].loss == pytest.approx(sums[0] / sums[2], rel=1e-4)
         assert epochs[epoch].accuracy == pytest.approx(sums[1] / sums[2], rel=1e-4)
     assert not steps
