@@ -1,12 +1,13 @@
 """``ptenmt info``."""
 
 from collections.abc import Callable
-from typing import Any
+from typing import Annotated, Any
 
+import typer
 from rich.table import Table
 
 from ptenmt.cli.console import Screen, print_result
-from ptenmt.cli.options import Quiet, RunName, Verbose
+from ptenmt.cli.options import Quiet, Verbose, complete_run
 from ptenmt.config_files import flat_options, show_value
 from ptenmt.errors import RunError
 from ptenmt.runs import RUNS_FOLDER, Run, find_run, list_runs
@@ -14,7 +15,16 @@ from ptenmt.runs import RUNS_FOLDER, Run, find_run, list_runs
 _SHOWN_FACTS = {"created", "trained", "versions", "data", "vocabulary_sizes", "parameters"}
 
 
-def info(run: RunName = None, quiet: Quiet = False, verbose: Verbose = False) -> None:
+def info(
+    run: Annotated[
+        str | None,
+        typer.Option(
+            "--run", "-r", metavar="NAME|DIR", help="The run to describe.", autocompletion=complete_run
+        ),
+    ] = None,
+    quiet: Quiet = False,
+    verbose: Verbose = False,
+) -> None:
     """Show what a run is: config, sizes, progress, best score, files. Without --run: all runs.
 
     Example: ptenmt info --run base

@@ -18,7 +18,8 @@ def _config_names(incomplete: str) -> list[str]:
     return sorted(name for name in names if name.startswith(incomplete))
 
 
-def _run_names(incomplete: str) -> list[str]:
+def complete_run(incomplete: str) -> list[str]:
+    """Names of runs that begin so, for the shell's completion."""
     return [run.name for run in list_runs() if run.name.startswith(incomplete)]
 
 
@@ -48,7 +49,7 @@ RunName = Annotated[
         metavar="NAME|DIR",
         help="A folder, or a name below checkpoints/.",
         show_default="the run trained last",
-        autocompletion=_run_names,
+        autocompletion=complete_run,
     ),
 ]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Show results and errors only.")]

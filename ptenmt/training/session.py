@@ -170,6 +170,14 @@ def _build_trainer(
     }
     validator = Validator(config, model, tokenizers, corpus.validation, validation_pairs)
     plan = BatchPlan(train_pairs, config.batch, config.seed)
+    num_steps, warmup = len(plan) * config.training.epochs, config.training.warmup_steps
+    if num_steps < warmup:
+        on_event(
+            Warned(
+                message=f"the learning rate climbs for training.warmup_steps={warmup:,} steps, but "
+                f"{config.training.epochs} epochs have {num_steps:,} only: the model may learn little"
+            )
+        )
     return Trainer(config, run, model, plan, validator), facts
 
 

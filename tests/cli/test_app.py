@@ -108,7 +108,7 @@ def test_completion_offers_configs_and_runs(empty: Path) -> None:
     (empty / "configs" / "mine.yaml").touch()
     assert options._config_names("") == ["base.yaml", "demo.yaml", "files.yaml", "mine.yaml", "paper.yaml"]
     assert options._config_names("m") == ["mine.yaml"]
-    assert options._run_names("") == []
+    assert options.complete_run("") == []
 
 
 def test_without_tensorflow_a_command_says_so(ptenmt, monkeypatch: pytest.MonkeyPatch, empty: Path) -> None:

@@ -334,3 +334,11 @@ def test_a_second_training_of_the_run_is_refused(copied: TrainedRun, copy: Path)
         train(copied.config, copy)
     train(copied.config, copy)  # the lock is gone
     assert [file.name for file in copy.parent.glob(".*.lock")] == []
+
+
+def test_too_few_steps_for_the_warmup_are_told(quick: Config, tmp_path: Path):
+    slow = replace(quick, training=replace(quick.training, warmup_steps=1_000))
+    (warning,) = of(Warned, begin(slow, tmp_path / "slow"))
+    assert "training.warmup_steps=1,000" in warning.message
+    fast = replace(quick, training=replace(quick.training, warmup_steps=5))
+    assert of(Warned, begin(fast, tmp_path / "fast")) == []
