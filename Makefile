@@ -2,7 +2,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: setup demo format check test test-slow bench clean
+.PHONY: setup demo format check test bench clean
 
 setup: .venv/.installed
 
@@ -30,10 +30,7 @@ check: setup
 	$(BIN)/python -m pytest -q tests/test_architecture.py
 
 test: setup
-	$(BIN)/python -m pytest -m "not slow"
-
-test-slow: setup
-	$(BIN)/python -m pytest -m slow
+	$(BIN)/python -m pytest
 
 bench: setup
 	$(BIN)/ptenmt train --config demo.yaml --quiet
