@@ -106,12 +106,7 @@ class Run:
             yield
 
     def check_writable(self) -> None:
-        """Find out early whether the folder can be written, without creating it.
-
-        Raises:
-            RunError: It is a file.
-            OutputError: It cannot.
-        """
+        """Raise RunError or OutputError if the folder cannot be written; it is not created yet."""
         if self.path.is_file():
             raise RunError(f"{self.path} is a file, not a run", "choose another name with --run")
         folder = next(
