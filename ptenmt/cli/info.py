@@ -1,13 +1,12 @@
 """``ptenmt info``."""
 
 from collections.abc import Callable
-from typing import Annotated, Any
+from typing import Any
 
-import typer
 from rich.table import Table
 
 from ptenmt.cli.console import Screen, print_result
-from ptenmt.cli.options import Quiet, Verbose, complete_run
+from ptenmt.cli.options import Quiet, RunToDescribe, Verbose
 from ptenmt.config_files import flat_options, show_value
 from ptenmt.errors import RunError
 from ptenmt.runs import RUNS_FOLDER, Run, find_run, list_runs
@@ -16,12 +15,7 @@ _SHOWN_FACTS = {"created", "trained", "versions", "data", "vocabulary_sizes", "p
 
 
 def info(
-    run: Annotated[
-        str | None,
-        typer.Option(
-            "--run", "-r", metavar="NAME|DIR", help="The run to describe.", autocompletion=complete_run
-        ),
-    ] = None,
+    run: RunToDescribe = None,
     quiet: Quiet = False,
     verbose: Verbose = False,
 ) -> None:

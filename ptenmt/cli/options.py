@@ -1,7 +1,7 @@
 """Options that several commands share, declared once."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -41,17 +41,18 @@ Overrides = Annotated[
         help="Change an option of the config; may be given several times.",
     ),
 ]
-RunName = Annotated[
-    str | None,
-    typer.Option(
-        "--run",
-        "-r",
-        metavar="NAME|DIR",
-        help="A folder, or a name below checkpoints/.",
-        show_default="the run trained last",
-        autocompletion=complete_run,
-    ),
-]
+
+
+def _run_option(text: str, default: str | bool) -> Any:
+    return typer.Option(
+        "--run", "-r", metavar="NAME|DIR", help=text, show_default=default, autocompletion=complete_run
+    )
+
+
+_WHICH = "A folder, or a name below checkpoints/."
+RunName = Annotated[str | None, _run_option(_WHICH, "the run trained last")]
+RunToTrain = Annotated[str | None, _run_option(_WHICH, "the config's name")]
+RunToDescribe = Annotated[str | None, _run_option("The run to describe.", False)]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Show results and errors only.")]
 Verbose = Annotated[
     bool, typer.Option("--verbose", "-v", help="Show log messages too, TensorFlow's included.")

@@ -6,23 +6,14 @@ from typing import Annotated
 import typer
 
 from ptenmt.cli.console import Screen, quiet_tensorflow
-from ptenmt.cli.options import ConfigName, Overrides, Quiet, Verbose
+from ptenmt.cli.options import ConfigName, Overrides, Quiet, RunToTrain, Verbose
 from ptenmt.cli.training_view import TrainingView
 
 
 def train(
     config: ConfigName,
     overrides: Overrides = None,
-    run: Annotated[
-        str | None,
-        typer.Option(
-            "--run",
-            "-r",
-            metavar="NAME|DIR",
-            help="A folder, or a name below checkpoints/.",
-            show_default="the config's name",
-        ),
-    ] = None,
+    run: RunToTrain = None,
     fresh: Annotated[
         bool, typer.Option("--fresh", help="Start anew; a run of that name is renamed, not deleted.")
     ] = False,

@@ -184,7 +184,7 @@ def test_sacremoses_is_imported_when_needed() -> None:
         "t = text.TextPreparation(DataConfig(source='demo')); t.finish(t.prepare_input('a', 'pt'), 'en'); "
         "assert not {'sacremoses', 'tensorflow'} & sys.modules.keys()"
     )
-    subprocess.run([sys.executable, "-c", code], check=True)
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
 
 
 def test_spacing_follows_the_source_unless_it_is_given() -> None:
