@@ -13,7 +13,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from ptenmt.config_files import load_config
+    from ptenmt.config.files import load_config
     from ptenmt.errors import PtenmtError
     from ptenmt.evaluation import evaluate
     from ptenmt.training import train
@@ -26,7 +26,7 @@ _MODULES = {
     "PtenmtError": "ptenmt.errors",
     "Translator": "ptenmt.translation",
     "evaluate": "ptenmt.evaluation",
-    "load_config": "ptenmt.config_files",
+    "load_config": "ptenmt.config.files",
     "train": "ptenmt.training",
 }
 

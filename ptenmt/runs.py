@@ -22,7 +22,7 @@ from typing import IO, Any
 import yaml
 
 from ptenmt.config import Config
-from ptenmt.config_files import build_config, dump_config
+from ptenmt.config.files import build_config, dump_config
 from ptenmt.corpus.lock import exclusive
 from ptenmt.errors import ConfigError, OutputError, RunError
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from ptenmt.config import Config, CorpusFile, DataConfig, ModelConfig, TrainingConfig, config_folders
-from ptenmt.config_files import (
+from ptenmt.config.files import (
     build_config,
     dump_config,
     find_config,

@@ -7,7 +7,7 @@ from rich.table import Table
 
 from ptenmt.cli.console import Screen, print_result
 from ptenmt.cli.options import Quiet, RunToDescribe, Verbose
-from ptenmt.config_files import flat_options, show_value
+from ptenmt.config.files import flat_options, show_value
 from ptenmt.errors import RunError
 from ptenmt.runs import RUNS_FOLDER, Run, find_run, list_runs
 

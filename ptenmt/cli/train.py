@@ -28,7 +28,7 @@ def train(
 
     Example: ptenmt train --config base.yaml --set training.epochs=10
     """
-    from ptenmt.config_files import find_config, load_config
+    from ptenmt.config.files import find_config, load_config
 
     screen = Screen(quiet=quiet, verbose=verbose)
     options = load_config(config, overrides or [])

@@ -11,7 +11,7 @@ from typing import Any
 import keras
 
 from ptenmt.config import Config
-from ptenmt.config_files import fixed_differences
+from ptenmt.config.files import fixed_differences
 from ptenmt.corpus.batches import BatchPlan
 from ptenmt.corpus.download import OnProgress
 from ptenmt.corpus.pairs import Corpus, fingerprint, load_corpus

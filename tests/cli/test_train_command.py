@@ -13,7 +13,7 @@ from typing import IO
 
 import pytest
 
-from ptenmt.config_files import load_config
+from ptenmt.config.files import load_config
 from ptenmt.runs import Run
 
 RUN = Path("checkpoints/tiny")

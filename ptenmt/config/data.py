@@ -1,0 +1,143 @@
+"""The options of the sections data and tokenizer: what the model reads."""
+
+from dataclasses import dataclass
+from typing import Literal
+
+from ptenmt.config.options import location, require, resumable
+
+TOKENIZER_URL = (
+    "https://storage.googleapis.com/download.tensorflow.org/models/ted_hrlr_translate_pt_en_converter.zip"
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class CorpusFile:
+    """One source of sentence pairs: a two-column file, or two aligned text files."""
+
+    path: str | None = location()
+    """A ``.tsv`` or ``.csv`` file, plain or ``.gz``: source sentence, target sentence."""
+    source: str | None = location()
+    """A text file with a source sentence a line (instead of ``path``, together with ``target``)."""
+    target: str | None = location()
+    """A text file whose n-th line translates the n-th line of ``source``."""
+    repeat: int = 1
+    """How often an epoch goes through this file."""
+
+    def __post_init__(self) -> None:
+        aligned = self.source is not None and self.target is not None
+        one_sided = (self.source is None) != (self.target is None)
+        require(
+            not one_sided and aligned != (self.path is not None),
+            "a corpus file is either {path: pairs.tsv} or {source: lines.pt, target: lines.en}; "
+            f"got path={self.path}, source={self.source}, target={self.target}",
+        )
+        require(self.repeat >= 1, f"repeat={self.repeat} must be 1 or more")
+
+
+@dataclass(frozen=True, kw_only=True)
+class DataConfig:
+    """Where the sentence pairs come from, and what is done to their text."""
+
+    source: Literal["tfds", "files", "demo"] = "tfds"
+    """``tfds``: a TensorFlow Datasets corpus; ``files``: your own; ``demo``: the bundled one."""
+    dataset: str = "ted_hrlr_translate/pt_to_en"
+    """The TFDS name (source ``tfds``); its sister pairs and reverse directions work too."""
+    data_dir: str | None = location()
+    """The TFDS folder; by default TFDS's own, ``~/tensorflow_datasets``."""
+    archive_url: str | None = resumable(None)
+    """A mirror of the TED archive; by default the address that TFDS knows."""
+    path: str | None = location()
+    """One file of pairs (source ``files``); validation and test pairs are split off it."""
+    train: tuple[CorpusFile, ...] = resumable(())
+    """The training files (source ``files``, instead of ``path``)."""
+    validation: tuple[CorpusFile, ...] = resumable(())
+    """The validation files; without them pairs are split off the training pairs."""
+    test: tuple[CorpusFile, ...] = resumable(())
+    """The test files; without them pairs are split off the training pairs."""
+    validation_pairs: int = 500
+    """How many pairs are split off for validation, a tenth of all at most."""
+    test_pairs: int = 500
+    """How many pairs are split off for the test, a tenth of all at most."""
+    limit: int | None = None
+    """Train on the first so many pairs only."""
+    source_language: str = "pt"
+    """ISO 639-1 code of the language translated from."""
+    target_language: str = "en"
+    """ISO 639-1 code of the language translated into."""
+    tokenization: Literal["none", "given", "moses"] | None = None
+    """``given``: the corpus comes with words and punctuation apart (as TED does); ``moses``: split
+    them with the Moses tokenizer; ``none``: plain text, left as it is. By default ``given`` for
+    source ``tfds`` and ``none`` for the others."""
+    lowercase: bool = False
+    """Lower-case both sides."""
+    normalization: Literal["none", "NFC", "NFKC"] = "none"
+    """Unicode normalisation form of both sides."""
+    max_words: int | None = None
+    """Drop training pairs with more blank-separated words than this on either side."""
+    max_length_ratio: float | None = None
+    """Drop training pairs in which one side has more than so many times the other's words."""
+    deduplicate: bool = False
+    """Drop training pairs that occurred before."""
+
+    def __post_init__(self) -> None:
+        require(
+            not (self.path and self.train),
+            f"data.path={self.path} and data.train exclude each other: "
+            "data.path is the one-file form, its validation and test pairs are split off",
+        )
+        if self.source == "files":
+            require(bool(self.path or self.train), "data.source=files needs data.path or data.train")
+        require(bool(self.dataset.strip()), "data.dataset is empty")
+        self._check_languages()
+        for name in ("limit", "max_words"):
+            value = getattr(self, name)
+            require(value is None or value >= 1, f"data.{name}={value} must be 1 or more")
+        for name in ("validation_pairs", "test_pairs"):
+            value = getattr(self, name)
+            require(value >= 1, f"data.{name}={value} must be 1 or more")
+        ratio = self.max_length_ratio
+        require(ratio is None or ratio >= 1, f"data.max_length_ratio={ratio} must be 1 or more")
+
+    def _check_languages(self) -> None:
+        """Refuse a TFDS pair such as ``en_to_pt`` together with the languages of another."""
+        names = self.dataset.rpartition("/")[2].split("_to_")
+        if self.source != "tfds" or len(names) != 2:
+            return
+        languages = (self.source_language, self.target_language)
+        # Some of TED's names join two related languages, such as glpt: Galician and Portuguese.
+        fits = all(name.startswith(language) for name, language in zip(names, languages, strict=True))
+        require(
+            fits,
+            f"data.dataset={self.dataset} does not go with data.source_language={languages[0]} and "
+            f"data.target_language={languages[1]}",
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class TokenizerConfig:
+    """How sentences become ids."""
+
+    kind: Literal["wordpiece", "sentencepiece", "words"] = "wordpiece"
+    """``wordpiece``: the published Portuguese–English one; ``sentencepiece``: sub-words trained on the
+    training pairs; ``words``: a vocabulary of whole words, for small runs to look at."""
+    path: str | None = location()
+    """The published tokenizer's folder, when it is already on this machine (kind ``wordpiece``)."""
+    url: str = resumable(TOKENIZER_URL)
+    """Where the published tokenizer is downloaded from (kind ``wordpiece``)."""
+    sha256: str | None = resumable(None)
+    """The checksum that the downloaded tokenizer must have (kind ``wordpiece``)."""
+    vocabulary_size: int = 8000
+    """The most pieces or words a vocabulary holds, special tokens included (not ``wordpiece``)."""
+    shared: bool = False
+    """One vocabulary for both languages instead of one each (not ``wordpiece``)."""
+    algorithm: Literal["unigram", "bpe"] = "unigram"
+    """How SentencePiece finds its pieces."""
+
+    def __post_init__(self) -> None:
+        size = self.vocabulary_size
+        require(size >= 8, f"tokenizer.vocabulary_size={size} must be 8 or more")
+        require(
+            not (self.shared and self.kind == "wordpiece"),
+            f"tokenizer.shared={self.shared} does not go with tokenizer.kind={self.kind}: "
+            "the published tokenizer has a vocabulary per language",
+        )

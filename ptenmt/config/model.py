@@ -1,0 +1,42 @@
+"""The options of the section model: what the Transformer is built like."""
+
+from dataclasses import dataclass
+
+from ptenmt.config.options import require
+
+
+@dataclass(frozen=True, kw_only=True)
+class ModelConfig:
+    """The Transformer's sizes."""
+
+    num_layers: int = 4
+    """Blocks in the encoder, and as many in the decoder."""
+    d_model: int = 128
+    """Width of embeddings and of every block's output (D)."""
+    num_heads: int = 8
+    """Attention heads (H)."""
+    d_ff: int = 512
+    """Inner width of the feed-forward sub-layers (F)."""
+    key_size: int | None = None
+    """Width of a head's queries and keys; by default d_model / num_heads."""
+    value_size: int | None = None
+    """Width of a head's values; by default d_model / num_heads."""
+    dropout: float = 0.1
+    """Share of activations dropped after the embeddings and every sub-layer while training."""
+    max_positions: int = 1000
+    """The longest sequence in tokens; longer sentences are cut."""
+
+    def __post_init__(self) -> None:
+        for name in ("num_layers", "num_heads", "d_ff", "key_size", "value_size"):
+            value = getattr(self, name)
+            require(value is None or value >= 1, f"model.{name}={value} must be 1 or more")
+        require(
+            self.d_model >= 2 and self.d_model % 2 == 0,
+            f"model.d_model={self.d_model} must be even and 2 or more",
+        )
+        require(
+            self.d_model % self.num_heads == 0 or None not in (self.key_size, self.value_size),
+            f"model.d_model={self.d_model} is not divisible by model.num_heads={self.num_heads}",
+        )
+        require(0 <= self.dropout < 1, f"model.dropout={self.dropout} must be at least 0 and below 1")
+        require(self.max_positions >= 4, f"model.max_positions={self.max_positions} must be 4 or more")
