@@ -1,45 +1,63 @@
-"""How the learning rate goes (Vaswani et al. 2017, section 5.3)."""
+"""How the learning rate goes: it climbs linearly for a while, then stays or falls."""
 
+import math
 from typing import Any
 
 import keras
 from keras import ops
 
+from ptenmt.config import TrainingConfig
 
-def learning_rate(step: Any, d_model: int, warmup_steps: int) -> Any:
-    """The rate of the ``step``-th update: ``D^-0.5 · min(step^-0.5, step · warmup^-1.5)``.
 
-    It climbs linearly for ``warmup_steps``, then falls with the root of the step; it is 0 at step 0.
+def num_warmup_steps(options: TrainingConfig, total_steps: int) -> int:
+    """Steps over which the rate climbs: as given, or a share of all (one at least, unless it is 0)."""
+    if options.warmup_fraction is None:
+        assert options.warmup_steps is not None
+        return options.warmup_steps
+    return max(round(options.warmup_fraction * total_steps), int(options.warmup_fraction > 0))
+
+
+def learning_rate(step: Any, options: TrainingConfig, d_model: int, total_steps: int) -> Any:
+    """The rate of the ``step``-th update; 0 at step 0.
+
+    It climbs linearly to the peak, which it reaches at the last step of the warm-up. Then it stays
+    (``constant``), falls as the root of warm-up / step (``inverse_sqrt``; ``transformer``, with the peak
+    (D · warm-up)^-0.5, is Vaswani et al. 2017, equation 3), or follows half a cosine that reaches 0 at
+    ``total_steps`` (``cosine``; Loshchilov and Hutter 2017, equation 5, without restarts).
 
     Args:
         step: From 1; a number or a tensor.
+        options: Schedule, peak and warm-up.
         d_model: D.
-        warmup_steps: Where the peak is.
+        total_steps: Updates in the whole training, those before a resumption counted.
 
     Returns:
-        float32 scalar tensor.
+        float32 tensor of the shape of ``step``.
     """
+    warmup = num_warmup_steps(options, total_steps)
+    peak = options.learning_rate or (d_model * warmup) ** -0.5
     step = ops.cast(step, "float32")
-    decay = ops.rsqrt(ops.maximum(step, 1.0))
-    return d_model**-0.5 * ops.minimum(decay, step * warmup_steps**-1.5)
+    risen = ops.minimum(step / max(warmup, 1), 1.0)
+    if options.schedule == "constant":
+        return peak * risen
+    if options.schedule == "cosine":
+        progress = ops.clip((step - warmup) / max(total_steps - warmup, 1), 0.0, 1.0)
+        return peak * risen * (0.5 + 0.5 * ops.cos(math.pi * progress))
+    return peak * risen * ops.rsqrt(ops.maximum(step / warmup, 1.0))
 
 
-class WarmupSchedule(keras.optimizers.schedules.LearningRateSchedule):
+class Schedule(keras.optimizers.schedules.LearningRateSchedule):
     """``learning_rate`` as Keras' optimizers want it: called with the number of updates *before* this one.
 
     Args:
+        options: Schedule, peak and warm-up.
         d_model: D.
-        warmup_steps: Where the peak is.
+        total_steps: Updates in the whole training.
     """
 
-    def __init__(self, d_model: int, warmup_steps: int) -> None:
-        self.d_model = d_model
-        self.warmup_steps = warmup_steps
+    def __init__(self, options: TrainingConfig, d_model: int, total_steps: int) -> None:
+        self._arguments = options, d_model, total_steps
 
     def __call__(self, step: Any) -> Any:
         """The rate of update ``step + 1``."""
-        return learning_rate(ops.cast(step, "float32") + 1, self.d_model, self.warmup_steps)
-
-    def get_config(self) -> dict[str, Any]:
-        """The constructor's arguments, for saving with Keras."""
-        return {"d_model": self.d_model, "warmup_steps": self.warmup_steps}
+        return learning_rate(ops.cast(step, "float32") + 1, *self._arguments)

@@ -22,6 +22,7 @@ from ptenmt.events import CorpusReady, Event, Stopped, TrainingStarted, Warned
 from ptenmt.model import Transformer
 from ptenmt.runs import Run, run_path, set_aside
 from ptenmt.tokenizers import TokenizerPair, build_tokenizers, load_tokenizers
+from ptenmt.training.schedule import num_warmup_steps
 from ptenmt.training.trainer import Trainer
 from ptenmt.training.validation import Validator
 
@@ -170,7 +171,8 @@ def _build_trainer(
     }
     validator = Validator(config, model, tokenizers, corpus.validation, validation_pairs)
     plan = BatchPlan(train_pairs, config.batch, config.seed)
-    num_steps, warmup = len(plan) * config.training.epochs, config.training.warmup_steps
+    num_steps = len(plan) * config.training.epochs
+    warmup = num_warmup_steps(config.training, num_steps)
     if num_steps < warmup:
         on_event(
             Warned(

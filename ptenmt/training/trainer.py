@@ -23,7 +23,7 @@ from ptenmt.events import (
 )
 from ptenmt.model import Transformer, token_sums
 from ptenmt.runs import Run
-from ptenmt.training.schedule import WarmupSchedule, learning_rate
+from ptenmt.training.schedule import Schedule, learning_rate
 from ptenmt.training.validation import Validator
 
 SECONDS_BETWEEN_REPORTS = 0.25
@@ -51,7 +51,7 @@ class Trainer:
         self._validator = validator
         self._steps_per_epoch = len(plan)
         self._model = model
-        schedule = WarmupSchedule(config.model.d_model, config.training.warmup_steps)
+        schedule = Schedule(config.training, config.model.d_model, self._num_steps())
         self._optimizer = keras.optimizers.Adam(
             schedule,
             beta_1=0.9,
@@ -178,7 +178,11 @@ class Trainer:
     def _learning_rate(self) -> float:
         """The rate of the update that was made last."""
         steps = int(self._state.epoch) * self._steps_per_epoch + int(self._state.step)
-        return float(learning_rate(steps, self._config.model.d_model, self._config.training.warmup_steps))
+        config = self._config
+        return float(learning_rate(steps, config.training, config.model.d_model, self._num_steps()))
+
+    def _num_steps(self) -> int:
+        return self._steps_per_epoch * self._config.training.epochs
 
     def _save(self) -> CheckpointSaved:
         path = self._checkpoints.save()

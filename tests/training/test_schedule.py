@@ -1,11 +1,28 @@
+from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
+from math import cos, pi
+from pathlib import Path
+from typing import Any
 
 import keras
 import numpy as np
 import pytest
 import tensorflow as tf
 
-from ptenmt.training.schedule import WarmupSchedule, learning_rate
+from ptenmt.config import Config, TrainingConfig
+from ptenmt.errors import ConfigError
+from ptenmt.events import EpochDone
+from ptenmt.training.schedule import Schedule, learning_rate, num_warmup_steps
+
+TOTAL = 200
+PEAK = 0.01
+
+
+def rates(first: int = 1, total: int = TOTAL, **options: Any) -> list[float]:
+    """The rates of the updates from ``first`` to ``total``, asked for one by one."""
+    config = TrainingConfig(**options)
+    return [float(learning_rate(step, config, 128, total)) for step in range(first, total + 1)]
 
 
 @pytest.mark.parametrize(
@@ -13,21 +30,126 @@ from ptenmt.training.schedule import WarmupSchedule, learning_rate
     [(0, 0.0), (1, 3.493856e-07), (1_000, 3.493856e-04), (4_000, 1.397542e-03), (16_000, 6.987712e-04)],
 )
 def test_rates_are_the_published_ones(step: int, rate: float):
-    assert float(learning_rate(step, 128, 4_000)) == pytest.approx(rate, rel=1e-6)
+    assert float(learning_rate(step, TrainingConfig(), 128, 16_200)) == pytest.approx(rate, rel=1e-6)
 
 
-def test_the_peak_is_at_the_end_of_the_warmup():
-    rates = [float(learning_rate(step, 128, 50)) for step in range(1, 201)]
-    assert rates.index(max(rates)) + 1 == 50
-    assert rates[:50] == sorted(rates[:50])
-    assert rates[49:] == sorted(rates[49:], reverse=True)
-    assert max(rates) == pytest.approx(128**-0.5 * 50**-0.5, rel=1e-5)
+def test_the_default_is_the_published_formula_whatever_the_number_of_steps():
+    expected = [128**-0.5 * min(n**-0.5, n * 50**-1.5) for n in range(1, TOTAL + 1)]
+    np.testing.assert_allclose(rates(warmup_steps=50), expected, rtol=1e-6)
+    np.testing.assert_allclose(rates(warmup_steps=50, total=20), expected[:20], rtol=1e-6)
+
+
+def test_inverse_square_root_falls_from_the_peak_that_is_asked_for():
+    rate = rates(schedule="inverse_sqrt", learning_rate=PEAK, warmup_steps=50)
+    assert rate[0] == pytest.approx(PEAK / 50)
+    assert rate[24] == pytest.approx(PEAK / 2)
+    assert max(rate) == rate[49] == pytest.approx(PEAK)
+    assert rate[97] == pytest.approx(PEAK * 5 / 7, rel=1e-6)  # step 98 = 2 · 49, so √(50/98) = 5/7
+    assert rate[199] == pytest.approx(PEAK / 2)
+
+
+def test_the_cosine_ends_at_zero_with_the_training():
+    rate = rates(schedule="cosine", learning_rate=PEAK, warmup_steps=50)
+    assert rate[24] == pytest.approx(PEAK / 2)
+    assert max(rate) == rate[49] == pytest.approx(PEAK)
+    assert rate[99] == pytest.approx(0.75 * PEAK, rel=1e-6)  # a third of the way: (1 + cos 60°) / 2
+    assert rate[124] == pytest.approx(PEAK / 2, rel=1e-6)
+    assert rate[149] == pytest.approx(0.25 * PEAK, rel=1e-6)
+    assert rate[199] == pytest.approx(0, abs=1e-9)
+    longer = rates(schedule="cosine", learning_rate=PEAK, warmup_steps=50, total=350)
+    assert longer[199] == pytest.approx(PEAK / 2, rel=1e-6)
+
+
+def test_the_constant_rate_stays_at_its_peak():
+    rate = rates(schedule="constant", learning_rate=PEAK, warmup_steps=4)
+    np.testing.assert_allclose(rate[:4], [PEAK / 4, PEAK / 2, 3 * PEAK / 4, PEAK], rtol=1e-6)
+    np.testing.assert_allclose(rate[3:], PEAK, rtol=1e-6)
+
+
+def test_without_a_warmup_the_first_update_has_the_whole_rate():
+    np.testing.assert_allclose(
+        rates(schedule="constant", learning_rate=PEAK, warmup_steps=0), PEAK, rtol=1e-6
+    )
+    np.testing.assert_allclose(
+        rates(schedule="cosine", learning_rate=PEAK, warmup_fraction=0),
+        [PEAK * (1 + cos(pi * n / TOTAL)) / 2 for n in range(1, TOTAL + 1)],
+        rtol=1e-4,
+        atol=1e-9,
+    )
+
+
+@pytest.mark.parametrize("schedule", ["transformer", "inverse_sqrt", "cosine", "constant"])
+def test_a_fraction_is_that_share_of_all_steps(schedule: str):
+    peak = {} if schedule == "transformer" else {"learning_rate": PEAK}
+    share = rates(schedule=schedule, warmup_fraction=0.25, **peak)
+    assert share == rates(schedule=schedule, warmup_steps=50, **peak)
+    longer = rates(schedule=schedule, warmup_fraction=0.25, total=400, **peak)
+    assert longer == rates(schedule=schedule, warmup_steps=100, total=400, **peak)
+
+
+@pytest.mark.parametrize(
+    ("options", "steps"),
+    [
+        ({}, 4000),
+        ({"warmup_steps": 7}, 7),
+        ({"warmup_fraction": 0.1}, 20),
+        ({"warmup_fraction": 0.001}, 1),  # never rounded to nothing: transformer divides by it
+        ({"warmup_fraction": 1}, 200),
+    ],
+)
+def test_how_long_the_warmup_is(options: dict[str, Any], steps: int):
+    assert num_warmup_steps(TrainingConfig(**options), TOTAL) == steps
+
+
+@pytest.mark.parametrize("schedule", ["inverse_sqrt", "cosine", "constant"])
+@pytest.mark.parametrize("total", [1, 50])
+def test_a_warmup_as_long_as_the_training_gives_finite_rates(schedule: str, total: int):
+    rate = rates(first=0, total=total, schedule=schedule, learning_rate=PEAK, warmup_steps=50)
+    np.testing.assert_allclose(rate, [PEAK * n / 50 for n in range(total + 1)], rtol=1e-5)
+
+
+@pytest.mark.parametrize("schedule", ["transformer", "inverse_sqrt", "cosine", "constant"])
+def test_a_tensor_of_steps_gives_the_rates_of_each_in_a_graph(schedule: str):
+    peak = {} if schedule == "transformer" else {"learning_rate": PEAK}
+    config = TrainingConfig(schedule=schedule, warmup_steps=50, **peak)  # type: ignore[arg-type]
+    compiled = tf.function(lambda steps: learning_rate(steps, config, 128, TOTAL))
+    together = compiled(tf.range(TOTAL + 1, dtype="int64"))
+    assert together.dtype == tf.float32
+    one_by_one = rates(first=0, schedule=schedule, warmup_steps=50, **peak)
+    np.testing.assert_allclose(together, one_by_one, rtol=1e-6, atol=1e-8)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"learning_rate": 0.1}, "learning_rate=0.1 does not go with training.schedule=transformer"),
+        ({"schedule": "cosine"}, "training.schedule=cosine needs training.learning_rate"),
+        ({"schedule": "constant", "learning_rate": 0.0}, "training.learning_rate=0.0 must be above 0"),
+        (
+            {"warmup_steps": 5, "warmup_fraction": 0.1},
+            "training.warmup_steps=5 and training.warmup_fraction=0.1 exclude each other",
+        ),
+        ({"warmup_steps": 0}, "warmup_steps=0 must be 1 or more with training.schedule=transformer"),
+        (
+            {"schedule": "constant", "learning_rate": 1.0, "warmup_steps": -1},
+            "warmup_steps=-1 must be 0 or more with training.schedule=constant",
+        ),
+        ({"warmup_fraction": 0.0}, "warmup_fraction=0.0 must be above 0"),
+        (
+            {"schedule": "cosine", "learning_rate": 1.0, "warmup_fraction": 1.5},
+            "warmup_fraction=1.5 must be at least 0 and at most 1 with training.schedule=cosine",
+        ),
+    ],
+)
+def test_options_that_do_not_go_together_are_refused_by_name(options: dict[str, Any], message: str):
+    with pytest.raises(ConfigError, match=message):
+        TrainingConfig(**options)
 
 
 @pytest.mark.parametrize("compiled", [False, True])
 def test_the_nth_update_uses_the_nth_rate(compiled: bool):
     """Plain gradient descent with gradient 1 moves by the rate itself; so does Adam."""
-    schedule = WarmupSchedule(128, 3)
+    schedule = Schedule(TrainingConfig(warmup_steps=3), 128, 6)
     for optimizer in (
         keras.optimizers.SGD(schedule),
         keras.optimizers.Adam(schedule, beta_1=0.9, beta_2=0.98, epsilon=1e-9),
@@ -46,10 +168,14 @@ def test_the_nth_update_uses_the_nth_rate(compiled: bool):
         np.testing.assert_allclose(moves, expected, rtol=1e-4)
 
 
-def test_a_schedule_survives_its_own_config():
-    schedule = WarmupSchedule(64, 500)
-    copy = WarmupSchedule.from_config(schedule.get_config())
-    assert [float(copy(step)) for step in (0, 499, 2_000)] == [
-        float(schedule(step)) for step in (0, 499, 2_000)
-    ]
-    assert float(copy(0)) == pytest.approx(64**-0.5 * 500**-1.5)
+def test_training_goes_at_the_rate_of_the_options(
+    laboratory: Callable[[Config, Path], Any], quick: Config, tmp_path: Path
+):
+    """An update of Adam moves a weight by the rate at most, about: by nothing when that is tiny."""
+    options = TrainingConfig(epochs=1, schedule="constant", learning_rate=1e-9, warmup_fraction=0.5)
+    trainer, model, *_ = laboratory(replace(quick, training=options), tmp_path / "run")
+    before = [weight.numpy() for weight in model.trainable_variables]
+    (done,) = (event for event in trainer.fit() if isinstance(event, EpochDone))
+    assert done.learning_rate == pytest.approx(1e-9)
+    for weight, old in zip(model.trainable_variables, before, strict=True):
+        np.testing.assert_allclose(weight.numpy(), old, atol=1e-7)
