@@ -1,59 +1,60 @@
 """Tokenised sentence pairs, and an epoch of them cut into padded batches."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from ptenmt.config import BatchConfig
+from ptenmt.corpus.ragged import Ragged, RaggedIds
+
+__all__ = ["Batch", "BatchPlan", "EncodedPairs", "RaggedIds", "num_batches", "sorted_batches"]
 
 Batch = tuple[np.ndarray, np.ndarray]
-"""Source ids [B, S] and target ids [B, T + 1], int64, padded with 0, each to its longest."""
+"""Source ids [B, S] and target ids [B, T + 1], int64, padded with 0."""
 
-
-class RaggedIds:
-    """Id sequences of any lengths in one flat array, so that half a million cost no Python objects.
-
-    Args:
-        sequences: The ids, a sequence a sentence.
-    """
-
-    def __init__(self, sequences: Iterable[Sequence[int]]) -> None:
-        rows = [np.asarray(sequence, dtype=np.int32) for sequence in sequences]
-        self.lengths = np.array([len(row) for row in rows], dtype=np.int64)
-        self.offsets = np.concatenate([[0], np.cumsum(self.lengths)])
-        self.values = np.concatenate(rows) if rows else np.empty(0, dtype=np.int32)
-
-    def __len__(self) -> int:
-        return len(self.lengths)
-
-    def __getitem__(self, row: int) -> np.ndarray:
-        return self.values[self.offsets[row] : self.offsets[row + 1]]
-
-    def padded(self, rows: Sequence[int] | np.ndarray) -> np.ndarray:
-        """The given rows as int64 [B, longest], padded with 0."""
-        table = np.zeros((len(rows), int(self.lengths[rows].max(initial=0))), dtype=np.int64)
-        for position, row in enumerate(rows):
-            table[position, : self.lengths[row]] = self[row]
-        return table
+# A batch of long sentences needs more memory than one of as many tokens in short ones, since attention
+# looks from every token at every other. At this length its share is about as large as all the rest.
+_LENGTH_OF_EQUAL_SHARES = 256
+_EXACT_LENGTHS = 16
+_STEPS_AN_OCTAVE = 8
 
 
 @dataclass(frozen=True)
 class EncodedPairs:
     """Tokenised sentence pairs, [START] and [END] included."""
 
-    source: RaggedIds
-    target: RaggedIds
+    source: Ragged
+    target: Ragged
+    rows: np.ndarray | None = None
+    """Which of the sentences an epoch goes through, int32 [pairs]; by default through all, once."""
 
     def __len__(self) -> int:
-        return len(self.source)
+        return len(self.source) if self.rows is None else len(self.rows)
+
+    def longest(self) -> np.ndarray:
+        """The longer side's length of each pair, int32 [pairs]."""
+        longest: np.ndarray = np.maximum(self.source.lengths, self.target.lengths)
+        return longest if self.rows is None else longest[self.rows]
+
+    def batch(self, rows: np.ndarray, width: int | None, seed: Sequence[int]) -> Batch:  # noqa: ARG002
+        """Some of the pairs as ids.
+
+        Args:
+            rows: Which.
+            width: To which both sides are padded; None pads each side to its own longest sentence.
+            seed: What a random choice has to follow from; there is none here.
+        """
+        stored = rows if self.rows is None else self.rows[rows]
+        return self.source.padded(stored, width), self.target.padded(stored, width)
 
 
 class BatchPlan:
     """How an epoch of training pairs is cut into batches.
 
     With ``batch.sentences`` random pairs meet in a batch. With ``batch.tokens`` pairs of similar length do,
-    as many as fit, which pads far less. Either way the order of an epoch is a function of (seed, epoch).
+    as many as fit, which pads far less; lengths are rounded up, so that there are a few dozen shapes of
+    batches. Either way the order of an epoch is a function of (seed, epoch).
 
     Args:
         pairs: What to batch.
@@ -64,14 +65,17 @@ class BatchPlan:
     def __init__(self, pairs: EncodedPairs, batch: BatchConfig, seed: int) -> None:
         self._pairs = pairs
         self._seed = seed
-        self._sizes = np.stack([pairs.source.lengths, pairs.target.lengths], axis=1)  # -> [pairs, 2]
-        self._longest = self._sizes.max(axis=1, initial=0)  # the longer side of each pair
-        self._by_length = batch.tokens is not None
-        self._cuts = (
-            list(range(0, len(pairs), batch.sentences))
-            if batch.tokens is None
-            else _cuts_by_tokens(np.sort(self._longest), batch.tokens)
-        )
+        if batch.tokens is None:
+            self._sorted = np.arange(len(pairs), dtype=np.int32)
+            self._groups = [len(pairs)]
+            self._cuts = np.arange(0, len(pairs), batch.sentences)
+            self._widths = None
+            return
+        levels = _rounded_up(pairs.longest())
+        self._sorted = np.argsort(levels, kind="stable").astype(np.int32)
+        counts = np.bincount(levels)
+        self._groups = np.cumsum(counts[counts > 0]).tolist()
+        self._cuts, self._widths = _cuts_by_tokens(counts, batch.tokens)
 
     def __len__(self) -> int:
         """Batches an epoch, the same for every epoch."""
@@ -87,22 +91,26 @@ class BatchPlan:
         Yields:
             Source and target ids of each batch.
         """
-        for rows in self._rows(epoch)[first:]:
-            yield self._pairs.source.padded(rows), self._pairs.target.padded(rows)
-
-    def _rows(self, epoch: int) -> list[np.ndarray]:
-        """Which pairs each batch of an epoch holds."""
         random = np.random.default_rng([self._seed, epoch])
-        order = random.permutation(len(self._pairs))
-        if not self._by_length:
-            return np.split(order, self._cuts[1:])
-        order = order[np.argsort(self._longest[order], kind="stable")]  # random among equals
-        rows = np.split(order, self._cuts[1:])
+        order = self._sorted.copy()
+        start = 0
+        for end in self._groups:
+            random.shuffle(order[start:end])
+            start = end
+        for number in self._numbers(random)[first:].tolist():
+            end = self._cuts[number + 1] if number + 1 < len(self) else len(order)
+            width = None if self._widths is None else int(self._widths[number])
+            yield self._pairs.batch(order[self._cuts[number] : end], width, (self._seed, epoch, number))
+
+    def _numbers(self, random: np.random.Generator) -> np.ndarray:
+        """In which order the batches come."""
+        if self._widths is None:
+            return np.arange(len(self))
         # The batch that needs the most memory comes first: if it does not fit, that shows at once.
-        needs = [len(row) * int(self._sizes[row].max(axis=0).sum()) for row in rows]
-        largest = int(np.argmax(needs))
-        others = [number for number in random.permutation(len(rows)) if number != largest]
-        return [rows[number] for number in (largest, *others)]
+        sizes = np.diff(self._cuts, append=len(self._sorted))
+        largest = np.argmax(sizes * self._widths * (self._widths + _LENGTH_OF_EQUAL_SHARES))
+        numbers = random.permutation(len(self))
+        return np.concatenate([[largest], numbers[numbers != largest]])
 
 
 def sorted_batches(pairs: EncodedPairs, sentences: int) -> Iterator[Batch]:
@@ -118,12 +126,40 @@ def num_batches(pairs: EncodedPairs, sentences: int) -> int:
     return -(-len(pairs) // sentences)
 
 
-def _cuts_by_tokens(lengths: np.ndarray, tokens: int) -> list[int]:
-    """Where to cut pairs of rising length so that sentences × the longest stay within ``tokens``."""
-    cuts: list[int] = []
-    start = 0
-    for position, length in enumerate(lengths.tolist()):
-        if position == 0 or (position + 1 - start) * length > tokens:
-            start = position
-            cuts.append(position)
-    return cuts
+def _rounded_up(lengths: np.ndarray) -> np.ndarray:
+    """Lengths to which pairs are padded: 1 to 16, then eight an octave (18, 20 … 32, 36 … 64, 72 …).
+
+    The longest stays as it is, since the model may have no more positions.
+    """
+    longest = int(lengths.max(initial=0))
+    every = np.arange(longest + 1, dtype=np.int32)
+    octaves = np.ceil(np.log2(np.maximum(every, _EXACT_LENGTHS) / _EXACT_LENGTHS)).astype(np.int32)
+    steps = np.maximum(_EXACT_LENGTHS // _STEPS_AN_OCTAVE * 2**octaves // 2, 1)
+    rounded: np.ndarray = np.minimum(-(-every // steps) * steps, longest)[lengths]
+    return rounded
+
+
+def _cuts_by_tokens(counts: np.ndarray, tokens: int) -> tuple[np.ndarray, np.ndarray]:
+    """Cut pairs of rising length into batches of ``tokens // length`` pairs.
+
+    What is left of a length that fills no batch goes with the next longer ones.
+
+    Args:
+        counts: How many pairs there are of each length, [longest + 1].
+        tokens: The most that sentences × longest may be.
+
+    Returns:
+        Where each batch begins, and the length its pairs are padded to.
+    """
+    lengths = np.flatnonzero(counts)
+    cuts, widths = [np.empty(0, int)], [np.empty(0, int)]
+    start = end = 0
+    for length in lengths.tolist():
+        end += int(counts[length])
+        size = tokens // max(length, 1)
+        num_full = (end - start) // size
+        num = -(-(end - start) // size) if length == lengths[-1] else num_full
+        cuts.append(start + size * np.arange(num))
+        widths.append(np.full(num, length))
+        start += size * num_full
+    return np.concatenate(cuts), np.concatenate(widths)

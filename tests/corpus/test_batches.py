@@ -1,6 +1,7 @@
-import itertools
+import time
 from collections import Counter
 from collections.abc import Sequence
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -14,6 +15,7 @@ from ptenmt.corpus.batches import (
     num_batches,
     sorted_batches,
 )
+from ptenmt.corpus.ragged import Ragged, ragged_writer
 
 
 def numbered_pairs(count: int) -> EncodedPairs:
@@ -115,6 +117,31 @@ def test_ragged_ids_may_be_empty():
     assert num_batches(EncodedPairs(ids, ids), 4) == 0
 
 
+@pytest.mark.parametrize("dtype", [np.uint16, np.int32])
+def test_ragged_ids_from_files_are_those_written(tmp_path: Path, dtype: type):
+    random = np.random.default_rng(3)
+    rows = [random.integers(0, 60_000, length).tolist() for length in random.integers(0, 9, 50)]
+    with ragged_writer(tmp_path, "source", dtype) as writer:
+        for start in (0, 20, 20):
+            writer.append(rows[start : start + 20])
+        writer.append([])
+        writer.append(rows[40:])
+    rows[40:40] = rows[20:40]
+    mapped = Ragged.mapped(tmp_path, "source", dtype)
+    assert [mapped[row].tolist() for row in range(len(mapped))] == rows
+    some = random.permutation(len(rows))[:30]
+    np.testing.assert_array_equal(mapped.padded(some), RaggedIds(rows).padded(some))
+    assert mapped.padded(some, 12).shape == (30, 12)
+    assert mapped.padded(some).dtype == np.int64
+    assert isinstance(mapped.values, np.memmap)
+
+
+def test_no_sequence_at_all_may_be_written(tmp_path: Path):
+    with ragged_writer(tmp_path, "source", np.uint16):
+        pass
+    assert len(Ragged.mapped(tmp_path, "source", np.uint16)) == 0
+
+
 def lengthy_pairs(count: int) -> EncodedPairs:
     """Pair n names itself first on both sides, whose lengths vary on their own."""
     random = np.random.default_rng(7)
@@ -140,23 +167,54 @@ def test_batches_by_tokens_stay_within_them_and_drop_nothing():
 
 
 def test_batches_by_tokens_are_as_large_as_they_may_be():
-    pairs = lengthy_pairs(1_000)
+    batches = list(BatchPlan(lengthy_pairs(1_000), BatchConfig(tokens=600), 1).batches(0))
+    partial = [source.shape for source, _ in batches if len(source) < 600 // source.shape[1]]
+    assert len(partial) <= 1  # the last pairs, which are the longest
+    assert all(width == 60 for _, width in partial)
+
+
+def test_batches_by_tokens_have_few_shapes_and_little_padding():
+    pairs = lengthy_pairs(20_000)
     longest = np.maximum(pairs.source.lengths, pairs.target.lengths)
-    batches = sorted(
-        (firsts(batch) for batch in BatchPlan(pairs, BatchConfig(tokens=600), 1).batches(0)),
-        key=lambda rows: (longest[rows].min(), longest[rows].max(), -len(rows)),
-    )
-    for rows, following in itertools.pairwise(batches):
-        assert longest[rows].max() <= longest[following].min()
-        assert (len(rows) + 1) * longest[following].min() > 600
+    batches = list(BatchPlan(pairs, BatchConfig(tokens=2_000), 1).batches(0))
+    assert all(source.shape == target.shape for source, target in batches)
+    shapes = {source.shape for source, _ in batches}
+    widths = {width for _, width in shapes}
+    assert widths <= {*range(17), *range(18, 33, 2), *range(36, 61, 4)}
+    assert len(shapes) <= len(widths) + 1  # the last batch may be a partial one
+    assert sum(source.size for source, _ in batches) < 1.06 * longest.sum()
+
+
+def test_no_pair_is_padded_beyond_the_longest_of_all():
+    pairs = EncodedPairs(RaggedIds([[5] * 33, [5]]), RaggedIds([[5], [5] * 2]))
+    shapes = [source.shape for source, _ in BatchPlan(pairs, BatchConfig(tokens=33), 1).batches(0)]
+    assert sorted(shapes) == [(1, 33), (1, 33)]
 
 
 def test_the_first_batch_by_tokens_needs_the_most_memory():
     plan = BatchPlan(lengthy_pairs(1_000), BatchConfig(tokens=600), 1)
     for epoch in range(3):
-        needs = [source.size + target.size for source, target in plan.batches(epoch)]
+        needs = [len(source) * source.shape[1] * (256 + source.shape[1]) for source, _ in plan.batches(epoch)]
         assert needs[0] == max(needs)
         assert needs[1:] != sorted(needs[1:], reverse=True)
+
+
+def test_pairs_may_come_several_times_an_epoch():
+    once = numbered_pairs(5)
+    pairs = EncodedPairs(once.source, once.target, rows=np.array([0, 1, 0, 1, 4], np.int32))
+    for batch in (BatchConfig(sentences=2), BatchConfig(tokens=16)):
+        plan = BatchPlan(pairs, batch, 1)
+        assert sorted(numbers_of(list(plan.batches(0)))) == [0, 0, 1, 1, 4]
+
+
+def test_five_million_pairs_are_planned_in_numpy():
+    """In a third of a second; a Python loop over the pairs would take the time that is allowed here."""
+    lengths = np.random.default_rng(1).integers(3, 120, 5_000_000, dtype=np.int32)
+    side = Ragged(np.ones(120, np.uint16), lengths, np.zeros(len(lengths), np.int64))
+    started = time.process_time()
+    plan = BatchPlan(EncodedPairs(side, side), BatchConfig(tokens=4_096), 1)
+    next(plan.batches(7, len(plan) - 1))
+    assert time.process_time() - started < 4
 
 
 def test_the_order_by_tokens_follows_from_seed_and_epoch_alone():
