@@ -15,7 +15,7 @@ _UNREADABLE = (tf.errors.OpError, IndexError, ValueError, AssertionError)  # Ind
 
 
 class TrainingState:
-    """A training's variables: model, optimizer, dropout seeds, position in the data, running sums.
+    """A training's variables: model, optimizer, position in the data, running sums.
 
     Args:
         model: Built.
@@ -51,15 +51,13 @@ class TrainingState:
     def trackable(self) -> tf.train.Checkpoint:
         """All of it, variable by variable.
 
-        Tracking the model as an object would silently leave out the blocks (TensorFlow does not look
-        into the lists of Keras layers) and the dropout seeds.
+        Tracking the model as an object would silently leave out the blocks: TensorFlow does not look
+        into the lists of Keras layers. Dropout has no state: its masks follow from seed and step.
         """
-        seeds = [variable.value for variable in self.model.non_trainable_variables]
         numbers = ("epoch", "step", "loss_sum", "correct", "tokens", "seconds")
         return tf.train.Checkpoint(
             weights=_by_path(self.model.trainable_variables),
             optimizer=_by_path(self.optimizer.variables),
-            seeds=seeds,
             **{name: getattr(self, name) for name in numbers},
         )
 

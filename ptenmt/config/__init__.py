@@ -48,6 +48,12 @@ class Config:
             f"batch.tokens={tokens} is less than model.max_positions={longest}: "
             "the longest sentence must fit into a batch",
         )
+        tied, shared = self.model.tied_embeddings, self.tokenizer.shared
+        require(
+            tied != "all" or shared,
+            f"model.tied_embeddings={tied} does not go with tokenizer.shared={str(shared).lower()}: "
+            "one table of words needs one vocabulary",
+        )
 
 
 def config_folders() -> list[Path]:

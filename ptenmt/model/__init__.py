@@ -1,15 +1,11 @@
 """The Transformer and its parts, as Keras layers."""
 
 from ptenmt.model.attention import MultiHeadAttention, causal_mask, padding_mask
-from ptenmt.model.blocks import (
-    AddAndNorm,
-    DecoderBlock,
-    EncoderBlock,
-    FeedForward,
-    PositionalEmbedding,
-    positional_encoding,
-)
+from ptenmt.model.blocks import DecoderBlock, EncoderBlock
+from ptenmt.model.dropout import Dropout, dropout_seed
+from ptenmt.model.embedding import PositionalEmbedding, TiedProjection, positional_encoding
 from ptenmt.model.loss import TokenSums, token_sums
+from ptenmt.model.sublayers import AddAndNorm, FeedForward
 from ptenmt.model.transformer import Decoder, DecoderState, Encoder, Transformer, decoder_mask
 
 __all__ = [
@@ -17,15 +13,18 @@ __all__ = [
     "Decoder",
     "DecoderBlock",
     "DecoderState",
+    "Dropout",
     "Encoder",
     "EncoderBlock",
     "FeedForward",
     "MultiHeadAttention",
     "PositionalEmbedding",
+    "TiedProjection",
     "TokenSums",
     "Transformer",
     "causal_mask",
     "decoder_mask",
+    "dropout_seed",
     "padding_mask",
     "positional_encoding",
     "token_sums",

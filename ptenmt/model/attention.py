@@ -15,6 +15,8 @@ from typing import Any
 import keras
 from keras import ops
 
+from ptenmt.model.dropout import Dropout
+
 HIDDEN_SCORE = -1e9  # finite, so that a row in which everything is hidden stays finite too
 
 
@@ -54,6 +56,7 @@ class MultiHeadAttention(keras.layers.Layer):
         num_heads: Number of heads.
         key_size: Width of a head's queries and keys; by default ``d_model / num_heads``.
         value_size: Width of a head's values; by default ``d_model / num_heads``.
+        dropout: Share of the attention weights that are dropped while training.
         **kwargs: ``name``, ``dtype``, as for any Keras layer.
 
     Raises:
@@ -67,6 +70,7 @@ class MultiHeadAttention(keras.layers.Layer):
         *,
         key_size: int | None = None,
         value_size: int | None = None,
+        dropout: float = 0.0,
         **kwargs: Any,
     ) -> None:
         super().__init__(**kwargs)
@@ -76,6 +80,7 @@ class MultiHeadAttention(keras.layers.Layer):
         self.num_heads = num_heads
         self.key_size = key_size or d_model // num_heads
         self.value_size = value_size or d_model // num_heads
+        self.dropout = Dropout(dropout, name="dropout", dtype=self.dtype_policy)
         self.query_projection = keras.layers.Dense(
             num_heads * self.key_size, name="query", dtype=self.dtype_policy
         )
@@ -87,18 +92,19 @@ class MultiHeadAttention(keras.layers.Layer):
         )
         self.output_projection = keras.layers.Dense(d_model, name="output", dtype=self.dtype_policy)
 
-    def call(self, query: Any, memory: Any, mask: Any = None) -> Any:
+    def call(self, query: Any, memory: Any, mask: Any = None, training: bool = False) -> Any:
         """Let every query attend to the memory.
 
         Args:
             query: [B, T, D].
             memory: [B, S, D], from which keys and values are made; the query itself in self-attention.
             mask: Boolean, broadcastable to [B, H, T, S], True = may attend; None hides nothing.
+            training: Whether dropout is on.
 
         Returns:
             [B, T, d_model].
         """
-        return self.attend(query, *self.keys_and_values(memory), mask)
+        return self.attend(query, *self.keys_and_values(memory), mask, training)
 
     def keys_and_values(self, memory: Any) -> tuple[Any, Any]:
         """Project a memory [B, S, D] to keys [B, H, S, K] and values [B, H, S, K]."""
@@ -107,10 +113,11 @@ class MultiHeadAttention(keras.layers.Layer):
             self._split_heads(self.value_projection(memory), self.value_size),
         )
 
-    def attend(self, query: Any, keys: Any, values: Any, mask: Any = None) -> Any:
+    def attend(self, query: Any, keys: Any, values: Any, mask: Any = None, training: bool = False) -> Any:
         """Attend to keys and values [B, H, S, K] that are projected already (see ``call``)."""
         weights = self._weights(query, keys, mask)  # -> [B, H, T, S]
-        heads = ops.matmul(ops.cast(weights, values.dtype), values)  # -> [B, H, T, K]
+        weights = self.dropout(ops.cast(weights, values.dtype), training=training)
+        heads = ops.matmul(weights, values)  # -> [B, H, T, K]
         joined = ops.transpose(heads, (0, 2, 1, 3))  # -> [B, T, H, K]
         batch, length = ops.shape(query)[:2]
         width = self.num_heads * self.value_size
@@ -138,4 +145,8 @@ class MultiHeadAttention(keras.layers.Layer):
     def get_config(self) -> dict[str, Any]:
         """The constructor's arguments, for saving with Keras."""
         own = ("d_model", "num_heads", "key_size", "value_size")
-        return super().get_config() | {name: getattr(self, name) for name in own}
+        return (
+            super().get_config()
+            | {name: getattr(self, name) for name in own}
+            | {"dropout": self.dropout.rate}
+        )

@@ -3,127 +3,12 @@
 from typing import Any
 
 import keras
-import numpy as np
 from keras import ops
 
 from ptenmt.model.attention import MultiHeadAttention
-
-LAYER_NORM_EPSILON = 1e-6
+from ptenmt.model.sublayers import Activation, AddAndNorm, FeedForward, NormPosition
 
 Cache = tuple[Any, Any]  # keys and values [B, H, T, K] of the positions so far
-
-
-def positional_encoding(num_positions: int, d_model: int) -> np.ndarray:
-    """Sines and cosines of falling frequency (section 3.5), interleaved.
-
-    ``PE[p, 2i] = sin(p / 10000^(2i/D))`` and ``PE[p, 2i+1] = cos(p / 10000^(2i/D))``.
-
-    Args:
-        num_positions: How many positions, counted from 0.
-        d_model: D, even.
-
-    Returns:
-        float32 [num_positions, D].
-    """
-    positions = np.arange(num_positions)[:, None]  # -> [P, 1]
-    angles = positions / 10000.0 ** (np.arange(0, d_model, 2) / d_model)  # -> [P, D/2]
-    interleaved = np.stack([np.sin(angles), np.cos(angles)], axis=-1)  # -> [P, D/2, 2]
-    return interleaved.reshape(num_positions, d_model).astype("float32")
-
-
-class PositionalEmbedding(keras.layers.Layer):
-    """Token embeddings, scaled by √D, plus the positional encoding, then dropout (sections 3.4, 3.5).
-
-    Args:
-        vocabulary_size: V.
-        d_model: D.
-        max_positions: The longest sequence.
-        dropout: Rate.
-        **kwargs: ``name``, ``dtype``, as for any Keras layer.
-    """
-
-    def __init__(
-        self, vocabulary_size: int, d_model: int, *, max_positions: int, dropout: float = 0.0, **kwargs: Any
-    ) -> None:
-        super().__init__(**kwargs)
-        self.vocabulary_size = vocabulary_size
-        self.d_model = d_model
-        self.max_positions = max_positions
-        self.embedding = keras.layers.Embedding(
-            vocabulary_size, d_model, name="tokens", dtype=self.dtype_policy
-        )
-        self.dropout = keras.layers.Dropout(dropout, name="dropout", dtype=self.dtype_policy)
-        self.positions = positional_encoding(max_positions, d_model)
-
-    def call(self, ids: Any, first_position: Any = 0, training: bool = False) -> Any:
-        """Embed token ids [B, T], the first of which stands at ``first_position`` -> [B, T, D].
-
-        Raises:
-            ValueError: The sequence is longer than ``max_positions``.
-        """
-        length = ids.shape[1]
-        if length is not None and length > self.max_positions:
-            raise ValueError(f"{length} tokens are more than max_positions={self.max_positions}")
-        tokens = self.embedding(ids)
-        tokens = tokens * ops.cast(self.d_model**0.5, tokens.dtype)
-        indices = first_position + ops.arange(ops.shape(ids)[1])
-        positions = ops.take(ops.convert_to_tensor(self.positions, dtype=tokens.dtype), indices, axis=0)
-        return self.dropout(tokens + positions, training=training)
-
-    def get_config(self) -> dict[str, Any]:
-        """The constructor's arguments, for saving with Keras."""
-        own = ("vocabulary_size", "d_model", "max_positions")
-        values = {name: getattr(self, name) for name in own}
-        return super().get_config() | values | {"dropout": self.dropout.rate}
-
-
-class FeedForward(keras.layers.Layer):
-    """Two dense layers with a ReLU between them, at every position alike (section 3.3).
-
-    Args:
-        d_model: D, width of the output.
-        d_ff: F, width in between.
-        **kwargs: ``name``, ``dtype``, as for any Keras layer.
-    """
-
-    def __init__(self, d_model: int, d_ff: int, **kwargs: Any) -> None:
-        super().__init__(**kwargs)
-        self.d_model = d_model
-        self.d_ff = d_ff
-        self.expand = keras.layers.Dense(d_ff, activation="relu", name="expand", dtype=self.dtype_policy)
-        self.contract = keras.layers.Dense(d_model, name="contract", dtype=self.dtype_policy)
-
-    def call(self, inputs: Any) -> Any:
-        """Map [B, T, D] to [B, T, D]."""
-        return self.contract(self.expand(inputs))
-
-    def get_config(self) -> dict[str, Any]:
-        """The constructor's arguments, for saving with Keras."""
-        return super().get_config() | {"d_model": self.d_model, "d_ff": self.d_ff}
-
-
-class AddAndNorm(keras.layers.Layer):
-    """The residual around a sub-layer: ``LayerNorm(x + Dropout(sublayer(x)))`` (sections 3.1, 5.4).
-
-    Args:
-        dropout: Rate.
-        **kwargs: ``name``, ``dtype``, as for any Keras layer.
-    """
-
-    def __init__(self, dropout: float = 0.0, **kwargs: Any) -> None:
-        super().__init__(**kwargs)
-        self.dropout = keras.layers.Dropout(dropout, name="dropout", dtype=self.dtype_policy)
-        self.norm = keras.layers.LayerNormalization(
-            epsilon=LAYER_NORM_EPSILON, name="norm", dtype=self.dtype_policy
-        )
-
-    def call(self, inputs: Any, sublayer_output: Any, training: bool = False) -> Any:
-        """Join a sub-layer's input and output, both [B, T, D]."""
-        return self.norm(inputs + self.dropout(sublayer_output, training=training))
-
-    def get_config(self) -> dict[str, Any]:
-        """The constructor's arguments, for saving with Keras."""
-        return super().get_config() | {"dropout": self.dropout.rate}
 
 
 class _Block(keras.layers.Layer):
@@ -133,9 +18,13 @@ class _Block(keras.layers.Layer):
         d_model: D.
         num_heads: H.
         d_ff: F.
-        dropout: Rate.
         key_size: Width of a head's keys; by default D / H.
         value_size: Width of a head's values; by default D / H.
+        norm: Where the layer norms stand (see ``AddAndNorm``).
+        activation: See ``FeedForward``.
+        dropout: Rate after each sub-layer.
+        attention_dropout: Rate of the attention weights.
+        activation_dropout: Rate inside the feed-forward layer.
         **kwargs: ``name``, ``dtype``, as for any Keras layer.
     """
 
@@ -145,32 +34,59 @@ class _Block(keras.layers.Layer):
         num_heads: int,
         d_ff: int,
         *,
-        dropout: float = 0.0,
         key_size: int | None = None,
         value_size: int | None = None,
+        norm: NormPosition = "post",
+        activation: Activation = "relu",
+        dropout: float = 0.0,
+        attention_dropout: float = 0.0,
+        activation_dropout: float = 0.0,
         **kwargs: Any,
     ) -> None:
         super().__init__(**kwargs)
-        self.self_attention = MultiHeadAttention(
+        self._attention_options = {
+            "d_model": d_model,
+            "num_heads": num_heads,
+            "key_size": key_size,
+            "value_size": value_size,
+            "dropout": attention_dropout,
+            "dtype": self.dtype_policy,
+        }
+        self._residual_options = {"dropout": dropout, "norm": norm, "dtype": self.dtype_policy}
+        self.self_attention = MultiHeadAttention(**self._attention_options, name="self_attention")
+        self.self_attention_norm = AddAndNorm(**self._residual_options, name="self_attention_norm")
+        self.feed_forward = FeedForward(
             d_model,
-            num_heads,
-            key_size=key_size,
-            value_size=value_size,
-            name="self_attention",
+            d_ff,
+            activation=activation,
+            dropout=activation_dropout,
+            name="feed_forward",
             dtype=self.dtype_policy,
         )
-        self.self_attention_norm = AddAndNorm(dropout, name="self_attention_norm", dtype=self.dtype_policy)
-        self.feed_forward = FeedForward(d_model, d_ff, name="feed_forward", dtype=self.dtype_policy)
-        self.feed_forward_norm = AddAndNorm(dropout, name="feed_forward_norm", dtype=self.dtype_policy)
+        self.feed_forward_norm = AddAndNorm(**self._residual_options, name="feed_forward_norm")
+
+    def _attend_to_self(self, inputs: Any, mask: Any, training: bool) -> Any:
+        """The first sub-layer: [B, T, D] -> [B, T, D]."""
+        read = self.self_attention_norm.before(inputs)
+        attended = self.self_attention(read, read, mask, training=training)
+        return self.self_attention_norm(inputs, attended, training=training)
+
+    def _feed_forward(self, inputs: Any, training: bool = False) -> Any:
+        """The last sub-layer: [B, T, D] -> [B, T, D]."""
+        output = self.feed_forward(self.feed_forward_norm.before(inputs), training=training)
+        return self.feed_forward_norm(inputs, output, training=training)
 
     def get_config(self) -> dict[str, Any]:
         """The constructor's arguments, for saving with Keras."""
-        attention = self.self_attention
+        attention, feed_forward = self.self_attention, self.feed_forward
         own = ("d_model", "num_heads", "key_size", "value_size")
         return (
             super().get_config()
             | {name: getattr(attention, name) for name in own}
-            | {"d_ff": self.feed_forward.d_ff, "dropout": self.feed_forward_norm.dropout.rate}
+            | {"attention_dropout": attention.dropout.rate}
+            | {"d_ff": feed_forward.d_ff, "activation": feed_forward.activation}
+            | {"activation_dropout": feed_forward.dropout.rate}
+            | {"dropout": self.feed_forward_norm.dropout.rate, "norm": self.feed_forward_norm.position}
         )
 
 
@@ -179,9 +95,12 @@ class EncoderBlock(_Block):
 
     def call(self, inputs: Any, mask: Any = None, training: bool = False) -> Any:
         """Map [B, S, D] to [B, S, D]; ``mask`` is broadcastable to [B, H, S, S], True = may attend."""
-        attended = self.self_attention(inputs, inputs, mask)
-        hidden = self.self_attention_norm(inputs, attended, training=training)
-        return self.feed_forward_norm(hidden, self.feed_forward(hidden), training=training)
+        return self._feed_forward(self._attend_to_self(inputs, mask, training), training)
+
+    def attention(self, inputs: Any, mask: Any = None) -> Any:
+        """The weights [B, H, S, S] with which ``call`` attends."""
+        read = self.self_attention_norm.before(inputs)
+        return self.self_attention.attention_weights(read, read, mask)
 
 
 class DecoderBlock(_Block):
@@ -189,18 +108,8 @@ class DecoderBlock(_Block):
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        sizes = self.self_attention
-        self.cross_attention = MultiHeadAttention(
-            sizes.d_model,
-            sizes.num_heads,
-            key_size=sizes.key_size,
-            value_size=sizes.value_size,
-            name="cross_attention",
-            dtype=self.dtype_policy,
-        )
-        self.cross_attention_norm = AddAndNorm(
-            self.self_attention_norm.dropout.rate, name="cross_attention_norm", dtype=self.dtype_policy
-        )
+        self.cross_attention = MultiHeadAttention(**self._attention_options, name="cross_attention")
+        self.cross_attention_norm = AddAndNorm(**self._residual_options, name="cross_attention_norm")
 
     def call(
         self, inputs: Any, memory: Any, self_mask: Any = None, cross_mask: Any = None, training: bool = False
@@ -214,11 +123,21 @@ class DecoderBlock(_Block):
             cross_mask: Broadcastable to [B, H, T, S]: the padding of the *source*.
             training: Whether dropout is on.
         """
-        attended = self.self_attention(inputs, inputs, self_mask)
-        hidden = self.self_attention_norm(inputs, attended, training=training)
-        attended = self.cross_attention(hidden, memory, cross_mask)
+        hidden = self._attend_to_self(inputs, self_mask, training)
+        read = self.cross_attention_norm.before(hidden)
+        attended = self.cross_attention(read, memory, cross_mask, training=training)
         hidden = self.cross_attention_norm(hidden, attended, training=training)
-        return self.feed_forward_norm(hidden, self.feed_forward(hidden), training=training)
+        return self._feed_forward(hidden, training)
+
+    def attention(
+        self, inputs: Any, memory: Any, self_mask: Any = None, cross_mask: Any = None
+    ) -> tuple[Any, Any]:
+        """The weights with which ``call`` attends: to itself [B, H, T, T], to the memory [B, H, T, S]."""
+        read = self.self_attention_norm.before(inputs)
+        to_self = self.self_attention.attention_weights(read, read, self_mask)
+        hidden = self._attend_to_self(inputs, self_mask, training=False)
+        read = self.cross_attention_norm.before(hidden)
+        return to_self, self.cross_attention.attention_weights(read, memory, cross_mask)
 
     def step(self, inputs: Any, past: Cache, memory: Cache, cross_mask: Any) -> tuple[Any, Cache]:
         """Do for one new position [B, 1, D] what ``call`` does for all, with the past remembered.
@@ -232,9 +151,11 @@ class DecoderBlock(_Block):
         Returns:
             The output [B, 1, D], and the past with the new position appended.
         """
-        new = self.self_attention.keys_and_values(inputs)
+        read = self.self_attention_norm.before(inputs)
+        new = self.self_attention.keys_and_values(read)
         keys, values = (ops.concatenate(pair, axis=2) for pair in zip(past, new, strict=True))
-        hidden = self.self_attention_norm(inputs, self.self_attention.attend(inputs, keys, values))
-        attended = self.cross_attention.attend(hidden, *memory, cross_mask)
+        hidden = self.self_attention_norm(inputs, self.self_attention.attend(read, keys, values))
+        read = self.cross_attention_norm.before(hidden)
+        attended = self.cross_attention.attend(read, *memory, cross_mask)
         hidden = self.cross_attention_norm(hidden, attended)
-        return self.feed_forward_norm(hidden, self.feed_forward(hidden)), (keys, values)
+        return self._feed_forward(hidden), (keys, values)

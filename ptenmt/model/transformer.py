@@ -10,7 +10,9 @@ from keras import ops
 
 from ptenmt.config import ModelConfig
 from ptenmt.model.attention import causal_mask, padding_mask
-from ptenmt.model.blocks import Cache, DecoderBlock, EncoderBlock, PositionalEmbedding
+from ptenmt.model.blocks import Cache, DecoderBlock, EncoderBlock
+from ptenmt.model.embedding import PositionalEmbedding, TiedProjection, token_embedding
+from ptenmt.model.sublayers import layer_norm
 
 
 class DecoderState(NamedTuple):
@@ -28,32 +30,34 @@ class Encoder(keras.layers.Layer):
     """Embedding and a stack of encoder blocks: ids [B, S] → memory [B, S, D].
 
     Args:
-        config: Sizes and dropout.
+        config: Sizes and options.
         vocabulary_size: Of the source language.
         **kwargs: ``name``, ``dtype``, as for any Keras layer.
     """
 
     def __init__(self, config: ModelConfig, vocabulary_size: int, **kwargs: Any) -> None:
         super().__init__(**kwargs)
-        self.embedding = _embedding(config, vocabulary_size, self.dtype_policy)
+        tied = config.tied_embeddings == "all"
+        self.embedding = _embedding(config, vocabulary_size, tied, self.dtype_policy)
         self.blocks = [
-            EncoderBlock(**_block_sizes(config), name=f"block{number}", dtype=self.dtype_policy)
+            EncoderBlock(**_block_options(config), name=f"block{number}", dtype=self.dtype_policy)
             for number in range(1, config.num_layers + 1)
         ]
+        self.norm = _final_norm(config, self.dtype_policy)
 
     def call(self, source: Any, mask: Any = None, training: bool = False) -> Any:
         """Encode ids [B, S]; ``mask`` is broadcastable to [B, H, S, S]."""
         hidden = self.embedding(source, training=training)
         for block in self.blocks:
             hidden = block(hidden, mask, training=training)
-        return hidden
+        return self.norm(hidden)
 
     def attention(self, source: Any, mask: Any) -> dict[str, Any]:
         """The weights [B, H, S, S] of every block, as ``encoder_layer1``, ``encoder_layer2`` and so on."""
         hidden = self.embedding(source)
         weights = {}
         for number, block in enumerate(self.blocks, 1):
-            weights[f"encoder_layer{number}"] = block.self_attention.attention_weights(hidden, hidden, mask)
+            weights[f"encoder_layer{number}"] = block.attention(hidden, mask)
             hidden = block(hidden, mask)
         return weights
 
@@ -62,18 +66,23 @@ class Decoder(keras.layers.Layer):
     """Embedding and a stack of decoder blocks: ids [B, T] and a memory → [B, T, D].
 
     Args:
-        config: Sizes and dropout.
+        config: Sizes and options.
         vocabulary_size: Of the target language.
+        embedding: The layer that holds the table of words, if it is shared; by default one of its own.
         **kwargs: ``name``, ``dtype``, as for any Keras layer.
     """
 
-    def __init__(self, config: ModelConfig, vocabulary_size: int, **kwargs: Any) -> None:
+    def __init__(
+        self, config: ModelConfig, vocabulary_size: int, *, embedding: Any = None, **kwargs: Any
+    ) -> None:
         super().__init__(**kwargs)
-        self.embedding = _embedding(config, vocabulary_size, self.dtype_policy)
+        tied = config.tied_embeddings != "none"
+        self.embedding = _embedding(config, vocabulary_size, tied, self.dtype_policy, embedding)
         self.blocks = [
-            DecoderBlock(**_block_sizes(config), name=f"block{number}", dtype=self.dtype_policy)
+            DecoderBlock(**_block_options(config), name=f"block{number}", dtype=self.dtype_policy)
             for number in range(1, config.num_layers + 1)
         ]
+        self.norm = _final_norm(config, self.dtype_policy)
 
     def call(self, target: Any, memory: Any, cross_mask: Any = None, training: bool = False) -> Any:
         """Decode ids [B, T], each position from those before it and the memory [B, S, D].
@@ -88,7 +97,7 @@ class Decoder(keras.layers.Layer):
         self_mask = decoder_mask(target)
         for block in self.blocks:
             hidden = block(hidden, memory, self_mask, cross_mask, training=training)
-        return hidden
+        return self.norm(hidden)
 
     def step(self, tokens: Any, state: DecoderState) -> tuple[Any, DecoderState]:
         """Decode one more token [B] a sentence -> [B, D], and the state that includes it."""
@@ -98,7 +107,7 @@ class Decoder(keras.layers.Layer):
         for block, past, memory in zip(self.blocks, state.past, state.memory, strict=True):
             hidden, past = block.step(hidden, past, memory, state.source_mask)
             grown.append(past)
-        return hidden[:, 0], state._replace(past=grown)
+        return self.norm(hidden)[:, 0], state._replace(past=grown)
 
     def attention(self, target: Any, memory: Any, cross_mask: Any) -> dict[str, Any]:
         """The weights of every block: ``decoder_layer{i}_block1`` [B, H, T, T], ``…_block2`` [B, H, T, S]."""
@@ -106,11 +115,9 @@ class Decoder(keras.layers.Layer):
         self_mask = decoder_mask(target)
         weights = {}
         for number, block in enumerate(self.blocks, 1):
-            attended = block.self_attention(hidden, hidden, self_mask)
-            queries = block.self_attention_norm(hidden, attended)
-            name = f"decoder_layer{number}"
-            weights[f"{name}_block1"] = block.self_attention.attention_weights(hidden, hidden, self_mask)
-            weights[f"{name}_block2"] = block.cross_attention.attention_weights(queries, memory, cross_mask)
+            to_self, to_source = block.attention(hidden, memory, self_mask, cross_mask)
+            weights[f"decoder_layer{number}_block1"] = to_self
+            weights[f"decoder_layer{number}_block2"] = to_source
             hidden = block(hidden, memory, self_mask, cross_mask)
         return weights
 
@@ -121,11 +128,14 @@ class Transformer(keras.Model):
     Id 0 is padding on both sides; the masks are derived from the ids.
 
     Args:
-        config: Sizes and dropout.
+        config: Sizes and options.
         source_vocabulary_size: Ids of the source language.
         target_vocabulary_size: Ids of the target language.
         name: The first part of every weight's path.
         **kwargs: ``dtype``, as for any Keras model.
+
+    Raises:
+        ValueError: All embeddings are to be tied, but the vocabularies differ in size.
     """
 
     def __init__(
@@ -139,9 +149,19 @@ class Transformer(keras.Model):
     ) -> None:
         super().__init__(name=name, **kwargs)
         self.config = config
-        self.encoder = Encoder(config, source_vocabulary_size, name="encoder", dtype=self.dtype_policy)
-        self.decoder = Decoder(config, target_vocabulary_size, name="decoder", dtype=self.dtype_policy)
-        self.final = keras.layers.Dense(target_vocabulary_size, name="final", dtype=self.dtype_policy)
+        sizes = source_vocabulary_size, target_vocabulary_size
+        if config.tied_embeddings == "all" and sizes[0] != sizes[1]:
+            raise ValueError(
+                f"tied_embeddings=all needs one vocabulary, not two of {sizes[0]} and {sizes[1]}"
+            )
+        self.encoder = Encoder(config, sizes[0], name="encoder", dtype=self.dtype_policy)
+        shared = self.encoder.embedding.embedding if config.tied_embeddings == "all" else None
+        self.decoder = Decoder(config, sizes[1], embedding=shared, name="decoder", dtype=self.dtype_policy)
+        if config.tied_embeddings == "none":
+            self.final = keras.layers.Dense(sizes[1], name="final", dtype=self.dtype_policy)
+        else:
+            table = self.decoder.embedding.embedding
+            self.final = TiedProjection(table, name="final", dtype=self.dtype_policy)
 
     def call(self, inputs: tuple[Any, Any], training: bool = False) -> Any:
         """Predict the next token at every target position, given the right ones before it.
@@ -210,17 +230,37 @@ def decoder_mask(target: Any) -> Any:
     return ops.logical_and(causal_mask(ops.shape(target)[1]), padding_mask(target))
 
 
-def _embedding(config: ModelConfig, vocabulary_size: int, dtype: Any) -> PositionalEmbedding:
+def _embedding(
+    config: ModelConfig, vocabulary_size: int, tied: bool, dtype: Any, shared: Any = None
+) -> PositionalEmbedding:
+    table = shared or token_embedding(vocabulary_size, config.d_model, tied=tied, dtype=dtype)
     return PositionalEmbedding(
         vocabulary_size,
         config.d_model,
         max_positions=config.max_positions,
         dropout=config.dropout,
+        word_dropout=config.word_dropout,
+        embedding=table,
         name="embedding",
         dtype=dtype,
     )
 
 
-def _block_sizes(config: ModelConfig) -> dict[str, Any]:
-    names = ("d_model", "num_heads", "d_ff", "dropout", "key_size", "value_size")
-    return {name: getattr(config, name) for name in names}
+def _block_options(config: ModelConfig) -> dict[str, Any]:
+    return {
+        "d_model": config.d_model,
+        "num_heads": config.num_heads,
+        "d_ff": config.d_ff,
+        "key_size": config.key_size,
+        "value_size": config.value_size,
+        "norm": config.norm,
+        "activation": config.activation,
+        "dropout": config.dropout,
+        "attention_dropout": config.attention_dropout,
+        "activation_dropout": config.activation_dropout,
+    }
+
+
+def _final_norm(config: ModelConfig, dtype: Any) -> keras.layers.Layer:
+    """What a stack ends with: under pre-norm nothing else would normalise the sum of its blocks."""
+    return layer_norm(dtype) if config.norm == "pre" else keras.layers.Identity(name="norm", dtype=dtype)

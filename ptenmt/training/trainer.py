@@ -21,7 +21,7 @@ from ptenmt.events import (
     Validated,
     Warned,
 )
-from ptenmt.model import Transformer, token_sums
+from ptenmt.model import Transformer, dropout_seed, token_sums
 from ptenmt.runs import Run
 from ptenmt.training.schedule import Schedule, learning_rate
 from ptenmt.training.validation import Validator
@@ -161,7 +161,8 @@ class Trainer:
 
     def _step_eagerly(self, source: Any, target: Any) -> None:
         """One update on source ids [B, S] and target ids [B, T + 1]; compiled as ``_train_step``."""
-        with tf.GradientTape() as tape:
+        step = self._optimizer.iterations
+        with dropout_seed(self._config.seed, step), tf.GradientTape() as tape:
             logits = self._model((source, target[:, :-1]), training=True)
             sums = token_sums(logits, target[:, 1:])
             loss = sums.loss / sums.tokens

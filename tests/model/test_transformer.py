@@ -1,4 +1,5 @@
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 import keras
@@ -6,7 +7,7 @@ import numpy as np
 import pytest
 
 from ptenmt.config import ModelConfig
-from ptenmt.model import Transformer
+from ptenmt.model import Dropout, Transformer
 
 # Keras warns about the attention over one single key; that is how decoding begins.
 pytestmark = pytest.mark.filterwarnings("ignore:You are using a softmax over axis -1")
@@ -23,9 +24,9 @@ def build(config: ModelConfig, source_size: int = 13, target_size: int = 11) -> 
     return model
 
 
-@pytest.fixture(scope="module")
-def model() -> Transformer:
-    return build(SMALL)
+@pytest.fixture(scope="module", params=["post", "pre"])
+def model(request: pytest.FixtureRequest) -> Transformer:
+    return build(replace(SMALL, norm=request.param))
 
 
 @pytest.fixture
@@ -85,26 +86,40 @@ def test_attention_weights_are_those_that_the_model_uses(model: Transformer):
     mask = (SOURCE != 0)[:, None, None]
     inputs = model.encoder.embedding(SOURCE)
     hidden = model.encoder.blocks[0](inputs, mask)
-    expected = model.encoder.blocks[1].self_attention.attention_weights(hidden, hidden, mask)
+    read = model.encoder.blocks[1].self_attention_norm.before(hidden)
+    expected = model.encoder.blocks[1].self_attention.attention_weights(read, read, mask)
     np.testing.assert_allclose(weights["encoder_layer2"], expected, atol=1e-6)
     memory = model.encode(SOURCE)
     causal = np.tril(np.ones((5, 5), dtype=bool)) & (TARGET != 0)[:, None, None]
     hidden = model.decoder.blocks[0](model.decoder.embedding(TARGET), memory, causal, mask)
     block = model.decoder.blocks[1]
-    expected = block.self_attention.attention_weights(hidden, hidden, causal)
+    read = block.self_attention_norm.before(hidden)
+    expected = block.self_attention.attention_weights(read, read, causal)
     np.testing.assert_allclose(weights["decoder_layer2_block1"], expected, atol=1e-6)
-    hidden = block.self_attention_norm(hidden, block.self_attention(hidden, hidden, causal))
-    expected = block.cross_attention.attention_weights(hidden, memory, mask)
+    hidden = block.self_attention_norm(hidden, block.self_attention(read, read, causal))
+    read = block.cross_attention_norm.before(hidden)
+    expected = block.cross_attention.attention_weights(read, memory, mask)
     np.testing.assert_allclose(weights["decoder_layer2_block2"], expected, atol=1e-6)
 
 
 @pytest.mark.parametrize(
-    "sizes", [{}, {"key_size": 3, "value_size": 5}, {"key_size": 20}, {"value_size": 1}], ids=str
+    "options",
+    [
+        {},
+        {"key_size": 3, "value_size": 5},
+        {"key_size": 20},
+        {"value_size": 1},
+        {"norm": "pre"},
+        {"norm": "pre", "tied_embeddings": "all", "activation": "swiglu"},
+        {"tied_embeddings": "target", "activation": "gelu"},
+    ],
+    ids=str,
 )
-def test_cached_decoding_equals_the_full_forward_pass(sizes: dict[str, int]):
-    model = build(ModelConfig(num_layers=2, d_model=16, num_heads=2, d_ff=24, max_positions=8, **sizes))
+def test_cached_decoding_equals_the_full_forward_pass(options: dict[str, Any]):
+    config = ModelConfig(num_layers=2, d_model=16, num_heads=2, d_ff=24, max_positions=8, **options)
+    model = build(config, 13, 13)
     random_ids = np.random.default_rng(4)
-    source, target = random_ids.integers(1, 13, (3, 8)), random_ids.integers(1, 11, (3, 8))
+    source, target = random_ids.integers(1, 13, (3, 8)), random_ids.integers(1, 13, (3, 8))
     source[1, 5:] = 0
     expected = np.array(model((source, target)))
     np.testing.assert_allclose(cached_logits(model, source, target), expected, atol=1e-5)
@@ -154,10 +169,10 @@ def test_dropout_is_on_in_training_only(model: Transformer):
 
 def test_dropout_follows_both_embeddings_and_every_sublayer(model: Transformer):
     def dropouts(layer: Any) -> list[Any]:
-        found = [layer] if isinstance(layer, keras.layers.Dropout) else []
+        found = [layer] if isinstance(layer, Dropout) else []
         return found + [inner for part in layer._layers for inner in dropouts(part)]
 
-    rates = [layer.rate for layer in dropouts(model)]
+    rates = [layer.rate for layer in dropouts(model) if layer.name == "dropout" and layer.rate]
     assert rates == [0.1] * (2 + SMALL.num_layers * (2 + 3))
 
 

@@ -120,25 +120,6 @@ def test_a_validation_that_was_stopped_is_made_up_for(interrupted: Interrupted):
     assert not any(isinstance(event, StepDone) for event in interrupted.parts[2][:3])
 
 
-def test_the_seeds_of_dropout_are_part_of_the_checkpoint_and_matter(
-    quick: Config, laboratory: Callable, straight: Run, interrupted: Interrupted, tmp_path: Path
-):
-    """The same resumption with the seeds of a fresh model ends elsewhere."""
-    fresh_seeds = [seed.numpy() for seed in laboratory(quick, tmp_path / "new").model.non_trainable_variables]
-    shutil.copytree(interrupted.first_part, tmp_path / "run")
-    trainer, model, _, _ = laboratory(quick, tmp_path / "run")
-    for event in trainer.fit():
-        if isinstance(event, TrainingStarted):
-            restored = [seed.numpy() for seed in model.non_trainable_variables]
-            assert all((one != other).any() for one, other in zip(restored, fresh_seeds, strict=True))
-            for seed, fresh in zip(model.non_trainable_variables, fresh_seeds, strict=True):
-                seed.assign(fresh)
-        if isinstance(event, EpochDone):
-            break
-    assert event.loss != losses(straight)[0][0]
-    assert event.loss == pytest.approx(losses(straight)[0][0], rel=0.1), "but only the dropout differs"
-
-
 def test_history_after_the_last_checkpoint_is_forgotten(
     quick: Config, laboratory: Callable, interrupted: Interrupted, tmp_path: Path
 ):

@@ -1,0 +1,87 @@
+"""Dropout whose masks follow from numbers that one can hold on to."""
+
+import random
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import Any
+
+import keras
+from keras import ops
+
+_given_seed: ContextVar[tuple[int, Any] | None] = ContextVar("_given_seed", default=None)
+
+
+@contextmanager
+def dropout_seed(seed: int, draw: Any) -> Iterator[None]:
+    """Let every dropout inside draw its mask from these numbers and nothing else.
+
+    A mask is a function of ``seed``, ``draw`` and a constant of its layer. No variable is read or
+    written, so this works in a replica of a distributed step, and no random state needs to be saved::
+
+        with dropout_seed(config.seed, step * num_replicas + replica):
+            logits = model((source, target), training=True)
+
+    Without it, every call draws fresh masks from Keras' global seed generator.
+
+    Args:
+        seed: At least 0; the same throughout a training.
+        draw: A whole number or int64 scalar tensor, at least 0; another one at each forward pass.
+    """
+    token = _given_seed.set((seed, draw))
+    try:
+        yield
+    finally:
+        _given_seed.reset(token)
+
+
+class Dropout(keras.layers.Layer):
+    """Zero a share of the inputs while training, and scale the others up so that the mean stays.
+
+    Args:
+        rate: The share, at least 0 and below 1.
+        whole_vectors: Zero vectors (along the last axis) instead of single numbers.
+        **kwargs: ``name``, ``dtype``, as for any Keras layer.
+    """
+
+    def __init__(self, rate: float, *, whole_vectors: bool = False, **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        self.rate = rate
+        self.whole_vectors = whole_vectors
+        # Drawn as Keras draws the seeds of initial weights: it follows from keras.utils.set_random_seed.
+        self._constant = random.randint(1, 10**9) if rate else 0
+
+    def call(self, inputs: Any, training: bool = False) -> Any:
+        """Map a tensor of any shape to one of the same shape."""
+        if not training or not self.rate:
+            return inputs
+        shape = ops.shape(inputs)
+        if self.whole_vectors:
+            shape = (*shape[:-1], 1)
+        # In float32 whatever the precision: bfloat16 knows 128 numbers below one half, too few for a rate.
+        kept = keras.random.uniform(shape, dtype="float32", seed=self._seed()) >= self.rate
+        scaled = inputs * ops.cast(1 / (1 - self.rate), inputs.dtype)
+        return ops.where(kept, scaled, ops.zeros((), dtype=inputs.dtype))
+
+    def _seed(self) -> keras.random.SeedGenerator | None:
+        given = _given_seed.get()
+        if given is None:
+            return None
+        seed, draw = given
+        # Layers differ in the first number, draws in the second: no two of them ever meet.
+        return _Seed(ops.stack([ops.cast(seed + self._constant, "int64"), ops.cast(draw, "int64")]))
+
+    def get_config(self) -> dict[str, Any]:
+        """The constructor's arguments, for saving with Keras."""
+        return super().get_config() | {"rate": self.rate, "whole_vectors": self.whole_vectors}
+
+
+class _Seed(keras.random.SeedGenerator):
+    """Two numbers in the form in which ``keras.random`` takes them from outside, with no state."""
+
+    def __init__(self, numbers: Any) -> None:
+        self._numbers = numbers  # and no variable, which is why the parent's constructor is left out
+
+    def next(self, ordered: bool = True) -> Any:  # noqa: ARG002 — of the parent's signature
+        """The numbers, int64 [2]."""
+        return self._numbers

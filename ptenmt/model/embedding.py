@@ -1,0 +1,125 @@
+"""From token ids to vectors, and back to logits; letters as in attention.py."""
+
+from typing import Any
+
+import keras
+import numpy as np
+from keras import ops
+
+from ptenmt.model.dropout import Dropout
+
+
+def positional_encoding(num_positions: int, d_model: int) -> np.ndarray:
+    """Sines and cosines of falling frequency (section 3.5), interleaved.
+
+    ``PE[p, 2i] = sin(p / 10000^(2i/D))`` and ``PE[p, 2i+1] = cos(p / 10000^(2i/D))``.
+
+    Args:
+        num_positions: How many positions, counted from 0.
+        d_model: D, even.
+
+    Returns:
+        float32 [num_positions, D].
+    """
+    positions = np.arange(num_positions)[:, None]  # -> [P, 1]
+    angles = positions / 10000.0 ** (np.arange(0, d_model, 2) / d_model)  # -> [P, D/2]
+    interleaved = np.stack([np.sin(angles), np.cos(angles)], axis=-1)  # -> [P, D/2, 2]
+    return interleaved.reshape(num_positions, d_model).astype("float32")
+
+
+class PositionalEmbedding(keras.layers.Layer):
+    """Token embeddings, scaled by √D, plus the positional encoding, then dropout (sections 3.4, 3.5).
+
+    Args:
+        vocabulary_size: V.
+        d_model: D.
+        max_positions: The longest sequence.
+        dropout: Rate.
+        word_dropout: Share of the words whose whole embedding is zeroed while training (the position stays).
+        embedding: The layer that holds the table [V, D], if it is shared; by default one of its own.
+        **kwargs: ``name``, ``dtype``, as for any Keras layer.
+    """
+
+    def __init__(
+        self,
+        vocabulary_size: int,
+        d_model: int,
+        *,
+        max_positions: int,
+        dropout: float = 0.0,
+        word_dropout: float = 0.0,
+        embedding: keras.layers.Embedding | None = None,
+        **kwargs: Any,
+    ) -> None:
+        super().__init__(**kwargs)
+        self.vocabulary_size = vocabulary_size
+        self.d_model = d_model
+        self.max_positions = max_positions
+        self.embedding = embedding or keras.layers.Embedding(
+            vocabulary_size, d_model, name="tokens", dtype=self.dtype_policy
+        )
+        self.word_dropout = Dropout(
+            word_dropout, whole_vectors=True, name="word_dropout", dtype=self.dtype_policy
+        )
+        self.dropout = Dropout(dropout, name="dropout", dtype=self.dtype_policy)
+        self.positions = positional_encoding(max_positions, d_model)
+
+    def call(self, ids: Any, first_position: Any = 0, training: bool = False) -> Any:
+        """Embed token ids [B, T], the first of which stands at ``first_position`` -> [B, T, D].
+
+        Raises:
+            ValueError: The sequence is longer than ``max_positions``.
+        """
+        length = ids.shape[1]
+        if length is not None and length > self.max_positions:
+            raise ValueError(f"{length} tokens are more than max_positions={self.max_positions}")
+        tokens = self.word_dropout(self.embedding(ids), training=training)
+        tokens = tokens * ops.cast(self.d_model**0.5, tokens.dtype)
+        indices = first_position + ops.arange(ops.shape(ids)[1])
+        positions = ops.take(ops.convert_to_tensor(self.positions, dtype=tokens.dtype), indices, axis=0)
+        return self.dropout(tokens + positions, training=training)
+
+    def get_config(self) -> dict[str, Any]:
+        """The constructor's arguments, for saving with Keras; a shared table becomes one of its own."""
+        own = ("vocabulary_size", "d_model", "max_positions")
+        values = {name: getattr(self, name) for name in own}
+        rates = {"dropout": self.dropout.rate, "word_dropout": self.word_dropout.rate}
+        return super().get_config() | values | rates
+
+
+class TiedProjection(keras.layers.Layer):
+    """Logits from a table of embeddings: a hidden state's product with every word, plus a bias (section 3.4).
+
+    Args:
+        embedding: The layer that holds the table [V, D].
+        **kwargs: ``name``, ``dtype``, as for any Keras layer.
+    """
+
+    def __init__(self, embedding: keras.layers.Embedding, **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        self.embedding = embedding
+
+    def build(self, _inputs_shape: Any) -> None:
+        """Make the bias [V]."""
+        self.bias = self.add_weight(shape=(self.embedding.input_dim,), initializer="zeros", name="bias")
+
+    def call(self, inputs: Any) -> Any:
+        """Map hidden states [..., D] to logits [..., V]."""
+        return ops.matmul(inputs, ops.transpose(self.embedding.embeddings)) + self.bias
+
+
+def token_embedding(vocabulary_size: int, d_model: int, *, tied: bool, dtype: Any) -> keras.layers.Embedding:
+    """A trainable table [V, D], one row a word.
+
+    Args:
+        vocabulary_size: V.
+        d_model: D.
+        tied: Whether it makes the logits too. Then its weights are drawn from N(0, 1/√D): times √D they have
+            variance 1 as inputs, and their products with a normalised hidden state have it as logits. With
+            Keras' default, ±0.05 uniformly, neither scale is right, and how wrong it is depends on D.
+        dtype: The precision.
+    """
+    initializer = keras.initializers.RandomNormal(stddev=d_model**-0.5) if tied else "uniform"
+    return keras.layers.Embedding(
+        vocabulary_size, d_model, embeddings_initializer=initializer, name="tokens", dtype=dtype
+    )
