@@ -1,3 +1,4 @@
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 import pytest
@@ -8,6 +9,14 @@ from ptenmt.config import BatchConfig, CheckpointConfig, DataConfig, ModelConfig
 if TYPE_CHECKING:
     from ptenmt.events import Event
     from ptenmt.translation import Translator
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _own_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Prepared corpora go where the tests do, not into the user's cache; in subprocesses too."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("XDG_CACHE_HOME", str(tmp_path_factory.mktemp("cache")))
+        yield
 
 
 @pytest.fixture(scope="session")

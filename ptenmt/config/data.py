@@ -78,6 +78,9 @@ class DataConfig:
     """Drop training pairs in which one side has more than so many times the other's words."""
     deduplicate: bool = False
     """Drop training pairs that occurred before."""
+    cache_dir: str | None = location()
+    """Where prepared text, vocabularies and token ids are kept for the next training on the same pairs; by
+    default ``tokens`` in the user's cache folder (Linux: ``~/.cache/ptenmt/tokens``)."""
 
     def __post_init__(self) -> None:
         require(
@@ -132,10 +135,25 @@ class TokenizerConfig:
     """One vocabulary for both languages instead of one each (not ``wordpiece``)."""
     algorithm: Literal["unigram", "bpe"] = "unigram"
     """How SentencePiece finds its pieces."""
+    training_sentences: int = 500_000
+    """The most sentences that SentencePiece learns from, evenly spread over the pairs."""
+    sampling: float = 0.0
+    """Cut training sentences into other pieces in every epoch (kind ``sentencepiece``): ``unigram``'s alpha,
+    the lower the wilder, 0.1 to 0.5 are usual; ``bpe``'s dropout, 0.1 is usual. 0: always the best pieces."""
 
     def __post_init__(self) -> None:
         size = self.vocabulary_size
         require(size >= 8, f"tokenizer.vocabulary_size={size} must be 8 or more")
+        require(
+            self.training_sentences >= 1,
+            f"tokenizer.training_sentences={self.training_sentences} must be 1 or more",
+        )
+        require(0 <= self.sampling <= 1, f"tokenizer.sampling={self.sampling} must be between 0 and 1")
+        require(
+            not self.sampling or self.kind == "sentencepiece",
+            f"tokenizer.sampling={self.sampling} does not go with tokenizer.kind={self.kind}: "
+            "only sentencepiece has several ways to cut a word",
+        )
         require(
             not (self.shared and self.kind == "wordpiece"),
             f"tokenizer.shared={self.shared} does not go with tokenizer.kind={self.kind}: "

@@ -2,13 +2,22 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import Protocol
 
 import numpy as np
 
 from ptenmt.config import BatchConfig
 from ptenmt.corpus.ragged import Ragged, RaggedIds
 
-__all__ = ["Batch", "BatchPlan", "EncodedPairs", "RaggedIds", "num_batches", "sorted_batches"]
+__all__ = [
+    "Batch",
+    "BatchPlan",
+    "EncodedPairs",
+    "RaggedIds",
+    "TrainingPairs",
+    "num_batches",
+    "sorted_batches",
+]
 
 Batch = tuple[np.ndarray, np.ndarray]
 """Source ids [B, S] and target ids [B, T + 1], int64, padded with 0."""
@@ -18,6 +27,24 @@ Batch = tuple[np.ndarray, np.ndarray]
 _LENGTH_OF_EQUAL_SHARES = 256
 _EXACT_LENGTHS = 16
 _STEPS_AN_OCTAVE = 8
+
+
+class TrainingPairs(Protocol):
+    """What a :class:`BatchPlan` cuts into batches."""
+
+    def __len__(self) -> int: ...
+
+    def longest(self) -> np.ndarray:
+        """The longer side's length of each pair, int32 [pairs]."""
+
+    def batch(self, rows: np.ndarray, width: int | None, seed: Sequence[int]) -> Batch:
+        """Some of the pairs as ids.
+
+        Args:
+            rows: Which.
+            width: To which both sides are padded; None pads each side to its own longest sentence.
+            seed: What a random choice has to follow from, if there is one.
+        """
 
 
 @dataclass(frozen=True)
@@ -38,13 +65,7 @@ class EncodedPairs:
         return longest if self.rows is None else longest[self.rows]
 
     def batch(self, rows: np.ndarray, width: int | None, seed: Sequence[int]) -> Batch:  # noqa: ARG002
-        """Some of the pairs as ids.
-
-        Args:
-            rows: Which.
-            width: To which both sides are padded; None pads each side to its own longest sentence.
-            seed: What a random choice has to follow from; there is none here.
-        """
+        """Some of the pairs as ids; nothing is random in them."""
         stored = rows if self.rows is None else self.rows[rows]
         return self.source.padded(stored, width), self.target.padded(stored, width)
 
@@ -62,7 +83,7 @@ class BatchPlan:
         seed: Of the whole training.
     """
 
-    def __init__(self, pairs: EncodedPairs, batch: BatchConfig, seed: int) -> None:
+    def __init__(self, pairs: TrainingPairs, batch: BatchConfig, seed: int) -> None:
         self._pairs = pairs
         self._seed = seed
         if batch.tokens is None:

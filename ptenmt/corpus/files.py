@@ -9,6 +9,7 @@ import gzip
 import io
 import zlib
 from collections.abc import Iterable, Iterator
+from itertools import zip_longest
 from pathlib import Path
 from typing import BinaryIO, cast
 
@@ -22,7 +23,7 @@ _ENDINGS = (".tsv", ".tsv.gz", ".csv", ".csv.gz")
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
 
-def read_pairs(file: CorpusFile) -> list[SentencePair]:
+def read_pairs(file: CorpusFile) -> Iterator[SentencePair]:
     """Read a file of sentence pairs, or two aligned files.
 
     In ``.tsv`` a tab parts the two sentences and quotes are letters like others; in ``.csv`` a comma parts
@@ -32,15 +33,23 @@ def read_pairs(file: CorpusFile) -> list[SentencePair]:
     Args:
         file: Where the pairs are; its ``repeat`` plays no role here.
 
-    Returns:
+    Yields:
         The pairs in the file's order.
 
     Raises:
         DataError: The file cannot be read or is empty, or a line is not UTF-8 or not a pair of sentences.
     """
-    if file.path is None:
-        return _read_aligned(Path(str(file.source)), Path(str(file.target)))
-    path = Path(file.path)
+    pairs = _aligned_pairs(file) if file.path is None else _column_pairs(Path(file.path))
+    is_empty = True
+    for pair in pairs:
+        is_empty = False
+        yield pair
+    if is_empty:
+        names = [file.path] if file.path else [file.source, file.target]
+        raise DataError(f"{' and '.join(map(str, names))} {'is' if file.path else 'are'} empty")
+
+
+def _column_pairs(path: Path) -> Iterator[SentencePair]:
     if not path.name.lower().endswith(_ENDINGS):
         raise DataError(
             f"{path} has an unknown ending",
@@ -48,22 +57,21 @@ def read_pairs(file: CorpusFile) -> list[SentencePair]:
             "two aligned text files are given as {source: …, target: …}",
         )
     rows = _csv_rows(path) if _is_csv(path) else _tsv_rows(path)
-    pairs = [_pair(path, number, row) for number, row in rows]
-    if not pairs:
-        raise DataError(f"{path} is empty")
-    return pairs
+    return (_pair(path, number, row) for number, row in rows)
 
 
-def _read_aligned(source: Path, target: Path) -> list[SentencePair]:
-    sources, targets = list(read_lines(source)), list(read_lines(target))
-    if len(sources) != len(targets):
+def _aligned_pairs(file: CorpusFile) -> Iterator[SentencePair]:
+    source, target = Path(str(file.source)), Path(str(file.target))
+    lengths = [0, 0]
+    for lines in zip_longest(read_lines(source), read_lines(target)):
+        lengths = [length + (line is not None) for length, line in zip(lengths, lines, strict=True)]
+        if lengths[0] == lengths[1]:
+            yield lines
+    if lengths[0] != lengths[1]:
         raise DataError(
-            f"{source} has {len(sources):,} lines, but {target} has {len(targets):,}",
+            f"{source} has {lengths[0]:,} lines, but {target} has {lengths[1]:,}",
             hint="line n of one file has to be the translation of line n of the other",
         )
-    if not sources:
-        raise DataError(f"{source} and {target} are empty")
-    return list(zip(sources, targets, strict=True))
 
 
 def _is_csv(path: Path) -> bool:

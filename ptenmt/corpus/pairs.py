@@ -1,53 +1,72 @@
 """The sentence pairs of a run, wherever they come from: read, prepared, filtered and split."""
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from hashlib import sha256
-from typing import Literal
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from importlib import metadata
+from itertools import chain
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any, Literal
+from unicodedata import unidata_version
 
 from ptenmt.config import CorpusFile, DataConfig
+from ptenmt.corpus.cache import corpus_cache
 from ptenmt.corpus.files import SentencePair, read_pairs
-from ptenmt.corpus.filters import (
-    TrainingPart,
-    configured_filters,
-    filtered,
-    first_pairs,
-    is_complete,
-    sharing_no_side,
-    split_off,
-)
+from ptenmt.corpus.filters import Filter, complete, configured_filters, sharing_no_side, split_off
 from ptenmt.corpus.text import TextPreparation
+from ptenmt.corpus.texts import Chunk, TextPairs, fingerprint, in_chunks, write_texts
 from ptenmt.errors import DataError
 
-__all__ = ["Corpus", "HeldOutSplit", "SentencePair", "load_corpus", "load_split"]
+__all__ = ["Corpus", "HeldOutSplit", "SentencePair", "fingerprint", "load_corpus", "load_split"]
 
 HeldOutSplit = Literal["validation", "test"]
 """The splits that are not trained on."""
 
 _HELD_OUT: tuple[HeldOutSplit, ...] = ("validation", "test")
+# Options that the training pairs do not depend on, or only by the files that they name.
+_ELSEWHERE = {"cache_dir", "data_dir", "archive_url", "path", "train", "validation", "test"}
 
 
 @dataclass(frozen=True, kw_only=True)
 class Corpus:
     """Prepared sentence pairs, ready to be tokenised."""
 
-    train: list[SentencePair]
+    train: TextPairs
     validation: list[SentencePair]
     test: list[SentencePair]
     removed: dict[str, int]
     """How many training pairs each filter removed, in the order in which they were applied."""
 
 
-def fingerprint(pairs: Iterable[SentencePair]) -> str:
-    """The SHA-256 checksum of sentence pairs in their order, in hexadecimal."""
-    checksum = sha256()
-    for source, target in pairs:
-        checksum.update(f"{source}\t{target}\n".encode())
-    return checksum.hexdigest()
+@dataclass
+class _Counts:
+    """What is counted while training pairs pass by."""
+
+    read: int = 0
+    removed: dict[str, int] = field(default_factory=lambda: {"empty": 0})
+
+    def filtered(self, chunks: Iterable[Chunk], filters: Mapping[str, Filter]) -> Iterator[Chunk]:
+        for name in filters:
+            self.removed.setdefault(name, 0)
+        for chunk in chunks:
+            for name, keep in filters.items():
+                before = len(chunk)
+                chunk = keep(chunk)
+                self.removed[name] += before - len(chunk)
+            yield chunk
+
+    def complete(self, chunks: Iterable[Chunk]) -> Iterator[Chunk]:
+        """What is left of the pairs as they are read: those with text on both sides."""
+        return self.filtered(self._read(chunks), {"empty": complete})
+
+    def _read(self, chunks: Iterable[Chunk]) -> Iterator[Chunk]:
+        for chunk in chunks:
+            self.read += len(chunk)
+            yield chunk
 
 
 def load_corpus(data: DataConfig, seed: int) -> Corpus:
-    """Load all sentence pairs of a run.
+    """Load all sentence pairs of a run; the training pairs are read only if the cache has them not.
 
     Text is prepared on all splits; filters, ``limit`` and ``repeat`` concern training pairs only.
     Validation and test pairs that have no files of their own are split off the training pairs before any
@@ -62,29 +81,31 @@ def load_corpus(data: DataConfig, seed: int) -> Corpus:
 
     Raises:
         DataError: A file cannot be read, or no pair is left of a split.
+        OutputError: The cache cannot be written.
     """
-    parts = _training_parts(data)
-    num_read = sum(len(part.pairs) for part in parts)
-    parts, num_empty = filtered(parts, is_complete)
-    removed = {"empty": num_empty}
     given = {split: _given_pairs(data, split) for split in _HELD_OUT}
-    drawn = _drawn_pairs(data, seed, parts, [split for split in _HELD_OUT if given[split] is None])
-    if drawn:
-        held_out = [pair for pairs in drawn.values() for pair in pairs]
-        parts, num_sharing = filtered(parts, sharing_no_side(held_out))
-        removed["also in validation or test"] = num_sharing - len(held_out)
-    for name, keep in configured_filters(data).items():
-        parts, removed[name] = filtered(parts, keep)
-    splits = {split: drawn[split] if pairs is None else pairs for split, pairs in given.items()}
-    train = first_pairs(parts, data.limit)
-    _require_pairs("training", train, num_read, removed)
+    cache = corpus_cache(data.cache_dir)
+    entry = cache.entry("text", _key(data, seed), lambda folder: _write_training_pairs(folder, data, seed))
+    facts = entry.facts
+    splits = {
+        split: _as_pairs(facts["held_out"][split]) if pairs is None else pairs
+        for split, pairs in given.items()
+    }
     for split, pairs in splits.items():
-        _require_pairs(split, pairs, num_read, removed)
-    return Corpus(train=train, validation=splits["validation"], test=splits["test"], removed=removed)
+        _require_pairs(split, len(pairs), facts["read"], facts["removed"])
+    return Corpus(
+        train=TextPairs(entry.folder, facts["parts"], facts["fingerprint"]),
+        validation=splits["validation"],
+        test=splits["test"],
+        removed=facts["removed"],
+    )
 
 
 def load_split(data: DataConfig, seed: int, split: HeldOutSplit) -> list[SentencePair]:
-    """Load the validation or test pairs alone; the training pairs are read only if they are split off those.
+    """Load the validation or test pairs alone.
+
+    The training pairs are read only if these are split off them and the cache has them not. Nothing is
+    written to the cache.
 
     Args:
         data: Where the pairs come from, and what is done to them.
@@ -101,21 +122,115 @@ def load_split(data: DataConfig, seed: int, split: HeldOutSplit) -> list[Sentenc
         raise DataError(f"there is no split {split!r}", f"splits to score: {', '.join(_HELD_OUT)}")
     pairs = _given_pairs(data, split)
     if pairs is not None:
-        _require_pairs(split, pairs, 0, {})
+        _require_pairs(split, len(pairs), 0, {})
         return pairs
-    parts = _training_parts(data)
-    num_read = sum(len(part.pairs) for part in parts)
-    parts, num_empty = filtered(parts, is_complete)
-    drawn = _drawn_pairs(data, seed, parts, [name for name in _HELD_OUT if not _files(data, name)])
-    _require_pairs(split, drawn[split], num_read, {"empty": num_empty})
-    return drawn[split]
+    entry = corpus_cache(data.cache_dir).find("text", _key(data, seed))
+    if entry:
+        return _as_pairs(entry.facts["held_out"][split])
+    complete_pairs = _CompletePairs(data)
+    pairs = split_off(complete_pairs, _sizes(data), seed)[split]
+    _require_pairs(split, len(pairs), complete_pairs.counts.read, complete_pairs.counts.removed)
+    return pairs
 
 
-def _training_parts(data: DataConfig) -> list[TrainingPart]:
+class _CompletePairs:
+    """The training pairs with text on both sides, read anew at each iteration."""
+
+    def __init__(self, data: DataConfig) -> None:
+        self._data = data
+        self.counts = _Counts()
+
+    def __iter__(self) -> Iterator[SentencePair]:
+        self.counts = _Counts()
+        for pairs, _ in _training_parts(self._data):
+            for chunk in self.counts.complete(in_chunks(pairs)):
+                yield from chunk
+
+
+def _write_training_pairs(folder: Path, data: DataConfig, seed: int) -> dict[str, Any]:
+    """Make the cache entry of the training pairs; returns what else is to be known of them."""
+    counts = _Counts()
+    filters = configured_filters(data)
+    drawn: dict[str, list[SentencePair]] = {}
+    parts = [(counts.complete(in_chunks(pairs)), repeat) for pairs, repeat in _training_parts(data)]
+    with TemporaryDirectory(dir=folder) as spool:
+        if _sizes(data):
+            # Which pairs are held out is known when all are read; text is prepared once, at that time.
+            stored = TextPairs(Path(spool), write_texts(Path(spool), ((chunks, 1) for chunks, _ in parts)))
+            drawn = split_off(stored, _sizes(data), seed)
+            held_out = list(chain.from_iterable(drawn.values()))
+            filters = {"also in validation or test": sharing_no_side(held_out)} | filters
+            parts = [(stored.chunks(part), repeat) for part, (_, repeat) in enumerate(parts)]
+            counts.removed |= {"also in validation or test": -len(held_out)}
+        left = [(counts.filtered(chunks, filters), repeat) for chunks, repeat in parts]
+        written = write_texts(folder, _limited(left, data.limit))
+    pairs = TextPairs(folder, written)
+    _require_pairs("training", len(pairs), counts.read, counts.removed)
+    return {
+        "parts": written,
+        "fingerprint": fingerprint(pairs),
+        "read": counts.read,
+        "removed": counts.removed,
+        "held_out": drawn,
+    }
+
+
+def _limited(
+    parts: Iterable[tuple[Iterator[Chunk], int]], limit: int | None
+) -> Iterator[tuple[Iterator[Chunk], int]]:
+    """The first ``limit`` pairs of all parts; the rest passes by to be counted."""
+    room = limit
+
+    def first(chunks: Iterator[Chunk]) -> Iterator[Chunk]:
+        nonlocal room
+        for chunk in chunks:
+            used = chunk[:room]
+            room = None if room is None else room - len(used)
+            yield used
+
+    return ((first(chunks), repeat) for chunks, repeat in parts)
+
+
+def _key(data: DataConfig, seed: int) -> dict[str, Any]:
+    """All that the training pairs and those split off them depend on."""
+    sizes = _sizes(data)
+    options = {name: value for name, value in asdict(data).items() if name not in _ELSEWHERE}
+    packages = ("sacremoses",) if data.tokenization == "moses" else ()
+    return {
+        "options": options | {"split_off": list(sizes), "seed": seed if sizes else None},
+        "versions": [unidata_version, *map(metadata.version, packages)],
+        "files": [[file.repeat, *map(_file_state, _paths(file))] for file in _training_files(data)],
+    }
+
+
+def _file_state(path: Path) -> list[Any]:
+    """What changes when a file does."""
+    try:
+        state = path.stat()
+    except OSError as error:
+        raise DataError(f"cannot read {path}: {error.strerror or error}") from error
+    return [str(path.absolute()), state.st_size, state.st_mtime_ns, state.st_ctime_ns]
+
+
+def _paths(file: CorpusFile) -> list[Path]:
+    return [Path(path) for path in (file.path, file.source, file.target) if path is not None]
+
+
+def _training_files(data: DataConfig) -> list[CorpusFile]:
+    if data.source == "demo":
+        return []
+    if data.source == "files":
+        return list(data.train or (CorpusFile(path=data.path),))
+    from ptenmt.corpus.tfds_source import tfds_files
+
+    return [CorpusFile(path=str(path)) for path in tfds_files(data.dataset, data.data_dir)]
+
+
+def _training_parts(data: DataConfig) -> list[tuple[Iterator[SentencePair], int]]:
     if data.source != "files":
-        return [TrainingPart(pairs=_prepared(data, _published_pairs(data, "train")))]
-    files = data.train or (CorpusFile(path=data.path),)
-    return [TrainingPart(pairs=_prepared(data, read_pairs(file)), repeat=file.repeat) for file in files]
+        return [(_prepared(data, _published_pairs(data, "train")), 1)]
+    files = _training_files(data)
+    return [(_prepared(data, read_pairs(file)), file.repeat) for file in files]
 
 
 def _given_pairs(data: DataConfig, split: HeldOutSplit) -> list[SentencePair] | None:
@@ -123,11 +238,17 @@ def _given_pairs(data: DataConfig, split: HeldOutSplit) -> list[SentencePair] | 
     files = _files(data, split)
     if files:
         return [pair for file in files for pair in _prepared(data, read_pairs(file))]
-    return None if data.source == "files" else _prepared(data, _published_pairs(data, split))
+    return None if data.source == "files" else list(_prepared(data, _published_pairs(data, split)))
 
 
 def _files(data: DataConfig, split: HeldOutSplit) -> tuple[CorpusFile, ...]:
     return data.validation if split == "validation" else data.test
+
+
+def _sizes(data: DataConfig) -> dict[str, int]:
+    """How many pairs are split off for each split that has none of its own."""
+    sizes = {"validation": data.validation_pairs, "test": data.test_pairs}
+    return {split: sizes[split] for split in _HELD_OUT if data.source == "files" and not _files(data, split)}
 
 
 def _published_pairs(
@@ -142,24 +263,18 @@ def _published_pairs(
     return read_tfds(data.dataset, data.data_dir, split)
 
 
-def _prepared(data: DataConfig, pairs: Iterable[SentencePair]) -> list[SentencePair]:
+def _prepared(data: DataConfig, pairs: Iterable[SentencePair]) -> Iterator[SentencePair]:
     prepare = TextPreparation(data).prepare
     source_language, target_language = data.source_language, data.target_language
-    return [(prepare(source, source_language), prepare(target, target_language)) for source, target in pairs]
+    return ((prepare(source, source_language), prepare(target, target_language)) for source, target in pairs)
 
 
-def _drawn_pairs(
-    data: DataConfig, seed: int, parts: Sequence[TrainingPart], splits: Iterable[HeldOutSplit]
-) -> dict[str, list[SentencePair]]:
-    sizes = {"validation": data.validation_pairs, "test": data.test_pairs}
-    all_pairs = [pair for part in parts for pair in part.pairs]
-    return split_off(all_pairs, {split: sizes[split] for split in splits}, seed)
+def _as_pairs(rows: Iterable[Sequence[str]]) -> list[SentencePair]:
+    return [(source, target) for source, target in rows]
 
 
-def _require_pairs(
-    split: str, pairs: Sequence[SentencePair], num_read: int, removed: Mapping[str, int]
-) -> None:
-    if pairs:
+def _require_pairs(split: str, num_pairs: int, num_read: int, removed: Mapping[str, int]) -> None:
+    if num_pairs:
         return
     reasons = ", ".join(f"{count:,} {name}" for name, count in removed.items() if count)
     raise DataError(

@@ -8,6 +8,7 @@ import contextlib
 import difflib
 import io
 import os
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -46,7 +47,7 @@ def prepare_tfds(
     _prepare(builder, dataset)
 
 
-def read_tfds(dataset: str, data_dir: str | None, split: str) -> list[tuple[str, str]]:
+def read_tfds(dataset: str, data_dir: str | None, split: str) -> Iterator[tuple[str, str]]:
     """Read sentence pairs of a prepared dataset, in the order of its files.
 
     Args:
@@ -54,23 +55,38 @@ def read_tfds(dataset: str, data_dir: str | None, split: str) -> list[tuple[str,
         data_dir: The TFDS folder; None is TFDS's default.
         split: ``train``, ``validation``, ``test``, or a TFDS slice such as ``train[:10%]``.
 
-    Returns:
+    Yields:
         Pairs of source and target sentence.
 
     Raises:
         DataError: TFDS has no such pairs or split, or they are not prepared.
     """
+    builder, swapped = _prepared_builder(dataset, data_dir)
+    for source, target in _pairs(builder, dataset, split):
+        yield (target, source) if swapped else (source, target)
+
+
+def tfds_files(dataset: str, data_dir: str | None) -> list[Path]:
+    """The files of a prepared dataset.
+
+    Raises:
+        DataError: TFDS has no such pairs, or they are not prepared.
+    """
+    builder, _ = _prepared_builder(dataset, data_dir)
+    return sorted(path for path in Path(builder.data_path).iterdir() if path.is_file())
+
+
+def _prepared_builder(dataset: str, data_dir: str | None) -> tuple[Any, bool]:
     builder, swapped = _builder(dataset, data_dir)
-    if not builder.data_path.exists():
-        raise DataError(
-            f"{dataset} is not prepared in {builder.data_dir_root}",
-            hint="fetch it first with the config you use: ptenmt download --config base.yaml",
-        )
-    pairs = _pairs(builder, dataset, split)
-    return [(target, source) for source, target in pairs] if swapped else pairs
+    if builder.data_path.exists():
+        return builder, swapped
+    raise DataError(
+        f"{dataset} is not prepared in {builder.data_dir_root}",
+        hint="fetch it first with the config you use: ptenmt download --config base.yaml",
+    )
 
 
-def _pairs(builder: Any, dataset: str, split: str) -> list[tuple[str, str]]:
+def _pairs(builder: Any, dataset: str, split: str) -> Iterator[tuple[str, str]]:
     import tensorflow as tf
     import tensorflow_datasets as tfds
 
@@ -79,11 +95,9 @@ def _pairs(builder: Any, dataset: str, split: str) -> list[tuple[str, str]]:
     try:
         data = builder.as_dataset(split=split, as_supervised=True, read_config=config)
         batches = data.batch(_READ_BATCH).as_numpy_iterator()
-        return [
-            (source.decode(), target.decode())
-            for sources, targets in batches
-            for source, target in zip(sources, targets, strict=True)
-        ]
+        for sources, targets in batches:
+            for source, target in zip(sources, targets, strict=True):
+                yield source.decode(), target.decode()
     except (ValueError, tf.errors.OpError) as error:
         raise DataError(
             f"cannot read {split} of {dataset} in {builder.data_dir_root}: {error}",

@@ -8,14 +8,14 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from ptenmt.corpus.batches import EncodedPairs, RaggedIds, num_batches, sorted_batches
+from ptenmt.corpus.batches import num_batches, sorted_batches
+from ptenmt.corpus.encoding import encode_pairs
 from ptenmt.corpus.pairs import HeldOutSplit, SentencePair, fingerprint, load_split
 from ptenmt.corpus.text import TextPreparation, spacing
 from ptenmt.evaluation.likelihood import compile_token_sums
 from ptenmt.evaluation.scores import Score, detokenised_scores, tokenised_scores
 from ptenmt.model import TokenSums
 from ptenmt.runs import Run, find_run
-from ptenmt.tokenizers import TokenizerPair, encode_framed
 from ptenmt.translation import Translation, Translator
 
 Progress = Callable[[str, int, int], None]
@@ -113,15 +113,6 @@ def score_translations(
         return scores
     raw = [translation.raw for translation in translations]
     return scores + tokenised_scores(raw, [reference for _, reference in pairs])
-
-
-def encode_pairs(
-    tokenizers: TokenizerPair, pairs: Sequence[SentencePair], max_positions: int
-) -> tuple[EncodedPairs, int]:
-    """Tokenise sentence pairs; also tell how many sentences had to be cut to ``max_positions``."""
-    sources, sources_cut = encode_framed(tokenizers.source, [source for source, _ in pairs], max_positions)
-    targets, targets_cut = encode_framed(tokenizers.target, [target for _, target in pairs], max_positions)
-    return EncodedPairs(RaggedIds(sources), RaggedIds(targets)), sources_cut + targets_cut
 
 
 def _likelihood(

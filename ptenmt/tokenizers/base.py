@@ -33,6 +33,11 @@ class Tokenizer(ABC):
     def vocabulary_size(self) -> int:
         """How many ids there are, special tokens included."""
 
+    @property
+    @abstractmethod
+    def checksum(self) -> str:
+        """The same for tokenizers that encode alike, in hexadecimal."""
+
     @abstractmethod
     def encode(self, texts: Sequence[str]) -> list[list[int]]:
         """Give each text's ids, without [START] and [END]; many texts in one call are fastest."""

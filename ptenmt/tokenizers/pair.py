@@ -4,10 +4,11 @@ import hashlib
 import json
 import os
 import shutil
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass
+from itertools import chain
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 from ptenmt.config import TokenizerConfig
 from ptenmt.errors import TokenizerError
@@ -52,6 +53,11 @@ class TokenizerPair:
         """Whether both sides use one vocabulary."""
         return self.source is self.target
 
+    @property
+    def checksums(self) -> list[str]:
+        """Of the source's tokenizer and the target's."""
+        return [self.source.checksum, self.target.checksum]
+
     def save(self, folder: Path) -> None:
         """Write the pair into a folder of its own, wholly or not at all.
 
@@ -88,14 +94,22 @@ class TokenizerPair:
             _sync(path)
 
 
-def build_tokenizers(
-    config: TokenizerConfig, pairs: Sequence[tuple[str, str]], languages: tuple[str, str]
-) -> TokenizerPair:
+class Pairs(Protocol):
+    """Sentence pairs, which need not be in memory."""
+
+    def __len__(self) -> int: ...
+
+    def __iter__(self) -> Iterator[tuple[str, str]]: ...
+
+    def __getitem__(self, row: int, /) -> tuple[str, str]: ...
+
+
+def build_tokenizers(config: TokenizerConfig, pairs: Pairs, languages: tuple[str, str]) -> TokenizerPair:
     """Make the tokenizers that a config asks for.
 
     Args:
         config: The ``tokenizer`` section; with ``wordpiece``, ``path`` names a folder on this machine.
-        pairs: The training pairs, which ``sentencepiece`` and ``words`` learn from.
+        pairs: The training pairs, which ``sentencepiece`` and ``words`` learn from; gone through twice.
         languages: ISO 639-1 codes of source and target.
 
     Raises:
@@ -103,11 +117,10 @@ def build_tokenizers(
     """
     if config.kind == "wordpiece":
         return _published(config, languages)
-    sources, targets = [pair[0] for pair in pairs], [pair[1] for pair in pairs]
     if config.shared:
-        tokenizer = _train(config, sources + targets)
+        tokenizer = _train(config, chain(_texts(config, pairs, 0), _texts(config, pairs, 1)))
         return TokenizerPair(tokenizer, tokenizer)
-    return TokenizerPair(_train(config, sources), _train(config, targets))
+    return TokenizerPair(_train(config, _texts(config, pairs, 0)), _train(config, _texts(config, pairs, 1)))
 
 
 def load_tokenizers(folder: Path) -> TokenizerPair:
@@ -135,7 +148,15 @@ def _published(config: TokenizerConfig, languages: tuple[str, str]) -> Tokenizer
     return TokenizerPair(*WordPieceTokenizer.load_published(Path(config.path), languages))
 
 
-def _train(config: TokenizerConfig, texts: Sequence[str]) -> Tokenizer:
+def _texts(config: TokenizerConfig, pairs: Pairs, side: int) -> Iterator[str]:
+    """The sentences of one side that a vocabulary is learnt from."""
+    limit = config.training_sentences // (2 if config.shared else 1) or 1
+    if config.kind == "words" or len(pairs) <= limit:
+        return (pair[side] for pair in pairs)
+    return (pairs[number * len(pairs) // limit][side] for number in range(limit))
+
+
+def _train(config: TokenizerConfig, texts: Iterable[str]) -> Tokenizer:
     if config.kind == "words":
         return WordTokenizer.train(texts, vocabulary_size=config.vocabulary_size)
     return SentencePieceTokenizer.train(

@@ -1,7 +1,9 @@
 """Sub-words learnt from the training pairs by SentencePiece: any languages, case and accents kept."""
 
+import hashlib
 import io
-from collections.abc import Iterable, Sequence
+import threading
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, Literal, Self
 
@@ -19,6 +21,7 @@ from ptenmt.tokenizers.base import (
     without_framing,
 )
 
+_SAMPLING = threading.Lock()
 _TRAINER_OPTIONS: dict[str, Any] = {
     "pad_id": PAD,
     "unk_id": UNK,
@@ -77,22 +80,30 @@ class SentencePieceTokenizer(Tokenizer):
         Raises:
             TokenizerError: If there is no text, or more characters than the vocabulary can hold.
         """
-        sentences = [clean_text(text) for text in texts]
-        if not any(sentence.strip() for sentence in sentences):
-            raise TokenizerError(
-                "the training sentences hold no text to learn pieces from",
-                hint="check the data section: is the text where data.path or data.train says?",
-            )
+        has_text = False
+
+        def sentences() -> Iterator[str]:
+            nonlocal has_text
+            for text in texts:
+                sentence = clean_text(text)
+                has_text = has_text or bool(sentence.strip())
+                yield sentence
+
         model = io.BytesIO()
         try:
             sentencepiece.SentencePieceTrainer.train(
-                sentence_iterator=iter(sentences),
+                sentence_iterator=sentences(),
                 model_writer=model,
                 model_type=algorithm,
                 vocab_size=vocabulary_size,
                 **_TRAINER_OPTIONS,
             )
         except RuntimeError as error:
+            if not has_text:
+                raise TokenizerError(
+                    "the training sentences hold no text to learn pieces from",
+                    hint="check the data section: is the text where data.path or data.train says?",
+                ) from error
             raise TokenizerError(
                 f"SentencePiece cannot train with tokenizer.vocabulary_size={vocabulary_size}: {error}",
                 hint="every character needs a piece: raise tokenizer.vocabulary_size",
@@ -104,10 +115,32 @@ class SentencePieceTokenizer(Tokenizer):
         """How many pieces there are: as many as asked for, fewer where the corpus is small."""
         return int(self._processor.get_piece_size())
 
+    @property
+    def checksum(self) -> str:
+        """The SHA-256 checksum of the model."""
+        return hashlib.sha256(self._proto).hexdigest()
+
     def encode(self, texts: Sequence[str]) -> list[list[int]]:
         """Give each text's ids, without [START] and [END]; all cores share the work."""
         encoded: list[list[int]] = self._processor.encode([clean_text(text) for text in texts])
         return encoded
+
+    def sample(self, texts: Sequence[str], strength: float, seed: int) -> list[list[int]]:
+        """Give each text's ids, cut into pieces at random.
+
+        Args:
+            texts: Any number of texts.
+            strength: Unigram's alpha (the likelihoods' exponent), or the share of merges that BPE drops.
+            seed: At least 0 and below 2^32. The result follows from texts, strength and seed alone.
+        """
+        cleaned = [clean_text(text) for text in texts]
+        # SentencePiece has one seed for the process and a generator for each of its threads.
+        with _SAMPLING:
+            sentencepiece.set_random_generator_seed(seed)
+            sampled: list[list[int]] = self._processor.encode(
+                cleaned, enable_sampling=True, nbest_size=-1, alpha=strength, num_threads=1
+            )
+        return sampled
 
     def decode(self, sequences: Sequence[Sequence[int]]) -> list[str]:
         """Give each sequence's text; a run of unknown characters reads ``[UNK]``."""

@@ -1,5 +1,6 @@
 """The published Portuguese–English WordPiece tokenizer, a TensorFlow SavedModel."""
 
+import hashlib
 import shutil
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -43,6 +44,14 @@ class WordPieceTokenizer(Tokenizer):
     def vocabulary_size(self) -> int:
         """How many pieces there are, special tokens included."""
         return len(self._pieces)
+
+    @property
+    def checksum(self) -> str:
+        """The SHA-256 checksum of the SavedModel's files and the language."""
+        checksum = hashlib.sha256(self._language.encode())
+        for name in _FILES:
+            checksum.update((self._folder / name).read_bytes())
+        return checksum.hexdigest()
 
     def encode(self, texts: Sequence[str]) -> list[list[int]]:
         """Give each text's ids, without the [START] and [END] that the published model adds."""

@@ -1,5 +1,6 @@
 """A vocabulary of whole words, for small runs whose every token one wants to read."""
 
+import hashlib
 import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
@@ -51,6 +52,11 @@ class WordTokenizer(Tokenizer):
     def vocabulary_size(self) -> int:
         """How many words there are, special tokens included."""
         return len(self._words)
+
+    @property
+    def checksum(self) -> str:
+        """The SHA-256 checksum of the words in their order."""
+        return hashlib.sha256("\n".join(self._words).encode()).hexdigest()
 
     def encode(self, texts: Sequence[str]) -> list[list[int]]:
         """Give each text's ids, without [START] and [END]."""

@@ -13,15 +13,16 @@ import keras
 from ptenmt.config import Config
 from ptenmt.config.files import fixed_differences
 from ptenmt.corpus.batches import BatchPlan
+from ptenmt.corpus.cache import corpus_cache
 from ptenmt.corpus.download import OnProgress
+from ptenmt.corpus.encoding import encode_pairs, encode_training_pairs, learn_tokenizers
 from ptenmt.corpus.pairs import Corpus, fingerprint, load_corpus
 from ptenmt.corpus.sources import fetch_sources
 from ptenmt.errors import RunError
-from ptenmt.evaluation.evaluation import encode_pairs
 from ptenmt.events import CorpusReady, Event, Stopped, TrainingStarted, Warned
 from ptenmt.model import Transformer
 from ptenmt.runs import Run, run_path, set_aside
-from ptenmt.tokenizers import TokenizerPair, build_tokenizers, load_tokenizers
+from ptenmt.tokenizers import TokenizerPair, load_tokenizers
 from ptenmt.training.schedule import num_warmup_steps
 from ptenmt.training.trainer import Trainer
 from ptenmt.training.validation import Validator
@@ -90,7 +91,8 @@ def _train(
         tokenizers = load_tokenizers(run.tokenizer_folder)
     else:
         languages = (config.data.source_language, config.data.target_language)
-        tokenizers = build_tokenizers(tokenizer_options, corpus.train, languages)
+        cache = corpus_cache(config.data.cache_dir)
+        tokenizers = learn_tokenizers(tokenizer_options, corpus.train, languages, cache)
     if fresh and run.path.exists():
         on_event(Warned(message=f"the run so far is kept as {set_aside(run)}"))
     trainer, facts = _build_trainer(run, config, corpus, tokenizers, on_event)
@@ -128,7 +130,7 @@ def _check_folder(run: Run, config: Config, fresh: bool) -> bool:
 
 
 def _check_data(run: Run, corpus: Corpus) -> None:
-    if run.data_fingerprint("train") != fingerprint(corpus.train):
+    if run.data_fingerprint("train") != corpus.train.fingerprint:
         raise RunError(
             f"{run.path} was trained on other sentence pairs than its config gives now",
             "put the data back, or train beside it with --run NAME, or start anew with --fresh",
@@ -145,7 +147,9 @@ def _build_trainer(
     """The trainer, and what ``run.json`` is to say."""
     sizes = tokenizers.source.vocabulary_size, tokenizers.target.vocabulary_size
     longest = config.model.max_positions
-    train_pairs, train_cut = encode_pairs(tokenizers, corpus.train, longest)
+    train_pairs, train_cut = encode_training_pairs(
+        tokenizers, corpus.train, longest, config.tokenizer.sampling, corpus_cache(config.data.cache_dir)
+    )
     validation_pairs, validation_cut = encode_pairs(tokenizers, corpus.validation, longest)
     on_event(
         CorpusReady(
@@ -154,16 +158,17 @@ def _build_trainer(
             removed=corpus.removed,
             shortened=train_cut + validation_cut,
             vocabulary_sizes=sizes,
-            samples=corpus.train[:NUM_SHOWN_PAIRS],
+            samples=[corpus.train[row] for row in range(min(NUM_SHOWN_PAIRS, len(corpus.train)))],
         )
     )
     keras.utils.set_random_seed(config.seed)
     model = Transformer(config.model, *sizes)
     model.build_weights()
-    splits = {"train": corpus.train, "validation": corpus.validation, "test": corpus.test}
+    held_out = {"validation": corpus.validation, "test": corpus.test}
     facts = {
-        "data": {
-            name: {"pairs": len(pairs), "fingerprint": fingerprint(pairs)} for name, pairs in splits.items()
+        "data": {"train": {"pairs": len(corpus.train), "fingerprint": corpus.train.fingerprint}}
+        | {
+            name: {"pairs": len(pairs), "fingerprint": fingerprint(pairs)} for name, pairs in held_out.items()
         },
         "removed": corpus.removed,
         "vocabulary_sizes": sizes,

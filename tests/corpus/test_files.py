@@ -27,7 +27,7 @@ def aligned(folder: Path, source: str, target: str, ending: str = "") -> CorpusF
 
 def error_of(file: CorpusFile) -> DataError:
     with pytest.raises(DataError) as raised:
-        read_pairs(file)
+        list(read_pairs(file))
     assert "\n" not in raised.value.message
     return raised.value
 
@@ -35,19 +35,19 @@ def error_of(file: CorpusFile) -> DataError:
 @pytest.mark.parametrize("ending", [".tsv", ".tsv.gz", ".TSV"])
 def test_reads_tab_separated_columns_and_takes_quotes_as_letters(tmp_path: Path, ending: str) -> None:
     file = written(tmp_path / f"a{ending}", '"olá\thello"\num, dois\tone, two\n')
-    assert read_pairs(file) == [('"olá', 'hello"'), ("um, dois", "one, two")]
+    assert list(read_pairs(file)) == [('"olá', 'hello"'), ("um, dois", "one, two")]
 
 
 @pytest.mark.parametrize("ending", [".csv", ".csv.gz"])
 def test_reads_quoted_commas_quotes_and_line_ends(tmp_path: Path, ending: str) -> None:
     file = written(tmp_path / f"a{ending}", 'olá,hello\n"um, ""dois""","one,\ntwo"\nsim,yes\n')
-    assert read_pairs(file) == [("olá", "hello"), ('um, "dois"', "one,\ntwo"), ("sim", "yes")]
+    assert list(read_pairs(file)) == [("olá", "hello"), ('um, "dois"', "one,\ntwo"), ("sim", "yes")]
 
 
 @pytest.mark.parametrize("ending", ["", ".gz"])
 def test_reads_aligned_files_whose_blank_lines_count(tmp_path: Path, ending: str) -> None:
     file = aligned(tmp_path, "um\n\ntrês\n", "one\ntwo\nthree", ending)
-    assert read_pairs(file) == [("um", "one"), ("", "two"), ("três", "three")]
+    assert list(read_pairs(file)) == [("um", "one"), ("", "two"), ("três", "three")]
 
 
 @pytest.mark.parametrize(("ending", "separator"), [(".tsv", "\t"), (".csv", ",")])
@@ -56,28 +56,28 @@ def test_byte_order_mark_and_windows_line_ends_are_no_text(
 ) -> None:
     text = f"um{separator}one\r\ndois{separator}two\r\n"
     file = written(tmp_path / f"a{ending}", b"\xef\xbb\xbf" + text.encode())
-    assert read_pairs(file) == [("um", "one"), ("dois", "two")]
+    assert list(read_pairs(file)) == [("um", "one"), ("dois", "two")]
 
 
 def test_byte_order_mark_of_aligned_files(tmp_path: Path) -> None:
-    assert read_pairs(aligned(tmp_path, "\ufeffum\r\n", "\ufeffone\n")) == [("um", "one")]
+    assert list(read_pairs(aligned(tmp_path, "\ufeffum\r\n", "\ufeffone\n"))) == [("um", "one")]
 
 
 def test_only_line_feeds_end_a_line(tmp_path: Path) -> None:
-    assert read_pairs(written(tmp_path / "a.tsv", f"{ODD}\tone\n")) == [(ODD, "one")]
-    assert read_pairs(written(tmp_path / "a.csv", f"{ODD},one\n")) == [(ODD.replace("\r", " "), "one")]
-    assert read_pairs(aligned(tmp_path, f"{ODD}\n", "one\n")) == [(ODD, "one")]
+    assert list(read_pairs(written(tmp_path / "a.tsv", f"{ODD}\tone\n"))) == [(ODD, "one")]
+    assert list(read_pairs(written(tmp_path / "a.csv", f"{ODD},one\n"))) == [(ODD.replace("\r", " "), "one")]
+    assert list(read_pairs(aligned(tmp_path, f"{ODD}\n", "one\n"))) == [(ODD, "one")]
 
 
 @pytest.mark.parametrize(("ending", "separator"), [(".tsv", "\t"), (".csv", ",")])
 def test_blank_lines_are_skipped_and_counted(tmp_path: Path, ending: str, separator: str) -> None:
     text = f"um{separator}one\n\n  \ndois{separator}two\n\n"
-    assert read_pairs(written(tmp_path / f"a{ending}", text)) == [("um", "one"), ("dois", "two")]
+    assert list(read_pairs(written(tmp_path / f"a{ending}", text))) == [("um", "one"), ("dois", "two")]
     assert "line 6: 1 column" in error_of(written(tmp_path / f"b{ending}", f"{text}três")).message
 
 
 def test_a_pair_with_an_empty_side_is_a_pair(tmp_path: Path) -> None:
-    assert read_pairs(written(tmp_path / "a.tsv", "um\t\n\ttwo\n")) == [("um", ""), ("", "two")]
+    assert list(read_pairs(written(tmp_path / "a.tsv", "um\t\n\ttwo\n"))) == [("um", ""), ("", "two")]
 
 
 @pytest.mark.parametrize(

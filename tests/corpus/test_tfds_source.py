@@ -83,14 +83,14 @@ def test_fetches_prepares_and_reads(
     assert printed.out == ""
     assert "Dl Completed" not in printed.err
 
-    splits = {name: read_tfds(PT_EN, str(tmp_path), name) for name in ("train", "validation", "test")}
+    splits = {name: list(read_tfds(PT_EN, str(tmp_path), name)) for name in ("train", "validation", "test")}
     assert {name: sorted(pairs) for name, pairs in splits.items()} == {
         "train": sorted(PAIRS["train"]),
         "validation": PAIRS["dev"],
         "test": sorted(PAIRS["test"]),
     }
     swapped = [(en, pt) for pt, en in splits["train"]]
-    assert read_tfds(EN_PT, str(tmp_path), "train") == swapped
+    assert list(read_tfds(EN_PT, str(tmp_path), "train")) == swapped
 
     (tmp_path / "downloads/manual" / ARCHIVE).unlink()  # a prepared dataset needs it no more
     prepare_tfds(PT_EN, str(tmp_path), None)
@@ -108,14 +108,14 @@ def test_a_mirror_gives_the_archive_and_tfds_its_checksum(
         prepare_tfds(EN_PT, str(tmp_path), mirror)
     site.body = good
     prepare_tfds(EN_PT, str(tmp_path), mirror)
-    assert read_tfds(EN_PT, str(tmp_path), "validation") == [("see you soon .", "até já .")]
+    assert list(read_tfds(EN_PT, str(tmp_path), "validation")) == [("see you soon .", "até já .")]
 
 
 def test_an_archive_without_the_pairs_is_an_error(site: Site, tmp_path: Path) -> None:
     with pytest.raises(DataError, match="cannot prepare ted_hrlr_translate/gl_to_en"):
         prepare_tfds("ted_hrlr_translate/gl_to_en", str(tmp_path), site.url(ARCHIVE))
     with pytest.raises(DataError, match="is not prepared"):
-        read_tfds("ted_hrlr_translate/gl_to_en", str(tmp_path), "train")
+        list(read_tfds("ted_hrlr_translate/gl_to_en", str(tmp_path), "train"))
 
 
 def test_an_archive_that_breaks_off_is_an_error(
@@ -137,7 +137,7 @@ def test_without_network_names_the_file_to_put_there(tmp_path: Path, monkeypatch
     assert str(by_hand) in caught.value.hint
     by_hand.write_bytes(ted_archive())
     prepare_tfds(PT_EN, str(tmp_path), None)
-    assert len(read_tfds(PT_EN, str(tmp_path), "test")) == len(PAIRS["test"])
+    assert len(list(read_tfds(PT_EN, str(tmp_path), "test"))) == len(PAIRS["test"])
 
 
 def test_the_registered_archive_is_the_published_one() -> None:
@@ -149,7 +149,7 @@ def test_the_registered_archive_is_the_published_one() -> None:
 
 def test_not_prepared_says_what_to_run(tmp_path: Path) -> None:
     with pytest.raises(DataError, match=f"not prepared in {tmp_path}") as caught:
-        read_tfds(PT_EN, str(tmp_path), "train")
+        list(read_tfds(PT_EN, str(tmp_path), "train"))
     assert "ptenmt download" in caught.value.hint
 
 
@@ -164,7 +164,7 @@ def test_not_prepared_says_what_to_run(tmp_path: Path) -> None:
 def test_an_unknown_name_gets_a_suggestion(tmp_path: Path, name: str, meant: str) -> None:
     for call in (
         lambda: prepare_tfds(name, str(tmp_path), None),
-        lambda: read_tfds(name, str(tmp_path), "train"),
+        lambda: list(read_tfds(name, str(tmp_path), "train")),
     ):
         with pytest.raises(DataError, match=rf"has no {name} — did you mean {meant}\?"):
             call()
@@ -190,9 +190,9 @@ def test_a_data_dir_that_cannot_be_made_is_an_error(site: Site, tmp_path: Path) 
 
 
 def test_reads_the_real_ted_talks(ted: str) -> None:
-    validation = read_tfds(PT_EN, ted, "validation")
+    validation = list(read_tfds(PT_EN, ted, "validation"))
     assert len(validation) == 1193
-    assert validation == [(pt, en) for en, pt in read_tfds(EN_PT, ted, "validation")]
+    assert validation == [(pt, en) for en, pt in list(read_tfds(EN_PT, ted, "validation"))]
     assert any("ã" in pt for pt, _ in validation)
     assert sum(" the " in en for _, en in validation) > sum(" the " in pt for pt, _ in validation)
 
@@ -202,10 +202,10 @@ def test_damaged_files_are_an_error(site: Site, tmp_path: Path) -> None:
     (records,) = tmp_path.glob("ted_hrlr_translate/pt_to_en/*/*-test.tfrecord*")
     records.write_bytes(records.read_bytes()[:-5])
     with pytest.raises(DataError, match="cannot read test"):
-        read_tfds(PT_EN, str(tmp_path), "test")
+        list(read_tfds(PT_EN, str(tmp_path), "test"))
     assert site.requests
 
 
 def test_an_unknown_split_is_an_error(ted: str) -> None:
     with pytest.raises(DataError, match="trian"):
-        read_tfds(PT_EN, ted, "trian")
+        list(read_tfds(PT_EN, ted, "trian"))
