@@ -1,81 +1,38 @@
 """Saving and restoring everything that the next training step depends on."""
 
 import shutil
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import tensorflow as tf
 
 from ptenmt.errors import CheckpointError
-from ptenmt.model import TokenSums
-from ptenmt.runs import Run
+from ptenmt.runs import Model, Run
+
+Choice = Literal["best", "latest"]
+"""Which of a run's weights: those that scored best in validation, or those of the newest checkpoint."""
 
 _UNREADABLE = (tf.errors.OpError, IndexError, ValueError, AssertionError)  # IndexError: data cut short
 
 
-class TrainingState:
-    """A training's variables: model, optimizer, position in the data, running sums.
-
-    Args:
-        model: Built.
-        optimizer: Built on the model's variables.
-    """
-
-    def __init__(self, model: Any, optimizer: Any) -> None:
-        self.model = model
-        self.optimizer = optimizer
-        self.epoch = tf.Variable(0, dtype=tf.int64, trainable=False)
-        """Epochs complete, validation included."""
-        self.step = tf.Variable(0, dtype=tf.int64, trainable=False)
-        """Batches of the current epoch that are done."""
-        self.loss_sum = tf.Variable(0.0, dtype=tf.float64, trainable=False)
-        self.correct = tf.Variable(0.0, dtype=tf.float64, trainable=False)
-        self.tokens = tf.Variable(0.0, dtype=tf.float64, trainable=False)
-        self.seconds = tf.Variable(0.0, dtype=tf.float64, trainable=False)
-        """Time spent on the current epoch's batches, over all its processes."""
-
-    def add(self, sums: TokenSums) -> None:
-        """Count a batch that was just learnt; part of the compiled train step."""
-        self.step.assign_add(1)
-        self.loss_sum.assign_add(tf.cast(sums.loss, tf.float64))
-        self.correct.assign_add(tf.cast(sums.correct, tf.float64))
-        self.tokens.assign_add(tf.cast(sums.tokens, tf.float64))
-
-    def finish_epoch(self) -> None:
-        """Go on to the next epoch, with every sum at zero."""
-        self.epoch.assign_add(1)
-        for variable in (self.step, self.loss_sum, self.correct, self.tokens, self.seconds):
-            variable.assign(0)
-
-    def trackable(self) -> tf.train.Checkpoint:
-        """All of it, variable by variable.
-
-        Tracking the model as an object would silently leave out the blocks: TensorFlow does not look
-        into the lists of Keras layers. Dropout has no state: its masks follow from seed and step.
-        """
-        numbers = ("epoch", "step", "loss_sum", "correct", "tokens", "seconds")
-        return tf.train.Checkpoint(
-            weights=_by_path(self.model.trainable_variables),
-            optimizer=_by_path(self.optimizer.variables),
-            **{name: getattr(self, name) for name in numbers},
-        )
-
-
 class Checkpoints:
-    """The checkpoints of one run directory.
+    """The checkpoints of one run directory: everything that the next training step depends on.
 
     Args:
-        state: What is saved and restored.
+        state: What is saved and restored, variable by variable.
         folder: The run directory.
         keep: How many checkpoints stay.
     """
 
-    def __init__(self, state: TrainingState, folder: Path, keep: int) -> None:
-        self._state = state
+    def __init__(self, state: tf.train.Checkpoint, folder: Path, keep: int) -> None:
         self._folder = folder
-        self._checkpoint = state.trackable()
-        for leftover in folder.glob("ckpt-*_temp"):  # of a save that was killed
+        self._checkpoint = state
+        for leftover in (
+            *folder.glob("ckpt-*_temp"),
+            *folder.glob("weights-*_temp"),
+        ):  # of a save that was killed
             _remove(leftover)
         self._manager = _open_manager(self._checkpoint, folder, keep)
 
@@ -85,17 +42,8 @@ class Checkpoints:
         Raises:
             CheckpointError: The disk is full or the folder cannot be written.
         """
-        before = set(self._folder.glob("ckpt-*"))
-        try:
+        with _saving(self._folder, "ckpt-*"):
             return Path(self._manager.save())
-        except (tf.errors.OpError, OSError) as error:
-            for leftover in set(self._folder.glob("ckpt-*")) - before:
-                _remove(leftover)
-            reason = _first_line(error)
-            raise CheckpointError(
-                f"cannot save a checkpoint in {self._folder}: {reason}",
-                "the checkpoints before it are unharmed: make room, then train again to resume",
-            ) from error
 
     def restore(self, on_damaged: Callable[[str], None]) -> Path | None:
         """Restore the newest checkpoint that can be read.
@@ -122,32 +70,118 @@ class Checkpoints:
         return None
 
 
-def restore_weights(model: Any, folder: Path, on_damaged: Callable[[str], None]) -> Path:
-    """Restore a model's weights alone, from the newest checkpoint that can be read.
+class BestModels:
+    """The best models of a training so far, weights alone, which is what translates.
+
+    Args:
+        run: Where they are.
+        keep: How many stay.
+        metric: The score they are chosen by.
+    """
+
+    def __init__(self, run: Run, keep: int, metric: str) -> None:
+        self._run = run
+        self._keep = keep
+        self._sign = -1 if metric == "loss" else 1
+
+    def add(self, weights: Mapping[str, Any], step: int, score: float) -> Path | None:
+        """Keep a model if it is among the best; the worst of those before gives way to it.
+
+        Args:
+            weights: TensorFlow's variables by their Keras paths.
+            step: After which the model was scored.
+            score: What it scored.
+
+        Returns:
+            Where it is, or None if others are better.
+
+        Raises:
+            CheckpointError: The disk is full or the folder cannot be written.
+        """
+        models = [model for model in self._run.best_models() if model.step != step]
+        name = f"weights-{step}"
+        ranked = sorted([*models, Model(name=name, step=step, score=score)], key=self._rank, reverse=True)
+        kept = ranked[: self._keep]
+        if all(model.name != name for model in kept):
+            return None
+        path = save_weights(weights, self._run.path / name)
+        self._run.write_best_models(kept)
+        names = {model.name for model in kept}
+        for file in self._run.path.glob("weights-*"):
+            if file.name.split(".")[0] not in names:
+                _remove(file)
+        return path
+
+    def _rank(self, model: Model) -> tuple[float, int]:
+        return self._sign * model.score, model.step
+
+
+def save_weights(weights: Mapping[str, Any], path: Path) -> Path:
+    """Write a model's weights alone.
+
+    Args:
+        weights: TensorFlow's variables by their Keras paths.
+        path: Without an ending.
+
+    Raises:
+        CheckpointError: The disk is full or the folder cannot be written.
+    """
+    with _saving(path.parent, f"{path.name}*"):
+        tf.train.Checkpoint(weights=dict(weights)).write(str(path))
+    return path
+
+
+def restore_weights(model: Any, run: Run, on_damaged: Callable[[str], None], choice: Choice = "best") -> Path:
+    """Restore a model's weights alone; where the training keeps a moving average of them, that.
 
     Args:
         model: Built.
-        folder: The run directory.
-        on_damaged: Told, in a sentence, of each newer checkpoint that cannot.
+        run: Where they are.
+        on_damaged: Told, in a sentence, of each checkpoint that is passed over because it is damaged.
+        choice: Which weights; if none of the best can be read, the latest.
 
     Raises:
         CheckpointError: The run has no checkpoint that can be read.
     """
-    paths = Run(folder).checkpoints()
-    for path in paths:
+    variables = by_path(model.trainable_variables)
+    best = [run.path / found.name for found in run.best_models()] if choice == "best" else []
+    latest = run.checkpoints()
+    for path in (*best, *latest):
         try:
-            status = tf.train.Checkpoint(weights=_by_path(model.trainable_variables)).restore(str(path))
+            names = tf.train.load_checkpoint(str(path)).get_variable_to_shape_map()
+            has_averages = any(name.startswith("averages/") for name in names)
+            kind = "averages" if has_averages else "weights"
+            status = tf.train.Checkpoint(**{kind: variables}).read(str(path))
             status.assert_existing_objects_matched()
             status.expect_partial()  # the optimizer's slots stay behind
         except _UNREADABLE as error:
             on_damaged(f"checkpoint {path} is damaged and passed over: {_first_line(error)}")
             continue
         return path
-    if paths:
-        raise CheckpointError(f"none of the {len(paths)} checkpoints in {folder} can be read")
+    if latest or best:
+        raise CheckpointError(f"none of the {len(latest) + len(best)} checkpoints in {run.path} can be read")
     raise CheckpointError(
-        f"no checkpoint in {folder}", f"train it first: ptenmt train --config CONFIG --run {folder}"
+        f"no checkpoint in {run.path}", f"train it first: ptenmt train --config CONFIG --run {run.path}"
     )
+
+
+@contextmanager
+def _saving(folder: Path, pattern: str) -> Iterator[None]:
+    """Leave nothing behind of a save that fails, and say what to do.
+
+    Raises:
+        CheckpointError: The disk is full or the folder cannot be written.
+    """
+    before = set(folder.glob(pattern))
+    try:
+        yield
+    except (tf.errors.OpError, OSError) as error:
+        for leftover in set(folder.glob(pattern)) - before:
+            _remove(leftover)
+        raise CheckpointError(
+            f"cannot save a checkpoint in {folder}: {_first_line(error)}",
+            "the checkpoints before it are unharmed: make room, then train again to resume",
+        ) from error
 
 
 def _open_manager(checkpoint: tf.train.Checkpoint, folder: Path, keep: int) -> Any:
@@ -158,7 +192,7 @@ def _open_manager(checkpoint: tf.train.Checkpoint, folder: Path, keep: int) -> A
         return tf.train.CheckpointManager(checkpoint, str(folder), max_to_keep=keep)
 
 
-def _by_path(variables: Sequence[Any]) -> dict[str, Any]:
+def by_path(variables: Sequence[Any]) -> dict[str, Any]:
     """TensorFlow's variables by their Keras paths, such as ``transformer/encoder/block1/…/kernel``."""
     named = {variable.path: variable.value for variable in variables}
     assert len(named) == len(variables), "two variables share a path"

@@ -39,5 +39,9 @@ class CheckpointError(PtenmtError):
     """A checkpoint that cannot be read or written."""
 
 
+class TrainingError(PtenmtError):
+    """A training that cannot go on."""
+
+
 class OutputError(PtenmtError):
     """A result that cannot be written where the user asked."""

@@ -40,10 +40,14 @@ class TrainingStarted:
     parameters: int
     epochs: int
     steps_per_epoch: int
+    total_steps: int
+    """Of all epochs, or as many as ``training.max_steps`` allows."""
     epoch: int
     """Epochs that are complete already: 0, or more when resumed."""
     step: int
     """Steps of the current epoch that are complete already."""
+    is_over: bool
+    """Whether nothing is left to do: all steps are done, or the patience is lost."""
     resumed_from: Path | None
     """The checkpoint that the training goes on from."""
 
@@ -69,7 +73,22 @@ class StepDone:
     """Share of those tokens that were predicted right."""
     learning_rate: float
     tokens_per_second: float
-    """Real target tokens, over the time since this process started the epoch."""
+    """Real target tokens, over the time that this process has trained."""
+    seconds_left: float | None
+    """Until the end of the training, validations included; None while too little is known."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class CurvePoint:
+    """A point of the training curves: means over the steps since the point before."""
+
+    step: int
+    """Steps done in all."""
+    loss: float
+    accuracy: float
+    learning_rate: float
+    gradient_norm: float
+    """Of the last step, before clipping."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -80,7 +99,6 @@ class EpochDone:
     loss: float
     accuracy: float
     learning_rate: float
-    seconds: float
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -101,17 +119,36 @@ class Sample:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Validated:
-    """An epoch was scored on the validation pairs."""
+class Scores:
+    """What a validation found."""
 
-    epoch: int
     loss: float
     accuracy: float
     bleu: float
     """sacreBLEU's BLEU of greedy translations with repaired spacing, tokenisation 13a."""
     chrf: float
-    seconds: float
     samples: list[Sample]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Validated:
+    """The model was scored on the validation pairs."""
+
+    epoch: int
+    """The current epoch, from 1."""
+    step: int
+    """Steps done in all."""
+    train_loss: float
+    """Mean over the epoch so far, dropout on."""
+    train_accuracy: float
+    learning_rate: float
+    scores: Scores
+    is_best: bool
+    """Whether no validation before was better, by ``validation.metric``."""
+    patience_left: int | None
+    """Validations without a better score that may follow; None without ``validation.patience``."""
+    seconds: float
+    """For this validation."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -133,14 +170,25 @@ class Stopped:
     step: int
 
 
+@dataclass(frozen=True, kw_only=True)
+class PatienceLost:
+    """The score has not become better for ``validation.patience`` validations; the training ends here."""
+
+    best_score: float
+    stale: int
+    """Validations since the best one."""
+
+
 Event = (
     CorpusReady
     | TrainingStarted
     | Warned
     | StepDone
+    | CurvePoint
     | EpochDone
     | ValidationStep
     | Validated
     | CheckpointSaved
     | Stopped
+    | PatienceLost
 )

@@ -4,20 +4,20 @@
 - ``config.yaml``: every option
 - ``tokenizer/``: both languages' tokenizers
 - ``ckpt-*``: checkpoints, and ``checkpoint``, which names the latest
-- ``history.jsonl``: a line an epoch
+- ``weights-*``: the best models, weights alone, and ``best.json``, which says how good
+- ``history.jsonl``: what the training told, a JSON object a line
 """
 
 import json
 import os
 import platform
-import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from importlib import metadata
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 import yaml
 
@@ -25,9 +25,12 @@ from ptenmt.config import Config
 from ptenmt.config.files import build_config, dump_config
 from ptenmt.corpus.lock import exclusive
 from ptenmt.errors import ConfigError, OutputError, RunError
+from ptenmt.history import History
+from ptenmt.writing import write_text
 
 FORMAT_VERSION = 1
 RUNS_FOLDER = Path("checkpoints")
+_BEST = "best.json"
 _PACKAGES = ("ptenmt", "tensorflow", "keras", "tensorflow-text", "tensorflow-datasets", "sentencepiece")
 
 
@@ -142,23 +145,34 @@ class Run:
             self.path / f"ckpt-{number}" for number in sorted(filter(str.isdigit, numbers), key=int)[::-1]
         ]
 
-    def history(self) -> list[dict[str, Any]]:
-        """The epochs so far, a dictionary each, oldest first; a damaged last line is left out."""
-        file = self.path / "history.jsonl"
-        if not file.exists():
+    def best_models(self) -> list["Model"]:
+        """The best models so far, the best one first; none if ``best.json`` is missing or damaged."""
+        try:
+            entries = json.loads((self.path / _BEST).read_text(encoding="utf-8"))
+            return [Model(**entry) for entry in entries]
+        except (OSError, ValueError, TypeError):
             return []
-        epochs = []
-        for line in file.read_text(encoding="utf-8", errors="replace").splitlines():
-            try:
-                epochs.append(json.loads(line))
-            except ValueError:
-                break
-        return epochs
 
-    def write_history(self, epochs: Sequence[dict[str, Any]]) -> None:
-        """Replace ``history.jsonl``."""
-        lines = (json.dumps(epoch, ensure_ascii=False) + "\n" for epoch in epochs)
-        write_text(self.path / "history.jsonl", "".join(lines))
+    def write_best_models(self, models: Sequence["Model"]) -> None:
+        """Replace ``best.json``."""
+        entries = [asdict(model) for model in models]
+        write_text(self.path / _BEST, json.dumps(entries, indent=2, ensure_ascii=False) + "\n")
+
+    def history(self) -> list[dict[str, Any]]:
+        """The validations so far, a dictionary each, oldest first."""
+        return History(self.path).validations()
+
+
+@dataclass(frozen=True, kw_only=True)
+class Model:
+    """One of a run's best models."""
+
+    name: str
+    """Of its files, without their endings."""
+    step: int
+    """After which it was scored."""
+    score: float
+    """By ``validation.metric``."""
 
 
 def find_run(name: str | Path | None = None) -> Run:
@@ -236,55 +250,6 @@ def set_aside(run: Run) -> Path:
         return run.path.absolute().rename(aside)
     except OSError as error:
         raise OutputError(f"cannot rename {run.path} to {aside.name}: {error.strerror or error}") from error
-
-
-@contextmanager
-def written_whole(file: Path) -> Iterator[IO[str]]:
-    """Write a text file whole or not at all: a temporary file beside it, fsync, rename.
-
-    A link is followed. A device or a pipe, such as ``/dev/null``, is written to as it is.
-
-    Raises:
-        OutputError: It cannot be written; what stood there before is unharmed.
-    """
-    try:
-        if file.exists() and not file.is_file():
-            with file.open("w", encoding="utf-8", newline="") as device:
-                yield device
-            return
-        with _replacing(file.resolve()) as stream:
-            yield stream
-    except OSError as error:
-        raise OutputError(f"cannot write {file}: {error.strerror or error}") from error
-
-
-@contextmanager
-def _replacing(file: Path) -> Iterator[IO[str]]:
-    stream = tempfile.NamedTemporaryFile(  # noqa: SIM115 — renamed once it is closed
-        "w", dir=file.parent, prefix=f".{file.name}.", encoding="utf-8", newline="", delete=False
-    )
-    temporary = Path(stream.name)
-    try:
-        with stream:
-            yield stream.file
-            stream.flush()
-            os.fsync(stream.fileno())
-        temporary.chmod(0o666 & ~_umask())
-        temporary.replace(file)
-    finally:
-        temporary.unlink(missing_ok=True)
-
-
-def write_text(file: Path, text: str) -> None:
-    """Write a text file whole or not at all (see ``written_whole``)."""
-    with written_whole(file) as stream:
-        stream.write(text)
-
-
-def _umask() -> int:
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask
 
 
 def _versions() -> dict[str, str]:

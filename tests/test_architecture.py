@@ -30,10 +30,12 @@ ROWS = [
     {"export"},
     {"checkpoints"},
     {"runs"},
+    {"history"},
     {"model"},
     {"corpus"},
     {"tokenizers"},
     {"config", "events"},
+    {"writing"},
     {"errors"},
 ]
 HEIGHT = {name: -row for row, names in enumerate(ROWS) for name in names}

@@ -3,17 +3,21 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import keras
 import numpy as np
 import pytest
+import tensorflow as tf
 
-from ptenmt.checkpoints import Checkpoints, TrainingState, restore_weights
-from ptenmt.config import ModelConfig
+from ptenmt.checkpoints import Checkpoints, restore_weights
+from ptenmt.config import ModelConfig, OptimizerConfig
 from ptenmt.errors import CheckpointError
 from ptenmt.model import Transformer
 from ptenmt.runs import Run
+from ptenmt.training.optimizer import Adam
+from ptenmt.training.state import TrainingState
 
 CONFIG = ModelConfig(num_layers=2, d_model=16, num_heads=2, d_ff=24, dropout=0.1, max_positions=20)
+NUMBERS = ["epoch", "step", "updates", "validated", "best_score", "stale", "skipped", "skipped_in_row"]
+NUMBERS += ["gradient_norm", "loss_scale", "scaled_steps"]
 DATA, INDEX = "ckpt-3.data-00000-of-00001", "ckpt-3.index"
 
 
@@ -23,20 +27,19 @@ class Saved:
     def __init__(self, folder: Path, keep: int = 5) -> None:
         self.model = Transformer(CONFIG, 30, 40)
         self.model.build_weights()
-        optimizer = keras.optimizers.Adam(name="adam")
-        optimizer.build(self.model.trainable_variables)
-        self.state = TrainingState(self.model, optimizer)
-        self.checkpoints = Checkpoints(self.state, folder, keep)
+        self.state = TrainingState(self.model, Adam(self.model.trainable_variables, OptimizerConfig(ema=0.9)))
+        self.checkpoints = Checkpoints(self.state.trackable(), folder, keep)
 
     @property
     def variables(self) -> dict[str, Any]:
-        state = self.state
-        named = {
-            variable.path: variable
-            for variable in (*self.model.trainable_variables, *state.optimizer.variables)
-        }
-        names = ("epoch", "step", "loss_sum", "correct", "tokens", "seconds")
-        return named | {name: getattr(state, name) for name in names}
+        state, optimizer = self.state, self.state.optimizer
+        named = {weight.path: weight.value for weight in self.model.trainable_variables}
+        named |= {f"average of {path}": average for path, average in optimizer.averages.items()}
+        named |= optimizer.variables
+        named |= {f"seconds of {kind}": value for kind, value in state.seconds.items()}
+        for sums in ("of_epoch", "of_window"):
+            named |= {f"{sums} {name}": value for name, value in getattr(state, sums).variables.items()}
+        return named | {name: getattr(state, name) for name in NUMBERS}
 
     def values(self) -> dict[str, np.ndarray]:
         return {name: variable.numpy() for name, variable in self.variables.items()}
@@ -68,7 +71,7 @@ def reader(tmp_path_factory: pytest.TempPathFactory) -> Saved:
 @pytest.fixture
 def three(writer: Saved, tmp_path: Path) -> list[dict[str, np.ndarray]]:
     """Three checkpoints in ``tmp_path``, and the values of each."""
-    checkpoints = Checkpoints(writer.state, tmp_path, keep=5)
+    checkpoints = Checkpoints(writer.state.trackable(), tmp_path, keep=5)
     values = []
     for number in range(3):
         values.append(writer.fill(number))
@@ -79,7 +82,7 @@ def three(writer: Saved, tmp_path: Path) -> list[dict[str, np.ndarray]]:
 def restore(reader: Saved, folder: Path) -> tuple[Checkpoints, Path | None, list[str]]:
     """Restore as a new process would."""
     warnings: list[str] = []
-    checkpoints = Checkpoints(reader.state, folder, keep=5)
+    checkpoints = Checkpoints(reader.state.trackable(), folder, keep=5)
     reader.fill(99)
     return checkpoints, checkpoints.restore(warnings.append), warnings
 
@@ -89,7 +92,9 @@ def test_every_variable_comes_back(reader: Saved, three: list[dict[str, np.ndarr
     assert (path, warnings) == (tmp_path / "ckpt-3", [])
     assert_same(reader.values(), three[2])
     assert reader.model.non_trainable_variables == []
-    assert len(reader.state.optimizer.variables) == 2 + 2 * len(reader.model.trainable_variables)
+    assert len(reader.state.optimizer.variables) == 1 + 2 * len(reader.model.trainable_variables)
+    shapes = tf.train.load_checkpoint(str(path)).get_variable_to_shape_map()
+    assert len(shapes) == len(reader.variables) + 2, "and TensorFlow's own save_counter and object graph"
 
 
 def test_every_weight_comes_back_without_the_rest(
@@ -97,19 +102,19 @@ def test_every_weight_comes_back_without_the_rest(
 ):
     """TensorFlow passes over layers in Python lists, such as the blocks, without a word."""
     reader.fill(99)
-    assert restore_weights(reader.model, tmp_path, pytest.fail) == tmp_path / "ckpt-3"
+    assert restore_weights(reader.model, Run(tmp_path), pytest.fail) == tmp_path / "ckpt-3"
     weights = {variable.path: variable.numpy() for variable in reader.model.trainable_variables}
     assert len(weights) == 2 + 2 * (8 + 4 + 4) + 2 * (16 + 4 + 6) + 2
-    assert_same(weights, {path: three[2][path] for path in weights})
+    assert_same(weights, {path: three[2][f"average of {path}"] for path in weights})
 
 
 def test_as_many_as_asked_for_are_kept(writer: Saved, tmp_path: Path):
-    checkpoints = Checkpoints(writer.state, tmp_path, keep=2)
+    checkpoints = Checkpoints(writer.state.trackable(), tmp_path, keep=2)
     paths = [checkpoints.save() for _ in range(4)]
     assert Run(tmp_path).checkpoints() == [paths[3], paths[2]]
     _, path, _ = restore(writer, tmp_path)
     assert path == paths[3]
-    again = Checkpoints(writer.state, tmp_path, keep=2)
+    again = Checkpoints(writer.state.trackable(), tmp_path, keep=2)
     again.restore(pytest.fail)
     latest = again.save()
     assert Run(tmp_path).checkpoints() == [latest, paths[3]], "across processes, too"
@@ -127,8 +132,8 @@ def empty(folder: Path) -> None:
 def flip_bytes(name: str) -> Callable[[Path], None]:
     def flip(folder: Path) -> None:
         data = bytearray((folder / name).read_bytes())
-        middle = len(data) // 2
-        data[middle : middle + 8] = bytes(byte ^ 0xFF for byte in data[middle : middle + 8])
+        start = len(data) // 8  # in the averages, which both a training and a translation read
+        data[start : start + 8] = bytes(byte ^ 0xFF for byte in data[start : start + 8])
         (folder / name).write_bytes(bytes(data))
 
     return flip
@@ -165,10 +170,10 @@ def test_a_damaged_checkpoint_gives_way_to_the_one_before(
     told: list[str] = []
     reader.fill(99)
     damage(tmp_path)
-    restore_weights(reader.model, tmp_path, told.append)
+    restore_weights(reader.model, Run(tmp_path), told.append)
     assert len(told) == 1
     kernel = reader.model.final.kernel
-    np.testing.assert_array_equal(kernel.numpy(), three[1][kernel.path])
+    np.testing.assert_array_equal(kernel.numpy(), three[1][f"average of {kernel.path}"])
 
 
 @pytest.mark.parametrize("text", [None, "", 'model_checkpoint_path: "elsewhere/ckpt-9"\n'])
@@ -193,21 +198,21 @@ def test_when_all_are_damaged_that_is_an_error(reader: Saved, three: list[Any], 
         restore(reader, tmp_path)
     told: list[str] = []
     with pytest.raises(CheckpointError, match="none of the 3 checkpoints"):
-        restore_weights(reader.model, tmp_path, told.append)
+        restore_weights(reader.model, Run(tmp_path), told.append)
     assert len(told) == 3
 
 
 def test_without_any_a_training_begins_and_a_translation_cannot(reader: Saved, tmp_path: Path):
     assert restore(reader, tmp_path)[1:] == (None, [])
     with pytest.raises(CheckpointError, match="no checkpoint in") as failure:
-        restore_weights(reader.model, tmp_path, pytest.fail)
+        restore_weights(reader.model, Run(tmp_path), pytest.fail)
     assert "ptenmt train" in failure.value.hint
 
 
 @pytest.mark.parametrize("room", [0, 4_000, 150_000])
 def test_a_full_disk_harms_no_earlier_checkpoint(writer: Saved, reader: Saved, tmp_path: Path, room: int):
     """Writing fails after so many bytes of a file, as on a full disk."""
-    checkpoints = Checkpoints(writer.state, tmp_path, keep=1)
+    checkpoints = Checkpoints(writer.state.trackable(), tmp_path, keep=1)
     expected = writer.fill(1)
     earlier = checkpoints.save()
     assert (tmp_path / "ckpt-1.data-00000-of-00001").stat().st_size > room

@@ -63,7 +63,10 @@ def test_an_empty_file_means_the_defaults(write) -> None:
         ({"epochs": 3}, "unknown option epochs — did you mean training.epochs?"),
         ({"modle": {}}, "unknown option modle — did you mean model?"),
         ({"data": {"train": [{"pth": "a.tsv"}]}}, "data.train[0].pth — did you mean data.train[0].path?"),
-        ({"batch": {"zzz": 1}}, "unknown option batch.zzz (options: batch.sentences, batch.tokens)"),
+        (
+            {"batch": {"zzz": 1}},
+            "unknown option batch.zzz (options: batch.sentences, batch.tokens, batch.accumulate)",
+        ),
         ({5: 1}, "unknown option 5 (options: seed, data, tokenizer,"),
     ],
 )

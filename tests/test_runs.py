@@ -13,7 +13,8 @@ import pytest
 
 from ptenmt.config import Config, ModelConfig
 from ptenmt.errors import OutputError, PtenmtError, RunError
-from ptenmt.runs import Run, find_run, list_runs, run_path, set_aside, write_text, written_whole
+from ptenmt.runs import Run, find_run, list_runs, run_path, set_aside
+from ptenmt.writing import write_text, written_whole
 
 
 @pytest.fixture(autouse=True)
@@ -55,19 +56,6 @@ def test_writing_again_keeps_the_day_of_creation(here: Path) -> None:
     assert second["created"] == first["created"]
     assert second["trained"] > first["trained"]
     assert run.config().seed == 1
-
-
-def test_history_comes_back_without_a_damaged_end(here: Path) -> None:
-    run = Run(here)
-    assert run.history() == []
-
-    epochs = [{"epoch": 1, "loss": 2.5}, {"epoch": 2, "loss": 1.25}]
-    run.write_history(epochs)
-    assert run.history() == epochs
-
-    with (here / "history.jsonl").open("a") as file:
-        file.write('{"epoch": 3, "lo')
-    assert run.history() == epochs
 
 
 def test_checkpoints_are_listed_newest_first(here: Path) -> None:

@@ -12,7 +12,8 @@ from rich.text import Text
 from ptenmt.cli.console import Screen, print_result, quiet_tensorflow
 from ptenmt.cli.options import Quiet, RunName, Verbose
 from ptenmt.corpus.pairs import HeldOutSplit
-from ptenmt.runs import find_run, written_whole
+from ptenmt.runs import find_run
+from ptenmt.writing import written_whole
 
 if TYPE_CHECKING:
     from ptenmt.evaluation import Evaluation

@@ -46,14 +46,13 @@ class TrainingView:
         self._figures = Text()
         self._live: Live | None = None
         self._started: TrainingStarted | None = None
-        self._epoch_done: EpochDone | None = None
         self._plain_reports = 0
         self._handlers: dict[type, Callable[[Any], None]] = {
             CorpusReady: self._corpus_ready,
             TrainingStarted: self._training_started,
             Warned: lambda event: screen.warn(event.message),
             StepDone: self._step_done,
-            EpochDone: self._remember_epoch,
+            EpochDone: self._epoch_done,
             ValidationStep: self._validation_step,
             Validated: self._validated,
             CheckpointSaved: self._checkpoint_saved,
@@ -96,10 +95,10 @@ class TrainingView:
             if event.step:
                 place += f" and {event.step:,} steps of the next"
             self._screen.say(f"resuming after {place}, from {event.resumed_from}", style="bold")
-        if event.epoch >= event.epochs:
-            self._screen.say("all epochs are done: raise training.epochs to train on, or use --fresh")
+        if event.is_over:
+            self._screen.say("nothing is left to do: raise training.epochs to train on, or use --fresh")
             return
-        self._screen.say("each epoch: figures of training|validation, seconds of training + validation")
+        self._screen.say("each validation: figures of training|validation")
         if self._screen.is_live:
             total = event.epochs * event.steps_per_epoch
             done = event.epoch * event.steps_per_epoch + event.step
@@ -136,23 +135,24 @@ class TrainingView:
                 self._steps_task, description="validation", completed=event.done, total=event.total
             )
 
-    def _remember_epoch(self, event: EpochDone) -> None:
-        self._epoch_done = event
+    def _epoch_done(self, _event: EpochDone) -> None:
         self._plain_reports = 0
 
     def _validated(self, event: Validated) -> None:
         """One line an epoch, training and validation figures side by side, then the samples."""
         assert self._started is not None
-        assert self._epoch_done is not None
-        trained = self._epoch_done
+        scores = event.scores
         number = f"{event.epoch:>{len(str(self._started.epochs))}}/{self._started.epochs}"
+        remark = "  best so far" if event.is_best else ""
+        if event.patience_left is not None and not event.is_best:
+            remark = f"  patience for {event.patience_left} more"
         self._screen.say(
-            f"epoch {number}  loss {trained.loss:.3f}|{event.loss:.3f}  "
-            f"accuracy {trained.accuracy:.3f}|{event.accuracy:.3f}  "
-            f"BLEU {event.bleu:.1f}  {trained.seconds:.0f} + {event.seconds:.0f} s",
+            f"epoch {number}  step {event.step:,}  loss {event.train_loss:.3f}|{scores.loss:.3f}  "
+            f"accuracy {event.train_accuracy:.3f}|{scores.accuracy:.3f}  "
+            f"BLEU {scores.bleu:.1f}  chrF {scores.chrf:.1f}{remark}",
             style="bold",
         )
-        for sample in event.samples:
+        for sample in scores.samples:
             self._sentence(self._languages[0], sample.source)
             self._sentence("ref", sample.reference)
             self._sentence("now", sample.translation)

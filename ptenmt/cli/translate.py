@@ -14,7 +14,8 @@ from ptenmt.cli.console import Screen, quiet_tensorflow, standard_output
 from ptenmt.cli.options import InputFile, Quiet, RunName, Verbose
 from ptenmt.corpus.files import decoded_lines, read_lines
 from ptenmt.errors import OutputError, PtenmtError
-from ptenmt.runs import find_run, written_whole
+from ptenmt.runs import find_run
+from ptenmt.writing import written_whole
 
 if TYPE_CHECKING:
     from ptenmt.translation import Translation

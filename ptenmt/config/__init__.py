@@ -8,9 +8,17 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ptenmt.config.data import CorpusFile, DataConfig, TokenizerConfig
+from ptenmt.config.machine import MachineConfig
 from ptenmt.config.model import ModelConfig
 from ptenmt.config.options import require
-from ptenmt.config.training import BatchConfig, CheckpointConfig, DecodingConfig, TrainingConfig
+from ptenmt.config.training import (
+    BatchConfig,
+    CheckpointConfig,
+    DecodingConfig,
+    OptimizerConfig,
+    TrainingConfig,
+    ValidationConfig,
+)
 
 __all__ = [
     "BatchConfig",
@@ -19,9 +27,12 @@ __all__ = [
     "CorpusFile",
     "DataConfig",
     "DecodingConfig",
+    "MachineConfig",
     "ModelConfig",
+    "OptimizerConfig",
     "TokenizerConfig",
     "TrainingConfig",
+    "ValidationConfig",
     "config_folders",
 ]
 
@@ -37,8 +48,11 @@ class Config:
     model: ModelConfig = ModelConfig()
     batch: BatchConfig = BatchConfig()
     training: TrainingConfig = TrainingConfig()
+    optimizer: OptimizerConfig = OptimizerConfig()
+    validation: ValidationConfig = ValidationConfig()
     checkpoint: CheckpointConfig = CheckpointConfig()
     decoding: DecodingConfig = DecodingConfig()
+    machine: MachineConfig = MachineConfig()
 
     def __post_init__(self) -> None:
         require(0 <= self.seed < 2**31, f"seed={self.seed} must be at least 0 and below 2147483648")

@@ -1,4 +1,4 @@
-"""The options of the sections batch, training, checkpoint and decoding: how the model learns and is used."""
+"""The options of how a model learns: batch, training, optimizer, validation, checkpoint; and decoding."""
 
 from dataclasses import dataclass
 from typing import Literal
@@ -15,11 +15,14 @@ class BatchConfig:
     tokens: int | None = None
     """Instead of ``sentences``: as many pairs of similar length a step as keep sentences × the longest
     side within this, which pads little and trains faster."""
+    accumulate: int = 1
+    """Batches whose gradients are added up to one update, for an effective batch that memory cannot hold."""
 
     def __post_init__(self) -> None:
         require(self.sentences >= 1, f"batch.sentences={self.sentences} must be 1 or more")
         tokens = self.tokens
         require(tokens is None or tokens >= 1, f"batch.tokens={tokens} must be 1 or more")
+        require(self.accumulate >= 1, f"batch.accumulate={self.accumulate} must be 1 or more")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -28,6 +31,8 @@ class TrainingConfig:
 
     epochs: int = resumable(20)
     """Passes over the training pairs, in all: a resumed run counts those before."""
+    max_steps: int | None = resumable(None)
+    """End after so many updates, in all, if the epochs have more."""
     schedule: Literal["transformer", "inverse_sqrt", "cosine", "constant"] = "transformer"
     """What the learning rate does after it has climbed to its peak: fall as 1/√step, from a peak that
     d_model and the warm-up set (transformer) or from ``learning_rate`` (inverse_sqrt); fall along half a
@@ -40,9 +45,15 @@ class TrainingConfig:
     warmup_fraction: float | None = None
     """Instead of ``warmup_steps``: the share of all steps of all epochs. A training that is resumed with
     another number of epochs goes on as if its warm-up had always been that share of the new number."""
+    deterministic: bool = False
+    """Let TensorFlow use only operations that give the same bits every time; slower where it matters."""
+    log_every_steps: int = resumable(50)
+    """Write a point of the training curves into ``history.jsonl`` every so many steps."""
 
     def __post_init__(self) -> None:
-        require(self.epochs >= 1, f"training.epochs={self.epochs} must be 1 or more")
+        for name in ("epochs", "max_steps", "log_every_steps"):
+            value = getattr(self, name)
+            require(value is None or value >= 1, f"training.{name}={value} must be 1 or more")
         self._check_peak()
         if self.warmup_steps is None and self.warmup_fraction is None:
             object.__setattr__(self, "warmup_steps", 4000)
@@ -80,18 +91,83 @@ class TrainingConfig:
 
 
 @dataclass(frozen=True, kw_only=True)
+class OptimizerConfig:
+    """What an update does with the gradients."""
+
+    kind: Literal["adam", "adamw"] = "adam"
+    """Adam (Kingma & Ba 2015), or with decoupled weight decay (Loshchilov & Hutter 2019)."""
+    beta_1: float = 0.9
+    """How much of the gradients' running mean an update keeps."""
+    beta_2: float = 0.98
+    """How much of the squared gradients' running mean an update keeps."""
+    epsilon: float = 1e-9
+    """Added to the root of that mean before the division."""
+    weight_decay: float = 0.01
+    """Share of a matrix, times the learning rate, that an update takes off it (kind ``adamw``)."""
+    clip_norm: float | None = None
+    """Scale gradients down to this length, taken over all weights, where they are longer."""
+    ema: float = 0.0
+    """Keep an exponential moving average of the weights with this decay, such as 0.999; it is what is
+    validated and translated with. 0: none."""
+
+    def __post_init__(self) -> None:
+        for name in ("beta_1", "beta_2", "ema"):
+            value = getattr(self, name)
+            require(0 <= value < 1, f"optimizer.{name}={value} must be at least 0 and below 1")
+        require(self.epsilon > 0, f"optimizer.epsilon={self.epsilon} must be above 0")
+        require(self.weight_decay >= 0, f"optimizer.weight_decay={self.weight_decay} must be 0 or more")
+        clip = self.clip_norm
+        require(clip is None or clip > 0, f"optimizer.clip_norm={clip} must be above 0")
+
+
+@dataclass(frozen=True, kw_only=True)
+class ValidationConfig:
+    """When the model is scored on the validation pairs, and what follows from the scores."""
+
+    every_epochs: int | None = resumable(1)
+    """Score after every so many epochs (and at the end); null: not by epochs."""
+    every_steps: int | None = resumable(None)
+    """Score after every so many steps, too."""
+    metric: Literal["bleu", "chrf", "loss"] = "bleu"
+    """The score by which the best checkpoint is chosen and patience runs out."""
+    patience: int | None = resumable(None)
+    """End the training after so many validations in a row without a better score."""
+
+    def __post_init__(self) -> None:
+        for name in ("every_epochs", "every_steps", "patience"):
+            value = getattr(self, name)
+            require(value is None or value >= 1, f"validation.{name}={value} must be 1 or more")
+        scored = self.every_epochs is not None or self.every_steps is not None
+        require(
+            scored or self.patience is None,
+            f"validation.patience={self.patience} needs validation.every_epochs or validation.every_steps",
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
 class CheckpointConfig:
     """When the state of a training is written, and how many such states stay."""
 
     every_epochs: int = resumable(5)
     """Save after every so many epochs (and always at the end)."""
+    every_steps: int | None = resumable(None)
+    """Save after every so many steps, too."""
+    every_minutes: float | None = resumable(None)
+    """Save when so many minutes have passed since the last save, too."""
     keep: int = resumable(5)
     """How many checkpoints stay; older ones are deleted."""
+    keep_best: int = resumable(1)
+    """How many of the best models stay beside them, by ``validation.metric``: weights alone, which is
+    what translates."""
 
     def __post_init__(self) -> None:
         for name in ("every_epochs", "keep"):
             value = getattr(self, name)
             require(value >= 1, f"checkpoint.{name}={value} must be 1 or more")
+        steps, minutes = self.every_steps, self.every_minutes
+        require(steps is None or steps >= 1, f"checkpoint.every_steps={steps} must be 1 or more")
+        require(minutes is None or minutes > 0, f"checkpoint.every_minutes={minutes} must be above 0")
+        require(self.keep_best >= 0, f"checkpoint.keep_best={self.keep_best} must be 0 or more")
 
 
 @dataclass(frozen=True, kw_only=True)

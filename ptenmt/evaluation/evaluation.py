@@ -6,7 +6,7 @@ import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ptenmt.corpus.batches import num_batches, sorted_batches
 from ptenmt.corpus.encoding import encode_pairs
@@ -17,6 +17,9 @@ from ptenmt.evaluation.scores import Score, detokenised_scores, tokenised_scores
 from ptenmt.model import TokenSums
 from ptenmt.runs import Run, find_run
 from ptenmt.translation import Translation, Translator
+
+if TYPE_CHECKING:
+    from ptenmt.checkpoints import Choice
 
 Progress = Callable[[str, int, int], None]
 """Called with what is being done, and how much of how much is done."""
@@ -55,6 +58,7 @@ def evaluate(
     run: str | Path | Run | None = None,
     split: HeldOutSplit = "test",
     *,
+    checkpoint: "Choice" = "best",
     on_progress: Progress | None = None,
     on_warning: Callable[[str], None] = warnings.warn,
 ) -> Evaluation:
@@ -63,6 +67,7 @@ def evaluate(
     Args:
         run: A path, a name below ``checkpoints/``, or None for the run trained last.
         split: Which pairs of the run's own data.
+        checkpoint: ``best``: the weights that scored best in validation; ``latest``: the newest.
         on_progress: Told how far it is.
         on_warning: Told of a damaged checkpoint that was passed over for an older one.
 
@@ -79,7 +84,7 @@ def evaluate(
             f"the {split} pairs are not those that were set aside when {run.name} was trained: "
             "it may have seen some of them"
         )
-    translator = Translator.load(run, on_warning)
+    translator = Translator.load(run, on_warning, checkpoint)
     show = on_progress or (lambda _what, _done, _total: None)
     loss, accuracy = _likelihood(translator, pairs, config.batch.sentences, show)
     started = time.perf_counter()

@@ -1,15 +1,13 @@
 """Training a run from its config: data, tokenizers, model, and then the loop."""
 
-import signal
-import threading
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
 import keras
 
+from ptenmt.checkpoints import restore_weights
 from ptenmt.config import Config
 from ptenmt.config.files import fixed_differences
 from ptenmt.corpus.batches import BatchPlan
@@ -19,11 +17,14 @@ from ptenmt.corpus.encoding import encode_pairs, encode_training_pairs, learn_to
 from ptenmt.corpus.pairs import Corpus, fingerprint, load_corpus
 from ptenmt.corpus.sources import fetch_sources
 from ptenmt.errors import RunError
-from ptenmt.events import CorpusReady, Event, Stopped, TrainingStarted, Warned
+from ptenmt.events import CorpusReady, Event, StepDone, Stopped, TrainingStarted, Warned
 from ptenmt.model import Transformer
-from ptenmt.runs import Run, run_path, set_aside
+from ptenmt.runs import Run, find_run, run_path, set_aside
 from ptenmt.tokenizers import TokenizerPair, load_tokenizers
+from ptenmt.training.judge import total_steps
+from ptenmt.training.machine import prepare
 from ptenmt.training.schedule import num_warmup_steps
+from ptenmt.training.signals import StopSignals
 from ptenmt.training.trainer import Trainer
 from ptenmt.training.validation import Validator
 
@@ -46,6 +47,7 @@ def train(
     run: str | Path = "default",
     *,
     fresh: bool = False,
+    init_from: str | Path | None = None,
     on_event: Callable[[Event], None] = lambda _event: None,
     on_download: OnProgress | None = None,
 ) -> TrainingResult:
@@ -58,6 +60,7 @@ def train(
         config: What to train on, and how.
         run: A path, or a name below ``checkpoints/``.
         fresh: Start anew; a run of that name is renamed, not deleted.
+        init_from: A run whose weights and tokenizers a new run begins with, to learn from other data.
         on_event: Told everything that happens.
         on_download: Told about the download of a data set or tokenizer that this machine lacks.
 
@@ -68,46 +71,159 @@ def train(
         DataError: The pairs cannot be read, or none is left.
         TokenizerError: The tokenizer cannot be trained or loaded.
         CheckpointError: A checkpoint cannot be written, or none of those there can be read.
+        TrainingError: The loss is not finite for many steps in a row.
     """
     directory = Run(run_path(run))
     directory.check_writable()
-    with directory.locked():
-        return _train(directory, config, fresh, on_event, on_download)
-
-
-def _train(
-    run: Run,
-    config: Config,
-    fresh: bool,
-    on_event: Callable[[Event], None],
-    on_download: OnProgress | None,
-) -> TrainingResult:
-    """Train a run that nobody else is training."""
-    resuming = _check_folder(run, config, fresh)
-    tokenizer_options = fetch_sources(config, on_download)
-    corpus = load_corpus(config.data, config.seed)
-    if resuming:
-        _check_data(run, corpus)
-        tokenizers = load_tokenizers(run.tokenizer_folder)
-    else:
-        languages = (config.data.source_language, config.data.target_language)
-        cache = corpus_cache(config.data.cache_dir)
-        tokenizers = learn_tokenizers(tokenizer_options, corpus.train, languages, cache)
-    if fresh and run.path.exists():
-        on_event(Warned(message=f"the run so far is kept as {set_aside(run)}"))
-    trainer, facts = _build_trainer(run, config, corpus, tokenizers, on_event)
-    with _stopping_on_signals(trainer) as signals:
-        for event in trainer.fit():
-            if isinstance(event, TrainingStarted) and event.epoch < event.epochs:
-                run.write(config, facts)
-                if not resuming:
-                    tokenizers.save(run.tokenizer_folder)
-            on_event(event)
+    stop = StopSignals()
+    with directory.locked(), stop.heeded():
+        try:
+            session = _Session(config, directory, on_event, on_download)
+            is_stopped = session.train(stop, fresh, init_from)
+        except BaseException as error:
+            # Whatever a library made of the interruption of the start, it was one.
+            if stop.received is None or (stop.is_handed_over and not isinstance(error, KeyboardInterrupt)):
+                raise
+            is_stopped = True
     return TrainingResult(
-        run=run.path,
-        history=run.history(),
-        stopped_by=signals[0] if signals and isinstance(event, Stopped) else None,
+        run=directory.path, history=directory.history(), stopped_by=stop.received if is_stopped else None
     )
+
+
+class _Session:
+    """A training of a run that nobody else is training.
+
+    Args:
+        config: What to train on, and how.
+        run: Where.
+        on_event: Told everything that happens.
+        on_download: Told about downloads.
+    """
+
+    def __init__(
+        self,
+        config: Config,
+        run: Run,
+        on_event: Callable[[Event], None],
+        on_download: OnProgress | None,
+    ) -> None:
+        self._config = config
+        self._run = run
+        self._on_event = on_event
+        self._on_download = on_download
+        self._cache = corpus_cache(config.data.cache_dir)
+
+    def train(self, stop: StopSignals, fresh: bool, init_from: str | Path | None) -> bool:
+        """Train, and tell whether a signal ended it early."""
+        config, run = self._config, self._run
+        resuming = _check_folder(run, config, fresh)
+        origin = None if resuming or init_from is None else find_run(init_from)
+        tokenizer_options = fetch_sources(config, self._on_download)
+        corpus = load_corpus(config.data, config.seed)
+        if resuming:
+            _check_data(run, corpus)
+        languages = (config.data.source_language, config.data.target_language)
+        known = run if resuming else origin
+        tokenizers = (
+            learn_tokenizers(tokenizer_options, corpus.train, languages, self._cache)
+            if known is None
+            else load_tokenizers(known.tokenizer_folder)
+        )
+        if fresh and run.path.exists():
+            self._warn(f"the run so far is kept as {set_aside(run)}")
+        strategy = prepare(config, self._warn)
+        with strategy.scope():
+            trainer, facts = self._build_trainer(corpus, tokenizers, origin)
+            event: Event | None = None
+            for event in trainer.fit():
+                if isinstance(event, TrainingStarted) and not event.is_over:
+                    run.write(config, facts)
+                    if not resuming:
+                        tokenizers.save(run.tokenizer_folder)
+                elif isinstance(event, StepDone):
+                    stop.hand_over(trainer.stop)
+                self._on_event(event)
+        return isinstance(event, Stopped)
+
+    def _warn(self, message: str) -> None:
+        self._on_event(Warned(message=message))
+
+    def _build_trainer(
+        self, corpus: Corpus, tokenizers: TokenizerPair, origin: Run | None
+    ) -> tuple[Trainer, dict[str, Any]]:
+        """The trainer, and what ``run.json`` is to say."""
+        config = self._config
+        sizes = tokenizers.source.vocabulary_size, tokenizers.target.vocabulary_size
+        longest = config.model.max_positions
+        train_pairs, train_cut = encode_training_pairs(
+            tokenizers, corpus.train, longest, config.tokenizer.sampling, self._cache
+        )
+        validation_pairs, validation_cut = encode_pairs(tokenizers, corpus.validation, longest)
+        self._on_event(
+            CorpusReady(
+                train=len(corpus.train),
+                validation=len(corpus.validation),
+                removed=corpus.removed,
+                shortened=train_cut + validation_cut,
+                vocabulary_sizes=sizes,
+                samples=[corpus.train[row] for row in range(min(NUM_SHOWN_PAIRS, len(corpus.train)))],
+            )
+        )
+        keras.utils.set_random_seed(config.seed)
+        model = Transformer(config.model, *sizes, dtype=keras.DTypePolicy(config.machine.precision))
+        model.build_weights()
+        if origin is not None:
+            self._start_from(origin, model)
+        validator = Validator(config, model, tokenizers, corpus.validation, validation_pairs)
+        plan = BatchPlan(train_pairs, config.batch, config.seed)
+        self._check_warmup(len(plan))
+        facts = _facts(corpus, sizes, model)
+        if origin is not None:
+            facts["initialised_from"] = str(origin.path.absolute())
+        return Trainer(config, self._run, model, plan, validator), facts
+
+    def _start_from(self, origin: Run, model: Transformer) -> None:
+        """Take over another run's weights.
+
+        Raises:
+            RunError: Its model is built otherwise.
+        """
+        mine, theirs = asdict(self._config.model), asdict(origin.config().model)
+        differences = [
+            f"model.{name}: {theirs[name]} → {mine[name]}" for name in mine if mine[name] != theirs[name]
+        ]
+        rates = [line for line in differences if "dropout" in line.partition(":")[0]]
+        if len(rates) < len(differences):
+            raise RunError(
+                f"{origin.path} cannot be trained on with other sizes: {'; '.join(differences)}",
+                "give its options of the section model with --set, or another run with --init-from",
+            )
+        restore_weights(model, origin, self._warn)
+
+    def _check_warmup(self, num_batches: int) -> None:
+        """Warn of a learning rate that will not reach its peak."""
+        config = self._config
+        steps = total_steps(config, -(-num_batches // config.batch.accumulate))
+        warmup = num_warmup_steps(config.training, steps)
+        if steps < warmup:
+            self._warn(
+                f"the learning rate climbs for training.warmup_steps={warmup:,} steps, but "
+                f"the whole training has {steps:,} only: the model may learn little"
+            )
+
+
+def _facts(corpus: Corpus, sizes: tuple[int, int], model: Transformer) -> dict[str, Any]:
+    """What ``run.json`` says of data and model."""
+    held_out = {"validation": corpus.validation, "test": corpus.test}
+    return {
+        "data": {"train": {"pairs": len(corpus.train), "fingerprint": corpus.train.fingerprint}}
+        | {
+            name: {"pairs": len(pairs), "fingerprint": fingerprint(pairs)} for name, pairs in held_out.items()
+        },
+        "removed": corpus.removed,
+        "vocabulary_sizes": sizes,
+        "parameters": model.count_params(),
+    }
 
 
 def _check_folder(run: Run, config: Config, fresh: bool) -> bool:
@@ -135,80 +251,3 @@ def _check_data(run: Run, corpus: Corpus) -> None:
             f"{run.path} was trained on other sentence pairs than its config gives now",
             "put the data back, or train beside it with --run NAME, or start anew with --fresh",
         )
-
-
-def _build_trainer(
-    run: Run,
-    config: Config,
-    corpus: Corpus,
-    tokenizers: TokenizerPair,
-    on_event: Callable[[Event], None],
-) -> tuple[Trainer, dict[str, Any]]:
-    """The trainer, and what ``run.json`` is to say."""
-    sizes = tokenizers.source.vocabulary_size, tokenizers.target.vocabulary_size
-    longest = config.model.max_positions
-    train_pairs, train_cut = encode_training_pairs(
-        tokenizers, corpus.train, longest, config.tokenizer.sampling, corpus_cache(config.data.cache_dir)
-    )
-    validation_pairs, validation_cut = encode_pairs(tokenizers, corpus.validation, longest)
-    on_event(
-        CorpusReady(
-            train=len(corpus.train),
-            validation=len(corpus.validation),
-            removed=corpus.removed,
-            shortened=train_cut + validation_cut,
-            vocabulary_sizes=sizes,
-            samples=[corpus.train[row] for row in range(min(NUM_SHOWN_PAIRS, len(corpus.train)))],
-        )
-    )
-    keras.utils.set_random_seed(config.seed)
-    model = Transformer(config.model, *sizes)
-    model.build_weights()
-    held_out = {"validation": corpus.validation, "test": corpus.test}
-    facts = {
-        "data": {"train": {"pairs": len(corpus.train), "fingerprint": corpus.train.fingerprint}}
-        | {
-            name: {"pairs": len(pairs), "fingerprint": fingerprint(pairs)} for name, pairs in held_out.items()
-        },
-        "removed": corpus.removed,
-        "vocabulary_sizes": sizes,
-        "parameters": model.count_params(),
-    }
-    validator = Validator(config, model, tokenizers, corpus.validation, validation_pairs)
-    plan = BatchPlan(train_pairs, config.batch, config.seed)
-    num_steps = len(plan) * config.training.epochs
-    warmup = num_warmup_steps(config.training, num_steps)
-    if num_steps < warmup:
-        on_event(
-            Warned(
-                message=f"the learning rate climbs for training.warmup_steps={warmup:,} steps, but "
-                f"{config.training.epochs} epochs have {num_steps:,} only: the model may learn little"
-            )
-        )
-    return Trainer(config, run, model, plan, validator), facts
-
-
-@contextmanager
-def _stopping_on_signals(trainer: Trainer) -> Iterator[list[int]]:
-    """Let the first SIGINT or SIGTERM stop the trainer after its step; gives the list it is put into."""
-    received: list[int] = []
-    if threading.current_thread() is not threading.main_thread():
-        yield received
-        return
-
-    def handle(number: int, _frame: Any) -> None:
-        received.append(number)
-        for known, handler in before.items():
-            signal.signal(known, handler)
-        trainer.stop()
-
-    handlers = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
-    # What a background job was told to ignore, it goes on ignoring.
-    before = {number: handler for number, handler in handlers.items() if handler is not signal.SIG_IGN}
-    for number in before:
-        signal.signal(number, handle)
-    try:
-        yield received
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)

@@ -2,33 +2,38 @@
 
 import threading
 import time
-from collections.abc import Iterator, Sequence
-from typing import Any
+from collections.abc import Iterator
+from contextlib import closing
+from dataclasses import asdict
 
-import keras
-import tensorflow as tf
-
-from ptenmt.checkpoints import Checkpoints, TrainingState
+from ptenmt.checkpoints import Checkpoints
 from ptenmt.config import Config
-from ptenmt.corpus.batches import Batch, BatchPlan
+from ptenmt.corpus.batches import BatchPlan
+from ptenmt.errors import TrainingError
 from ptenmt.events import (
     CheckpointSaved,
+    CurvePoint,
     EpochDone,
     Event,
+    PatienceLost,
     StepDone,
     Stopped,
     TrainingStarted,
     Validated,
     Warned,
 )
-from ptenmt.model import Transformer, dropout_seed, token_sums
+from ptenmt.history import History
+from ptenmt.model import Transformer
 from ptenmt.runs import Run
-from ptenmt.training.schedule import Schedule, learning_rate
-from ptenmt.training.validation import Validator
+from ptenmt.training.feed import Feed
+from ptenmt.training.judge import Judge, Scorer, total_steps
+from ptenmt.training.optimizer import Adam
+from ptenmt.training.pace import Pace
+from ptenmt.training.state import TrainingState
+from ptenmt.training.step import TrainStep
 
 SECONDS_BETWEEN_REPORTS = 0.25
-_PREFETCHED_BATCHES = 4
-_IDS = tf.TensorSpec([None, None], tf.int64)
+MOST_SKIPPED_STEPS = 10
 
 
 class Trainer:
@@ -39,172 +44,200 @@ class Trainer:
         run: Where checkpoints and history are written.
         model: Built.
         plan: The batches of training pairs.
-        validator: Scores the model after each epoch.
+        validator: Scores the model.
     """
 
     def __init__(
-        self, config: Config, run: Run, model: Transformer, plan: BatchPlan, validator: Validator
+        self, config: Config, run: Run, model: Transformer, plan: BatchPlan, validator: Scorer
     ) -> None:
         self._config = config
         self._run = run
-        self._plan = plan
-        self._validator = validator
-        self._steps_per_epoch = len(plan)
+        self._history = History(run.path)
         self._model = model
-        schedule = Schedule(config.training, config.model.d_model, self._num_steps())
-        self._optimizer = keras.optimizers.Adam(
-            schedule,
-            beta_1=0.9,
-            beta_2=0.98,
-            epsilon=1e-9,
-            name="adam",  # of its variables' paths; by default Keras numbers a process' optimizers
-        )
-        self._optimizer.build(self._model.trainable_variables)
-        self._state = TrainingState(self._model, self._optimizer)
-        self._checkpoints = Checkpoints(self._state, run.path, config.checkpoint.keep)
-        self._train_step = tf.function(self._step_eagerly, input_signature=[_IDS, _IDS])
+        self._feed = Feed(plan, config.batch.accumulate)
+        self._steps_per_epoch = self._feed.steps_per_epoch
+        self._total_steps = total_steps(config, self._steps_per_epoch)
+        self._optimizer = Adam(model.trainable_variables, config.optimizer)
+        self._state = TrainingState(model, self._optimizer)
+        self._train_step = TrainStep(config, self._state, self._total_steps)
+        self._checkpoints = Checkpoints(self._state.trackable(), run.path, config.checkpoint.keep)
+        self._judge = Judge(config, run, self._state, validator, self._steps_per_epoch)
+        self._pace = Pace()
         self._stop_requested = threading.Event()
+        self._saved = self._reported = time.monotonic()
+        self._skipped_before = 0
 
     def stop(self) -> None:
         """Ask ``fit`` to finish its step, save and end; safe to call from a signal handler."""
         self._stop_requested.set()
 
     def fit(self) -> Iterator[Event]:
-        """Train for all remaining epochs.
+        """Train until all steps are done or the patience is lost.
 
         Yields:
-            Events as they happen. The last one is ``Stopped`` if ``stop`` was called.
+            Events as they happen. The last one is ``Stopped`` if ``stop`` was called in time.
 
         Raises:
             CheckpointError: A checkpoint cannot be written, or none of those there can be read.
+            TrainingError: The loss is not finite for many steps in a row.
         """
+        yield from self._start()
+        while not self._is_over() and not self._stop_requested.is_set():
+            yield from self._fit_epoch()
+        if not self._is_over():
+            yield self._save()
+            yield Stopped(epoch=int(self._state.epoch), step=int(self._state.step))
+
+    def _start(self) -> Iterator[Event]:
         warnings: list[str] = []
         restored = self._checkpoints.restore(warnings.append)
         yield from (Warned(message=message) for message in warnings)
-        self._forget_history_after(int(self._state.epoch))
+        state = self._state
+        self._skipped_before = int(state.skipped)
+        self._history.forget_after(int(state.updates), int(state.validated))
         yield TrainingStarted(
             run=self._run.path,
             parameters=self._model.count_params(),
             epochs=self._config.training.epochs,
             steps_per_epoch=self._steps_per_epoch,
-            epoch=int(self._state.epoch),
-            step=int(self._state.step),
+            total_steps=self._total_steps,
+            epoch=int(state.epoch),
+            step=int(state.step),
+            is_over=self._is_over(),
             resumed_from=restored,
         )
-        while int(self._state.epoch) < self._config.training.epochs and not self._stop_requested.is_set():
-            yield from self._fit_epoch()
-        if int(self._state.epoch) < self._config.training.epochs:
-            yield self._save()
-            yield Stopped(epoch=int(self._state.epoch), step=int(self._state.step))
+
+    def _is_over(self) -> bool:
+        return not self._judge.is_due() and (
+            int(self._state.updates) >= self._total_steps or self._judge.is_patience_lost()
+        )
 
     def _fit_epoch(self) -> Iterator[Event]:
         """Train what is left of the current epoch, validate, record, and save if it is time to."""
-        yield from self._fit_batches()
-        if self._stop_requested.is_set():
+        yield from self._fit_steps()
+        is_whole = int(self._state.step) == self._steps_per_epoch
+        if is_whole:
+            yield self._epoch_done()
+        if self._stop_requested.is_set() and not is_whole:
             return
-        epoch = int(self._state.epoch) + 1
-        loss, accuracy = self._means()
-        done = EpochDone(
-            epoch=epoch,
+        yield from self._validate()
+        if self._judge.is_due():  # and was interrupted
+            return
+        if is_whole:
+            self._state.finish_epoch()
+        if self._is_save_due(is_whole) or self._is_over():
+            yield self._save()
+        if self._judge.is_patience_lost():
+            yield PatienceLost(best_score=float(self._state.best_score), stale=int(self._state.stale))
+
+    def _fit_steps(self) -> Iterator[Event]:
+        """Train to the end of the epoch or of the training, with what falls due on the way."""
+        yield from self._validate(within_epoch=True)
+        state = self._state
+        self._pace.start_epoch(state.of_epoch.tokens)
+        steps = self._feed.steps(int(state.epoch), int(state.step))
+        while int(state.updates) < self._total_steps and not self._must_pause():
+            started = time.perf_counter()
+            with self._state.timed("data"):
+                parts = next(steps, None)
+            if parts is None:
+                return
+            with self._state.timed("step"):
+                self._train_step(parts)
+            self._pace.add_step(time.perf_counter() - started)
+            yield from self._report()
+            yield from self._validate(within_epoch=True)
+            if self._is_save_due(is_epoch_end=False) and not self._must_pause():
+                yield self._save()
+
+    def _must_pause(self) -> bool:
+        return self._stop_requested.is_set() or self._judge.is_patience_lost()
+
+    def _report(self) -> Iterator[Event]:
+        """Tell how the training goes, if it is time to: reading the figures waits for the device."""
+        state, step, now = self._state, int(self._state.updates), time.monotonic()
+        if step % self._config.training.log_every_steps == 0:
+            yield self._curve_point()
+        is_last = int(state.step) == self._steps_per_epoch or step == self._total_steps
+        if now - self._reported < SECONDS_BETWEEN_REPORTS and not is_last and not self._must_pause():
+            return
+        self._reported = now
+        yield from self._check_skipped()
+        loss, accuracy = state.of_epoch.means()
+        yield StepDone(
+            epoch=int(state.epoch) + 1,
+            step=int(state.step),
             loss=loss,
             accuracy=accuracy,
-            learning_rate=self._learning_rate(),
-            seconds=float(self._state.seconds),
+            learning_rate=self._train_step.learning_rate(),
+            tokens_per_second=self._pace.tokens_per_second(state.of_epoch.tokens),
+            seconds_left=self._pace.seconds_left(self._total_steps - step, self._judge.validations_left()),
         )
-        yield done
-        validated = None
-        for event in self._validator.validate(epoch):
-            yield event
-            if isinstance(event, Validated):
-                validated = event
-            elif self._stop_requested.is_set():
-                return
-        assert validated is not None
-        self._record(done, validated)
-        self._state.finish_epoch()
-        if epoch % self._config.checkpoint.every_epochs == 0 or epoch == self._config.training.epochs:
-            yield self._save()
 
-    def _fit_batches(self) -> Iterator[StepDone]:
-        state = self._state
-        first, trained_before = int(state.step), float(state.seconds)
-        tokens_before = float(state.tokens)
-        started = reported = time.perf_counter()
-        batches = self._dataset(int(state.epoch), first)
-        for step, (source, target) in enumerate(batches, first + 1):
-            self._train_step(source, target)
-            now = time.perf_counter()
-            last = step == self._steps_per_epoch or self._stop_requested.is_set()
-            if last or now - reported >= SECONDS_BETWEEN_REPORTS:
-                reported = now
-                loss, accuracy = self._means()
-                state.seconds.assign(trained_before + now - started)
-                yield StepDone(
-                    epoch=int(state.epoch) + 1,
-                    step=step,
-                    loss=loss,
-                    accuracy=accuracy,
-                    learning_rate=self._learning_rate(),
-                    tokens_per_second=(float(state.tokens) - tokens_before) / (now - started),
-                )
-            if self._stop_requested.is_set():
-                return
+    def _check_skipped(self) -> Iterator[Warned]:
+        skipped, in_row = int(self._state.skipped), int(self._state.skipped_in_row)
+        if in_row >= MOST_SKIPPED_STEPS:
+            raise TrainingError(
+                f"the loss or its gradients are not finite at step {int(self._state.updates):,} "
+                f"(epoch {int(self._state.epoch) + 1}), for {in_row} steps in a row",
+                "the last checkpoint stands; lower the learning rate, lengthen the warm-up, or clip the "
+                "gradients (optimizer.clip_norm=1), then train beside it with --run NAME",
+            )
+        if skipped > self._skipped_before and in_row:
+            yield Warned(
+                message=f"{skipped - self._skipped_before} steps skipped: loss or gradients not finite"
+            )
+            self._skipped_before = skipped
 
-    def _dataset(self, epoch: int, first: int) -> tf.data.Dataset:
-        """The rest of an epoch, padded and ready a few batches ahead of the step."""
+    def _curve_point(self) -> CurvePoint:
+        loss, accuracy = self._state.of_window.means()
+        self._state.of_window.reset()
+        point = CurvePoint(
+            step=int(self._state.updates),
+            loss=loss,
+            accuracy=accuracy,
+            learning_rate=self._train_step.learning_rate(),
+            gradient_norm=float(self._state.gradient_norm),
+        )
+        self._history.add(asdict(point))
+        return point
 
-        def batches() -> Iterator[Batch]:
-            return self._plan.batches(epoch, first)
+    def _validate(self, within_epoch: bool = False) -> Iterator[Event]:
+        """Score the model, unless it is not the time or a stop is requested before the scores are there.
 
-        dataset = tf.data.Dataset.from_generator(batches, output_signature=(_IDS, _IDS))
-        return dataset.prefetch(_PREFETCHED_BATCHES)
+        Args:
+            within_epoch: Leave what is due at an epoch's end to the epoch's end.
+        """
+        if not self._judge.is_due(within_epoch):
+            return
+        with closing(self._judge.validate(self._train_step.learning_rate())) as validation:
+            for event in validation:
+                yield event
+                if isinstance(event, Validated):
+                    self._pace.add_validation(event.seconds)
+                elif self._stop_requested.is_set():
+                    return
 
-    def _step_eagerly(self, source: Any, target: Any) -> None:
-        """One update on source ids [B, S] and target ids [B, T + 1]; compiled as ``_train_step``."""
-        step = self._optimizer.iterations
-        with dropout_seed(self._config.seed, step), tf.GradientTape() as tape:
-            logits = self._model((source, target[:, :-1]), training=True)
-            sums = token_sums(logits, target[:, 1:])
-            loss = sums.loss / sums.tokens
-        variables = self._model.trainable_variables
-        # Keras' Adam would square each occurrence of a word by itself; Adam squares the sum of them all.
-        gradients = [tf.convert_to_tensor(gradient) for gradient in tape.gradient(loss, variables)]
-        self._optimizer.apply(gradients, variables)
-        self._state.add(sums)
+    def _epoch_done(self) -> EpochDone:
+        loss, accuracy = self._state.of_epoch.means()
+        return EpochDone(
+            epoch=int(self._state.epoch) + 1,
+            loss=loss,
+            accuracy=accuracy,
+            learning_rate=self._train_step.learning_rate(),
+        )
 
-    def _means(self) -> tuple[float, float]:
-        tokens = float(self._state.tokens)
-        return float(self._state.loss_sum) / tokens, float(self._state.correct) / tokens
-
-    def _learning_rate(self) -> float:
-        """The rate of the update that was made last."""
-        steps = int(self._state.epoch) * self._steps_per_epoch + int(self._state.step)
-        config = self._config
-        return float(learning_rate(steps, config.training, config.model.d_model, self._num_steps()))
-
-    def _num_steps(self) -> int:
-        return self._steps_per_epoch * self._config.training.epochs
+    def _is_save_due(self, is_epoch_end: bool) -> bool:
+        options, state = self._config.checkpoint, self._state
+        minutes = (time.monotonic() - self._saved) / 60
+        return (
+            (is_epoch_end and int(state.epoch) % options.every_epochs == 0)
+            or (options.every_steps is not None and int(state.updates) % options.every_steps == 0)
+            or (options.every_minutes is not None and minutes >= options.every_minutes)
+        )
 
     def _save(self) -> CheckpointSaved:
-        path = self._checkpoints.save()
+        with self._state.timed("saving"):
+            path = self._checkpoints.save()
+        self._saved = time.monotonic()
         return CheckpointSaved(epoch=int(self._state.epoch), step=int(self._state.step), path=path)
-
-    def _record(self, done: EpochDone, validated: Validated) -> None:
-        epochs: Sequence[dict[str, Any]] = self._run.history()
-        line = {
-            "epoch": done.epoch,
-            "step": done.epoch * self._steps_per_epoch,
-            "learning_rate": done.learning_rate,
-            "train": {"loss": done.loss, "accuracy": done.accuracy, "seconds": done.seconds},
-            "validation": {
-                name: getattr(validated, name) for name in ("loss", "accuracy", "bleu", "chrf", "seconds")
-            },
-        }
-        self._run.write_history([*epochs, line])
-
-    def _forget_history_after(self, epoch: int) -> None:
-        """Drop the epochs that a killed training went through after its last checkpoint."""
-        history = self._run.history()
-        kept = [line for line in history if line["epoch"] <= epoch]
-        if len(kept) < len(history):
-            self._run.write_history(kept)

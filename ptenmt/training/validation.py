@@ -1,6 +1,5 @@
 """Scoring the model between two epochs."""
 
-import time
 from collections.abc import Iterator, Sequence
 
 from ptenmt.config import Config
@@ -8,7 +7,7 @@ from ptenmt.corpus.batches import EncodedPairs, num_batches, sorted_batches
 from ptenmt.corpus.pairs import SentencePair
 from ptenmt.evaluation.evaluation import score_translations
 from ptenmt.evaluation.likelihood import compile_token_sums
-from ptenmt.events import Sample, Validated, ValidationStep
+from ptenmt.events import Sample, Scores, ValidationStep
 from ptenmt.model import TokenSums, Transformer
 from ptenmt.tokenizers import TokenizerPair
 from ptenmt.translation import Translation, Translator
@@ -41,13 +40,12 @@ class Validator:
         self._score = compile_token_sums(model)
         self._translator = Translator.from_model(model, tokenizers, config)
 
-    def validate(self, epoch: int) -> Iterator[ValidationStep | Validated]:
+    def validate(self) -> Iterator[ValidationStep | Scores]:
         """Score the model as it is now.
 
         Yields:
-            How far it is, counted in pairs scored and pairs translated; ``Validated`` at the end.
+            How far it is, counted in batches scored and pairs translated; ``Scores`` at the end.
         """
-        started = time.perf_counter()
         total = num_batches(self._encoded, self._sentences) + len(self._pairs)
         sums = TokenSums(0.0, 0.0, 0.0)
         done = 0
@@ -62,13 +60,11 @@ class Validator:
             yield ValidationStep(done=done + len(translations), total=total)
         ordered = [translations[row] for row in range(len(sources))]
         bleu, chrf, *_ = score_translations(ordered, self._pairs, self._translator)
-        yield Validated(
-            epoch=epoch,
+        yield Scores(
             loss=sums.loss / sums.tokens,
             accuracy=sums.correct / sums.tokens,
             bleu=bleu.value,
             chrf=chrf.value,
-            seconds=time.perf_counter() - started,
             samples=self._samples(ordered),
         )
 

@@ -17,6 +17,7 @@ from ptenmt.tokenizers import END, PAD, START, UNK, TokenizerPair, frame, load_t
 from ptenmt.translation.search import Hypothesis
 
 if TYPE_CHECKING:
+    from ptenmt.checkpoints import Choice
     from ptenmt.model import Transformer
     from ptenmt.translation.keras_engine import KerasEngine
 
@@ -72,13 +73,17 @@ class Translator:
 
     @classmethod
     def load(
-        cls, run: str | Path | Run | None = None, on_warning: Callable[[str], None] = warnings.warn
+        cls,
+        run: str | Path | Run | None = None,
+        on_warning: Callable[[str], None] = warnings.warn,
+        checkpoint: "Choice" = "best",
     ) -> "Translator":
         """Load a trained run.
 
         Args:
             run: A path, a name below ``checkpoints/``, or None for the run trained last.
             on_warning: Told of a damaged checkpoint that was passed over for an older one.
+            checkpoint: ``best``: the weights that scored best in validation; ``latest``: the newest.
 
         Raises:
             RunError: There is no such run.
@@ -94,7 +99,7 @@ class Translator:
             config.model, tokenizers.source.vocabulary_size, tokenizers.target.vocabulary_size
         )
         model.build_weights()
-        restore_weights(model, run.path, on_warning)
+        restore_weights(model, run, on_warning, checkpoint)
         return cls.from_model(model, tokenizers, config)
 
     @classmethod

@@ -6,6 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from ptenmt.runs import Run
+
 SIGNATURE = "nrefs:1 case:mixed eff:no tok:13a smooth:exp version:"
 
 
@@ -32,8 +34,9 @@ def test_the_table_and_the_report_agree(ptenmt, tmp_path: Path) -> None:
 
 
 def test_the_validation_pairs(ptenmt, beside: Path) -> None:
-    history = (beside / "checkpoints/tiny/history.jsonl").read_text().splitlines()
-    trained = json.loads(history[-1])["validation"]
+    run = Run(beside / "checkpoints/tiny")
+    (best,) = run.best_models()
+    trained = next(line["validation"] for line in run.history() if line["step"] == best.step)
     table = ptenmt("evaluate", "--split", "validation").stdout
 
     assert table.startswith("tiny: 6 validation pairs")

@@ -1,12 +1,13 @@
 """``ptenmt info``."""
 
-import json
 import re
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+
+from ptenmt.runs import Run
 
 
 def rows(text: str) -> dict[str, str]:
@@ -19,10 +20,7 @@ def test_all_runs_at_a_glance(ptenmt, copied_run: Path) -> None:
     answer = ptenmt("info")
     table = rows(answer.stdout)
 
-    best = max(
-        json.loads(line)["validation"]["bleu"]
-        for line in (copied_run / "checkpoints/tiny/history.jsonl").read_text().splitlines()
-    )
+    best = max(line["validation"]["bleu"] for line in Run(copied_run / "checkpoints/tiny").history())
     assert table["run"] == "data epochs parameters best BLEU trained"
     assert table["tiny"].startswith(f"files 10/10 6,646 {best:.1f} 20")
     assert answer.stderr == ""

@@ -48,14 +48,14 @@ def test_the_run_remembers_its_config() -> None:
 def test_a_training_is_resumed(ptenmt) -> None:
     answer = ptenmt("train", "-c", "tiny.yaml", "--set", "training.epochs=11", "--set", "checkpoint.keep=1")
     assert "resuming after epoch 10 of 11, from checkpoints/tiny/ckpt-1\n" in answer.stderr
-    assert "epoch 11/11  loss " in answer.stderr
+    assert "epoch 11/11  step " in answer.stderr
     assert "epoch 10/11" not in answer.stderr
     assert epochs_recorded() == [*range(1, 12)]
     assert [path.name for path in Run(RUN).checkpoints()] == ["ckpt-2"]
 
     again = ptenmt("train", "-c", "tiny.yaml", "--set", "training.epochs=11")
     assert "resuming after epoch 11 of 11, from checkpoints/tiny/ckpt-2\n" in again.stderr
-    assert "all epochs are done: raise training.epochs to train on, or use --fresh\n" in again.stderr
+    assert "nothing is left to do: raise training.epochs to train on, or use --fresh\n" in again.stderr
     assert "epoch 11/11" not in again.stderr
     assert epochs_recorded() == [*range(1, 12)]
 

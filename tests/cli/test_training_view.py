@@ -19,6 +19,7 @@ from ptenmt.events import (
     EpochDone,
     Event,
     Sample,
+    Scores,
     StepDone,
     Stopped,
     TrainingStarted,
@@ -41,28 +42,44 @@ STARTED = TrainingStarted(
     parameters=4_646_882,
     epochs=20,
     steps_per_epoch=810,
+    total_steps=16_200,
     epoch=0,
     step=0,
+    is_over=False,
     resumed_from=None,
 )
-TRAINED = EpochDone(epoch=1, loss=6.5432, accuracy=0.1234, learning_rate=2.8e-4, seconds=118.4)
+TRAINED = EpochDone(epoch=1, loss=6.5432, accuracy=0.1234, learning_rate=2.8e-4)
 VALIDATED = Validated(
     epoch=1,
-    loss=5.4321,
-    accuracy=0.2345,
-    bleu=12.34,
-    chrf=30.1,
+    step=810,
+    train_loss=6.5432,
+    train_accuracy=0.1234,
+    learning_rate=2.8e-4,
+    scores=Scores(
+        loss=5.4321,
+        accuracy=0.2345,
+        bleu=12.34,
+        chrf=30.1,
+        samples=[
+            Sample(source="olá .", reference="hi .", translation="hello ."),
+            Sample(source="a", reference="b", translation=""),
+        ],
+    ),
+    is_best=True,
+    patience_left=None,
     seconds=13.2,
-    samples=[
-        Sample(source="olá .", reference="hi .", translation="hello ."),
-        Sample(source="a", reference="b", translation=""),
-    ],
 )
 
 
 def step(number: int) -> StepDone:
     return StepDone(
-        epoch=1, step=number, loss=7.1234, accuracy=0.0512, learning_rate=3.5e-5, tokens_per_second=12_345.6
+        epoch=1,
+        step=number,
+        loss=7.1234,
+        accuracy=0.0512,
+        learning_rate=3.5e-5,
+        tokens_per_second=12_345.6,
+        seconds_left=3_661.0,
     )
 
 
@@ -124,11 +141,11 @@ def test_in_a_file_every_message_is_one_plain_line() -> None:
         f"    pt  {LONG}",
         f"    en  {LONG}",
         "4,646,882 parameters, 810 steps an epoch",
-        "each epoch: figures of training|validation, seconds of training + validation",
+        "each validation: figures of training|validation",
         "epoch 1  step 210/810  loss 7.1234  accuracy 0.0512  rate 3.50e-05  12,346 tokens/s",
         "epoch 1  step 410/810  loss 7.1234  accuracy 0.0512  rate 3.50e-05  12,346 tokens/s",
         "epoch 1  step 610/810  loss 7.1234  accuracy 0.0512  rate 3.50e-05  12,346 tokens/s",
-        "epoch  1/20  loss 6.543|5.432  accuracy 0.123|0.234  BLEU 12.3  118 + 13 s",
+        "epoch  1/20  step 810  loss 6.543|5.432  accuracy 0.123|0.234  BLEU 12.3  chrF 30.1  best so far",
         "    pt  olá .",
         "   ref  hi .",
         "   now  hello .",
@@ -145,10 +162,10 @@ def test_a_resumed_training_says_where_it_goes_on() -> None:
     assert shown(piped(), iter([started]))[1] == (
         "resuming after epoch 3 of 20 and 1,200 steps of the next, from runs/a/ckpt-4"
     )
-    finished = replace(STARTED, epoch=20, resumed_from=Path("runs/a/ckpt-4"))
+    finished = replace(STARTED, epoch=20, is_over=True, resumed_from=Path("runs/a/ckpt-4"))
     assert shown(piped(), iter([finished]))[1:] == [
         "resuming after epoch 20 of 20, from runs/a/ckpt-4",
-        "all epochs are done: raise training.epochs to train on, or use --fresh",
+        "nothing is left to do: raise training.epochs to train on, or use --fresh",
     ]
 
 
@@ -161,7 +178,7 @@ def test_on_a_terminal_no_line_is_longer_than_the_screen(width: int) -> None:
     lines = re.sub(r"\x1b\[[0-9;?]*[A-Za-z]|\r", "\n", text).split("\n")  # the cursor moves
 
     assert max(cell_len(line) for line in lines) <= width
-    assert any(line.startswith("epoch  1/20  loss 6.543|5.432") for line in lines)
+    assert any(line.startswith("epoch  1/20  step 810  loss 6.543|5.432") for line in lines)
     assert sum(line.startswith("    pt  uma frase") and line.rstrip().endswith("…") for line in lines) == 1
 
 
@@ -223,7 +240,7 @@ def test_without_colours_a_terminal_gets_plain_lines(monkeypatch: pytest.MonkeyP
 
     lines = shown(screen.console, events())
     assert "\x1b" not in "".join(lines)
-    assert "epoch  1/20  loss 6.543|5.432  accuracy 0.123|0.234  BLEU 12.3  118 + 13 s" in lines
+    assert any(line.startswith("epoch  1/20  step 810  loss 6.543|5.432") for line in lines)
 
 
 def test_quiet_shows_nothing(monkeypatch: pytest.MonkeyPatch) -> None:

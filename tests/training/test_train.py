@@ -20,6 +20,7 @@ from ptenmt.errors import DataError, OutputError, RunError
 from ptenmt.events import (
     CheckpointSaved,
     CorpusReady,
+    CurvePoint,
     EpochDone,
     Event,
     StepDone,
@@ -70,7 +71,8 @@ def test_the_model_learns_to_copy(copied: TrainedRun):
 
 
 def test_events_come_in_order(copied: TrainedRun):
-    names = [name for name, _ in groupby(type(event).__name__ for event in copied.events)]
+    told = (type(event).__name__ for event in copied.events if not isinstance(event, CurvePoint))
+    names = [name for name, _ in groupby(told)]
     epoch = ["StepDone", "EpochDone", "ValidationStep", "Validated"]
     expected = ["CorpusReady", "TrainingStarted"]
     for number in range(1, 25):
@@ -103,8 +105,10 @@ def test_events_of_steps_and_epochs_agree(copied: TrainedRun):
         assert step.learning_rate == epoch.learning_rate
         n = 29 * epoch.epoch
         assert epoch.learning_rate == pytest.approx(32**-0.5 * min(n**-0.5, n * 300**-1.5), rel=1e-5)
-        assert epoch.seconds > 0
         assert step.tokens_per_second > 0
+    assert steps[0].seconds_left is None
+    assert steps[1].seconds_left > 0
+    assert steps[-1].seconds_left == 0
 
 
 def test_checkpoints_are_announced_and_kept(copied: TrainedRun):
@@ -114,30 +118,45 @@ def test_checkpoints_are_announced_and_kept(copied: TrainedRun):
 
 
 def test_history_is_what_was_told(copied: TrainedRun):
-    lines = (copied.path / "history.jsonl").read_text().splitlines()
-    assert [json.loads(line) for line in lines] == copied.history
+    lines = [json.loads(line) for line in (copied.path / "history.jsonl").read_text().splitlines()]
+    assert [line for line in lines if "validation" in line] == copied.history
+    points = [vars(event) for event in copied.events if isinstance(event, CurvePoint)]
+    assert [line for line in lines if "validation" not in line] == points
+    assert [point["step"] for point in points] == list(range(50, 24 * 29 + 1, 50))
     told = zip(of(EpochDone, copied.events), of(Validated, copied.events), strict=True)
     for line, (epoch, validated) in zip(copied.history, told, strict=True):
+        line = dict(line)
+        seconds, memory = line.pop("seconds"), line.pop("peak_memory")
+        assert seconds.keys() == {"data", "step", "validation", "saving"}
+        assert memory > 2**28
         assert line == {
             "epoch": epoch.epoch,
             "step": 29 * epoch.epoch,
             "learning_rate": epoch.learning_rate,
-            "train": {"loss": epoch.loss, "accuracy": epoch.accuracy, "seconds": epoch.seconds},
+            "train": {"loss": epoch.loss, "accuracy": epoch.accuracy},
             "validation": {
-                "loss": validated.loss,
-                "accuracy": validated.accuracy,
-                "bleu": validated.bleu,
-                "chrf": validated.chrf,
-                "seconds": validated.seconds,
+                "loss": validated.scores.loss,
+                "accuracy": validated.scores.accuracy,
+                "bleu": validated.scores.bleu,
+                "chrf": validated.scores.chrf,
             },
+            "skipped_steps": 0,
         }
 
 
+def test_curves_are_means_since_the_point_before(copied: TrainedRun):
+    points = of(CurvePoint, copied.events)
+    epochs = of(EpochDone, copied.events)
+    assert points[0].loss == pytest.approx(epochs[0].loss, abs=0.6), "50 of the first 58 steps"
+    assert points[-1].loss == pytest.approx(epochs[-1].loss, abs=0.1)
+    assert all(point.gradient_norm > 0 for point in points)
+
+
 def test_validation_shows_samples(copied: TrainedRun):
-    validated = of(Validated, copied.events)[-1]
-    assert len(validated.samples) == 2
-    assert all(sample.source == sample.reference for sample in validated.samples)
-    assert all(sample.translation for sample in validated.samples)
+    samples = of(Validated, copied.events)[-1].scores.samples
+    assert len(samples) == 2
+    assert all(sample.source == sample.reference for sample in samples)
+    assert all(sample.translation for sample in samples)
 
 
 def test_the_run_describes_itself(copied: TrainedRun):

@@ -1,0 +1,66 @@
+"""What a training told, line by line: ``history.jsonl`` in the run directory."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+from ptenmt.errors import OutputError
+from ptenmt.writing import write_text
+
+
+class History:
+    """The validations and the points of the training curves of one run, a JSON object a line.
+
+    Args:
+        folder: The run directory.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self._file = folder / "history.jsonl"
+
+    def validations(self) -> list[dict[str, Any]]:
+        """The validations so far, oldest first."""
+        return [line for line in self._lines() if "validation" in line]
+
+    def curve(self) -> list[dict[str, Any]]:
+        """The points of the training curves so far, oldest first: means since the point before."""
+        return [line for line in self._lines() if "validation" not in line]
+
+    def add(self, line: dict[str, Any]) -> None:
+        """Append a line.
+
+        Raises:
+            OutputError: It cannot be written.
+        """
+        try:
+            with self._file.open("a", encoding="utf-8") as stream:
+                stream.write(json.dumps(line, ensure_ascii=False) + "\n")
+        except OSError as error:
+            raise OutputError(f"cannot write {self._file}: {error.strerror or error}") from error
+
+    def forget_after(self, step: int, validated: int) -> None:
+        """Drop what a training wrote after its last checkpoint, before it was killed.
+
+        Args:
+            step: Of the checkpoint, in all.
+            validated: The step of the last validation that the checkpoint knows of.
+        """
+        if not self._file.exists():
+            return
+        ends = {True: validated, False: step}
+        kept = [line for line in self._lines() if line["step"] <= ends["validation" in line]]
+        text = "".join(json.dumps(line, ensure_ascii=False) + "\n" for line in kept)
+        if text.encode() != self._file.read_bytes():
+            write_text(self._file, text)
+
+    def _lines(self) -> list[dict[str, Any]]:
+        """All lines up to a damaged one, such as a kill leaves at the end."""
+        if not self._file.exists():
+            return []
+        lines = []
+        for text in self._file.read_text(encoding="utf-8", errors="replace").splitlines():
+            try:
+                lines.append(json.loads(text))
+            except ValueError:
+                break
+        return lines

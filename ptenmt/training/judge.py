@@ -1,0 +1,139 @@
+"""When the model is scored, which scores are the best, and when patience is lost."""
+
+import math
+import time
+from collections.abc import Generator, Iterator
+from typing import Any, Protocol
+
+from ptenmt.checkpoints import BestModels, by_path
+from ptenmt.config import Config
+from ptenmt.events import Scores, Validated, ValidationStep
+from ptenmt.history import History
+from ptenmt.runs import Run
+from ptenmt.training.memory import peak_memory
+from ptenmt.training.optimizer import averaged
+from ptenmt.training.state import TrainingState
+
+
+class Scorer(Protocol):
+    """What scores the model: ``Validator``."""
+
+    def validate(self) -> Iterator[ValidationStep | Scores]:
+        """Tell how far it is, and at the end the scores."""
+        ...
+
+
+class Judge:
+    """Has the model scored when it is time to, records the scores and keeps the best models.
+
+    Args:
+        config: The run's options.
+        run: Where scores and models are written.
+        state: Of the training.
+        scorer: Scores the model.
+        steps_per_epoch: Of the training pairs.
+    """
+
+    def __init__(
+        self, config: Config, run: Run, state: TrainingState, scorer: Scorer, steps_per_epoch: int
+    ) -> None:
+        self._config = config
+        self._options = config.validation
+        self._state = state
+        self._scorer = scorer
+        self._steps_per_epoch = steps_per_epoch
+        self._total_steps = total_steps(config, steps_per_epoch)
+        self._history = History(run.path)
+        self._best = BestModels(run, config.checkpoint.keep_best, config.validation.metric)
+
+    def is_due(self, within_epoch: bool = False) -> bool:
+        """Whether the model is to be scored now.
+
+        Args:
+            within_epoch: Leave what is due at an epoch's end to the epoch's end.
+        """
+        options, state = self._options, self._state
+        step, is_whole = int(state.updates), int(state.step) == self._steps_per_epoch
+        if step == int(state.validated) or (within_epoch and is_whole):
+            return False
+        by_steps, by_epochs = options.every_steps, options.every_epochs
+        return (
+            (by_steps is not None and step % by_steps == 0)
+            or (by_epochs is not None and is_whole and (int(state.epoch) + 1) % by_epochs == 0)
+            or (step >= self._total_steps and (by_steps or by_epochs) is not None)
+        )
+
+    def is_patience_lost(self) -> bool:
+        """Whether the scores have not become better for too long."""
+        patience = self._options.patience
+        return patience is not None and int(self._state.stale) >= patience
+
+    def validations_left(self) -> int:
+        """About how many validations are ahead."""
+        options, ahead = self._options, self._total_steps - int(self._state.updates)
+        periods = {options.every_steps: 1, options.every_epochs: self._steps_per_epoch}
+        return sum(math.ceil(ahead / (n * unit)) for n, unit in periods.items() if n is not None)
+
+    def validate(self, rate: float) -> Generator[ValidationStep | Validated, None, None]:
+        """Score the model, or where there are moving averages of its weights, those.
+
+        Args:
+            rate: The learning rate of the last update, which is recorded.
+
+        Yields:
+            How far it is, and at the end the scores. Whoever stops before that leaves nothing changed.
+        """
+        started = time.perf_counter()
+        with self._state.timed("validation"), averaged(self._state.model, self._state.optimizer):
+            for event in self._scorer.validate():
+                if isinstance(event, Scores):
+                    yield self._validated(event, rate, time.perf_counter() - started)
+                else:
+                    yield event
+
+    def _validated(self, scores: Scores, rate: float, seconds: float) -> Validated:
+        """Record scores, and keep the model if it is among the best."""
+        state, options = self._state, self._options
+        score, best = getattr(scores, options.metric), float(state.best_score)
+        is_best = math.isnan(best) or (score < best if options.metric == "loss" else score > best)
+        if is_best:
+            state.best_score.assign(score)
+        state.stale.assign(0 if is_best else state.stale + 1)
+        if self._config.checkpoint.keep_best:
+            self._best.add(by_path(state.model.trainable_variables), int(state.updates), score)
+        state.validated.assign(state.updates)
+        loss, accuracy = state.of_epoch.means()
+        event = Validated(
+            epoch=int(state.epoch) + 1,
+            step=int(state.updates),
+            train_loss=loss,
+            train_accuracy=accuracy,
+            learning_rate=rate,
+            scores=scores,
+            is_best=is_best,
+            patience_left=None if options.patience is None else options.patience - int(state.stale),
+            seconds=seconds,
+        )
+        self._history.add(self._line(event))
+        return event
+
+    def _line(self, event: Validated) -> dict[str, Any]:
+        spent = {kind: float(seconds) for kind, seconds in self._state.seconds.items()}
+        return {
+            "epoch": event.epoch,
+            "step": event.step,
+            "learning_rate": event.learning_rate,
+            "train": {"loss": event.train_loss, "accuracy": event.train_accuracy},
+            "validation": {
+                name: getattr(event.scores, name) for name in ("loss", "accuracy", "bleu", "chrf")
+            },
+            "skipped_steps": int(self._state.skipped),
+            "seconds": spent | {"validation": spent["validation"] + event.seconds},
+            "peak_memory": peak_memory(),
+        }
+
+
+def total_steps(config: Config, steps_per_epoch: int) -> int:
+    """Updates in the whole training."""
+    all_epochs = config.training.epochs * steps_per_epoch
+    return min(all_epochs, config.training.max_steps or all_epochs)

@@ -1,0 +1,60 @@
+"""What a training runs on: threads, memory, devices, machines."""
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+import tensorflow as tf
+
+from ptenmt.config import Config
+from ptenmt.errors import ConfigError
+
+_CPU_LIMIT = Path("/sys/fs/cgroup/cpu.max")
+
+
+def prepare(config: Config, on_warning: Callable[[str], None]) -> tf.distribute.Strategy:
+    """Set TensorFlow up for a training; what the process has initialised already stays as it is.
+
+    Args:
+        config: The run's options.
+        on_warning: Told, in a sentence, of what cannot be set any more.
+
+    Raises:
+        ConfigError: The machine has not what ``machine.strategy`` asks for.
+    """
+    machine = config.machine
+    try:
+        tf.config.threading.set_intra_op_parallelism_threads(machine.threads or available_cores())
+        tf.config.threading.set_inter_op_parallelism_threads(machine.threads or available_cores())
+        for gpu in tf.config.list_physical_devices("GPU"):
+            tf.config.experimental.set_memory_growth(gpu, True)
+    except RuntimeError:
+        if machine.threads is not None:
+            on_warning("TensorFlow was at work before: machine.threads has no effect on it any more")
+    if config.training.deterministic:
+        tf.config.experimental.enable_op_determinism()
+    return _strategy(machine.strategy)
+
+
+def available_cores() -> int:
+    """How many cores this process may use; a container's share of them may be less than the machine's."""
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    try:
+        quota, period = _CPU_LIMIT.read_text().split()
+        return max(1, min(cores, round(int(quota) / int(period))))
+    except (OSError, ValueError):  # no such limit here
+        return cores
+
+
+def _strategy(name: str) -> tf.distribute.Strategy:
+    devices = tf.config.list_logical_devices("GPU") or tf.config.list_logical_devices("CPU")
+    if name == "multi_worker" or (name == "auto" and "TF_CONFIG" in os.environ):
+        return tf.distribute.MultiWorkerMirroredStrategy()
+    if name == "mirrored" and len(devices) == 1:
+        raise ConfigError(
+            "machine.strategy=mirrored needs several devices, and TensorFlow sees one",
+            "leave it at auto; nvidia-smi and pip install 'tensorflow[and-cuda]' help to find more",
+        )
+    if name == "mirrored" or (name == "auto" and devices[0].device_type == "GPU" and len(devices) > 1):
+        return tf.distribute.MirroredStrategy([device.name for device in devices])
+    return tf.distribute.get_strategy()

@@ -1,0 +1,154 @@
+"""One update of the weights, compiled: on one device, on several, on several machines."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import tensorflow as tf
+
+from ptenmt.config import Config
+from ptenmt.model import TokenSums, Transformer, dropout_seed, token_sums
+from ptenmt.training.feed import Part
+from ptenmt.training.schedule import learning_rate
+from ptenmt.training.state import TrainingState
+
+STEPS_BETWEEN_SCALES = 2000
+_IDS = tf.TensorSpec([None, None], tf.int64)
+
+
+class TrainStep:
+    """Learns from the batches of one update.
+
+    The objective is the sum over the real tokens of all batches of the update, on all replicas, divided
+    by the number of those tokens, so that neither padding, nor accumulation, nor the number of devices
+    changes it. An update whose loss or gradients are not finite is skipped and counted.
+
+    Args:
+        config: The run's options.
+        state: Of the model and optimizer; counts the updates.
+        total_steps: Updates in the whole training, which the learning rate may depend on.
+    """
+
+    def __init__(self, config: Config, state: TrainingState, total_steps: int) -> None:
+        self._config = config
+        self._state = state
+        self._model: Transformer = state.model
+        self._total_steps = total_steps
+        self._weights = [weight.value for weight in self._model.trainable_variables]
+        self._strategy = tf.distribute.get_strategy()
+        self._scales_loss = config.machine.precision == "mixed_float16"
+        accumulates = config.batch.accumulate > 1
+        self._sums = TokenSums(*(tf.Variable(0.0, trainable=False) for _ in TokenSums._fields))
+        self._gradients = [_zeros_like(weight) for weight in self._weights] if accumulates else []
+        self._replica_step = _compiled(self._replica_gradients, config.machine.xla)
+        # Per-replica values fit no signature; their shapes are generalised at the second one seen.
+        one = self._strategy.num_replicas_in_sync == 1
+        scalars = [tf.TensorSpec([], tf.float32), tf.TensorSpec([], tf.int64)]
+        signature = {"input_signature": [_IDS, _IDS, *scalars]} if one else {"reduce_retracing": True}
+        self._collect = tf.function(self._collect_eagerly, autograph=False, **signature)
+        self._update = tf.function(self._update_eagerly, autograph=False, **signature)
+
+    def __call__(self, parts: Sequence[Part]) -> None:
+        """Make one update from all batches of a step."""
+        *first, last = parts
+        for part in first:
+            self._collect(*part)
+        self._update(*last)
+
+    def learning_rate(self) -> float:
+        """The rate of the update that was made last."""
+        return float(self._rate(self._state.updates))
+
+    def _rate(self, step: Any) -> Any:
+        config = self._config
+        return learning_rate(step, config.training, config.model.d_model, self._total_steps)
+
+    def _collect_eagerly(self, source: Any, target: Any, tokens: Any, number: Any) -> None:
+        """Add a batch's gradients and sums to those that the update will use."""
+        sums, gradients = self._all_gradients(source, target, tokens, number)
+        for mine, new in zip((*self._sums, *self._gradients), (*sums, *gradients), strict=True):
+            self._strategy.extended.update(mine, _add, args=(new,))
+
+    def _update_eagerly(self, source: Any, target: Any, tokens: Any, number: Any) -> None:
+        """Update the weights from this batch and those collected before it."""
+        sums, gradients = self._all_gradients(source, target, tokens, number)
+        if self._gradients:
+            gradients = [self._take(mine, new) for mine, new in zip(self._gradients, gradients, strict=True)]
+            sums = TokenSums(*(self._take(mine, new) for mine, new in zip(self._sums, sums, strict=True)))
+        scale = tf.cast(self._state.loss_scale, tf.float32) if self._scales_loss else 1.0
+        norm = tf.linalg.global_norm([self._local(gradient) for gradient in gradients]) / scale
+        is_finite = tf.math.is_finite(sums.loss) & tf.math.is_finite(norm)
+        self._state.updates.assign_add(1)
+        rate = self._rate(self._state.updates)
+
+        def learn() -> Any:
+            self._state.optimizer.apply(gradients, norm, rate, scale)
+            self._state.learnt(sums, norm)
+            return tf.constant(True)
+
+        def skip() -> Any:
+            self._state.skip(not self._scales_loss or self._state.loss_scale <= 1)
+            return tf.constant(False)
+
+        tf.cond(is_finite, learn, skip)
+        if self._scales_loss:
+            self._state.adapt_loss_scale(is_finite, STEPS_BETWEEN_SCALES)
+        self._state.step.assign_add(1)
+
+    def _all_gradients(
+        self, source: Any, target: Any, tokens: Any, number: Any
+    ) -> tuple[TokenSums, list[Any]]:
+        """A batch's sums, and its gradients by weight, over all replicas."""
+        sums, gradients = self._strategy.run(self._replica_step, args=(source, target, tokens, number))
+        whole = tf.distribute.ReduceOp.SUM
+        pairs = list(zip(gradients, self._weights, strict=True))
+        reduced = self._strategy.extended.batch_reduce_to(whole, pairs)
+        return TokenSums(*(self._strategy.reduce(whole, part, axis=None) for part in sums)), reduced
+
+    def _replica_gradients(
+        self, source: Any, target: Any, tokens: Any, number: Any
+    ) -> tuple[TokenSums, list[Any]]:
+        """What one replica makes of its share of a batch."""
+        config, state = self._config, self._state
+        place = tf.distribute.get_replica_context()
+        batch = state.updates * config.batch.accumulate + number
+        replica = tf.cast(place.replica_id_in_sync_group, tf.int64)
+        draw = batch * place.num_replicas_in_sync + replica
+        with tf.GradientTape() as tape, dropout_seed(config.seed, draw):
+            logits = self._model((source, target[:, :-1]), training=True)
+            sums = token_sums(logits, target[:, 1:])
+            objective = sums.loss / tokens
+            if self._scales_loss:
+                objective *= tf.cast(state.loss_scale, tf.float32)
+        # A word's occurrences come as rows of their own; Adam squares the sum of them all.
+        gradients = [tf.convert_to_tensor(part) for part in tape.gradient(objective, self._weights)]
+        return sums, gradients
+
+    def _take(self, mine: Any, new: Any) -> Any:
+        """What was collected and this; the collection starts again from zero."""
+        self._strategy.extended.update(mine, _add, args=(new,))
+        taken = tf.identity(self._local(mine))
+        self._strategy.extended.update(mine, _reset)
+        return taken
+
+    def _local(self, value: Any) -> Any:
+        """One of the equal copies that replicas hold."""
+        return self._strategy.experimental_local_results(value)[0]
+
+
+def _compiled(step: Any, xla: str) -> Any:
+    on_gpu = bool(tf.config.list_logical_devices("GPU"))
+    if xla == "always" or (xla == "auto" and on_gpu):
+        return tf.function(step, jit_compile=True, autograph=False)
+    return step
+
+
+def _zeros_like(weight: Any) -> Any:
+    return tf.Variable(tf.zeros(weight.shape, weight.dtype), trainable=False)
+
+
+def _add(mine: Any, new: Any) -> None:
+    mine.assign_add(new)
+
+
+def _reset(mine: Any) -> None:
+    mine.assign(tf.zeros_like(mine))

@@ -1,0 +1,59 @@
+"""Writing files whole or not at all."""
+
+import os
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO
+
+from ptenmt.errors import OutputError
+
+
+@contextmanager
+def written_whole(file: Path) -> Iterator[IO[str]]:
+    """Write a text file whole or not at all: a temporary file beside it, fsync, rename.
+
+    A link is followed. A device or a pipe, such as ``/dev/null``, is written to as it is.
+
+    Raises:
+        OutputError: It cannot be written; what stood there before is unharmed.
+    """
+    try:
+        if file.exists() and not file.is_file():
+            with file.open("w", encoding="utf-8", newline="") as device:
+                yield device
+            return
+        with _replacing(file.resolve()) as stream:
+            yield stream
+    except OSError as error:
+        raise OutputError(f"cannot write {file}: {error.strerror or error}") from error
+
+
+@contextmanager
+def _replacing(file: Path) -> Iterator[IO[str]]:
+    stream = tempfile.NamedTemporaryFile(  # noqa: SIM115 — renamed once it is closed
+        "w", dir=file.parent, prefix=f".{file.name}.", encoding="utf-8", newline="", delete=False
+    )
+    temporary = Path(stream.name)
+    try:
+        with stream:
+            yield stream.file
+            stream.flush()
+            os.fsync(stream.fileno())
+        temporary.chmod(0o666 & ~_umask())
+        temporary.replace(file)
+    finally:
+        temporary.unlink(missing_ok=True)
+
+
+def write_text(file: Path, text: str) -> None:
+    """Write a text file whole or not at all (see ``written_whole``)."""
+    with written_whole(file) as stream:
+        stream.write(text)
+
+
+def _umask() -> int:
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask

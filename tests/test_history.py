@@ -1,0 +1,51 @@
+from pathlib import Path
+
+import pytest
+
+from ptenmt.errors import OutputError
+from ptenmt.history import History
+
+LINES = [
+    {"step": 50, "loss": 6.5},
+    {"step": 81, "epoch": 1, "validation": {"bleu": 1.5}},
+    {"step": 100, "loss": 6.0},
+    {"step": 162, "epoch": 2, "validation": {"bleu": 2.5}},
+]
+
+
+@pytest.fixture
+def history(tmp_path: Path) -> History:
+    written = History(tmp_path)
+    for line in LINES:
+        written.add(line)
+    return written
+
+
+def test_validations_and_curves_come_back_apart(history: History, tmp_path: Path) -> None:
+    assert history.validations() == [LINES[1], LINES[3]]
+    assert history.curve() == [LINES[0], LINES[2]]
+    assert History(tmp_path / "empty").validations() == []
+
+
+def test_a_line_that_a_kill_cut_short_is_left_out(history: History, tmp_path: Path) -> None:
+    with (tmp_path / "history.jsonl").open("a") as file:
+        file.write('{"step": 200, "lo')
+    assert history.curve() == [LINES[0], LINES[2]]
+    history.forget_after(162, 162)
+    history.add({"step": 200, "loss": 5.5})
+    assert history.curve() == [LINES[0], LINES[2], {"step": 200, "loss": 5.5}]
+
+
+def test_what_the_last_checkpoint_does_not_know_is_forgotten(history: History) -> None:
+    """At step 162 the validation was not over when the checkpoint was written."""
+    history.forget_after(162, 81)
+    assert history.validations() == [LINES[1]]
+    assert history.curve() == [LINES[0], LINES[2]]
+    history.forget_after(99, 81)
+    assert history.curve() == [LINES[0]]
+
+
+def test_a_history_that_cannot_be_written(tmp_path: Path) -> None:
+    (tmp_path / "history.jsonl").mkdir()
+    with pytest.raises(OutputError, match=r"cannot write .*history.jsonl: Is a directory"):
+        History(tmp_path).add({"step": 1})
