@@ -35,6 +35,8 @@ test: setup
 bench: setup
 	$(BIN)/ptenmt train --config demo.yaml --quiet
 	$(BIN)/python benchmarks/decoding.py --run demo
+	$(BIN)/python benchmarks/training.py --warmup 5 --seconds 5 --rounds 2 \
+		$(if $(TORCH_PYTHON),--torch-python $(TORCH_PYTHON))
 
 clean:
 	rm -rf .venv build dist .mypy_cache .pytest_cache .ruff_cache

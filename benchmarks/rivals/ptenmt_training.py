@@ -1,0 +1,54 @@
+"""Contestant: ``ptenmt.train``, as ``ptenmt train`` calls it.
+
+    python ptenmt_training.py TASK_FOLDER
+
+Validation and saving are not counted. The steps' tokens were counted when the task was written: batches
+follow from the seed.
+"""
+
+import sys
+from itertools import accumulate
+from pathlib import Path
+
+from task import Task
+from turns import Turns
+
+import ptenmt
+from ptenmt.events import Event, StepDone
+
+
+class Stopwatch:
+    """Reads from the events how many tokens are done; it is where the training waits for its turn.
+
+    Args:
+        label_counts: For each epoch, the real labels of each of its steps.
+    """
+
+    def __init__(self, label_counts: list[list[int]]) -> None:
+        self._tokens_after = [[0, *accumulate(counts)] for counts in label_counts]
+        self._turns = Turns()
+        self._previous: StepDone | None = None
+
+    def __call__(self, event: Event) -> None:
+        previous = self._previous
+        self._previous = event if isinstance(event, StepDone) else None
+        if not isinstance(event, StepDone):
+            return
+        if previous is None:
+            self._turns.mark()
+            return
+        tokens_after = self._tokens_after[event.epoch - 1]
+        self._turns.count(tokens_after[event.step] - tokens_after[previous.step])
+
+
+def main() -> None:
+    task = Task(Path(sys.argv[1]))
+    ptenmt.train(
+        ptenmt.load_config(task.config_file),
+        task.run_folder,
+        on_event=Stopwatch(task.label_counts()),
+    )
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,122 @@
+"""Processes that take turns, so that a machine's good and bad moments hit all of them alike.
+
+``Contestant`` is the benchmark's end of the pipe, ``Turns`` the end of the process that it starts. A turn
+is asked for with a line that holds its seconds, and answered with a line of JSON. Needs the standard
+library alone, for it runs beside other packages than ptenmt's, too.
+"""
+
+import json
+import os
+import resource
+import subprocess
+import sys
+import time
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import NamedTuple, Self
+
+
+class Turn(NamedTuple):
+    """What a process did when it was its turn."""
+
+    tokens: int
+    """Real target tokens: labels that are not padding."""
+    operations: float
+    """Floating-point operations, where the process counts them."""
+    seconds: float
+    peak_memory: int
+    """The most memory that the process ever held, in bytes (resident)."""
+
+
+class Turns:
+    """In a contestant: works while it is its turn, and waits while it is not.
+
+    What else the process prints goes to its standard error.
+    """
+
+    def __init__(self) -> None:
+        self._answers = os.fdopen(os.dup(1), "w")
+        os.dup2(2, 1)
+        self._wait()
+
+    def mark(self) -> None:
+        """What is counted next begins now."""
+        self._marked = time.perf_counter()
+
+    def count(self, tokens: int, operations: float = 0.0) -> None:
+        """Add what was done since the last mark or count; waits between turns, exits after the last."""
+        self._seconds += time.perf_counter() - self._marked
+        self._tokens += tokens
+        self._operations += operations
+        if self._seconds >= self._wanted:
+            turn = Turn(self._tokens, self._operations, self._seconds, _peak_memory())
+            print(json.dumps(turn), file=self._answers, flush=True)
+            self._wait()
+        self.mark()
+
+    def _wait(self) -> None:
+        line = sys.stdin.readline()
+        if not line:
+            raise SystemExit
+        self._wanted = float(line)
+        self._tokens, self._operations, self._seconds = 0, 0.0, 0.0
+        self.mark()
+
+
+class Contestant:
+    """In the benchmark: a process that takes turns. As a context manager it ends the process.
+
+    Args:
+        command: Starts it.
+        log: Where its standard error goes.
+        environment: What its environment has beside this process' own.
+    """
+
+    def __init__(self, command: Sequence[str], log: Path, environment: Mapping[str, str]) -> None:
+        self._log = log
+        # The processor is what is compared; a GPU would be used by some and not by others.
+        processor = {"CUDA_VISIBLE_DEVICES": "-1"}
+        with log.open("w") as errors:
+            self._process = subprocess.Popen(
+                command,
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=errors,
+                text=True,
+                env=os.environ | processor | environment,
+            )
+
+    def turn(self, seconds: float) -> Turn:
+        """Let it work for so many seconds, or a step longer, and wait for its answer."""
+        assert self._process.stdin is not None
+        assert self._process.stdout is not None
+        try:
+            print(seconds, file=self._process.stdin, flush=True)
+            answer = self._process.stdout.readline()
+        except BrokenPipeError:
+            answer = ""
+        if not answer:
+            raise SystemExit(f"{' '.join(self._process.args)} failed:\n{self._log.read_text()[-3000:]}")
+        return Turn(*json.loads(answer))
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_error: object) -> None:
+        self._process.stdin.close()
+        try:
+            self._process.wait(timeout=30)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            self._process.wait()
+        self._process.stdout.close()
+
+
+def _peak_memory() -> int:
+    """The most memory that this process ever held, in bytes."""
+    status = Path("/proc/self/status")
+    if status.exists():  # getrusage would count what the parent held when it started this process
+        line = next(line for line in status.read_text().splitlines() if line.startswith("VmHWM"))
+        return int(line.split()[1]) * 1024
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return peak if sys.platform == "darwin" else peak * 1024

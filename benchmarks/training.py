@@ -1,0 +1,241 @@
+"""How fast ptenmt trains, beside others, on the processor of this machine.
+
+Processes take turns (A B C D E A B C D E …), so that noise hits all alike:
+
+  sources        the loop of the lecture that ptenmt goes back to: random batches of 64
+  ptenmt         ptenmt.train with batch.tokens=4096
+  PyTorch        nn.Transformer of the same sizes on ptenmt's batches, as it comes (with --torch-python)
+  PyTorch tuned  the same, by someone who knows: drops no more than ptenmt does, keeps freed memory
+  products       the matrix products of ptenmt's batches alone: the machine's ceiling
+
+Tokens are real target tokens: labels that are not padding. Compiling, warming up, validation and saving
+are not counted. Memory is the most that a process ever held.
+
+    python benchmarks/training.py --data-dir DIR --tokenizer DIR --torch-python DIR/bin/python
+"""
+
+import argparse
+import os
+import statistics
+import subprocess
+import sys
+import tempfile
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
+from typing import NamedTuple
+
+os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
+
+from rivals.machine import describe, has_amx, same_command
+from rivals.task import Sizes, Task, count_labels
+from rivals.turns import Contestant, Turn
+
+import ptenmt
+from ptenmt.config import Config
+from ptenmt.config.files import dump_config
+from ptenmt.corpus.batches import BatchPlan
+from ptenmt.corpus.cache import corpus_cache
+from ptenmt.corpus.encoding import encode_training_pairs, learn_tokenizers
+from ptenmt.corpus.pairs import load_corpus
+from ptenmt.corpus.sources import fetch_sources
+from ptenmt.errors import PtenmtError
+
+RIVALS = Path(__file__).parent / "rivals"
+
+
+class Entry(NamedTuple):
+    """How a contestant is started."""
+
+    script: list[str]
+    """The program in ``rivals/``, and what it is told beside the task's folder."""
+    environment: dict[str, str] = {}
+
+
+# glibc gives large arrays back at once, and the kernel clears their pages anew in every step.
+KEEP_MEMORY = {"MALLOC_MMAP_MAX_": "0", "MALLOC_TRIM_THRESHOLD_": str(2**40)}
+ENTRIES = {
+    "sources": Entry(["tutorial_training.py"]),
+    "ptenmt": Entry(["ptenmt_training.py"]),
+    "PyTorch": Entry(["torch_training.py", "as_it_comes"]),
+    "PyTorch tuned": Entry(["torch_training.py", "tuned"], KEEP_MEMORY),
+    "products": Entry(["matrix_products.py"]),
+}
+FASTEST_THINKABLE = 50_000  # tokens a second; so many epochs are planned that nobody gets to their end
+DEMO = ["data.source=demo", "tokenizer.kind=sentencepiece", "tokenizer.vocabulary_size=1200"]
+
+
+@dataclass(frozen=True)
+class Result:
+    """All turns of one contestant."""
+
+    turns: list[Turn]
+
+    @property
+    def rates(self) -> list[float]:
+        """Tokens a second of each turn."""
+        return [turn.tokens / turn.seconds for turn in self.turns]
+
+    @property
+    def rate(self) -> float:
+        return statistics.median(self.rates)
+
+    @property
+    def gigaflops(self) -> float:
+        return statistics.median(turn.operations / turn.seconds for turn in self.turns) / 1e9
+
+    @property
+    def peak_memory(self) -> int:
+        return max(turn.peak_memory for turn in self.turns)
+
+
+def parse() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    parser.add_argument("--data-dir", help="TFDS folder with ted_hrlr_translate; by default the demo corpus")
+    parser.add_argument("--tokenizer", help="folder of the published tokenizer (with --data-dir)")
+    parser.add_argument("--torch-python", help="python of an environment with torch and numpy")
+    parser.add_argument("--preset", choices=["base", "paper"], default="base", help="the model's sizes")
+    parser.add_argument("--precision", choices=["float32", "mixed_bfloat16"], default="float32")
+    parser.add_argument("--force", action="store_true", help="mixed_bfloat16 on a CPU without AMX-bf16, too")
+    parser.add_argument("--rounds", type=int, default=3, help="turns each (default: 3)")
+    parser.add_argument("--seconds", type=float, default=20, help="of a turn (default: 20)")
+    parser.add_argument("--warmup", type=float, default=20, help="seconds not counted (default: 20)")
+    parser.add_argument("--only", nargs="+", choices=list(ENTRIES), default=list(ENTRIES), help="who runs")
+    parser.add_argument("--set", action="append", default=[], metavar="OPTION=VALUE", help="for ptenmt")
+    parser.add_argument("--markdown", action="store_true", help="print the table for training.md")
+    options = parser.parse_args()
+    if bool(options.data_dir) != bool(options.tokenizer):
+        parser.error("--data-dir and --tokenizer go together")
+    return options
+
+
+def training_config(options: argparse.Namespace, cache: Path) -> Config:
+    """What ptenmt trains with; the other contestants take their sizes from it."""
+    published = [f"data.data_dir={options.data_dir}", f"tokenizer.path={options.tokenizer}"]
+    overrides = [
+        *(published if options.data_dir else DEMO),
+        f"data.cache_dir={cache}",
+        "batch.tokens=4096",
+        "training.epochs=1000",
+        "decoding.max_length=8",  # the demo corpus' epochs end, and are validated, within a turn
+        *([] if options.precision == "float32" else [f"training.precision={options.precision}"]),
+        *options.set,
+    ]
+    return ptenmt.load_config(options.preset, overrides)
+
+
+def write_task(task: Task, config: Config, options: argparse.Namespace) -> int:
+    """Prepare what all work on, as ``ptenmt.train`` will. Returns the number of training pairs."""
+    task.config_file.write_text(dump_config(config))
+    tokenizer_options = fetch_sources(config)
+    corpus = load_corpus(config.data, config.seed)
+    languages = config.data.source_language, config.data.target_language
+    cache = corpus_cache(config.data.cache_dir)
+    tokenizers = learn_tokenizers(tokenizer_options, corpus.train, languages, cache)
+    pairs, _ = encode_training_pairs(
+        tokenizers, corpus.train, config.model.max_positions, config.tokenizer.sampling, cache
+    )
+    plan = BatchPlan(pairs, config.batch, config.seed)
+    batches = list(plan.batches(0))
+    counts = [[count_labels(target) for _, target in batches]]
+    needed = FASTEST_THINKABLE * (options.warmup + options.rounds * options.seconds)
+    for epoch in range(1, 1 + int(needed / sum(counts[0]))):
+        counts.append([count_labels(target) for _, target in plan.batches(epoch)])
+    model = config.model
+    sizes = Sizes(
+        num_layers=model.num_layers,
+        d_model=model.d_model,
+        d_ff=model.d_ff,
+        num_heads=model.num_heads,
+        dropout=model.dropout,
+        max_positions=model.max_positions,
+        warmup_steps=config.training.warmup_steps,
+        source_vocabulary=tokenizers.source.vocabulary_size,
+        target_vocabulary=tokenizers.target.vocabulary_size,
+    )
+    task.write(sizes, options.precision, batches, counts)
+    return len(pairs)
+
+
+def pythons(options: argparse.Namespace) -> dict[str, str]:
+    """Who takes part, and the Python that each runs in; says who does not."""
+    chosen = {name: sys.executable for name in ENTRIES if name in options.only}
+    rivals = [name for name in chosen if name.startswith("PyTorch")]
+    if not rivals:
+        return chosen
+    if options.torch_python is None:
+        print("PyTorch is skipped: no --torch-python", file=sys.stderr)
+        return {name: python for name, python in chosen.items() if name not in rivals}
+    subprocess.run([options.torch_python, "-c", "import torch, numpy"], check=True)
+    return chosen | dict.fromkeys(rivals, options.torch_python)
+
+
+def compete(task: Task, chosen: dict[str, str], options: argparse.Namespace) -> dict[str, Result]:
+    """Let all take turns."""
+    results = {name: Result([]) for name in chosen}
+    with ExitStack() as processes:
+        contestants = {}
+        for name, python in chosen.items():
+            entry = ENTRIES[name]
+            command = [python, str(RIVALS / entry.script[0]), str(task.folder), *entry.script[1:]]
+            contestant = Contestant(command, task.folder / f"{name}.log", entry.environment)
+            contestants[name] = processes.enter_context(contestant)
+            contestants[name].turn(options.warmup)
+        for number in range(1, options.rounds + 1):
+            for name, contestant in contestants.items():
+                turn = contestant.turn(options.seconds)
+                results[name].turns.append(turn)
+                rate = turn.tokens / turn.seconds
+                print(f"round {number} {name:>13}: {rate:8,.0f} tokens/s", file=sys.stderr)
+    return results
+
+
+def table(results: dict[str, Result]) -> list[list[str]]:
+    """Headings, then a row a contestant."""
+    rivals = {name: f"× {name}" for name in ("sources", "PyTorch", "PyTorch tuned") if name in results}
+    ceiling = {"products": "of the products"} if "products" in results else {}
+    rows = [["", "tokens/s, median (range)", *ceiling.values(), *rivals.values(), "peak memory"]]
+    for name, result in results.items():
+        row = [name, f"{result.rate:,.0f} ({min(result.rates):,.0f}–{max(result.rates):,.0f})"]
+        row += [f"{result.rate / results[other].rate:.0%}" for other in ceiling]
+        row += [f"{result.rate / results[other].rate:.2f}" for other in rivals]
+        rows.append([*row, f"{result.peak_memory / 2**30:.2f} GiB"])
+    return rows
+
+
+def show(rows: list[list[str]], markdown: bool) -> None:
+    if markdown:
+        rows = [rows[0], ["---"] + ["---:"] * (len(rows[0]) - 1), *rows[1:]]
+        print("\n".join(f"| {' | '.join(row)} |" for row in rows))
+        return
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    for row in rows:
+        print("  ".join(cell.rjust(width) for cell, width in zip(row, widths, strict=True)))
+
+
+def main() -> None:
+    options = parse()
+    if options.precision == "mixed_bfloat16" and not (has_amx() or options.force):
+        print("no AMX-bf16 here: mixed_bfloat16 is skipped (--force runs it all the same)")
+        return
+    chosen = pythons(options)
+    with tempfile.TemporaryDirectory() as folder:
+        task = Task(Path(folder))
+        num_pairs = write_task(task, training_config(options, task.folder / "cache"), options)
+        results = compete(task, chosen, options)
+    corpus = "TED-sized corpus" if options.data_dir else "demo corpus"
+    print(
+        f"{describe(chosen.get('PyTorch'))}\n{same_command(options.markdown)}\n"
+        f"{corpus}, {num_pairs:,} pairs, {options.preset}, {options.precision}, "
+        f"{options.rounds} turns of {options.seconds:g} s each\n"
+    )
+    show(table(results), options.markdown)
+    if "products" in results:
+        print(f"\nproducts: {results['products'].gigaflops:,.0f} GFLOP/s")
+
+
+if __name__ == "__main__":
+    try:
+        main()
+    except PtenmtError as error:
+        raise SystemExit(f"{error.message}\n{error.hint or ''}") from error
