@@ -101,7 +101,7 @@ class OptimizerConfig:
     beta_2: float = 0.98
     """How much of the squared gradients' running mean an update keeps."""
     epsilon: float = 1e-9
-    """Added to the root of that mean before the division."""
+    """Added to the root of that mean before the division (ε̂ at the end of the Adam paper's section 2)."""
     weight_decay: float = 0.01
     """Share of a matrix, times the learning rate, that an update takes off it (kind ``adamw``)."""
     clip_norm: float | None = None

@@ -1,0 +1,122 @@
+from typing import Any
+
+import keras
+import numpy as np
+import pytest
+import tensorflow as tf
+
+from ptenmt.config import OptimizerConfig
+from ptenmt.training.optimizer import Adam, averaged
+from ptenmt.training.state import FIRST_LOSS_SCALE, TrainingState
+
+START = {"kernel": np.array([[1.0, -2.0], [0.5, 4.0]]), "bias": np.array([3.0, -1.0])}
+RATES = [0.1, 0.05, 0.2]
+
+
+def gradients(step: int) -> list[np.ndarray]:
+    numbers = np.random.default_rng(step)
+    return [numbers.normal(size=value.shape) for value in START.values()]
+
+
+def length(parts: list[np.ndarray]) -> float:
+    return float(np.sqrt(sum((part**2).sum() for part in parts)))
+
+
+class Weights:
+    """A stand-in for a model: two named variables."""
+
+    def __init__(self) -> None:
+        self.trainable_variables = [
+            keras.Variable(value.astype("float32"), name=name) for name, value in START.items()
+        ]
+
+    def values(self) -> list[np.ndarray]:
+        return [variable.numpy() for variable in self.trainable_variables]
+
+
+def trained(config: OptimizerConfig, scale: float | None = None) -> tuple[Weights, Adam]:
+    """Three updates by the optimizer, of gradients that are ``scale`` times too long."""
+    weights = Weights()
+    optimizer = Adam(weights.trainable_variables, config)
+    for step, rate in enumerate(RATES):
+        given = gradients(step)
+        scaled = [tf.constant(part * (scale or 1), tf.float32) for part in given]
+        factor: Any = 1.0 if scale is None else tf.constant(scale)
+        optimizer.apply(scaled, tf.constant(length(given), tf.float32), tf.constant(rate), factor)
+    return weights, optimizer
+
+
+def by_hand(config: OptimizerConfig) -> tuple[list[np.ndarray], list[np.ndarray]]:
+    """The weights and their averages after the same updates, after the papers' formulas."""
+    values = [value.copy() for value in START.values()]
+    averages = [value.copy() for value in values]
+    means = [np.zeros_like(value) for value in values]
+    squares = [np.zeros_like(value) for value in values]
+    for step, rate in enumerate(RATES):
+        given = gradients(step)
+        if config.clip_norm is not None:
+            given = [part * min(1, config.clip_norm / length(given)) for part in given]
+        for i, part in enumerate(given):
+            if config.kind == "adamw" and values[i].ndim == 2:
+                values[i] -= rate * config.weight_decay * values[i]
+            means[i] = config.beta_1 * means[i] + (1 - config.beta_1) * part
+            squares[i] = config.beta_2 * squares[i] + (1 - config.beta_2) * part**2
+            corrected = rate * np.sqrt(1 - config.beta_2 ** (step + 1)) / (1 - config.beta_1 ** (step + 1))
+            values[i] -= corrected * means[i] / (np.sqrt(squares[i]) + config.epsilon)
+            averages[i] = config.ema * averages[i] + (1 - config.ema) * values[i]
+    return values, averages
+
+
+@pytest.mark.parametrize(
+    "config",
+    [
+        OptimizerConfig(),
+        OptimizerConfig(beta_1=0.8, beta_2=0.9, epsilon=0.1),
+        OptimizerConfig(kind="adamw", weight_decay=0.3),
+        OptimizerConfig(clip_norm=1.5),
+        OptimizerConfig(clip_norm=1e9),
+        OptimizerConfig(ema=0.7),
+        OptimizerConfig(kind="adamw", weight_decay=0.3, clip_norm=0.5, ema=0.5),
+    ],
+    ids=["adam", "other numbers", "adamw", "clipped", "too short to clip", "averaged", "all of it"],
+)
+@pytest.mark.parametrize("scale", [None, 1024.0])
+def test_updates_are_those_of_the_papers(config: OptimizerConfig, scale: float | None):
+    weights, optimizer = trained(config, scale)
+    values, averages = by_hand(config)
+    for found, expected in zip(weights.values(), values, strict=True):
+        np.testing.assert_allclose(found, expected, rtol=1e-5)
+    assert len(optimizer.averages) == (2 if config.ema else 0)
+    for found, expected in zip(optimizer.averages.values(), averages, strict=False):
+        np.testing.assert_allclose(found.numpy(), expected, rtol=1e-5)
+
+
+def test_clipping_and_decay_make_a_difference():
+    """Adam forgives a constant scale, not one that changes from step to step."""
+    plain = trained(OptimizerConfig())[0].values()
+    for config in (OptimizerConfig(clip_norm=1.0), OptimizerConfig(kind="adamw", weight_decay=0.3)):
+        assert not np.allclose(trained(config)[0].values()[0], plain[0], rtol=1e-3)
+
+
+def test_averages_take_the_weights_place_for_a_while():
+    weights, optimizer = trained(OptimizerConfig(ema=0.7))
+    before = weights.values()
+    averages = [value.numpy() for value in optimizer.averages.values()]
+    with averaged(weights, optimizer):
+        for found, expected in zip(weights.values(), averages, strict=True):
+            np.testing.assert_array_equal(found, expected)
+    for found, expected in zip(weights.values(), before, strict=True):
+        np.testing.assert_array_equal(found, expected)
+
+
+def test_the_scale_of_the_loss_falls_on_overflow_and_grows_after_good_steps():
+    weights, optimizer = trained(OptimizerConfig())
+    state = TrainingState(weights, optimizer)
+    scales = []
+    for is_finite in (False, True, True, True, False, True):
+        state.adapt_loss_scale(tf.constant(is_finite), patience=2)
+        scales.append(float(state.loss_scale) / FIRST_LOSS_SCALE)
+    assert scales == [0.5, 0.5, 1, 1, 0.5, 0.5]
+    for _ in range(40):
+        state.adapt_loss_scale(tf.constant(False), patience=2)
+    assert float(state.loss_scale) == 1, "and no further"
