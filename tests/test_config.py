@@ -128,6 +128,15 @@ def test_a_value_of_another_type_is_an_error(values: object, expected: str) -> N
         ({"decoding": {"max_length": 0}}, "decoding.max_length=0 must be 1 or more"),
         ({"tokenizer": {"vocabulary_size": 4}}, "tokenizer.vocabulary_size=4 must be 8 or more"),
         ({"tokenizer": {"shared": True}}, "shared=True does not go with tokenizer.kind=wordpiece"),
+        ({"tokenizer": {"sampling": 0.1}}, "sampling=0.1 does not go with tokenizer.kind=wordpiece"),
+        (
+            {"tokenizer": {"kind": "sentencepiece", "sampling": 1.5}},
+            "tokenizer.sampling=1.5 must be between 0 and 1",
+        ),
+        (
+            {"tokenizer": {"training_sentences": 0}},
+            "tokenizer.training_sentences=0 must be 1 or more",
+        ),
         ({"data": {"source": "files"}}, "data.source=files needs data.path or data.train"),
         ({"data": {"dataset": " "}}, "data.dataset is empty"),
         ({"data": {"limit": 0}}, "data.limit=0 must be 1 or more"),

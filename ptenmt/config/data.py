@@ -135,7 +135,7 @@ class TokenizerConfig:
     """One vocabulary for both languages instead of one each (not ``wordpiece``)."""
     algorithm: Literal["unigram", "bpe"] = "unigram"
     """How SentencePiece finds its pieces."""
-    training_sentences: int = 500_000
+    training_sentences: int = 200_000
     """The most sentences that SentencePiece learns from, evenly spread over the pairs."""
     sampling: float = 0.0
     """Cut training sentences into other pieces in every epoch (kind ``sentencepiece``): ``unigram``'s alpha,

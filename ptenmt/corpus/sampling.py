@@ -74,12 +74,11 @@ class SampledPairs:
     def _draw(self, rows: np.ndarray, seed: Sequence[int]) -> list[list[list[int]]]:
         """Random pieces of the source sentences, and of the target sentences."""
         pairs = [self._texts[row] for row in rows.tolist()]
-        seeds = np.random.SeedSequence(seed).generate_state(2).tolist()
         tokenizers = (self._tokenizers.source, self._tokenizers.target)
         sides = []
-        for tokenizer, texts, number in zip(tokenizers, zip(*pairs, strict=True), seeds, strict=True):
+        for side, (tokenizer, texts) in enumerate(zip(tokenizers, zip(*pairs, strict=True), strict=True)):
             assert isinstance(tokenizer, SentencePieceTokenizer)
-            sampled = tokenizer.sample(texts, self._strength, number)
+            sampled = tokenizer.sample(texts, self._strength, (*seed, side))
             sides.append([[START, *ids, END] for ids in sampled])
         return sides
 

@@ -2,11 +2,11 @@
 
 import hashlib
 import io
-import threading
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, Literal, Self
 
+import numpy as np
 import sentencepiece
 
 from ptenmt.errors import TokenizerError
@@ -20,8 +20,8 @@ from ptenmt.tokenizers.base import (
     clean_text,
     without_framing,
 )
+from ptenmt.tokenizers.subwords import BpeCuts, UnigramCuts
 
-_SAMPLING = threading.Lock()
 _TRAINER_OPTIONS: dict[str, Any] = {
     "pad_id": PAD,
     "unk_id": UNK,
@@ -65,6 +65,7 @@ class SentencePieceTokenizer(Tokenizer):
     def __init__(self, proto: bytes) -> None:
         self._proto = proto
         self._processor = _processor(proto)
+        self._sampler: tuple[float, UnigramCuts | BpeCuts] | None = None
 
     @classmethod
     def train(
@@ -125,22 +126,34 @@ class SentencePieceTokenizer(Tokenizer):
         encoded: list[list[int]] = self._processor.encode([clean_text(text) for text in texts])
         return encoded
 
-    def sample(self, texts: Sequence[str], strength: float, seed: int) -> list[list[int]]:
+    def sample(self, texts: Sequence[str], strength: float, seed: Sequence[int]) -> list[list[int]]:
         """Give each text's ids, cut into pieces at random.
 
         Args:
             texts: Any number of texts.
             strength: Unigram's alpha (the likelihoods' exponent), or the share of merges that BPE drops.
-            seed: At least 0 and below 2^32. The result follows from texts, strength and seed alone.
+            seed: What the choice follows from, together with the texts: on every machine the same.
         """
-        cleaned = [clean_text(text) for text in texts]
-        # SentencePiece has one seed for the process and a generator for each of its threads.
-        with _SAMPLING:
-            sentencepiece.set_random_generator_seed(seed)
-            sampled: list[list[int]] = self._processor.encode(
-                cleaned, enable_sampling=True, nbest_size=-1, alpha=strength, num_threads=1
-            )
-        return sampled
+        sentences = [clean_text(text).split() for text in texts]
+        numbers = iter(np.random.default_rng(seed).random(sum(map(len, sentences))).tolist())
+        draw = self._cuts(strength).draw
+        drawn = [b"".join([draw(word, next(numbers)) for word in words]) for words in sentences]
+        return [np.frombuffer(ids, np.int32).tolist() for ids in drawn]
+
+    def _cuts(self, strength: float) -> UnigramCuts | BpeCuts:
+        if self._sampler is None or self._sampler[0] != strength:
+            is_bpe = self._is_bpe()
+            cuts = BpeCuts(self._processor, strength) if is_bpe else UnigramCuts(self._processor, strength)
+            self._sampler = strength, cuts
+        return self._sampler[1]
+
+    def _is_bpe(self) -> bool:
+        """Whether the pieces were merged; SentencePiece then has no second best cut."""
+        try:
+            self._processor.nbest_encode("a", nbest_size=2)
+        except RuntimeError:
+            return True
+        return False
 
     def decode(self, sequences: Sequence[Sequence[int]]) -> list[str]:
         """Give each sequence's text; a run of unknown characters reads ``[UNK]``."""

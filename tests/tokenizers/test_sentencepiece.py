@@ -142,3 +142,28 @@ def test_bytes_that_are_no_model(proto: bytes, capfd: pytest.CaptureFixture[str]
     with pytest.raises(TokenizerError):
         SentencePieceTokenizer(proto)
     assert capfd.readouterr().err == ""
+
+
+@pytest.mark.parametrize(("algorithm", "strength"), [("unigram", 1_000.0), ("bpe", 0.0)])
+def test_sampling_that_leaves_no_choice_gives_the_best_pieces(
+    pairs: Pairs, algorithm: Algorithm, strength: float
+) -> None:
+    texts = [source for source, _ in pairs] + ["☃☃a  ☃", "", " "]
+    tokenizer = SentencePieceTokenizer.train(texts, vocabulary_size=300, algorithm=algorithm)
+    unknown = [*texts, "字字 a字"]
+    assert tokenizer.sample(unknown, strength, (1,)) == tokenizer.encode(unknown)
+
+
+@pytest.mark.parametrize("algorithm", ["unigram", "bpe"])
+def test_sampling_cuts_as_sentencepiece_does(pairs: Pairs, algorithm: Algorithm) -> None:
+    """Its own sampling, which cannot be repeated, gives as many pieces on average, and says the same."""
+    texts = [source for source, _ in pairs] * 10
+    tokenizer = SentencePieceTokenizer.train(texts, vocabulary_size=300, algorithm=algorithm)
+    for strength in (0.1, 0.4):
+        theirs = tokenizer._processor.encode(
+            texts, enable_sampling=True, nbest_size=-1, alpha=strength, num_threads=1
+        )
+        ours = tokenizer.sample(texts, strength, (1, 2))
+        assert sum(map(len, ours)) == pytest.approx(sum(map(len, theirs)), rel=0.07)
+        assert tokenizer.decode(ours) == tokenizer.decode(tokenizer.encode(texts))
+        assert tokenizer.sample(texts, strength, (1, 2)) == ours != tokenizer.sample(texts, strength, (1, 3))

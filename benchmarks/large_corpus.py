@@ -1,0 +1,132 @@
+"""Whether the size of a corpus costs memory, and whether a second training starts at once.
+
+Generates sentence pairs, 50,000 and 5,000,000 of them, and begins two trainings on each: the first reads,
+prepares, learns a vocabulary and tokenises, the second finds all that in the cache. Each is a process of its
+own, stopped after some steps. Prints the peak of its private memory (RssAnon, sampled from /proc; mapped
+files are not in it), and the seconds from its start to its first step. Linux only.
+
+    python benchmarks/large_corpus.py [--pairs 50000 5000000] [--steps 100] [--folder /tmp]
+"""
+
+import argparse
+import json
+import os
+import platform
+import random
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from datetime import UTC, datetime
+from pathlib import Path
+
+OPTIONS = {
+    "data.source": "files",
+    "tokenizer.kind": "sentencepiece",
+    "tokenizer.shared": True,
+    "model.num_layers": 1,
+    "model.d_model": 64,
+    "model.num_heads": 4,
+    "model.d_ff": 128,
+    "model.max_positions": 256,
+    "batch.tokens": 4096,
+}
+
+
+def generate(file: Path, count: int) -> None:
+    """Pairs of one to five sentences of the demo corpus and a number, none like another."""
+    from ptenmt.corpus.demo import demo_pairs
+
+    sentences = demo_pairs("train")
+    numbers = random.Random(1)
+    with file.open("w", encoding="utf-8") as lines:
+        for number in range(count):
+            pairs = numbers.choices(sentences, k=numbers.choice((1, 1, 1, 2, 2, 3, 5)))
+            source, target = (" ".join(texts) for texts in zip(*pairs, strict=True))
+            lines.write(f"{number}: {source}\t{number}: {target}\n")
+
+
+def train_a_little(file: str, run: str, cache: str, steps: int) -> None:
+    """The measured process: tell on stdout when the corpus is ready and when steps are done, then stop."""
+    from ptenmt.config.files import load_config
+    from ptenmt.events import CorpusReady, Event, StepDone, TrainingStarted
+    from ptenmt.training import train
+
+    settings = OPTIONS | {"data.path": file, "data.cache_dir": cache}
+    config = load_config("base", [f"{name}={value}" for name, value in settings.items()])
+
+    def on_event(event: Event) -> None:
+        if isinstance(event, CorpusReady | TrainingStarted | StepDone):
+            step = event.step if isinstance(event, StepDone) else 0
+            print(json.dumps({"event": type(event).__name__, "step": step}), flush=True)
+            if step >= steps:
+                os.kill(os.getpid(), signal.SIGTERM)
+
+    train(config, run, on_event=on_event)
+
+
+def private_memory(process: int) -> float:
+    """MB that are the process' own, now; 0 when it has ended."""
+    try:
+        status = Path(f"/proc/{process}/status").read_text()
+    except OSError:
+        return 0.0
+    found = [line.split()[1] for line in status.splitlines() if line.startswith("RssAnon:")]
+    return int(found[0]) / 1024 if found else 0.0
+
+
+def measure(file: Path, run: Path, cache: Path, steps: int) -> dict[str, float]:
+    """Begin one training; its peaks in MB, and when what happened, in seconds."""
+    arguments = [sys.executable, __file__, "--child", str(file), str(run), str(cache), "--steps", str(steps)]
+    started = time.monotonic()
+    child = subprocess.Popen(arguments, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+    assert child.stdout is not None
+    os.set_blocking(child.stdout.fileno(), False)
+    result: dict[str, float] = {"peak": 0.0}
+    while child.poll() is None:
+        result["peak"] = max(result["peak"], private_memory(child.pid))
+        for line in child.stdout.readlines():
+            if line.startswith("{"):
+                result.setdefault(json.loads(line)["event"], time.monotonic() - started)
+        time.sleep(0.02)
+        if "CorpusReady" not in result:
+            result["peak before"] = result["peak"]
+    assert child.returncode == 0, f"the training ended with {child.returncode}"
+    return result
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    parser.add_argument("--pairs", type=int, nargs="+", default=[50_000, 5_000_000])
+    parser.add_argument("--steps", type=int, default=100)
+    parser.add_argument(
+        "--folder", help="where the pairs are generated; 3 GB for 5,000,000, removed afterwards"
+    )
+    parser.add_argument("--child", nargs=3, help=argparse.SUPPRESS)
+    options = parser.parse_args()
+    if options.child:
+        return train_a_little(*options.child, options.steps)
+    print(f"{datetime.now(UTC):%Y-%m-%d}, Python {platform.python_version()}, {os.cpu_count()} CPUs\n")
+    print("| pairs | training | peak MB, preparing | peak MB, in all | corpus ready, s | first step, s |")
+    print("|---|---|---|---|---|---|", flush=True)
+    folder = Path(tempfile.mkdtemp(prefix="large-corpus-", dir=options.folder))
+    try:
+        for count in options.pairs:
+            file = folder / f"{count}.tsv"
+            generate(file, count)
+            for name in ("first", "second"):
+                found = measure(file, folder / f"{count}-{name}", folder / f"cache-{count}", options.steps)
+                print(
+                    f"| {count:,} | {name} | {found['peak before']:,.0f} | {found['peak']:,.0f} | "
+                    f"{found['CorpusReady']:.1f} | {found['StepDone']:.1f} |",
+                    flush=True,
+                )
+    finally:
+        shutil.rmtree(folder)
+    return None
+
+
+if __name__ == "__main__":
+    main()
