@@ -118,7 +118,7 @@ def training_config(options: argparse.Namespace, cache: Path) -> Config:
         "batch.tokens=4096",
         "training.epochs=1000",
         "decoding.max_length=8",  # the demo corpus' epochs end, and are validated, within a turn
-        *([] if options.precision == "float32" else [f"training.precision={options.precision}"]),
+        *([] if options.precision == "float32" else [f"machine.precision={options.precision}"]),
         *options.set,
     ]
     return ptenmt.load_config(options.preset, overrides)
@@ -149,7 +149,6 @@ def write_task(task: Task, config: Config, options: argparse.Namespace) -> int:
         num_heads=model.num_heads,
         dropout=model.dropout,
         max_positions=model.max_positions,
-        warmup_steps=config.training.warmup_steps,
         source_vocabulary=tokenizers.source.vocabulary_size,
         target_vocabulary=tokenizers.target.vocabulary_size,
     )
@@ -224,8 +223,9 @@ def main() -> None:
         num_pairs = write_task(task, training_config(options, task.folder / "cache"), options)
         results = compete(task, chosen, options)
     corpus = "TED-sized corpus" if options.data_dir else "demo corpus"
+    has_torch = any(name.startswith("PyTorch") for name in chosen)
     print(
-        f"{describe(chosen.get('PyTorch'))}\n{same_command(options.markdown)}\n"
+        f"{describe(options.torch_python if has_torch else None)}\n{same_command(options.markdown)}\n"
         f"{corpus}, {num_pairs:,} pairs, {options.preset}, {options.precision}, "
         f"{options.rounds} turns of {options.seconds:g} s each\n"
     )

@@ -14,7 +14,10 @@ from task import Task
 from turns import Turns
 
 import ptenmt
-from ptenmt.events import Event, StepDone
+from ptenmt.events import CheckpointSaved, EpochDone, Event, StepDone, Validated, ValidationStep
+
+NOT_COUNTED = (EpochDone, ValidationStep, Validated, CheckpointSaved)
+"""The time between the steps before and after these is not training."""
 
 
 class Stopwatch:
@@ -30,10 +33,11 @@ class Stopwatch:
         self._previous: StepDone | None = None
 
     def __call__(self, event: Event) -> None:
-        previous = self._previous
-        self._previous = event if isinstance(event, StepDone) else None
+        if isinstance(event, NOT_COUNTED):
+            self._previous = None
         if not isinstance(event, StepDone):
             return
+        previous, self._previous = self._previous, event
         if previous is None:
             self._turns.mark()
             return

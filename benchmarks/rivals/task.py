@@ -10,6 +10,8 @@ from pathlib import Path
 
 import numpy as np
 
+WARMUP_STEPS = 4000  # the sources', whatever ptenmt is told to do
+
 Batch = tuple[np.ndarray, np.ndarray]
 """Source ids [B, S] and target ids [B, T + 1], 0 where padded."""
 
@@ -24,7 +26,6 @@ class Sizes:
     num_heads: int
     dropout: float
     max_positions: int
-    warmup_steps: int
     source_vocabulary: int
     target_vocabulary: int
 

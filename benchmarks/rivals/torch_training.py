@@ -13,7 +13,7 @@ from itertools import cycle
 from pathlib import Path
 
 import torch
-from task import Sizes, Task, count_labels, positional_encoding
+from task import WARMUP_STEPS, Sizes, Task, count_labels, positional_encoding
 from torch import nn
 from turns import Turns
 
@@ -77,7 +77,7 @@ def main() -> None:
     optimizer = torch.optim.Adam(model.parameters(), lr=1.0, betas=(0.9, 0.98), eps=1e-9, fused=True)
     schedule = torch.optim.lr_scheduler.LambdaLR(
         optimizer,
-        lambda step: sizes.d_model**-0.5 * min((step + 1) ** -0.5, (step + 1) * sizes.warmup_steps**-1.5),
+        lambda step: sizes.d_model**-0.5 * min((step + 1) ** -0.5, (step + 1) * WARMUP_STEPS**-1.5),
     )
     cross_entropy = nn.CrossEntropyLoss(ignore_index=0)
     mixed = task.precision() != "float32"

@@ -7,7 +7,7 @@ too. It shares no code with ptenmt's own model. Letters in shape comments as in 
 
 import keras
 import tensorflow as tf
-from task import Sizes, positional_encoding
+from task import WARMUP_STEPS, Sizes, positional_encoding
 
 
 def padding_mask(ids: tf.Tensor) -> tf.Tensor:
@@ -136,11 +136,10 @@ class Schedule(keras.optimizers.schedules.LearningRateSchedule):
 
     def __init__(self, sizes: Sizes) -> None:
         self.d_model = tf.cast(sizes.d_model, tf.float32)
-        self.warmup_steps = sizes.warmup_steps
 
     def __call__(self, step) -> tf.Tensor:
         step = tf.cast(step, tf.float32) + 1
-        return tf.math.rsqrt(self.d_model) * tf.minimum(tf.math.rsqrt(step), step * self.warmup_steps**-1.5)
+        return tf.math.rsqrt(self.d_model) * tf.minimum(tf.math.rsqrt(step), step * WARMUP_STEPS**-1.5)
 
 
 _cross_entropy = keras.losses.SparseCategoricalCrossentropy(from_logits=True, reduction="none")
