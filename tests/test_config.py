@@ -123,6 +123,8 @@ def test_a_value_of_another_type_is_an_error(values: object, expected: str) -> N
         ({"batch": {"sentences": 0}}, "batch.sentences=0 must be 1 or more"),
         ({"training": {"epochs": 0}}, "training.epochs=0 must be 1 or more"),
         ({"training": {"warmup_steps": 0}}, "training.warmup_steps=0 must be 1 or more"),
+        ({"training": {"label_smoothing": 1}}, "training.label_smoothing=1.0 must be at least 0 and below 1"),
+        ({"training": {"r_drop": -1}}, "training.r_drop=-1.0 must be at least 0"),
         ({"checkpoint": {"keep": 0}}, "checkpoint.keep=0 must be 1 or more"),
         ({"checkpoint": {"every_epochs": 0}}, "checkpoint.every_epochs=0 must be 1 or more"),
         ({"decoding": {"max_length": 0}}, "decoding.max_length=0 must be 1 or more"),

@@ -217,9 +217,9 @@ def _unknown(name: str, siblings: Sequence[str] = ()) -> ConfigError:
     known = list(dict.fromkeys([*siblings, *(option for option, _ in _options(Config))]))
     # A right option in a wrong section is as near as a misspelt one in the right section.
     tails = {option.rpartition(".")[2]: option for option in reversed(known)}
-    near = difflib.get_close_matches(name, known, 1, 0.75) or [
-        tails[tail] for tail in difflib.get_close_matches(name.rpartition(".")[2], list(tails), 1, 0.75)
-    ]
+    own_tail = name.rpartition(".")[2]
+    near = [tails[own_tail]] if own_tail in tails else difflib.get_close_matches(name, known, 1, 0.75)
+    near = near or [tails[tail] for tail in difflib.get_close_matches(own_tail, list(tails), 1, 0.75)]
     suggestion = f" — did you mean {near[0]}?" if near else ""
     hint = "" if near else f"options: {', '.join(siblings or known)}"
     return ConfigError(f"unknown option {name}{suggestion}", hint)

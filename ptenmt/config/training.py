@@ -45,6 +45,14 @@ class TrainingConfig:
     warmup_fraction: float | None = None
     """Instead of ``warmup_steps``: the share of all steps of all epochs. A training that is resumed with
     another number of epochs goes on as if its warm-up had always been that share of the new number."""
+    label_smoothing: float = 0.0
+    """Share of each label's weight that is spread evenly over the vocabulary while learning, so that the
+    model is not driven to certainty (0.1 in Vaswani et al. 2017, section 5.4). The loss that is shown stays
+    the plain one."""
+    r_drop: float = 0.0
+    """Weight of the disagreement between two passes over the batch, each with its own dropout, which
+    training then lessens too (R-Drop, Wu et al. 2021; 1 to 5 is usual). Above 0 a step takes twice as
+    long."""
     deterministic: bool = False
     """Let TensorFlow use only operations that give the same bits every time; slower where it matters."""
     log_every_steps: int = resumable(50)
@@ -54,6 +62,9 @@ class TrainingConfig:
         for name in ("epochs", "max_steps", "log_every_steps"):
             value = getattr(self, name)
             require(value is None or value >= 1, f"training.{name}={value} must be 1 or more")
+        smoothing, r_drop = self.label_smoothing, self.r_drop
+        require(0 <= smoothing < 1, f"training.label_smoothing={smoothing} must be at least 0 and below 1")
+        require(r_drop >= 0, f"training.r_drop={r_drop} must be at least 0")
         self._check_peak()
         if self.warmup_steps is None and self.warmup_fraction is None:
             object.__setattr__(self, "warmup_steps", 4000)

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import Any
 
-from ptenmt.model import TokenSums, Transformer, token_sums
+from ptenmt.model import TokenSums, Transformer, real_positions, token_sums
 
 
 def compile_token_sums(model: Transformer) -> Callable[[Any, Any], TokenSums]:
@@ -21,6 +21,7 @@ def compile_token_sums(model: Transformer) -> Callable[[Any, Any], TokenSums]:
 
     @tf.function(input_signature=[ids, ids])
     def score(source: Any, target: Any) -> TokenSums:
-        return token_sums(model((source, target[:, :-1]), training=False), target[:, 1:])
+        hidden, labels = real_positions(model.hidden((source, target[:, :-1])), target[:, 1:])
+        return token_sums(model.final(hidden), labels)
 
     return score

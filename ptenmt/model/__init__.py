@@ -4,7 +4,7 @@ from ptenmt.model.attention import MultiHeadAttention, causal_mask, padding_mask
 from ptenmt.model.blocks import DecoderBlock, EncoderBlock
 from ptenmt.model.dropout import Dropout, dropout_seed
 from ptenmt.model.embedding import PositionalEmbedding, TiedProjection, positional_encoding
-from ptenmt.model.loss import TokenSums, token_sums
+from ptenmt.model.loss import TokenSums, real_positions, token_sums, training_loss
 from ptenmt.model.sublayers import AddAndNorm, FeedForward
 from ptenmt.model.transformer import Decoder, DecoderState, Encoder, Transformer, decoder_mask
 
@@ -27,5 +27,7 @@ __all__ = [
     "dropout_seed",
     "padding_mask",
     "positional_encoding",
+    "real_positions",
     "token_sums",
+    "training_loss",
 ]

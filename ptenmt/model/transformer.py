@@ -173,10 +173,14 @@ class Transformer(keras.Model):
         Returns:
             Logits [B, T, V].
         """
+        return self.final(self.hidden(inputs, training=training))
+
+    def hidden(self, inputs: tuple[Any, Any], training: bool = False) -> Any:
+        """What ``final`` makes the logits of (see ``call``): the decoder's output [B, T, D]."""
         source, target = inputs
         source_mask = padding_mask(source)
         memory = self.encoder(source, source_mask, training=training)
-        return self.final(self.decoder(target, memory, source_mask, training=training))
+        return self.decoder(target, memory, source_mask, training=training)
 
     def build_weights(self) -> None:
         """Create every weight now instead of at the first call."""

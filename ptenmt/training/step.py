@@ -6,7 +6,7 @@ from typing import Any
 import tensorflow as tf
 
 from ptenmt.config import Config
-from ptenmt.model import TokenSums, Transformer, dropout_seed, token_sums
+from ptenmt.model import TokenSums, Transformer, dropout_seed, real_positions, training_loss
 from ptenmt.training.feed import Part
 from ptenmt.training.schedule import learning_rate
 from ptenmt.training.state import TrainingState
@@ -39,7 +39,10 @@ class TrainStep:
         accumulates = config.batch.accumulate > 1
         self._sums = TokenSums(*(tf.Variable(0.0, trainable=False) for _ in TokenSums._fields))
         self._gradients = [_zeros_like(weight) for weight in self._weights] if accumulates else []
-        self._replica_step = _compiled(self._replica_gradients, config.machine.xla)
+        self._compiles = _uses_xla(config.machine.xla)
+        self._replica_step: Any = self._replica_gradients
+        if self._compiles:
+            self._replica_step = tf.function(self._replica_gradients, jit_compile=True, autograph=False)
         # Per-replica values fit no signature; their shapes are generalised at the second one seen.
         one = self._strategy.num_replicas_in_sync == 1
         scalars = [tf.TensorSpec([], tf.float32), tf.TensorSpec([], tf.int64)]
@@ -114,14 +117,23 @@ class TrainStep:
         replica = tf.cast(place.replica_id_in_sync_group, tf.int64)
         draw = batch * place.num_replicas_in_sync + replica
         with tf.GradientTape() as tape, dropout_seed(config.seed, draw):
-            logits = self._model((source, target[:, :-1]), training=True)
-            sums = token_sums(logits, target[:, 1:])
-            objective = sums.loss / tokens
+            objective, sums = self._objective(source, target)
+            objective /= tokens
             if self._scales_loss:
                 objective *= tf.cast(state.loss_scale, tf.float32)
         # A word's occurrences come as rows of their own; Adam squares the sum of them all.
         gradients = [tf.convert_to_tensor(part) for part in tape.gradient(objective, self._weights)]
         return sums, gradients
+
+    def _objective(self, source: Any, target: Any) -> tuple[Any, TokenSums]:
+        """What to minimise, summed over the real tokens, and the sums that are reported."""
+        options = self._config.training
+        if options.r_drop:
+            source, target = tf.tile(source, [2, 1]), tf.tile(target, [2, 1])
+        hidden, labels = self._model.hidden((source, target[:, :-1]), training=True), target[:, 1:]
+        if not self._compiles:
+            hidden, labels = real_positions(hidden, labels)
+        return training_loss(self._model.final(hidden), labels, options)
 
     def _take(self, mine: Any, new: Any) -> Any:
         """What was collected and this; the collection starts again from zero."""
@@ -135,11 +147,9 @@ class TrainStep:
         return self._strategy.experimental_local_results(value)[0]
 
 
-def _compiled(step: Any, xla: str) -> Any:
+def _uses_xla(xla: str) -> bool:
     on_gpu = bool(tf.config.list_logical_devices("GPU"))
-    if xla == "always" or (xla == "auto" and on_gpu):
-        return tf.function(step, jit_compile=True, autograph=False)
-    return step
+    return xla == "always" or (xla == "auto" and on_gpu)
 
 
 def _zeros_like(weight: Any) -> Any:

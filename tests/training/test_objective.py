@@ -1,0 +1,53 @@
+"""Label smoothing and R-Drop, seen from what a training makes of the weights."""
+
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import pytest
+
+from ptenmt.config import Config, TrainingConfig
+from ptenmt.events import StepDone
+
+
+class Learnt(NamedTuple):
+    """What came out of one update."""
+
+    loss: float
+    accuracy: float
+    weights: np.ndarray
+
+
+@pytest.fixture
+def learn(
+    _every_step: None, quick: Config, laboratory: Callable[[Config, Path], Any], tmp_path: Path
+) -> Callable[..., Learnt]:
+    """One update of the same weights by the same batch, with these options."""
+
+    def one_update(dropout: float, **options: Any) -> Learnt:
+        training = TrainingConfig(
+            epochs=1, max_steps=1, schedule="constant", learning_rate=0.01, warmup_steps=0, **options
+        )
+        config = replace(quick, model=replace(quick.model, dropout=dropout), training=training)
+        trainer, model, *_ = laboratory(config, tmp_path / f"{dropout}{options}")
+        (step,) = (event for event in trainer.fit() if isinstance(event, StepDone))
+        weights = np.concatenate([np.ravel(weight.numpy()) for weight in model.trainable_variables])
+        return Learnt(step.loss, step.accuracy, weights)
+
+    return one_update
+
+
+def test_smoothing_moves_the_weights_elsewhere_and_reports_the_same_loss(learn: Callable[..., Learnt]):
+    """Without dropout, R-Drop's two passes agree and nothing but the smoothing can make a difference."""
+    agreeing, smooth = learn(0.0, r_drop=5.0), learn(0.0, label_smoothing=0.2)
+    assert (agreeing.loss, agreeing.accuracy) == pytest.approx((smooth.loss, smooth.accuracy), rel=1e-5)
+    # Adam's first update goes by the gradient's sign, which smoothing turns for some weights.
+    assert np.mean(np.abs(agreeing.weights - smooth.weights) > 1e-3) > 0.01
+
+
+def test_r_drop_weighs_the_disagreement_of_passes_with_dropout(learn: Callable[..., Learnt]):
+    weak, strong = learn(0.3, r_drop=1e-6), learn(0.3, r_drop=5.0)
+    assert weak.loss == pytest.approx(strong.loss, rel=1e-6)
+    assert np.mean(np.abs(weak.weights - strong.weights) > 1e-3) > 0.01
