@@ -3,7 +3,6 @@
 import math
 from typing import Any
 
-import keras
 from keras import ops
 
 from ptenmt.config import TrainingConfig
@@ -44,20 +43,3 @@ def learning_rate(step: Any, options: TrainingConfig, d_model: int, total_steps:
         progress = ops.clip((step - warmup) / max(total_steps - warmup, 1), 0.0, 1.0)
         return peak * risen * (0.5 + 0.5 * ops.cos(math.pi * progress))
     return peak * risen * ops.rsqrt(ops.maximum(step / warmup, 1.0))
-
-
-class Schedule(keras.optimizers.schedules.LearningRateSchedule):
-    """``learning_rate`` as Keras' optimizers want it: called with the number of updates *before* this one.
-
-    Args:
-        options: Schedule, peak and warm-up.
-        d_model: D.
-        total_steps: Updates in the whole training.
-    """
-
-    def __init__(self, options: TrainingConfig, d_model: int, total_steps: int) -> None:
-        self._arguments = options, d_model, total_steps
-
-    def __call__(self, step: Any) -> Any:
-        """The rate of update ``step + 1``."""
-        return learning_rate(ops.cast(step, "float32") + 1, *self._arguments)

@@ -1,11 +1,9 @@
 from collections.abc import Callable
 from dataclasses import replace
-from functools import partial
 from math import cos, pi
 from pathlib import Path
 from typing import Any
 
-import keras
 import numpy as np
 import pytest
 import tensorflow as tf
@@ -13,7 +11,7 @@ import tensorflow as tf
 from ptenmt.config import Config, TrainingConfig
 from ptenmt.errors import ConfigError
 from ptenmt.events import EpochDone
-from ptenmt.training.schedule import Schedule, learning_rate, num_warmup_steps
+from ptenmt.training.schedule import learning_rate, num_warmup_steps
 
 TOTAL = 200
 PEAK = 0.01
@@ -144,28 +142,6 @@ def test_a_tensor_of_steps_gives_the_rates_of_each_in_a_graph(schedule: str):
 def test_options_that_do_not_go_together_are_refused_by_name(options: dict[str, Any], message: str):
     with pytest.raises(ConfigError, match=message):
         TrainingConfig(**options)
-
-
-@pytest.mark.parametrize("compiled", [False, True])
-def test_the_nth_update_uses_the_nth_rate(compiled: bool):
-    """Plain gradient descent with gradient 1 moves by the rate itself; so does Adam."""
-    schedule = Schedule(TrainingConfig(warmup_steps=3), 128, 6)
-    for optimizer in (
-        keras.optimizers.SGD(schedule),
-        keras.optimizers.Adam(schedule, beta_1=0.9, beta_2=0.98, epsilon=1e-9),
-    ):
-        variable = keras.Variable(np.zeros(2, dtype="float32"))
-        optimizer.build([variable])
-
-        update = partial(optimizer.apply, [tf.ones(2)], [variable])
-        step = tf.function(update) if compiled else update
-        moves = []
-        for _ in range(6):
-            before = variable.numpy()
-            step()
-            moves.append(float(before[0] - variable.numpy()[0]))
-        expected = [128**-0.5 * min(n**-0.5, n * 3**-1.5) for n in range(1, 7)]
-        np.testing.assert_allclose(moves, expected, rtol=1e-4)
 
 
 def test_training_goes_at_the_rate_of_the_options(
