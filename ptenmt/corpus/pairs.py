@@ -153,7 +153,7 @@ def _write_training_pairs(folder: Path, data: DataConfig, seed: int) -> dict[str
     filters = configured_filters(data)
     drawn: dict[str, list[SentencePair]] = {}
     parts = [(counts.complete(in_chunks(pairs)), repeat) for pairs, repeat in _training_parts(data)]
-    with TemporaryDirectory(dir=folder) as spool:
+    with TemporaryDirectory(dir=folder, ignore_cleanup_errors=True) as spool:
         if _sizes(data):
             # Which pairs are held out is known when all are read; text is prepared once, at that time.
             stored = TextPairs(Path(spool), write_texts(Path(spool), ((chunks, 1) for chunks, _ in parts)))

@@ -11,7 +11,7 @@ from ptenmt.tokenizers import END, START, TokenizerPair
 from ptenmt.tokenizers.sentencepiece import SentencePieceTokenizer
 
 _MEASURED_PAIRS = 1_000
-_SHARE_THAT_FITS = 0.95
+_SHARE_THAT_FITS = 0.9
 
 
 class SampledPairs:
