@@ -113,6 +113,7 @@ class BestModels:
         return path
 
     def _rank(self, model: Model) -> tuple[float, int]:
+        assert model.score is not None
         return self._sign * model.score, model.step
 
 
@@ -143,19 +144,13 @@ def restore_weights(model: Any, run: Run, on_damaged: Callable[[str], None], cho
     Raises:
         CheckpointError: The run has no checkpoint that can be read.
     """
-    variables = by_path(model.trainable_variables)
     best = [run.path / found.name for found in run.best_models()] if choice == "best" else []
     latest = run.checkpoints()
     for path in (*best, *latest):
         try:
-            names = tf.train.load_checkpoint(str(path)).get_variable_to_shape_map()
-            has_averages = any(name.startswith("averages/") for name in names)
-            kind = "averages" if has_averages else "weights"
-            status = tf.train.Checkpoint(**{kind: variables}).read(str(path))
-            status.assert_existing_objects_matched()
-            status.expect_partial()  # the optimizer's slots stay behind
-        except _UNREADABLE as error:
-            on_damaged(f"checkpoint {path} is damaged and passed over: {_first_line(error)}")
+            read_weights(model, path)
+        except CheckpointError as error:
+            on_damaged(f"{error.message}; it is passed over")
             continue
         return path
     if latest or best:
@@ -163,6 +158,27 @@ def restore_weights(model: Any, run: Run, on_damaged: Callable[[str], None], cho
     raise CheckpointError(
         f"no checkpoint in {run.path}", f"train it first: ptenmt train --config CONFIG --run {run.path}"
     )
+
+
+def read_weights(model: Any, path: Path) -> None:
+    """Read a model's weights from a checkpoint; where it has a moving average of them, that.
+
+    Args:
+        model: Built.
+        path: Without an ending.
+
+    Raises:
+        CheckpointError: It is damaged.
+    """
+    try:
+        names = tf.train.load_checkpoint(str(path)).get_variable_to_shape_map()
+        has_averages = any(name.startswith("averages/") for name in names)
+        kind = "averages" if has_averages else "weights"
+        status = tf.train.Checkpoint(**{kind: by_path(model.trainable_variables)}).read(str(path))
+        status.assert_existing_objects_matched()
+        status.expect_partial()  # the optimizer's slots stay behind
+    except _UNREADABLE as error:
+        raise CheckpointError(f"checkpoint {path} is damaged: {_first_line(error)}") from error
 
 
 @contextmanager

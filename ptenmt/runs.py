@@ -171,8 +171,8 @@ class Model:
     """Of its files, without their endings."""
     step: int
     """After which it was scored."""
-    score: float
-    """By ``validation.metric``."""
+    score: float | None
+    """By ``validation.metric``; None for an average, which nobody has scored."""
 
 
 def find_run(name: str | Path | None = None) -> Run:

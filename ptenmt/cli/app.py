@@ -7,6 +7,7 @@ import typer
 from typer.core import TyperGroup
 
 from ptenmt import __version__
+from ptenmt.cli.average import average
 from ptenmt.cli.console import print_error
 from ptenmt.cli.download import download
 from ptenmt.cli.evaluate import evaluate
@@ -43,7 +44,7 @@ app = typer.Typer(
     rich_markup_mode="markdown",
     pretty_exceptions_enable=False,
 )
-for command in (download, train, evaluate, translate, info):
+for command in (download, train, evaluate, translate, average, info):
     app.command()(command)
 
 

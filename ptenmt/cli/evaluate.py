@@ -10,7 +10,7 @@ from rich.table import Table
 from rich.text import Text
 
 from ptenmt.cli.console import Screen, print_result, quiet_tensorflow
-from ptenmt.cli.options import Quiet, RunName, Verbose
+from ptenmt.cli.options import Quiet, RunName, Verbose, WhichWeights
 from ptenmt.corpus.pairs import HeldOutSplit
 from ptenmt.runs import find_run
 from ptenmt.writing import written_whole
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 def evaluate(
     run: RunName = None,
+    checkpoint: WhichWeights = "best",
     split: Annotated[HeldOutSplit, typer.Option(help="Which of the run's own pairs to score.")] = "test",
     report: Annotated[
         Path | None, typer.Option("--report", metavar="FILE.json", help="Write the figures as JSON too.")
@@ -43,7 +44,9 @@ def evaluate(
     # The report is opened first: that it cannot be written should not come out after all the work.
     with nullcontext() if report is None else written_whole(report) as stream:
         with screen.bar("loading", "") as bar:
-            evaluation = evaluate_run(found, split, on_progress=bar.show, on_warning=screen.warn)
+            evaluation = evaluate_run(
+                found, split, checkpoint=checkpoint, on_progress=bar.show, on_warning=screen.warn
+            )
         if stream is not None:
             stream.write(json.dumps(evaluation.facts(), indent=2, ensure_ascii=False) + "\n")
     print_result(_table(evaluation))

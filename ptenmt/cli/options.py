@@ -1,7 +1,7 @@
 """Options that several commands share, declared once."""
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import typer
 
@@ -52,7 +52,21 @@ def _run_option(text: str, default: str | bool) -> Any:
 _WHICH = "A folder, or a name below checkpoints/."
 RunName = Annotated[str | None, _run_option(_WHICH, "the run trained last")]
 RunToTrain = Annotated[str | None, _run_option(_WHICH, "the config's name")]
+RunToAverage = Annotated[str | None, _run_option("The run whose weights to average.", "the run trained last")]
+RunToBeginWith = Annotated[
+    str | None,
+    typer.Option(
+        "--init-from",
+        metavar="NAME|DIR",
+        help="Begin with this run's weights and tokenizers, to learn from other data (fine-tuning).",
+        autocompletion=complete_run,
+    ),
+]
 RunToDescribe = Annotated[str | None, _run_option("The run to describe.", False)]
+WhichWeights = Annotated[
+    Literal["best", "latest"],
+    typer.Option("--checkpoint", help="The weights that scored best in validation, or the newest."),
+]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Show results and errors only.")]
 Verbose = Annotated[
     bool, typer.Option("--verbose", "-v", help="Show log messages too, TensorFlow's included.")

@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from ptenmt.cli.console import Screen, quiet_tensorflow
-from ptenmt.cli.options import ConfigName, Overrides, Quiet, RunToTrain, Verbose
+from ptenmt.cli.options import ConfigName, Overrides, Quiet, RunToBeginWith, RunToTrain, Verbose
 from ptenmt.cli.training_view import TrainingView
 
 
@@ -14,6 +14,7 @@ def train(
     config: ConfigName,
     overrides: Overrides = None,
     run: RunToTrain = None,
+    init_from: RunToBeginWith = None,
     fresh: Annotated[
         bool, typer.Option("--fresh", help="Start anew; a run of that name is renamed, not deleted.")
     ] = False,
@@ -37,7 +38,9 @@ def train(
         from ptenmt.training import train as train_run
     view = TrainingView(screen, (options.data.source_language, options.data.target_language))
     with screen.downloads() as downloads, view.showing():
-        result = train_run(options, name, fresh=fresh, on_event=view.show, on_download=downloads.show)
+        result = train_run(
+            options, name, fresh=fresh, init_from=init_from, on_event=view.show, on_download=downloads.show
+        )
     if result.stopped_by is None:
         screen.say(f"done: {result.run}; translate with")
         screen.say_command(["ptenmt", "translate", "--run", name, "TEXT"])
@@ -46,5 +49,6 @@ def train(
     for override in overrides or []:
         again += ["--set", override]
     screen.say("stopped; go on with", style="bold")
-    screen.say_command(again + ([] if run is None else ["--run", run]))
+    again += [] if run is None else ["--run", run]
+    screen.say_command(again + ([] if init_from is None else ["--init-from", init_from]))
     raise typer.Exit(128 + signal.Signals(result.stopped_by))

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from ptenmt.cli.console import Screen, quiet_tensorflow, standard_output
-from ptenmt.cli.options import InputFile, Quiet, RunName, Verbose
+from ptenmt.cli.options import InputFile, Quiet, RunName, Verbose, WhichWeights
 from ptenmt.corpus.files import decoded_lines, read_lines
 from ptenmt.errors import OutputError, PtenmtError
 from ptenmt.runs import find_run
@@ -26,6 +26,7 @@ def translate(
         list[str] | None, typer.Argument(metavar="TEXT", help="Sentences; by default standard input.")
     ] = None,
     run: RunName = None,
+    checkpoint: WhichWeights = "best",
     input_file: InputFile = None,
     output_file: Annotated[
         Path | None,
@@ -62,7 +63,7 @@ def translate(
     with quiet_tensorflow(screen):
         from ptenmt.translation import Translator
     with screen.working("loading the model"):
-        translator = Translator.load(found, screen.warn)
+        translator = Translator.load(found, screen.warn, checkpoint)
     if interactive:
         screen.say("Type a sentence and press Enter; Ctrl-D ends.")
     window = {"window": 1} if interactive else {}

@@ -1,13 +1,12 @@
 """Training a run from its config: data, tokenizers, model, and then the loop."""
 
 from collections.abc import Callable
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import keras
 
-from ptenmt.checkpoints import restore_weights
 from ptenmt.config import Config
 from ptenmt.config.files import fixed_differences
 from ptenmt.corpus.batches import BatchPlan
@@ -19,10 +18,11 @@ from ptenmt.corpus.sources import fetch_sources
 from ptenmt.errors import RunError
 from ptenmt.events import CorpusReady, Event, StepDone, Stopped, TrainingStarted, Warned
 from ptenmt.model import Transformer
-from ptenmt.runs import Run, find_run, run_path, set_aside
+from ptenmt.runs import Run, run_path, set_aside
 from ptenmt.tokenizers import TokenizerPair, load_tokenizers
 from ptenmt.training.judge import total_steps
 from ptenmt.training.machine import prepare
+from ptenmt.training.origin import Origin
 from ptenmt.training.schedule import num_warmup_steps
 from ptenmt.training.signals import StopSignals
 from ptenmt.training.trainer import Trainer
@@ -117,7 +117,9 @@ class _Session:
         """Train, and tell whether a signal ended it early."""
         config, run = self._config, self._run
         resuming = _check_folder(run, config, fresh)
-        origin = None if resuming or init_from is None else find_run(init_from)
+        origin = None if resuming or init_from is None else Origin(init_from, config, run)
+        if resuming and init_from is not None:
+            self._warn(f"{run.path} goes on from its own checkpoint; --init-from is for its beginning alone")
         tokenizer_options = fetch_sources(config, self._on_download)
         corpus = load_corpus(config.data, config.seed)
         if resuming:
@@ -149,7 +151,7 @@ class _Session:
         self._on_event(Warned(message=message))
 
     def _build_trainer(
-        self, corpus: Corpus, tokenizers: TokenizerPair, origin: Run | None
+        self, corpus: Corpus, tokenizers: TokenizerPair, origin: Origin | None
     ) -> tuple[Trainer, dict[str, Any]]:
         """The trainer, and what ``run.json`` is to say."""
         config = self._config
@@ -172,33 +174,19 @@ class _Session:
         keras.utils.set_random_seed(config.seed)
         model = Transformer(config.model, *sizes, dtype=keras.DTypePolicy(config.machine.precision))
         model.build_weights()
-        if origin is not None:
-            self._start_from(origin, model)
+        facts = _facts(corpus, sizes, model) | self._beginning(origin, model)
         validator = Validator(config, model, tokenizers, corpus.validation, validation_pairs)
         plan = BatchPlan(train_pairs, config.batch, config.seed)
         self._check_warmup(len(plan))
-        facts = _facts(corpus, sizes, model)
-        if origin is not None:
-            facts["initialised_from"] = str(origin.path.absolute())
         return Trainer(config, self._run, model, plan, validator), facts
 
-    def _start_from(self, origin: Run, model: Transformer) -> None:
-        """Take over another run's weights.
-
-        Raises:
-            RunError: Its model is built otherwise.
-        """
-        mine, theirs = asdict(self._config.model), asdict(origin.config().model)
-        differences = [
-            f"model.{name}: {theirs[name]} → {mine[name]}" for name in mine if mine[name] != theirs[name]
-        ]
-        rates = [line for line in differences if "dropout" in line.partition(":")[0]]
-        if len(rates) < len(differences):
-            raise RunError(
-                f"{origin.path} cannot be trained on with other sizes: {'; '.join(differences)}",
-                "give its options of the section model with --set, or another run with --init-from",
-            )
-        restore_weights(model, origin, self._warn)
+    def _beginning(self, origin: Origin | None, model: Transformer) -> dict[str, Any]:
+        """Take over the origin's weights, if there is one, and tell which; a resumed run knows of its own."""
+        if origin is not None:
+            return origin.restore(model, self._warn)
+        name = "initialised_from"
+        resuming = bool(self._run.checkpoints())
+        return {name: self._run.facts()[name]} if resuming and name in self._run.facts() else {}
 
     def _check_warmup(self, num_batches: int) -> None:
         """Warn of a learning rate that will not reach its peak."""
@@ -235,6 +223,11 @@ def _check_folder(run: Run, config: Config, fresh: bool) -> bool:
     if fresh:
         return False
     differences = fixed_differences(config, run.config())
+    if "averaged_from" in run.facts():
+        raise RunError(
+            f"{run.path} is an average of checkpoints, which no training goes on from",
+            f"begin another with its weights: --init-from {run.path} --run NAME",
+        )
     if not run.checkpoints():
         return False
     if differences:

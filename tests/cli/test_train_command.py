@@ -113,6 +113,10 @@ def test_a_folder_that_is_no_run_is_left_alone(ptenmt, copied_run: Path) -> None
             ["--config", "tiny.yaml", "--set", "model.num_heads=3"],
             "tiny.yaml with --set: model.d_model=16 is not div",
         ),
+        (
+            ["--config", "tiny.yaml", "--run", "new", "--init-from", "tny"],
+            "no run in checkpoints/tny\n  runs he",
+        ),
         (["--config", "tiny.yaml", "--run", ""], "the name of the run is empty"),
         (["--config", "tiny.yaml", "--run", "new", "--set", "data.path=no.tsv"], "cannot read "),
     ],

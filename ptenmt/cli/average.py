@@ -1,0 +1,38 @@
+"""``ptenmt average``."""
+
+from typing import Annotated
+
+import typer
+
+from ptenmt.cli.console import Screen, quiet_tensorflow
+from ptenmt.cli.options import Quiet, RunToAverage, Verbose
+
+
+def average(
+    run: RunToAverage = None,
+    last: Annotated[
+        int | None, typer.Option(min=1, metavar="K", help="Average the last K checkpoints; by default all.")
+    ] = None,
+    best: Annotated[
+        int | None, typer.Option(min=1, metavar="K", help="Average the K models that scored best instead.")
+    ] = None,
+    to: Annotated[
+        str | None,
+        typer.Option("--to", metavar="NAME|DIR", help="The new run; by default RUN-averaged, beside it."),
+    ] = None,
+    quiet: Quiet = False,
+    verbose: Verbose = False,
+) -> None:
+    """Average the weights of a run's checkpoints into a new run, which often translates better.
+
+    How many there are to average is up to the training: checkpoint.keep and checkpoint.keep_best of its
+    config. With optimizer.ema it is the moving averages that are averaged.
+
+    Example: ptenmt average --run base --last 5
+    """
+    screen = Screen(quiet=quiet, verbose=verbose)
+    with quiet_tensorflow(screen):
+        from ptenmt.training.averaging import average as average_run
+    path = average_run(run, last=last, best=best, to=to)
+    screen.say(f"averaged: {path}; see what it is worth with")
+    screen.say_command(["ptenmt", "evaluate", "--run", str(path), "--split", "validation"])

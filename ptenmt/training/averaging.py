@@ -1,0 +1,110 @@
+"""Averaging the weights of several checkpoints into a run of its own."""
+
+import os
+import shutil
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import tensorflow as tf
+
+from ptenmt.checkpoints import by_path, read_weights, save_weights
+from ptenmt.errors import OutputError, RunError
+from ptenmt.model import Transformer
+from ptenmt.runs import Model, Run, find_run, run_path
+from ptenmt.tokenizers import TokenizerPair, load_tokenizers
+
+
+def average(
+    run: str | Path | None = None,
+    *,
+    last: int | None = None,
+    best: int | None = None,
+    to: str | Path | None = None,
+) -> Path:
+    """Average the weights of a run's last checkpoints or best models (Vaswani et al. 2017, section 6.1).
+
+    Where the training keeps moving averages of the weights, those are averaged.
+
+    Args:
+        run: A path, a name below ``checkpoints/``, or None for the run trained last.
+        last: Average so many of the newest checkpoints; all there are if neither is given.
+        best: Instead: so many of the models that scored best in validation.
+        to: The new run, a path or name; by default beside the run, with ``-averaged`` behind its name.
+
+    Returns:
+        The new run's folder, which translates and is scored like any other. It is there whole or not at all.
+
+    Raises:
+        RunError: There is no such run, it has not so many, or the new one exists already.
+        CheckpointError: One of them cannot be read, or the average cannot be written.
+        OutputError: The folder cannot be written.
+    """
+    origin = find_run(run)
+    chosen = _chosen(origin, last, best)
+    path = origin.path.with_name(f"{origin.name}-averaged") if to is None else run_path(to)
+    target = Run(path)
+    target.check_writable()
+    if path.exists():
+        raise RunError(f"{path} exists already", "choose another name with --to")
+    tokenizers = load_tokenizers(origin.tokenizer_folder)
+    sizes = tokenizers.source.vocabulary_size, tokenizers.target.vocabulary_size
+    model = Transformer(origin.config().model, *sizes)
+    model.build_weights()
+    step = _take_mean(model, chosen)
+    _write(target, origin, model, tokenizers, [path.name for path in chosen], step)
+    return path
+
+
+def _chosen(run: Run, last: int | None, best: int | None) -> list[Path]:
+    """What is to be averaged."""
+    if last is not None and best is not None:
+        raise RunError(f"last={last} and best={best} exclude each other", "give one of them")
+    if best is None:
+        paths, what, option, count = run.checkpoints(), "checkpoints", "checkpoint.keep", last
+    else:
+        paths = [run.path / model.name for model in run.best_models()]
+        what, option, count = "best models", "checkpoint.keep_best", best
+    count = max(len(paths), 1) if count is None else count
+    if not 1 <= count <= len(paths):
+        raise RunError(
+            f"{run.path} has {len(paths)} {what}, of which {count} cannot be averaged",
+            f"a training keeps as many as {option} says",
+        )
+    return paths[:count]
+
+
+def _take_mean(model: Any, paths: Sequence[Path]) -> int:
+    """Give the model the mean of what the files hold; tell the last step that is in it."""
+    weights = by_path(model.trainable_variables)
+    sums = {path: tf.zeros(weight.shape, tf.float64) for path, weight in weights.items()}
+    for path in paths:
+        read_weights(model, path)
+        sums = {name: total + tf.cast(weights[name], tf.float64) for name, total in sums.items()}
+    for name, total in sums.items():
+        weights[name].assign(tf.cast(total / len(paths), weights[name].dtype))
+    return max(_step(path) for path in paths)
+
+
+def _step(path: Path) -> int:
+    if path.name.startswith("weights-"):
+        return int(path.name.removeprefix("weights-"))
+    return int(tf.train.load_checkpoint(str(path)).get_tensor("updates/.ATTRIBUTES/VARIABLE_VALUE"))
+
+
+def _write(
+    target: Run, origin: Run, model: Any, tokenizers: TokenizerPair, names: list[str], step: int
+) -> None:
+    """Write the new run beside its place, then put it there."""
+    new = Run(target.path.absolute().with_name(f".{target.name}.{os.getpid()}.new"))
+    averaged = {"run": str(origin.path.absolute()), "checkpoints": names}
+    try:
+        new.write(origin.config(), origin.facts() | {"averaged_from": averaged})
+        tokenizers.save(new.tokenizer_folder)
+        save_weights(by_path(model.trainable_variables), new.path / f"weights-{step}")
+        new.write_best_models([Model(name=f"weights-{step}", step=step, score=None)])
+        new.path.rename(target.path)
+    except OSError as error:
+        raise OutputError(f"cannot write {target.path}: {error.strerror or error}") from error
+    finally:
+        shutil.rmtree(new.path, ignore_errors=True)

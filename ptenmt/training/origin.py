@@ -1,0 +1,75 @@
+"""Beginning a training with another run's weights and tokenizers."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from ptenmt.checkpoints import restore_weights
+from ptenmt.config import Config
+from ptenmt.config.files import flat_options, show_value
+from ptenmt.errors import RunError
+from ptenmt.model import Transformer
+from ptenmt.runs import Run, find_run
+
+_TOKENIZER_OPTIONS = ("kind", "vocabulary_size", "shared", "algorithm")
+
+
+class Origin:
+    """A run that another one begins with.
+
+    Args:
+        name: A path, or a name below ``checkpoints/``.
+        config: The new run's options.
+        run: The new run.
+
+    Raises:
+        RunError: There is no run of that name, it is the new run itself, or its model or tokenizers are
+            others than the config says.
+    """
+
+    def __init__(self, name: str | Path, config: Config, run: Run) -> None:
+        self._run = find_run(name)
+        if self._run.path.absolute() == run.path.absolute():
+            raise RunError(
+                f"{run.path} cannot begin with its own weights",
+                "choose another name for the new run: --run NAME",
+            )
+        wanted, given = flat_options(config), flat_options(self._run.config())
+        differences = [option for option in wanted if _must_agree(option) and wanted[option] != given[option]]
+        if differences:
+            told = "; ".join(
+                f"{option}: {show_value(given[option])} → {show_value(wanted[option])}"
+                for option in differences
+            )
+            mended = " ".join(f"--set {option}={show_value(given[option])}" for option in differences)
+            raise RunError(
+                f"{self._run.path} gives its model and tokenizers, and the config asks for others: {told}",
+                f"take them as they are: {mended}",
+            )
+
+    @property
+    def tokenizer_folder(self) -> Path:
+        """Where its tokenizers are."""
+        return self._run.tokenizer_folder
+
+    def restore(self, model: Transformer, on_damaged: Callable[[str], None]) -> dict[str, Any]:
+        """Give a model its best weights, or if it was never validated, its latest.
+
+        Args:
+            model: Built.
+            on_damaged: Told, in a sentence, of each checkpoint that is passed over because it is damaged.
+
+        Returns:
+            What ``run.json`` is to say of it.
+
+        Raises:
+            CheckpointError: It has no checkpoint that can be read.
+        """
+        return {"initialised_from": str(restore_weights(model, self._run, on_damaged).absolute())}
+
+
+def _must_agree(option: str) -> bool:
+    section, _, name = option.partition(".")
+    return (section == "model" and "dropout" not in name) or (
+        section == "tokenizer" and name in _TOKENIZER_OPTIONS
+    )

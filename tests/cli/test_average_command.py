@@ -1,0 +1,33 @@
+"""``ptenmt average``, and ``--checkpoint`` of the commands that read weights."""
+
+from pathlib import Path
+
+import pytest
+
+
+@pytest.mark.usefixtures("copied_run")
+def test_an_average_translates_like_any_run(ptenmt) -> None:
+    answer = ptenmt("average", "--run", "tiny", "--last", "1")
+    assert (answer.stdout, answer.stderr) == (
+        "",
+        "averaged: checkpoints/tiny-averaged; see what it is worth with\n"
+        "  ptenmt evaluate --run checkpoints/tiny-averaged --split validation\n",
+    )
+    newest = ptenmt("translate", "--run", "tiny", "--checkpoint", "latest", "o gato come hoje .").stdout
+    assert ptenmt("translate", "--run", "tiny-averaged", "o gato come hoje .").stdout == newest != ""
+    assert "tiny-averaged" in ptenmt("info").stdout
+
+    assert "exists already" in ptenmt("average", "--run", "tiny", code=1).stderr
+    told = ptenmt("average", "--run", "tiny", "--best", "4", "--to", "x", code=1).stderr
+    assert told.startswith("error: checkpoints/tiny has 1 best models, of which 4 cannot be averaged\n")
+    assert "--last" in ptenmt("average", "--run", "tiny", "--last", "0", code=2).stderr
+
+
+def test_which_weights_are_read_is_a_choice(ptenmt, copied_run: Path) -> None:
+    """Without the best ones ``best`` falls back with a warning, and ``latest`` has nothing to say."""
+    for file in (copied_run / "checkpoints/tiny").glob("weights-*.index"):
+        file.write_bytes(b"")
+    assert ptenmt("evaluate", "--checkpoint", "latest").stderr == ""
+    assert ptenmt("translate", "--checkpoint", "latest", "o gato").stderr == ""
+    for chosen in ([], ["--checkpoint", "best"]):
+        assert "is damaged" in ptenmt("translate", *chosen, "o gato").stderr

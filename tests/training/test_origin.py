@@ -1,0 +1,87 @@
+"""``train(…, init_from=…)``: fine-tuning."""
+
+import shutil
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from copy_task import TrainedRun, write_pairs
+
+from ptenmt.config import Config, TokenizerConfig, TrainingConfig, ValidationConfig
+from ptenmt.errors import RunError
+from ptenmt.events import CurvePoint, Event, Warned
+from ptenmt.runs import Run
+from ptenmt.training import train
+
+
+@pytest.fixture
+def other_data(copied: TrainedRun, tmp_path: Path) -> Config:
+    """The options of the trained run, with sentences that it has not seen; four steps."""
+    pairs = write_pairs(tmp_path / "new.tsv", 60, seed=9)
+    data = replace(copied.config.data, path=str(pairs))
+    return replace(
+        copied.config,
+        data=data,
+        training=TrainingConfig(epochs=1, warmup_steps=4, log_every_steps=1),
+        validation=ValidationConfig(every_epochs=None),
+    )
+
+
+def told(config: Config, run: Path, kind: type, **options: Any) -> list[Any]:
+    events: list[Event] = []
+    train(config, run, on_event=events.append, **options)
+    return [event for event in events if isinstance(event, kind)]
+
+
+def test_what_was_learnt_is_taken_over(copied: TrainedRun, other_data: Config, tmp_path: Path):
+    fresh = told(other_data, tmp_path / "fresh", CurvePoint)
+    tuned = told(other_data, tmp_path / "tuned", CurvePoint, init_from=copied.path)
+    assert tuned[0].step == fresh[0].step == 1
+    assert tuned[0].loss < 1 < 2 < fresh[0].loss
+
+    run, origin = Run(tmp_path / "tuned"), Run(copied.path)
+    for file in origin.tokenizer_folder.iterdir():
+        assert (run.tokenizer_folder / file.name).read_bytes() == file.read_bytes()
+    best = str(copied.path / origin.best_models()[0].name)
+    assert run.facts()["initialised_from"] == best
+
+    longer = replace(other_data, training=replace(other_data.training, epochs=2))
+    (warning,) = told(longer, tmp_path / "tuned", Warned, init_from="no such run")
+    assert "goes on from its own checkpoint" in warning.message
+    assert run.facts()["initialised_from"] == best, "a resumed run remembers"
+
+
+def test_rates_of_dropout_may_differ(copied: TrainedRun, other_data: Config, tmp_path: Path):
+    config = replace(other_data, model=replace(other_data.model, dropout=0.0))
+    assert told(config, tmp_path / "run", CurvePoint, init_from=copied.path)[0].loss < 0.5
+
+
+def test_other_sizes_and_tokenizers_are_refused_with_what_mends_it(
+    copied: TrainedRun, other_data: Config, tmp_path: Path
+):
+    config = replace(
+        other_data,
+        model=replace(other_data.model, d_ff=128),
+        tokenizer=TokenizerConfig(kind="sentencepiece", vocabulary_size=100),
+    )
+    with pytest.raises(RunError) as failure:
+        train(config, tmp_path / "run", init_from=copied.path)
+    assert failure.value.message == (
+        f"{copied.path} gives its model and tokenizers, and the config asks for others: "
+        "tokenizer.kind: words → sentencepiece; tokenizer.vocabulary_size: 8000 → 100; model.d_ff: 64 → 128"
+    )
+    assert failure.value.hint == (
+        "take them as they are: "
+        "--set tokenizer.kind=words --set tokenizer.vocabulary_size=8000 --set model.d_ff=64"
+    )
+    assert not (tmp_path / "run").exists()
+
+
+def test_a_run_that_is_not_there_or_the_same(copied: TrainedRun, other_data: Config, tmp_path: Path):
+    with pytest.raises(RunError, match="no run in .*nowhere"):
+        train(other_data, tmp_path / "run", init_from=tmp_path / "nowhere")
+    shutil.copytree(copied.path, tmp_path / "copy")
+    with pytest.raises(RunError, match="cannot begin with its own weights"):
+        train(other_data, tmp_path / "copy", init_from=tmp_path / "copy", fresh=True)
+    assert Run(tmp_path / "copy").history() == copied.history
