@@ -1,5 +1,7 @@
 """Saving and restoring everything that the next training step depends on."""
 
+import contextlib
+import math
 import shutil
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -8,17 +10,21 @@ from typing import Any, Literal
 
 import tensorflow as tf
 
-from ptenmt.errors import CheckpointError
+from ptenmt.errors import CheckpointError, OutputError
 from ptenmt.runs import Model, Run
+from ptenmt.writing import remove_unfinished, sync, write_text
 
 Choice = Literal["best", "latest"]
 """Which of a run's weights: those that scored best in validation, or those of the newest checkpoint."""
 
 _UNREADABLE = (tf.errors.OpError, IndexError, ValueError, AssertionError)  # IndexError: data cut short
+_UNFINISHED = ".saving"
 
 
 class Checkpoints:
     """The checkpoints of one run directory: everything that the next training step depends on.
+
+    Nothing is written or removed before ``restore`` or ``save``.
 
     Args:
         state: What is saved and restored, variable by variable.
@@ -27,14 +33,10 @@ class Checkpoints:
     """
 
     def __init__(self, state: tf.train.Checkpoint, folder: Path, keep: int) -> None:
-        self._folder = folder
+        self._run = Run(folder)
         self._checkpoint = state
-        for leftover in (
-            *folder.glob("ckpt-*_temp"),
-            *folder.glob("weights-*_temp"),
-        ):  # of a save that was killed
-            _remove(leftover)
-        self._manager = _open_manager(self._checkpoint, folder, keep)
+        self._keep = keep
+        self._number = max(map(_number, self._run.checkpoints()), default=0)
 
     def save(self) -> Path:
         """Write a checkpoint; the ones before it stay valid whatever happens.
@@ -42,11 +44,20 @@ class Checkpoints:
         Raises:
             CheckpointError: The disk is full or the folder cannot be written.
         """
-        with _saving(self._folder, "ckpt-*"):
-            return Path(self._manager.save())
+        path = self._run.path / f"ckpt-{self._number + 1}"
+        _write_whole(self._checkpoint, path)
+        self._number += 1
+        newest_first = [found for found in self._run.checkpoints() if _number(found) <= self._number]
+        kept = newest_first[: self._keep]
+        for old in self._run.checkpoints():  # those with a higher number were damaged and passed over
+            if old not in kept:
+                _remove(old)
+        with _saving(self._run.path):
+            write_text(self._run.path / "checkpoint", _listing(kept))
+        return path
 
     def restore(self, on_damaged: Callable[[str], None]) -> Path | None:
-        """Restore the newest checkpoint that can be read.
+        """Restore the newest checkpoint that can be read; what killed saves left behind is removed.
 
         Args:
             on_damaged: Told, in a sentence, of each newer checkpoint that cannot.
@@ -57,16 +68,18 @@ class Checkpoints:
         Raises:
             CheckpointError: There are checkpoints, but none can be read.
         """
-        paths = Run(self._folder).checkpoints()
+        _remove_unfinished(self._run.path)
+        paths = self._run.checkpoints()
         for path in paths:
             try:
-                self._checkpoint.restore(str(path)).assert_existing_objects_matched()
+                self._checkpoint.read(str(path)).assert_existing_objects_matched()
             except _UNREADABLE as error:
                 on_damaged(f"checkpoint {path} is damaged and passed over: {_first_line(error)}")
                 continue
+            self._number = _number(path)
             return path
         if paths:
-            raise CheckpointError(f"none of the {len(paths)} checkpoints in {self._folder} can be read")
+            raise CheckpointError(f"none of the {len(paths)} checkpoints in {self._run.path} can be read")
         return None
 
 
@@ -87,6 +100,8 @@ class BestModels:
     def add(self, weights: Mapping[str, Any], step: int, score: float) -> Path | None:
         """Keep a model if it is among the best; the worst of those before gives way to it.
 
+        Whenever the process dies, ``best.json`` names whole models only. Of equal models the earlier stays.
+
         Args:
             weights: TensorFlow's variables by their Keras paths.
             step: After which the model was scored.
@@ -98,23 +113,36 @@ class BestModels:
         Raises:
             CheckpointError: The disk is full or the folder cannot be written.
         """
-        models = [model for model in self._run.best_models() if model.step != step]
-        name = f"weights-{step}"
-        ranked = sorted([*models, Model(name=name, step=step, score=score)], key=self._rank, reverse=True)
-        kept = ranked[: self._keep]
-        if all(model.name != name for model in kept):
-            return None
-        path = save_weights(weights, self._run.path / name)
-        self._run.write_best_models(kept)
-        names = {model.name for model in kept}
-        for file in self._run.path.glob("weights-*"):
-            if file.name.split(".")[0] not in names:
-                _remove(file)
-        return path
+        before = self._run.best_models()
+        others = [model for model in before if model.step != step]
+        new = Model(name=f"weights-{step}", step=step, score=score)
+        kept = sorted([*others, new], key=self._rank, reverse=True)[: self._keep]
+        with _saving(self._run.path):
+            if others != before:  # what is written over must not be named meanwhile
+                self._run.write_best_models(others)
+            if new in kept:
+                save_weights(weights, self._run.path / new.name)
+            if kept != others:
+                self._run.write_best_models(kept)
+        self.tidy()
+        return self._run.path / new.name if new in kept else None
+
+    def tidy(self) -> None:
+        """Remove models that are not among the best any more or not whole, and forget lost ones."""
+        models = self._run.best_models()
+        found = [model for model in models if (self._run.path / f"{model.name}.index").exists()]
+        if found != models:
+            self._run.write_best_models(found)
+        names = {model.name for model in found}
+        for file in self._run.path.glob("weights-*.*"):
+            name = file.name.split(".")[0]
+            if name.removeprefix("weights-").isdigit() and name not in names:
+                file.unlink(missing_ok=True)
 
     def _rank(self, model: Model) -> tuple[float, int]:
         assert model.score is not None
-        return self._sign * model.score, model.step
+        score = -math.inf if math.isnan(model.score) else self._sign * model.score
+        return score, -model.step
 
 
 def save_weights(weights: Mapping[str, Any], path: Path) -> Path:
@@ -127,8 +155,7 @@ def save_weights(weights: Mapping[str, Any], path: Path) -> Path:
     Raises:
         CheckpointError: The disk is full or the folder cannot be written.
     """
-    with _saving(path.parent, f"{path.name}*"):
-        tf.train.Checkpoint(weights=dict(weights)).write(str(path))
+    _write_whole(tf.train.Checkpoint(weights=dict(weights)), path)
     return path
 
 
@@ -182,30 +209,62 @@ def read_weights(model: Any, path: Path) -> None:
 
 
 @contextmanager
-def _saving(folder: Path, pattern: str) -> Iterator[None]:
+def _saving(folder: Path) -> Iterator[None]:
     """Leave nothing behind of a save that fails, and say what to do.
 
     Raises:
         CheckpointError: The disk is full or the folder cannot be written.
     """
-    before = set(folder.glob(pattern))
     try:
         yield
-    except (tf.errors.OpError, OSError) as error:
-        for leftover in set(folder.glob(pattern)) - before:
-            _remove(leftover)
+    except (tf.errors.OpError, OSError, OutputError) as error:
+        with contextlib.suppress(OSError):
+            _remove_unfinished(folder)
         raise CheckpointError(
             f"cannot save a checkpoint in {folder}: {_first_line(error)}",
             "the checkpoints before it are unharmed: make room, then train again to resume",
         ) from error
 
 
-def _open_manager(checkpoint: tf.train.Checkpoint, folder: Path, keep: int) -> Any:
-    try:
-        return tf.train.CheckpointManager(checkpoint, str(folder), max_to_keep=keep)
-    except ValueError:  # a crash left the file ``checkpoint`` empty; it only lists what is there anyway
-        (folder / "checkpoint").unlink()
-        return tf.train.CheckpointManager(checkpoint, str(folder), max_to_keep=keep)
+def _write_whole(state: tf.train.Checkpoint, path: Path) -> None:
+    """Write a checkpoint into a folder of its own and move it from there, its index last.
+
+    TensorFlow writes in place, and a process that dies leaves what looks like a damaged checkpoint.
+
+    Raises:
+        CheckpointError: The disk is full or the folder cannot be written.
+    """
+    with _saving(path.parent):
+        aside = path.parent / _UNFINISHED
+        aside.mkdir(parents=True, exist_ok=True)
+        state.write(str(aside / path.name))
+        files = sorted(aside.glob(f"{path.name}.*"))
+        for file in files:
+            sync(file)
+        for file in files:  # in this order: data, index
+            file.replace(path.parent / file.name)
+        aside.rmdir()
+        sync(path.parent)
+
+
+def _remove_unfinished(folder: Path) -> None:
+    """Remove what saves that failed or were killed have left behind."""
+    aside = folder / _UNFINISHED
+    for index in aside.glob("*.index"):  # its data may have been moved already
+        if not (folder / index.name).exists():
+            _remove(folder / index.stem)
+    shutil.rmtree(aside, ignore_errors=True)
+    remove_unfinished(folder)
+
+
+def _number(checkpoint: Path) -> int:
+    return int(checkpoint.name.removeprefix("ckpt-"))
+
+
+def _listing(checkpoints: Sequence[Path]) -> str:
+    """The file by which TensorFlow's own tools find the checkpoints, newest first here, oldest there."""
+    names = [f'all_model_checkpoint_paths: "{path.name}"\n' for path in reversed(checkpoints)]
+    return "".join([f'model_checkpoint_path: "{checkpoints[0].name}"\n', *names])
 
 
 def by_path(variables: Sequence[Any]) -> dict[str, Any]:
@@ -215,11 +274,10 @@ def by_path(variables: Sequence[Any]) -> dict[str, Any]:
     return named
 
 
-def _remove(path: Path) -> None:
-    if path.is_dir():
-        shutil.rmtree(path, ignore_errors=True)
-    else:
-        path.unlink(missing_ok=True)
+def _remove(checkpoint: Path) -> None:
+    """Remove a checkpoint's files: its index first, without which it is none."""
+    for file in sorted(checkpoint.parent.glob(f"{checkpoint.name}.*"), reverse=True):
+        file.unlink(missing_ok=True)
 
 
 def _first_line(error: Exception) -> str:

@@ -121,7 +121,7 @@ class Run:
             raise OutputError(f"cannot create {self.path}: {folder} is read-only")
 
     def write(self, config: Config, facts: dict[str, Any]) -> None:
-        """Write ``config.yaml``, then ``run.json``, which makes the folder a run.
+        """Write ``run.json``, which makes the folder a run, then ``config.yaml``.
 
         Raises:
             OutputError: They cannot be written.
@@ -133,9 +133,9 @@ class Run:
         now = datetime.now(UTC).isoformat(timespec="microseconds")
         created = self.facts().get("created", now) if (self.path / "run.json").exists() else now
         head = {"format_version": FORMAT_VERSION, "created": created, "trained": now}
-        write_text(self.path / "config.yaml", dump_config(config))
         text = json.dumps(head | {"versions": _versions()} | facts, indent=2, ensure_ascii=False)
         write_text(self.path / "run.json", text + "\n")
+        write_text(self.path / "config.yaml", dump_config(config))
 
     def checkpoints(self) -> list[Path]:
         """The checkpoints' paths without their endings, newest first, damaged ones included."""

@@ -9,6 +9,8 @@ from typing import IO
 
 from ptenmt.errors import OutputError
 
+_SUFFIX = ".unfinished"
+
 
 @contextmanager
 def written_whole(file: Path) -> Iterator[IO[str]]:
@@ -33,7 +35,13 @@ def written_whole(file: Path) -> Iterator[IO[str]]:
 @contextmanager
 def _replacing(file: Path) -> Iterator[IO[str]]:
     stream = tempfile.NamedTemporaryFile(  # noqa: SIM115 — renamed once it is closed
-        "w", dir=file.parent, prefix=f".{file.name}.", encoding="utf-8", newline="", delete=False
+        "w",
+        dir=file.parent,
+        prefix=f".{file.name}.",
+        suffix=_SUFFIX,
+        encoding="utf-8",
+        newline="",
+        delete=False,
     )
     temporary = Path(stream.name)
     try:
@@ -45,6 +53,27 @@ def _replacing(file: Path) -> Iterator[IO[str]]:
         temporary.replace(file)
     finally:
         temporary.unlink(missing_ok=True)
+
+
+def remove_unfinished(folder: Path) -> None:
+    """Remove the temporary files of writers that were killed; no other may be at work in the folder."""
+    for file in folder.glob(f".*{_SUFFIX}"):
+        file.unlink(missing_ok=True)
+
+
+def sync(path: Path) -> None:
+    """Wait until a file or folder is on the disk; Windows cannot do that for folders.
+
+    Raises:
+        OSError: It cannot be written.
+    """
+    if os.name == "nt" and path.is_dir():
+        return
+    descriptor = os.open(path, os.O_RDONLY if path.is_dir() else os.O_RDWR)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
 
 
 def write_text(file: Path, text: str) -> None:

@@ -1,6 +1,7 @@
 """The ``ptenmt`` command: gathers the commands, and is the one place where errors become exit codes."""
 
 import os
+import signal
 from typing import Annotated, Any
 
 import typer
@@ -65,4 +66,11 @@ def _options(
 
 def main() -> None:
     """Run the command line."""
+    if signal.getsignal(signal.SIGTERM) is signal.SIG_DFL:
+        signal.signal(signal.SIGTERM, _terminate)
     app()
+
+
+def _terminate(number: int, _frame: Any) -> None:
+    """End as the shell expects it, temporary files removed."""
+    raise SystemExit(128 + number)

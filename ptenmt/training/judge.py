@@ -46,6 +46,10 @@ class Judge:
         self._history = History(run.path)
         self._best = BestModels(run, config.checkpoint.keep_best, config.validation.metric)
 
+    def tidy(self) -> None:
+        """Remove what a training that was killed has left of its best models."""
+        self._best.tidy()
+
     def is_due(self, within_epoch: bool = False) -> bool:
         """Whether the model is to be scored now.
 
@@ -95,12 +99,12 @@ class Judge:
         """Record scores, and keep the model if it is among the best."""
         state, options = self._state, self._options
         score, best = getattr(scores, options.metric), float(state.best_score)
-        is_best = math.isnan(best) or (score < best if options.metric == "loss" else score > best)
+        is_better = score < best if options.metric == "loss" else score > best
+        is_best = is_better or (math.isnan(best) and not math.isnan(score))
         if is_best:
             state.best_score.assign(score)
         state.stale.assign(0 if is_best else state.stale + 1)
-        if self._config.checkpoint.keep_best:
-            self._best.add(by_path(state.model.trainable_variables), int(state.updates), score)
+        self._best.add(by_path(state.model.trainable_variables), int(state.updates), score)
         state.validated.assign(state.updates)
         loss, accuracy = state.of_epoch.means()
         event = Validated(

@@ -131,7 +131,8 @@ class _Session:
             if known is None
             else load_tokenizers(known.tokenizer_folder)
         )
-        if fresh and run.path.exists():
+        # Without a checkpoint, best models are all that a training killed early, or a tidy user, has left.
+        if run.path.exists() and (fresh or (not resuming and run.best_models())):
             self._warn(f"the run so far is kept as {set_aside(run)}")
         strategy = prepare(config, self._warn)
         with strategy.scope():
@@ -222,7 +223,6 @@ def _check_folder(run: Run, config: Config, fresh: bool) -> bool:
         return False
     if fresh:
         return False
-    differences = fixed_differences(config, run.config())
     if "averaged_from" in run.facts():
         raise RunError(
             f"{run.path} is an average of checkpoints, which no training goes on from",
@@ -230,6 +230,7 @@ def _check_folder(run: Run, config: Config, fresh: bool) -> bool:
         )
     if not run.checkpoints():
         return False
+    differences = fixed_differences(config, run.config())
     if differences:
         raise RunError(
             f"{run.path} was trained with other options: {'; '.join(differences)}",

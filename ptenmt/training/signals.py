@@ -5,12 +5,15 @@ import os
 import signal
 import socket
 import threading
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
 _SIGNALS = (signal.SIGINT, signal.SIGTERM)
-_PATIENCE = 4.0  # seconds that the start of a training gets to notice that it is to end
+_PATIENCE = 4.0  # seconds that the start of a training gets to end
+_LAST_PATIENCE = 1.0  # the same, from the second signal on
+_SHOW_CURSOR = b"\x1b[?25h"
 
 
 class Interrupted(KeyboardInterrupt):
@@ -28,12 +31,13 @@ class StopSignals:
     def __init__(self) -> None:
         self.received: int | None = None
         self._stop: Callable[[], None] | None = None
-        self._noticed = threading.Event()
         self._before: dict[int, Any] = {}
 
     def hand_over(self, stop: Callable[[], None]) -> None:
         """From now on, call ``stop`` instead of raising ``Interrupted``."""
         self._stop = stop
+        if self.received is not None:  # and a library has swallowed the exception
+            stop()
 
     @property
     def is_handed_over(self) -> bool:
@@ -47,19 +51,18 @@ class StopSignals:
             yield self
             return
         handlers = {number: signal.getsignal(number) for number in _SIGNALS}
-        # What a background job was told to ignore, it goes on ignoring.
-        self._before = {number: old for number, old in handlers.items() if old is not signal.SIG_IGN}
+        # What a background job was told to ignore, it goes on ignoring. None: not Python's handler.
+        self._before = {number: old for number, old in handlers.items() if old not in (signal.SIG_IGN, None)}
         ours, theirs = socket.socketpair()
         theirs.setblocking(False)
         wakeup = signal.set_wakeup_fd(theirs.fileno(), warn_on_full_buffer=False)
         watch = threading.Thread(target=self._watch, args=(ours,), daemon=True)
         watch.start()
-        for number in self._before:
-            signal.signal(number, self._handle)
         try:
+            for number in self._before:
+                signal.signal(number, self._handle)
             yield self
         finally:
-            self._noticed.set()
             self._restore()
             signal.set_wakeup_fd(wakeup)
             theirs.close()
@@ -68,7 +71,6 @@ class StopSignals:
 
     def _handle(self, number: int, _frame: Any) -> None:
         self.received = number
-        self._noticed.set()
         self._restore()
         if self._stop is None:
             raise Interrupted
@@ -79,13 +81,34 @@ class StopSignals:
             signal.signal(number, handler)
 
     def _watch(self, ours: socket.socket) -> None:
-        """End the process if the main thread does not get to run its handler.
+        """End the process if the main thread does not end the training in time.
 
         Python's handlers wait until a library's call returns; this thread hears of the signal at once.
         """
-        while numbers := ours.recv(1):
-            stops = numbers[0] in self._before and self._stop is None
-            if stops and not self._noticed.wait(_PATIENCE):
-                with contextlib.suppress(OSError):
-                    os.write(2, b"stopped before the first step: nothing to save, run it again\n")
-                os._exit(128 + numbers[0])
+        received: list[int] = []
+        deadline: float | None = None
+        while True:
+            ours.settimeout(None if deadline is None else max(deadline - time.monotonic(), 0.001))
+            try:
+                numbers = ours.recv(1)
+            except TimeoutError:
+                _end_process(received)
+            if not numbers:
+                return
+            if numbers[0] not in self._before:
+                continue
+            received.append(numbers[0])
+            if len(received) > 1:
+                deadline = time.monotonic() + _LAST_PATIENCE
+            elif self._stop is None:
+                deadline = time.monotonic() + _PATIENCE
+
+
+def _end_process(received: list[int]) -> None:
+    """Say why, and leave at once."""
+    reason = b"stopped before the first step: nothing to save, run it again\n"
+    if len(received) > 1:
+        reason = b"stopped at once: the last checkpoint stands, run it again to go on\n"
+    with contextlib.suppress(OSError):
+        os.write(2, (_SHOW_CURSOR if os.isatty(2) else b"") + reason)
+    os._exit(128 + received[0])

@@ -94,6 +94,7 @@ class Trainer:
         yield from (Warned(message=message) for message in warnings)
         state = self._state
         self._skipped_before = int(state.skipped)
+        self._judge.tidy()
         self._history.forget_after(int(state.updates), int(state.validated))
         yield TrainingStarted(
             run=self._run.path,
@@ -118,7 +119,7 @@ class Trainer:
         is_whole = int(self._state.step) == self._steps_per_epoch
         if is_whole:
             yield self._epoch_done()
-        if self._stop_requested.is_set() and not is_whole:
+        if self._stop_requested.is_set() and not is_whole and not self._is_over():
             return
         yield from self._validate()
         if self._judge.is_due():  # and was interrupted
