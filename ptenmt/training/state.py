@@ -99,10 +99,11 @@ class TrainingState:
 
     def adapt_loss_scale(self, is_finite: Any, patience: int) -> None:
         """Halve the scale of the loss where float16 overflowed, double it after so many good steps."""
-        steps = tf.where(is_finite, self.scaled_steps + 1, 0)
-        grown = self.loss_scale * tf.where(steps >= patience, 2.0, tf.constant(1.0, tf.float64))
+        steps = tf.where(is_finite, self.scaled_steps + 1, tf.zeros_like(self.scaled_steps))
+        is_time = steps >= patience
+        grown = tf.where(is_time, self.loss_scale * 2, self.loss_scale)
         self.loss_scale.assign(tf.where(is_finite, grown, tf.maximum(self.loss_scale / 2, 1.0)))
-        self.scaled_steps.assign(tf.where(steps >= patience, tf.zeros_like(steps), steps))
+        self.scaled_steps.assign(tf.where(is_time, tf.zeros_like(steps), steps))
 
     @contextmanager
     def timed(self, kind: str) -> Iterator[None]:

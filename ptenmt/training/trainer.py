@@ -184,9 +184,12 @@ class Trainer:
                 "the last checkpoint stands; lower the learning rate, lengthen the warm-up, or clip the "
                 "gradients (optimizer.clip_norm=1), then train beside it with --run NAME",
             )
-        if skipped > self._skipped_before and in_row:
+        count = skipped - self._skipped_before
+        if count and in_row:
+            what = "a step" if count == 1 else f"{count} steps"
             yield Warned(
-                message=f"{skipped - self._skipped_before} steps skipped: loss or gradients not finite"
+                message=f"skipped {what} (now at step {int(self._state.updates):,}): "
+                "the loss or its gradients are not finite"
             )
             self._skipped_before = skipped
 

@@ -41,7 +41,7 @@ def laboratory() -> Callable[[Config, Path], Laboratory]:
         pairs, _ = encode_pairs(tokenizers, corpus.train, config.model.max_positions)
         keras.utils.set_random_seed(config.seed)
         sizes = tokenizers.source.vocabulary_size, tokenizers.target.vocabulary_size
-        model = Transformer(config.model, *sizes)
+        model = Transformer(config.model, *sizes, dtype=keras.DTypePolicy(config.machine.precision))
         model.build_weights()
         folder.mkdir(exist_ok=True)
         run = Run(folder)

@@ -1,0 +1,171 @@
+"""What the recipe's options do to a training; their formulas have tests of their own."""
+
+from collections.abc import Callable, Iterable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import tensorflow as tf
+
+from ptenmt.checkpoints import restore_weights
+from ptenmt.config import BatchConfig, Config, MachineConfig, OptimizerConfig, TrainingConfig
+from ptenmt.errors import TrainingError
+from ptenmt.events import CheckpointSaved, CurvePoint, EpochDone, Event, Warned
+
+Build = Callable[[Config, Path], Any]
+
+
+@pytest.fixture(scope="module")
+def steady(quick: Config) -> Config:
+    """The quick training without dropout."""
+    return replace(quick, model=replace(quick.model, dropout=0.0))
+
+
+def weights(model: Any) -> dict[str, np.ndarray]:
+    return {weight.path: weight.numpy() for weight in model.trainable_variables}
+
+
+def losses(events: Iterable[Event]) -> list[float]:
+    return [event.loss for event in events if isinstance(event, EpochDone)]
+
+
+def test_two_small_batches_make_the_update_of_a_large_one(steady: Config, laboratory: Build, tmp_path: Path):
+    """47 pairs or so: the last update of an epoch has fewer batches, and the last batch fewer pairs."""
+    large = laboratory(replace(steady, batch=BatchConfig(sentences=16)), tmp_path / "large")
+    small = laboratory(replace(steady, batch=BatchConfig(sentences=8, accumulate=2)), tmp_path / "small")
+    told = [list(each.trainer.fit()) for each in (large, small)]
+    assert losses(told[1]) == pytest.approx(losses(told[0]), rel=1e-5)
+    expected = weights(large.model)
+    for path, found in weights(small.model).items():
+        if not path.endswith("attention/key/bias"):  # rounding, made large by Adam: its gradient is zero
+            np.testing.assert_allclose(found, expected[path], atol=1e-3, err_msg=path)
+
+
+def test_accumulated_batches_draw_dropout_each(quick: Config, laboratory: Build, tmp_path: Path):
+    """All batches alike, so that only the masks can make the gradients of two halves differ."""
+    config = replace(quick, batch=BatchConfig(sentences=8, accumulate=2))
+    lab = laboratory(config, tmp_path / "run")
+    step = lab.trainer._train_step
+    part = (tf.constant([[2, 5, 3]]), tf.constant([[2, 5, 3]]), tf.constant(4.0))
+    found = []
+    for number in (0, 1, 1):
+        _, gradients = step._all_gradients(
+            *(tf.cast(ids, tf.int64) for ids in part[:2]), part[2], tf.constant(number, tf.int64)
+        )
+        found.append(gradients[0].numpy())
+    assert (found[1] == found[2]).all()
+    assert (found[0] != found[1]).any()
+
+
+@pytest.fixture(scope="module")
+def plain_losses(quick: Config, laboratory: Build, tmp_path_factory: pytest.TempPathFactory) -> list[float]:
+    config = replace(quick, training=TrainingConfig(epochs=1, warmup_steps=20))
+    return losses(laboratory(config, tmp_path_factory.mktemp("plain")).trainer.fit())
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        {"optimizer": OptimizerConfig(kind="adamw", weight_decay=0.2, clip_norm=0.5)},
+        {"machine": MachineConfig(precision="mixed_bfloat16")},
+    ],
+    ids=["optimizer", "bfloat16"],
+)
+def test_an_option_changes_what_is_learnt(
+    quick: Config, laboratory: Build, tmp_path: Path, changed: dict[str, Any], plain_losses: list[float]
+):
+    """That it is the right change, tests of the optimizer and of the loss say."""
+    config = replace(quick, training=TrainingConfig(epochs=1, warmup_steps=20))
+    found = losses(laboratory(replace(config, **changed), tmp_path / "other").trainer.fit())
+    assert found != plain_losses
+    assert found == pytest.approx(plain_losses, rel=0.2)
+
+
+def test_half_precision_keeps_whole_weights(quick: Config, laboratory: Build, tmp_path: Path):
+    config = replace(quick, machine=MachineConfig(precision="mixed_float16"))
+    lab = laboratory(config, tmp_path / "run")
+    told = list(lab.trainer.fit())
+    assert {weight.dtype for weight in lab.model.trainable_variables} == {"float32"}
+    assert losses(told)[-1] < losses(told)[0]
+    assert float(lab.trainer._state.loss_scale) > 1
+    norms = [event.gradient_norm for event in told if isinstance(event, CurvePoint)]
+    assert all(norm < 100 for norm in norms), "without the scale of the loss"
+
+
+def test_translation_uses_the_moving_averages(steady: Config, laboratory: Build, tmp_path: Path):
+    config = replace(steady, optimizer=OptimizerConfig(ema=0.9))
+    lab = laboratory(config, tmp_path / "run")
+    list(lab.trainer.fit())
+    averages = {path: value.numpy() for path, value in lab.trainer._optimizer.averages.items()}
+    trained = weights(lab.model)
+    assert any((averages[path] != trained[path]).any() for path in averages)
+    for choice in ("best", "latest"):
+        restore_weights(lab.model, lab.run, pytest.fail, choice)
+        for path, value in weights(lab.model).items():
+            np.testing.assert_array_equal(value, averages[path], err_msg=f"{choice} {path}")
+
+
+def poison(monkeypatch: pytest.MonkeyPatch, is_bad: Callable[[Any], Any]) -> None:
+    """Let the loss of some updates be not a number; ``is_bad`` takes how many updates there were before."""
+    from ptenmt.training import step
+
+    whole = step.TrainStep._replica_gradients
+
+    def spoilt(self: Any, *parts: Any) -> Any:
+        sums, gradients = whole(self, *parts)
+        factor = tf.where(is_bad(self._state.updates), np.nan, 1.0)
+        return sums._replace(loss=sums.loss * factor), [part * factor for part in gradients]
+
+    monkeypatch.setattr(step.TrainStep, "_replica_gradients", spoilt)
+
+
+@pytest.mark.usefixtures("_every_step")
+def test_a_step_that_is_not_finite_is_skipped_and_told(
+    steady: Config, laboratory: Build, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    """With the first 3 of 18 updates skipped, Adam and its moving sums know of 15 only."""
+    poison(monkeypatch, lambda updates: updates < 3)
+    lab = laboratory(steady, tmp_path / "run")
+    told = list(lab.trainer.fit())
+    state = lab.trainer._state
+    assert (int(state.updates), int(state.skipped), int(state.skipped_in_row)) == (18, 3, 0)
+    assert int(lab.trainer._optimizer.variables["count"]) == 15
+    assert [event.message for event in told if isinstance(event, Warned)] == [
+        f"skipped a step (now at step {number}): the loss or its gradients are not finite"
+        for number in (1, 2, 3)
+    ]
+    assert np.isfinite(losses(told)).all()
+    assert all(np.isfinite(value).all() for value in weights(lab.model).values())
+    assert [line["skipped_steps"] for line in lab.run.history()] == [3, 3, 3]
+
+
+@pytest.mark.usefixtures("_every_step")
+def test_a_training_that_has_diverged_ends_and_leaves_its_checkpoints(
+    steady: Config, laboratory: Build, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    poison(monkeypatch, lambda updates: updates >= 7)
+    lab = laboratory(steady, tmp_path / "run")
+    told: list[Event] = []
+    with pytest.raises(
+        TrainingError, match=r"not finite at step 17 .*epoch 3.* 10 steps in a row"
+    ) as failure:
+        told.extend(lab.trainer.fit())
+    assert "optimizer.clip_norm" in failure.value.hint
+    saved = [event.path for event in told if isinstance(event, CheckpointSaved)]
+    assert lab.run.checkpoints() == saved[::-1] != []
+    before = weights(lab.model)
+    restore_weights(lab.model, lab.run, pytest.fail, "latest")
+    for path, value in weights(lab.model).items():
+        np.testing.assert_array_equal(value, before[path])
+
+
+def test_xla_computes_the_same(steady: Config, laboratory: Build, tmp_path: Path):
+    one_shape = replace(
+        steady, batch=BatchConfig(sentences=64), training=TrainingConfig(epochs=2, warmup_steps=20)
+    )
+    plain = laboratory(one_shape, tmp_path / "plain")
+    compiled = laboratory(replace(one_shape, machine=MachineConfig(xla="always")), tmp_path / "xla")
+    told = [list(each.trainer.fit()) for each in (plain, compiled)]
+    assert losses(told[1]) == pytest.approx(losses(told[0]), rel=1e-4)
