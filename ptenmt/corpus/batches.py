@@ -91,6 +91,7 @@ class BatchPlan:
             self._groups = [len(pairs)]
             self._cuts = np.arange(0, len(pairs), batch.sentences)
             self._widths = None
+            self._longest = pairs.longest()
             return
         levels = _rounded_up(pairs.longest())
         self._sorted = np.argsort(levels, kind="stable").astype(np.int32)
@@ -118,19 +119,22 @@ class BatchPlan:
         for end in self._groups:
             random.shuffle(order[start:end])
             start = end
-        for number in self._numbers(random)[first:].tolist():
+        for number in self._numbers(random, order)[first:].tolist():
             end = self._cuts[number + 1] if number + 1 < len(self) else len(order)
             width = None if self._widths is None else int(self._widths[number])
             yield self._pairs.batch(order[self._cuts[number] : end], width, (self._seed, epoch, number))
 
-    def _numbers(self, random: np.random.Generator) -> np.ndarray:
+    def _numbers(self, random: np.random.Generator, order: np.ndarray) -> np.ndarray:
         """In which order the batches come."""
+        sizes = np.diff(self._cuts, append=len(order))
         if self._widths is None:
-            return np.arange(len(self))
+            widths = np.maximum.reduceat(self._longest[order], self._cuts)
+            numbers = np.arange(len(self))
+        else:
+            widths = self._widths
+            numbers = random.permutation(len(self))
         # The batch that needs the most memory comes first: if it does not fit, that shows at once.
-        sizes = np.diff(self._cuts, append=len(self._sorted))
-        largest = np.argmax(sizes * self._widths * (self._widths + _LENGTH_OF_EQUAL_SHARES))
-        numbers = random.permutation(len(self))
+        largest = np.argmax(sizes * widths * (widths + _LENGTH_OF_EQUAL_SHARES))
         return np.concatenate([[largest], numbers[numbers != largest]])
 
 

@@ -1,6 +1,6 @@
 """What the recipe's options do to a training; their formulas have tests of their own."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -8,11 +8,14 @@ from typing import Any
 import numpy as np
 import pytest
 import tensorflow as tf
+from copy_task import InstantValidator
 
 from ptenmt.checkpoints import restore_weights
 from ptenmt.config import BatchConfig, Config, MachineConfig, OptimizerConfig, TrainingConfig
+from ptenmt.corpus.batches import Batch, BatchPlan
 from ptenmt.errors import TrainingError
 from ptenmt.events import CheckpointSaved, CurvePoint, EpochDone, Event, Warned
+from ptenmt.training import Trainer
 
 Build = Callable[[Config, Path], Any]
 
@@ -31,11 +34,35 @@ def losses(events: Iterable[Event]) -> list[float]:
     return [event.loss for event in events if isinstance(event, EpochDone)]
 
 
+class Halves:
+    """A plan's batches, each in two."""
+
+    def __init__(self, plan: BatchPlan) -> None:
+        self._plan = plan
+
+    def __len__(self) -> int:
+        return 2 * len(self._plan)
+
+    def batches(self, epoch: int, first: int = 0) -> Iterator[Batch]:
+        for source, target in self._plan.batches(epoch, first // 2):
+            half = len(source) // 3
+            yield source[:half], target[:half]
+            yield source[half:], target[half:]
+
+
 def test_two_small_batches_make_the_update_of_a_large_one(steady: Config, laboratory: Build, tmp_path: Path):
-    """47 pairs or so: the last update of an epoch has fewer batches, and the last batch fewer pairs."""
-    large = laboratory(replace(steady, batch=BatchConfig(sentences=16)), tmp_path / "large")
-    small = laboratory(replace(steady, batch=BatchConfig(sentences=8, accumulate=2)), tmp_path / "small")
-    told = [list(each.trainer.fit()) for each in (large, small)]
+    batch = BatchConfig(sentences=16)
+    large = laboratory(replace(steady, batch=batch), tmp_path / "large")
+    small = laboratory(replace(steady, batch=replace(batch, accumulate=2)), tmp_path / "small")
+    halves = Halves(BatchPlan(small.pairs, batch, steady.seed))
+    trainer = Trainer(
+        replace(steady, batch=replace(batch, accumulate=2)),
+        small.run,
+        small.model,
+        halves,
+        InstantValidator(),
+    )
+    told = [list(each.fit()) for each in (large.trainer, trainer)]
     assert losses(told[1]) == pytest.approx(losses(told[0]), rel=1e-5)
     expected = weights(large.model)
     for path, found in weights(small.model).items():
