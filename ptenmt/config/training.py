@@ -57,6 +57,8 @@ class TrainingConfig:
     """Let TensorFlow use only operations that give the same bits every time; slower where it matters."""
     log_every_steps: int = resumable(50)
     """Write a point of the training curves into ``history.jsonl`` every so many steps."""
+    tensorboard: bool = resumable(False)
+    """Write curves, scores and sample translations for TensorBoard, into the run's ``tensorboard/``."""
 
     def __post_init__(self) -> None:
         for name in ("epochs", "max_steps", "log_every_steps"):

@@ -2,12 +2,12 @@
 
 from collections.abc import Iterator
 from itertools import islice
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 import tensorflow as tf
 
-from ptenmt.corpus.batches import Batch, BatchPlan
+from ptenmt.corpus.batches import Batch
 
 _PREFETCHED_BATCHES = 4
 _SPECS = (
@@ -22,6 +22,16 @@ Part = tuple[Any, Any, Any, Any]
 the step's batches this is (int64); a value a replica where there are several."""
 
 
+class Plan(Protocol):
+    """What a feed takes batches from: ``BatchPlan``."""
+
+    def __len__(self) -> int: ...
+
+    def batches(self, epoch: int, first: int, /) -> Iterator[Batch]:
+        """The batches of an epoch, from one on."""
+        ...
+
+
 class Feed:
     """Groups a plan's batches into steps.
 
@@ -30,7 +40,7 @@ class Feed:
         accumulate: Batches a step; an epoch's last step may have fewer.
     """
 
-    def __init__(self, plan: BatchPlan, accumulate: int) -> None:
+    def __init__(self, plan: Plan, accumulate: int) -> None:
         self._plan = plan
         self._accumulate = accumulate
         self._strategy = tf.distribute.get_strategy()

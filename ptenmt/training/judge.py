@@ -6,7 +6,7 @@ from collections.abc import Generator, Iterator
 from typing import Any, Protocol
 
 from ptenmt.checkpoints import BestModels, by_path
-from ptenmt.config import Config
+from ptenmt.config import Config, ValidationConfig
 from ptenmt.events import Scores, Validated, ValidationStep
 from ptenmt.history import History
 from ptenmt.runs import Run
@@ -74,9 +74,8 @@ class Judge:
 
     def validations_left(self) -> int:
         """About how many validations are ahead."""
-        options, ahead = self._options, self._total_steps - int(self._state.updates)
-        periods = {options.every_steps: 1, options.every_epochs: self._steps_per_epoch}
-        return sum(math.ceil(ahead / (n * unit)) for n, unit in periods.items() if n is not None)
+        ahead = self._total_steps - int(self._state.updates)
+        return num_validations(self._options, ahead, self._steps_per_epoch)
 
     def validate(self, rate: float) -> Generator[ValidationStep | Validated, None, None]:
         """Score the model, or where there are moving averages of its weights, those.
@@ -135,6 +134,12 @@ class Judge:
             "seconds": spent | {"validation": spent["validation"] + event.seconds},
             "peak_memory": peak_memory(),
         }
+
+
+def num_validations(options: ValidationConfig, steps: int, steps_per_epoch: int) -> int:
+    """About how many validations there are in so many steps."""
+    periods = ((options.every_steps, 1), (options.every_epochs, steps_per_epoch))
+    return sum(math.ceil(steps / (n * unit)) for n, unit in periods if n is not None)
 
 
 def total_steps(config: Config, steps_per_epoch: int) -> int:

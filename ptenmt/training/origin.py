@@ -2,7 +2,6 @@
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 from ptenmt.checkpoints import restore_weights
 from ptenmt.config import Config
@@ -52,7 +51,7 @@ class Origin:
         """Where its tokenizers are."""
         return self._run.tokenizer_folder
 
-    def restore(self, model: Transformer, on_damaged: Callable[[str], None]) -> dict[str, Any]:
+    def restore(self, model: Transformer, on_damaged: Callable[[str], None]) -> Path:
         """Give a model its best weights, or if it was never validated, its latest.
 
         Args:
@@ -60,12 +59,12 @@ class Origin:
             on_damaged: Told, in a sentence, of each checkpoint that is passed over because it is damaged.
 
         Returns:
-            What ``run.json`` is to say of it.
+            Where they were.
 
         Raises:
             CheckpointError: It has no checkpoint that can be read.
         """
-        return {"initialised_from": str(restore_weights(model, self._run, on_damaged).absolute())}
+        return restore_weights(model, self._run, on_damaged)
 
 
 def _must_agree(option: str) -> bool:

@@ -8,7 +8,6 @@ from dataclasses import asdict
 
 from ptenmt.checkpoints import Checkpoints
 from ptenmt.config import Config
-from ptenmt.corpus.batches import BatchPlan
 from ptenmt.errors import TrainingError
 from ptenmt.events import (
     CheckpointSaved,
@@ -25,7 +24,7 @@ from ptenmt.events import (
 from ptenmt.history import History
 from ptenmt.model import Transformer
 from ptenmt.runs import Run
-from ptenmt.training.feed import Feed
+from ptenmt.training.feed import Feed, Plan
 from ptenmt.training.judge import Judge, Scorer, total_steps
 from ptenmt.training.optimizer import Adam
 from ptenmt.training.pace import Pace
@@ -47,9 +46,7 @@ class Trainer:
         validator: Scores the model.
     """
 
-    def __init__(
-        self, config: Config, run: Run, model: Transformer, plan: BatchPlan, validator: Scorer
-    ) -> None:
+    def __init__(self, config: Config, run: Run, model: Transformer, plan: Plan, validator: Scorer) -> None:
         self._config = config
         self._run = run
         self._history = History(run.path)

@@ -1,0 +1,127 @@
+"""A training's curves, scores and sample translations as TensorBoard reads them."""
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import tensorflow as tf
+
+from ptenmt.errors import OutputError
+from ptenmt.events import CheckpointSaved, CurvePoint, Event, StepDone, TrainingStarted, Validated
+from ptenmt.history import History
+from ptenmt.runs import Run
+
+FOLDER = "tensorboard"
+_SCORES = "validation/"
+
+
+class TensorBoard:
+    """Writes what a training tells into event files, one a process, below the run's ``tensorboard/``.
+
+    The package tensorboard is not needed for that, only to look at them.
+
+    Args:
+        run: What is trained.
+    """
+
+    def __init__(self, run: Run) -> None:
+        self._run = run
+        self._folder = run.path / FOLDER
+        self._writer: Any = None
+        self._tokens_per_second = 0.0
+        self._handlers: dict[type, Callable[[Any], None]] = {
+            TrainingStarted: self._training_started,
+            StepDone: self._step_done,
+            CurvePoint: self._curve_point,
+            Validated: self._validated,
+            CheckpointSaved: lambda _event: self._writer.flush(),
+        }
+
+    def add(self, event: Event) -> None:
+        """Write one event; those without a curve are passed over.
+
+        Raises:
+            OutputError: The folder cannot be written.
+        """
+        handler = self._handlers.get(type(event))
+        if handler is None or (self._writer is None and handler != self._training_started):
+            return
+        try:
+            handler(event)
+        except (tf.errors.OpError, OSError) as error:
+            raise OutputError(f"cannot write {self._folder}: {str(error).splitlines()[0]}") from error
+
+    def _training_started(self, event: TrainingStarted) -> None:
+        if event.is_over:
+            return
+        validations = History(self._run.path).validations()
+        step = event.epoch * event.steps_per_epoch + event.step
+        forget_after(self._folder, step, validations[-1]["step"] if validations else 0)
+        self._writer = tf.summary.create_file_writer(str(self._folder))
+
+    def _step_done(self, event: StepDone) -> None:
+        self._tokens_per_second = event.tokens_per_second
+
+    def _curve_point(self, event: CurvePoint) -> None:
+        with self._writer.as_default(event.step):
+            for name in ("loss", "accuracy", "learning_rate", "gradient_norm"):
+                _write_number(f"training/{name}", getattr(event, name))
+            _write_number("training/tokens_per_second", self._tokens_per_second)
+
+    def _validated(self, event: Validated) -> None:
+        scores = event.scores
+        with self._writer.as_default(event.step):
+            for name in ("loss", "accuracy", "bleu", "chrf"):
+                _write_number(f"{_SCORES}{name}", getattr(scores, name))
+            for number, sample in enumerate(scores.samples, 1):
+                texts = [sample.source, sample.reference, sample.translation]
+                _write_text(f"{_SCORES}sample_{number}", "  \n".join(texts))  # two blanks: a new line
+        self._writer.flush()
+
+
+def _write_number(tag: str, value: float) -> None:
+    """What ``tf.summary.scalar`` writes, which needs the package tensorboard to be installed."""
+    metadata = tf.compat.v1.SummaryMetadata(data_class=1)  # scalars
+    metadata.plugin_data.plugin_name = "scalars"
+    tf.summary.write(tag, tf.constant(value, tf.float32), metadata=metadata)
+
+
+def _write_text(tag: str, text: str) -> None:
+    metadata = tf.compat.v1.SummaryMetadata(data_class=2)  # tensors
+    metadata.plugin_data.plugin_name = "text"
+    tf.summary.write(tag, tf.constant(text), metadata=metadata)
+
+
+def forget_after(folder: Path, step: int, validated: int) -> None:
+    """Drop what a training wrote after its last checkpoint, before it was killed.
+
+    Args:
+        folder: Of the event files.
+        step: Of the checkpoint, in all.
+        validated: The step of the last validation that the checkpoint knows of.
+    """
+    for file in folder.glob("events.out.tfevents.*"):
+        records = list(_records(file))
+        kept = [record for record in records if _is_known(record, step, validated)]
+        if len(kept) == len(records):
+            continue
+        new = file.with_name(f".{file.name}.new")
+        with tf.io.TFRecordWriter(str(new)) as writer:
+            for record in kept:
+                writer.write(record)
+        new.replace(file)
+
+
+def _records(file: Path) -> Iterator[bytes]:
+    """All records up to a damaged one, such as a kill leaves at the end."""
+    try:
+        for record in tf.data.TFRecordDataset(str(file)):
+            yield record.numpy()
+    except tf.errors.DataLossError:
+        return
+
+
+def _is_known(record: bytes, step: int, validated: int) -> bool:
+    event = tf.compat.v1.Event.FromString(record)
+    is_score = any(value.tag.startswith(_SCORES) for value in event.summary.value)
+    return bool(event.step <= (validated if is_score else step))

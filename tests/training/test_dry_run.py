@@ -1,0 +1,51 @@
+"""Rehearsals of a training."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from copy_task import TrainedRun
+
+from ptenmt.config import BatchConfig, Config
+from ptenmt.errors import RunError
+from ptenmt.events import CorpusReady, Event, StepDone, ValidationStep
+from ptenmt.training.dry_run import dry_run
+
+
+def files(folder: Path) -> dict[str, bytes]:
+    return {str(file.relative_to(folder)): file.read_bytes() for file in folder.rglob("*") if file.is_file()}
+
+
+def test_sizes_and_times_are_found_and_nothing_is_written(
+    copied: TrainedRun, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.chdir(tmp_path)
+    tokens = replace(copied.config, batch=BatchConfig(tokens=64, accumulate=2))
+    events: list[Event] = []
+    found = dry_run(tokens, "new", on_event=events.append)
+    assert list(tmp_path.iterdir()) == []
+    assert (found.pairs, found.vocabulary_sizes) == ({"train": 450, "validation": 20, "test": 30}, (16, 16))
+    assert found.parameters == copied.events[1].parameters
+    assert found.total_steps == 24 * found.steps_per_epoch
+    # 64 tokens each; 16 × 4 × (4 + 256) is a little more than 9 × 7 × (7 + 256), see BatchPlan
+    assert found.largest_batch == (16, 4)
+    assert found.validations == 24
+    assert 0 < found.seconds_per_step < 1
+    assert found.seconds == pytest.approx(24 * found.seconds_per_epoch + 24 * found.seconds_per_validation)
+    assert 2**28 < found.peak_memory < 2**36
+    assert isinstance(events[0], CorpusReady)
+    assert {StepDone, ValidationStep} <= {type(event) for event in events}
+
+
+def test_a_run_that_is_there_is_left_alone(copied: TrainedRun):
+    before = files(copied.path)
+    found = dry_run(copied.config, copied.path)
+    assert files(copied.path) == before
+    assert [file.name for file in copied.path.parent.iterdir() if file.name.startswith(".")] == []
+    assert (found.is_resumed, found.steps_per_epoch, found.largest_batch) == (True, 29, (16, 7))
+
+
+def test_errors_are_those_of_the_training(copied: TrainedRun):
+    other: Config = replace(copied.config, seed=7)
+    with pytest.raises(RunError, match="was trained with other options: seed: 42 → 7"):
+        dry_run(other, copied.path)

@@ -1,0 +1,92 @@
+"""What a training writes for TensorBoard."""
+
+from collections import Counter
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import tensorflow as tf
+
+from ptenmt.config import CheckpointConfig, Config, TrainingConfig
+from ptenmt.events import CurvePoint, Event, Validated
+from ptenmt.training import train
+
+
+class KilledError(Exception):
+    """Stands in for a process's end."""
+
+
+def points(run: Path) -> list[tuple[str, int, Any]]:
+    """Every point in the event files: tag, step, value."""
+    found = []
+    for file in (run / "tensorboard").iterdir():
+        for record in tf.data.TFRecordDataset(str(file)):
+            event = tf.compat.v1.Event.FromString(record.numpy())
+            found += [
+                (value.tag, event.step, tf.make_ndarray(value.tensor).tolist())
+                for value in event.summary.value
+            ]
+    return found
+
+
+@pytest.fixture(scope="module")
+def watched(quick: Config) -> Config:
+    return replace(
+        quick,
+        training=TrainingConfig(epochs=3, warmup_steps=20, log_every_steps=2, tensorboard=True),
+        checkpoint=CheckpointConfig(every_epochs=2),
+    )
+
+
+def test_curves_scores_and_samples(watched: Config, tmp_path: Path):
+    """Killed after two and a half epochs, of which two are saved, and resumed: no point comes twice."""
+    events: list[Event] = []
+
+    def on_event(event: Event) -> None:
+        events.append(event)
+        if isinstance(event, CurvePoint) and event.step == 16:
+            raise KilledError
+
+    with pytest.raises(KilledError):
+        train(watched, tmp_path / "run", on_event=on_event)
+    files = list((tmp_path / "run" / "tensorboard").iterdir())
+    assert max(step for _, step, _ in points(tmp_path / "run")) == 16
+    with files[0].open("ab") as file:
+        file.write(b"cut sho")
+    train(watched, tmp_path / "run", on_event=events.append)
+
+    found = points(tmp_path / "run")
+    counts = Counter((tag, step) for tag, step, _ in found)
+    assert set(counts.values()) == {1}
+    curves = {"loss", "accuracy", "learning_rate", "gradient_norm", "tokens_per_second"}
+    scores = {"loss", "accuracy", "bleu", "chrf", "sample_1", "sample_2"}
+    assert counts.keys() == {(f"training/{name}", step) for name in curves for step in range(2, 19, 2)} | {
+        (f"validation/{name}", step) for name in scores for step in (6, 12, 18)
+    }
+    told: dict[tuple[str, int], Any] = {}
+    for event in events:
+        if isinstance(event, CurvePoint):
+            told |= {
+                (f"training/{name}", event.step): getattr(event, name)
+                for name in curves - {"tokens_per_second"}
+            }
+        elif isinstance(event, Validated):
+            told |= {
+                (f"validation/{name}", event.step): getattr(event.scores, name) for name in ("loss", "bleu")
+            }
+            for number, sample in enumerate(event.scores.samples, 1):
+                text = f"{sample.source}  \n{sample.reference}  \n{sample.translation}"
+                told[f"validation/sample_{number}", event.step] = text
+    for tag, step, value in found:
+        if isinstance(value, float) and (tag, step) in told:
+            np.testing.assert_allclose(value, told[tag, step], rtol=1e-6)
+        elif "sample" in tag:
+            assert value.decode() == told[tag, step]
+
+
+def test_without_the_option_nothing_is_written(watched: Config, tmp_path: Path):
+    config = replace(watched, training=replace(watched.training, tensorboard=False, max_steps=2))
+    train(config, tmp_path / "run")
+    assert not (tmp_path / "run" / "tensorboard").exists()
