@@ -15,6 +15,7 @@ from typing import Any
 import keras
 from keras import ops
 
+from ptenmt.model.dense import Dense
 from ptenmt.model.dropout import Dropout
 
 HIDDEN_SCORE = -1e9  # finite, so that a row in which everything is hidden stays finite too
@@ -81,16 +82,10 @@ class MultiHeadAttention(keras.layers.Layer):
         self.key_size = key_size or d_model // num_heads
         self.value_size = value_size or d_model // num_heads
         self.dropout = Dropout(dropout, name="dropout", dtype=self.dtype_policy)
-        self.query_projection = keras.layers.Dense(
-            num_heads * self.key_size, name="query", dtype=self.dtype_policy
-        )
-        self.key_projection = keras.layers.Dense(
-            num_heads * self.key_size, name="key", dtype=self.dtype_policy
-        )
-        self.value_projection = keras.layers.Dense(
-            num_heads * self.value_size, name="value", dtype=self.dtype_policy
-        )
-        self.output_projection = keras.layers.Dense(d_model, name="output", dtype=self.dtype_policy)
+        self.query_projection = Dense(num_heads * self.key_size, name="query", dtype=self.dtype_policy)
+        self.key_projection = Dense(num_heads * self.key_size, name="key", dtype=self.dtype_policy)
+        self.value_projection = Dense(num_heads * self.value_size, name="value", dtype=self.dtype_policy)
+        self.output_projection = Dense(d_model, name="output", dtype=self.dtype_policy)
 
     def call(self, query: Any, memory: Any, mask: Any = None, training: bool = False) -> Any:
         """Let every query attend to the memory.
@@ -134,7 +129,8 @@ class MultiHeadAttention(keras.layers.Layer):
         scores = ops.matmul(queries, ops.transpose(keys, (0, 1, 3, 2)))  # -> [B, H, T, S]
         scores = ops.cast(scores, "float32")
         if mask is not None:
-            scores = ops.where(mask, scores, HIDDEN_SCORE)
+            # A sum, whose gradient costs nothing, and not a choice between scores, whose gradient is another.
+            scores = scores + HIDDEN_SCORE * ops.cast(ops.logical_not(mask), "float32")
         return ops.softmax(scores, axis=-1)
 
     def _split_heads(self, projected: Any, size: int) -> Any:

@@ -56,12 +56,21 @@ class Dropout(keras.layers.Layer):
         if not training or not self.rate:
             return inputs
         shape = ops.shape(inputs)
-        if self.whole_vectors:
-            shape = (*shape[:-1], 1)
-        # In float32 whatever the precision: bfloat16 knows 128 numbers below one half, too few for a rate.
-        kept = keras.random.uniform(shape, dtype="float32", seed=self._seed()) >= self.rate
-        scaled = inputs * ops.cast(1 / (1 - self.rate), inputs.dtype)
-        return ops.where(kept, scaled, ops.zeros((), dtype=inputs.dtype))
+        kept = self._kept((*shape[:-1], 1) if self.whole_vectors else shape)
+        return inputs * (ops.cast(kept, inputs.dtype) * ops.cast(1 / (1 - self.rate), inputs.dtype))
+
+    def _kept(self, shape: tuple[Any, ...]) -> Any:
+        """Decide for each number whether it stays; boolean of this shape.
+
+        Random numbers are most of what dropout costs, so each makes two decisions. A float32 below 1 has 23
+        random bits, whatever the precision of the model: the second decision is made by the lowest 11, which
+        are as good as independent of where the whole number lies.
+        """
+        *outer, width = shape
+        draws = keras.random.uniform((*outer, (width + 1) // 2), dtype="float32", seed=self._seed())
+        lower = draws * 4096
+        lower = lower - ops.floor(lower)
+        return ops.concatenate([draws >= self.rate, lower >= self.rate], axis=-1)[..., :width]
 
     def _seed(self) -> keras.random.SeedGenerator | None:
         given = _given_seed.get()

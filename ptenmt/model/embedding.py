@@ -105,7 +105,10 @@ class TiedProjection(keras.layers.Layer):
 
     def call(self, inputs: Any) -> Any:
         """Map hidden states [..., D] to logits [..., V]."""
-        return ops.matmul(inputs, ops.transpose(self.embedding.embeddings)) + self.bias
+        *outer, width = ops.shape(inputs)
+        rows = ops.reshape(inputs, (-1, width))  # one plain product, which TensorFlow fuses with the bias
+        logits = ops.add(ops.matmul(rows, ops.transpose(self.embedding.embeddings)), self.bias)
+        return ops.reshape(logits, (*outer, self.embedding.input_dim))
 
 
 def token_embedding(vocabulary_size: int, d_model: int, *, tied: bool, dtype: Any) -> keras.layers.Embedding:

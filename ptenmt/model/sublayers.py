@@ -8,6 +8,7 @@ from typing import Any, Literal
 import keras
 from keras import ops
 
+from ptenmt.model.dense import Dense
 from ptenmt.model.dropout import Dropout
 
 LAYER_NORM_EPSILON = 1e-6
@@ -43,12 +44,12 @@ class FeedForward(keras.layers.Layer):
         self.d_ff = d_ff
         self.activation = activation
         function = {"relu": ops.relu, "gelu": _exact_gelu, "swiglu": None}[activation]
-        self.expand = keras.layers.Dense(d_ff, activation=function, name="expand", dtype=self.dtype_policy)
+        self.expand = Dense(d_ff, activation=function, name="expand", dtype=self.dtype_policy)
         self.gate = None
         if activation == "swiglu":
-            self.gate = keras.layers.Dense(d_ff, activation="silu", name="gate", dtype=self.dtype_policy)
+            self.gate = Dense(d_ff, activation="silu", name="gate", dtype=self.dtype_policy)
         self.dropout = Dropout(dropout, name="dropout", dtype=self.dtype_policy)
-        self.contract = keras.layers.Dense(d_model, name="contract", dtype=self.dtype_policy)
+        self.contract = Dense(d_model, name="contract", dtype=self.dtype_policy)
 
     def call(self, inputs: Any, training: bool = False) -> Any:
         """Map [B, T, D] to [B, T, D]."""

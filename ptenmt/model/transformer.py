@@ -11,6 +11,7 @@ from keras import ops
 from ptenmt.config import ModelConfig
 from ptenmt.model.attention import causal_mask, padding_mask
 from ptenmt.model.blocks import Cache, DecoderBlock, EncoderBlock
+from ptenmt.model.dense import Dense
 from ptenmt.model.embedding import PositionalEmbedding, TiedProjection, token_embedding
 from ptenmt.model.sublayers import layer_norm
 
@@ -158,7 +159,7 @@ class Transformer(keras.Model):
         shared = self.encoder.embedding.embedding if config.tied_embeddings == "all" else None
         self.decoder = Decoder(config, sizes[1], embedding=shared, name="decoder", dtype=self.dtype_policy)
         if config.tied_embeddings == "none":
-            self.final = keras.layers.Dense(sizes[1], name="final", dtype=self.dtype_policy)
+            self.final = Dense(sizes[1], name="final", dtype=self.dtype_policy)
         else:
             table = self.decoder.embedding.embedding
             self.final = TiedProjection(table, name="final", dtype=self.dtype_policy)

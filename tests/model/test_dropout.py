@@ -19,6 +19,15 @@ def test_it_zeroes_a_share_and_scales_up_the_others(policy: str):
     np.testing.assert_array_equal(keras.ops.cast(layer(ONES), "float32"), ONES)
 
 
+@pytest.mark.parametrize("width", [16, 15])
+def test_neighbours_and_halves_do_not_share_their_fate(width: int):
+    """Two decisions come of one random number; they must not show it."""
+    kept = np.array(Dropout(0.3)(np.ones((20_000, width), "float32"), training=True)) != 0
+    assert kept.mean(axis=0) == pytest.approx(np.full(width, 0.7), abs=0.015)  # 4.6 standard deviations
+    correlations = np.corrcoef(kept.T) - np.eye(width)
+    assert np.abs(correlations).max() < 0.035  # 5 standard deviations
+
+
 def test_whole_vectors_share_their_fate():
     outputs = np.array(Dropout(0.3, whole_vectors=True)(ONES, training=True))
     kept = outputs[:, :, 0] != 0
