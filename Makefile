@@ -2,7 +2,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: setup demo format check test bench clean
+.PHONY: setup demo format check test test-slow bench clean
 
 setup: .venv/.installed
 
@@ -31,6 +31,9 @@ check: setup
 
 test: setup
 	$(BIN)/python -m pytest
+
+test-slow: setup
+	$(BIN)/python -m pytest -m slow
 
 bench: setup
 	$(BIN)/ptenmt train --config demo.yaml --quiet

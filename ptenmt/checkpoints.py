@@ -49,10 +49,10 @@ class Checkpoints:
         self._number += 1
         newest_first = [found for found in self._run.checkpoints() if _number(found) <= self._number]
         kept = newest_first[: self._keep]
-        for old in self._run.checkpoints():  # those with a higher number were damaged and passed over
-            if old not in kept:
-                _remove(old)
         with _saving(self._run.path):
+            for old in self._run.checkpoints():  # those with a higher number were damaged and passed over
+                if old not in kept:
+                    _remove(old)
             write_text(self._run.path / "checkpoint", _listing(kept))
         return path
 
@@ -68,7 +68,8 @@ class Checkpoints:
         Raises:
             CheckpointError: There are checkpoints, but none can be read.
         """
-        _remove_unfinished(self._run.path)
+        with _saving(self._run.path):
+            _remove_unfinished(self._run.path)
         paths = self._run.checkpoints()
         for path in paths:
             try:
@@ -80,6 +81,7 @@ class Checkpoints:
             return path
         if paths:
             raise CheckpointError(f"none of the {len(paths)} checkpoints in {self._run.path} can be read")
+        self._number = 0
         return None
 
 
@@ -124,11 +126,15 @@ class BestModels:
                 save_weights(weights, self._run.path / new.name)
             if kept != others:
                 self._run.write_best_models(kept)
-        self.tidy()
+            self.tidy()
         return self._run.path / new.name if new in kept else None
 
     def tidy(self) -> None:
-        """Remove models that are not among the best any more or not whole, and forget lost ones."""
+        """Remove models that are not among the best any more or not whole, and forget lost ones.
+
+        Raises:
+            OSError: The folder cannot be written.
+        """
         models = self._run.best_models()
         found = [model for model in models if (self._run.path / f"{model.name}.index").exists()]
         if found != models:

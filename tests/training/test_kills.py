@@ -1,0 +1,213 @@
+"""A training that is killed again and again ends as one that nothing happened to, bit for bit."""
+
+import json
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import tensorflow as tf
+from copy_task import copy_config, write_pairs
+
+from ptenmt.config import (
+    BatchConfig,
+    CheckpointConfig,
+    Config,
+    DataConfig,
+    OptimizerConfig,
+    TokenizerConfig,
+    TrainingConfig,
+    ValidationConfig,
+)
+from ptenmt.config.files import dump_config
+from ptenmt.runs import Run
+
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(sys.platform == "win32", reason="there is no SIGKILL there"),
+]
+KILLS = 24
+SECONDS = 300  # the most for a part of the training
+# What ``python -m ptenmt`` does, but TensorFlow is imported once: each line names a folder in which a child
+# process trains; its process id is the answer.
+NURSERY = """
+import os, signal, sys
+import ptenmt.training
+from ptenmt.cli.app import main
+signal.signal(signal.SIGCHLD, signal.SIG_IGN)
+for line in sys.stdin:
+    child = os.fork()
+    if child == 0:
+        os.chdir(line.strip())
+        log = os.open("log", os.O_WRONLY | os.O_CREAT | os.O_APPEND)
+        os.dup2(log, 1)
+        os.dup2(log, 2)
+        signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+        sys.argv = ["ptenmt", "train", "--config", "config.yaml", "--run", "./run"]
+        main()
+        os._exit(0)
+    print(child, flush=True)
+"""
+TARGETS = np.linspace(0.02, 0.95, KILLS)
+
+
+def everything(pairs: Path) -> Config:
+    """All that a training can carry from step to step, switched on; about 400 steps and 100 saves."""
+    config = copy_config(
+        pairs,
+        data=DataConfig(source="files", path=str(pairs), validation_pairs=12, test_pairs=0),
+        tokenizer=TokenizerConfig(
+            kind="sentencepiece", algorithm="unigram", vocabulary_size=40, shared=True, sampling=0.2
+        ),
+        batch=BatchConfig(tokens=96, accumulate=2),
+        training=TrainingConfig(
+            epochs=40, warmup_steps=40, label_smoothing=0.1, deterministic=True, log_every_steps=3
+        ),
+        optimizer=OptimizerConfig(kind="adamw", clip_norm=1.0, ema=0.9),
+        validation=ValidationConfig(every_epochs=7, every_steps=25, metric="chrf", patience=1000),
+        checkpoint=CheckpointConfig(every_epochs=9, every_steps=4, keep=2, keep_best=2),
+    )
+    return replace(config, model=replace(config.model, dropout=0.2))
+
+
+class Nursery:
+    """Starts trainings as processes of their own."""
+
+    def __init__(self) -> None:
+        self.process = subprocess.Popen(
+            [sys.executable, "-c", NURSERY], stdin=subprocess.PIPE, stdout=subprocess.PIPE, encoding="utf-8"
+        )
+
+    def start(self, folder: Path) -> int:
+        """Train in a folder; gives the process id."""
+        assert self.process.stdin is not None
+        assert self.process.stdout is not None
+        self.process.stdin.write(f"{folder}\n")
+        self.process.stdin.flush()
+        return int(self.process.stdout.readline())
+
+
+@pytest.fixture(scope="module")
+def nursery():
+    nursery = Nursery()
+    with nursery.process:
+        yield nursery
+        nursery.process.stdin.close()
+
+
+def is_alive(process: int) -> bool:
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return False
+    return True
+
+
+def wait_until(process: int, is_reached: Callable[[], bool]) -> bool:
+    """Wait for a moment of a training; tells whether it came before the end."""
+    end = time.monotonic() + SECONDS
+    while is_alive(process):
+        if is_reached():
+            return True
+        assert time.monotonic() < end, "it takes too long"
+        time.sleep(0.0005)
+    return False
+
+
+def steps_saved(folder: Path) -> int:
+    """The last step in a training curve, which goes before a save."""
+    try:
+        lines = (folder / "run" / "history.jsonl").read_text(errors="replace").splitlines()
+        return max((json.loads(line)["step"] for line in lines if line.endswith("}")), default=0)
+    except (OSError, ValueError):
+        return 0
+
+
+def deliver(process: int, number: int, folder: Path, kind: str, target: int, chance: random.Random) -> bool:
+    """Send a signal at some moment of a training; tells whether the training was still there."""
+    marks = {
+        "start": lambda: True,
+        "step": lambda: steps_saved(folder) >= target,
+        "saving": lambda: steps_saved(folder) >= target and (folder / "run" / ".saving").exists(),
+        "writing": lambda: steps_saved(folder) >= target and any((folder / "run").glob(".*.unfinished")),
+    }
+    if not wait_until(process, marks[kind]):
+        return False
+    longest = {"start": 4.0, "step": 0.3, "saving": 0.01, "writing": 0.001}[kind]
+    time.sleep(longest * chance.random())
+    try:
+        os.kill(process, number)
+    except ProcessLookupError:
+        return False
+    assert not wait_until(process, lambda: False)
+    return True
+
+
+def tensors(path: Path) -> dict[str, Any]:
+    """What a checkpoint holds, but for times."""
+    reader = tf.train.load_checkpoint(str(path))
+    names = [name for name in reader.get_variable_to_shape_map() if not name.startswith("seconds")]
+    return {name: reader.get_tensor(name) for name in names if "OBJECT_GRAPH" not in name}
+
+
+def assert_equal(found: dict[str, Any], expected: dict[str, Any]) -> None:
+    assert found.keys() == expected.keys()
+    for name, value in found.items():
+        np.testing.assert_array_equal(value, expected[name], err_msg=name)
+
+
+def lines(run: Path) -> list[dict[str, Any]]:
+    """The history, but for times and memory."""
+    found = [json.loads(line) for line in (run / "history.jsonl").read_text().splitlines()]
+    return [{name: line[name] for name in line.keys() - {"seconds", "peak_memory"}} for line in found]
+
+
+@pytest.fixture(scope="module")
+def straight(nursery: Nursery, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Trained in one go, by the command itself."""
+    folder = tmp_path_factory.mktemp("straight")
+    (folder / "config.yaml").write_text(dump_config(everything(write_pairs(folder / "pairs.tsv", 150))))
+    command = [sys.executable, "-m", "ptenmt", "train", "--config", "config.yaml", "--run", "./run"]
+    subprocess.run(command, cwd=folder, check=True)
+    return folder
+
+
+def test_killed_at_any_moment_it_ends_as_if_nothing_had_happened(
+    nursery: Nursery, straight: Path, tmp_path: Path
+):
+    chance = random.Random(1)
+    (tmp_path / "config.yaml").write_text((straight / "config.yaml").read_text())
+    total = steps_saved(straight)
+    kinds = ["start"] * 5 + ["step"] * 9 + ["saving"] * 7 + ["writing"] * 3
+    chance.shuffle(kinds)
+    killed = 0
+    for number, (kind, share) in enumerate(zip(kinds, TARGETS, strict=True)):
+        process = nursery.start(tmp_path)
+        sent = signal.SIGTERM if number % 6 == 5 else signal.SIGKILL
+        killed += deliver(process, sent, tmp_path, kind, int(share * total), chance)
+    assert killed >= 20
+    last = nursery.start(tmp_path)
+    assert not wait_until(last, lambda: False)
+
+    mine, theirs = Run(tmp_path / "run"), Run(straight / "run")
+    assert_equal(tensors(mine.checkpoints()[0]), tensors(theirs.checkpoints()[0]))
+    assert mine.best_models() == theirs.best_models()
+    for model in mine.best_models():
+        assert_equal(tensors(mine.path / model.name), tensors(theirs.path / model.name))
+    assert lines(mine.path) == lines(theirs.path)
+    endings = {file.name.split(".")[0] for file in mine.path.iterdir()}
+    assert len(mine.checkpoints()) == 2
+    assert endings == {"run", "config", "tokenizer", "history", "best", "checkpoint"} | {
+        path.name for path in mine.checkpoints()
+    } | {model.name for model in mine.best_models()}, "nothing is left behind"
+    log = (tmp_path / "log").read_text()
+    assert "Traceback" not in log
+    assert "damaged" not in log
