@@ -209,7 +209,7 @@ class Trainer:
         Args:
             within_epoch: Leave what is due at an epoch's end to the epoch's end.
         """
-        if not self._judge.is_due(within_epoch):
+        if self._stop_requested.is_set() or not self._judge.is_due(within_epoch):
             return
         with closing(self._judge.validate(self._train_step.learning_rate())) as validation:
             for event in validation:

@@ -14,6 +14,7 @@ from ptenmt.model import Transformer
 from ptenmt.runs import Run
 from ptenmt.tokenizers import build_tokenizers
 from ptenmt.training import Trainer
+from ptenmt.training.judge import Scorer
 
 
 class Laboratory(NamedTuple):
@@ -34,8 +35,9 @@ def quick(tmp_path_factory: pytest.TempPathFactory) -> Config:
 @pytest.fixture(scope="session")
 def laboratory() -> Callable[[Config, Path], Laboratory]:
     """Builds what ``train`` builds, with a validator that costs nothing."""
+    instant = InstantValidator()
 
-    def build(config: Config, folder: Path) -> Laboratory:
+    def build(config: Config, folder: Path, validator: Scorer = instant) -> Laboratory:
         corpus = load_corpus(config.data, config.seed)
         tokenizers = build_tokenizers(config.tokenizer, corpus.train, ("pt", "en"))
         pairs, _ = encode_pairs(tokenizers, corpus.train, config.model.max_positions)
@@ -46,7 +48,7 @@ def laboratory() -> Callable[[Config, Path], Laboratory]:
         folder.mkdir(exist_ok=True)
         run = Run(folder)
         plan = BatchPlan(pairs, config.batch, config.seed)
-        return Laboratory(Trainer(config, run, model, plan, InstantValidator()), model, pairs, run)
+        return Laboratory(Trainer(config, run, model, plan, validator), model, pairs, run)
 
     return build
 

@@ -63,7 +63,7 @@ def everything(pairs: Path) -> Config:
     """All that a training can carry from step to step, switched on; about 400 steps and 100 saves."""
     config = copy_config(
         pairs,
-        data=DataConfig(source="files", path=str(pairs), validation_pairs=12, test_pairs=0),
+        data=DataConfig(source="files", path=str(pairs), validation_pairs=12, test_pairs=1),
         tokenizer=TokenizerConfig(
             kind="sentencepiece", algorithm="unigram", vocabulary_size=40, shared=True, sampling=0.2
         ),
@@ -171,7 +171,7 @@ def lines(run: Path) -> list[dict[str, Any]]:
 
 
 @pytest.fixture(scope="module")
-def straight(nursery: Nursery, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def straight(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Trained in one go, by the command itself."""
     folder = tmp_path_factory.mktemp("straight")
     (folder / "config.yaml").write_text(dump_config(everything(write_pairs(folder / "pairs.tsv", 150))))
