@@ -7,6 +7,8 @@ from dataclasses import dataclass, replace
 from itertools import islice, pairwise
 from pathlib import Path
 
+import tensorflow as tf
+
 from ptenmt.config import CheckpointConfig, Config
 from ptenmt.corpus.batches import Batch, BatchPlan
 from ptenmt.corpus.download import OnProgress
@@ -95,11 +97,10 @@ def dry_run(
     preparation = Preparation(config, directory, on_event, on_download)
     material = preparation.load(fresh, init_from)
     strategy = prepare(config, preparation.warn)
-    with strategy.scope():
-        built = preparation.build(material)
-        largest = next(built.plan.batches(0))  # an epoch begins with it
-        seconds_per_step = _rehearse_steps(preparation, built, largest)
-        seconds_per_validation = _rehearse_validation(preparation, material, built.model)
+    built = preparation.build(material, strategy)
+    largest = next(built.plan.batches(0))  # an epoch begins with it
+    seconds_per_step = _rehearse_steps(preparation, built, largest, strategy)
+    seconds_per_validation = _rehearse_validation(preparation, material, built.model)
     steps_per_epoch = -(-len(built.plan) // config.batch.accumulate)
     steps = total_steps(config, steps_per_epoch)
     return DryRun(
@@ -169,7 +170,9 @@ class _Stopwatch:
         return last - first, ended - started
 
 
-def _rehearse_steps(preparation: Preparation, built: Built, largest: Batch) -> float:
+def _rehearse_steps(
+    preparation: Preparation, built: Built, largest: Batch, strategy: tf.distribute.Strategy
+) -> float:
     """Learn from the largest batch and from usual ones; tell the mean seconds a step of the latter."""
     config = preparation.config
     plan = _Rehearsal(built.plan, largest, config.batch.accumulate)
@@ -181,7 +184,7 @@ def _rehearse_steps(preparation: Preparation, built: Built, largest: Batch) -> f
     )
     watch = _Stopwatch()
     with tempfile.TemporaryDirectory() as folder:
-        trainer = Trainer(rehearsed, Run(Path(folder)), built.model, plan, _NoScores())
+        trainer = Trainer(rehearsed, Run(Path(folder)), built.model, plan, _NoScores(), strategy)
         for event in trainer.fit():
             if isinstance(event, StepDone | Warned):
                 preparation.on_event(event)

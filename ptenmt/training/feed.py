@@ -38,40 +38,68 @@ class Feed:
     Args:
         plan: The batches of an epoch.
         accumulate: Batches a step; an epoch's last step may have fewer.
+        strategy: Of the replicas that share the batches out.
     """
 
-    def __init__(self, plan: Plan, accumulate: int) -> None:
+    def __init__(self, plan: Plan, accumulate: int, strategy: tf.distribute.Strategy) -> None:
         self._plan = plan
         self._accumulate = accumulate
-        self._strategy = tf.distribute.get_strategy()
+        self._strategy = strategy
+        self._replicas = _local_replicas(strategy)
         self.steps_per_epoch = -(-len(plan) // accumulate)
 
     def steps(self, epoch: int, first: int) -> Iterator[list[Part]]:
         """The parts of each step of an epoch, from step ``first`` on, counted from 0."""
-        dataset = self._strategy.distribute_datasets_from_function(
-            lambda context: self._dataset(epoch, first, context)
-        )
-        parts = iter(dataset)
+        parts = self._parts(epoch, first)
         for step in range(first, self.steps_per_epoch):
             size = min(self._accumulate, len(self._plan) - step * self._accumulate)
             yield list(islice(parts, size))
 
-    def _dataset(self, epoch: int, first: int, context: Any) -> Any:
-        """This worker's shares of the batches, those of its replicas one after the other."""
+    def _parts(self, epoch: int, first: int) -> Iterator[Part]:
+        """This process's share of the batches, a value for each of its replicas.
+
+        Its replicas' values are put together here and not by a distributed data set, since that asks all
+        workers before each batch whether any of them has one.
+        """
+        shares = iter(self._shares(epoch, first))
+        if self._strategy.num_replicas_in_sync == 1:
+            yield from shares
+            return
+        while batch := dict(zip(self._replicas, shares, strict=False)):
+            yield self._strategy.experimental_distribute_values_from_function(
+                lambda context, batch=batch: batch[context.replica_id_in_sync_group]
+            )
+
+    def _shares(self, epoch: int, first: int) -> Any:
+        """The same, read ahead, those of its replicas one after the other."""
         replicas = self._strategy.num_replicas_in_sync
-        local = replicas // context.num_input_pipelines
-        shares = range(context.input_pipeline_id * local, (context.input_pipeline_id + 1) * local)
 
         def parts() -> Iterator[tuple[Any, ...]]:
             batches = self._plan.batches(epoch, first * self._accumulate)
             while group := list(islice(batches, self._accumulate)):
                 tokens = sum(np.count_nonzero(target[:, 1:]) for _, target in group)
                 for number, batch in enumerate(group):
-                    for share in shares:
+                    for share in self._replicas:
                         yield (*_share(batch, share, replicas), float(tokens), number)
 
         dataset = tf.data.Dataset.from_generator(parts, output_signature=_SPECS)
-        return dataset.prefetch(_PREFETCHED_BATCHES * local)
+        return dataset.prefetch(_PREFETCHED_BATCHES * len(self._replicas))
+
+
+def part_signature(strategy: tf.distribute.Strategy) -> Any:
+    """Of what kind and shape the values of a part are."""
+    if strategy.num_replicas_in_sync == 1:
+        return _SPECS
+    empty = tf.data.Dataset.from_generator(tuple, output_signature=_SPECS)
+    return strategy.distribute_datasets_from_function(lambda _context: empty).element_spec
+
+
+def _local_replicas(strategy: tf.distribute.Strategy) -> list[int]:
+    """The numbers of this process's replicas among those of all workers."""
+    numbers = strategy.experimental_distribute_values_from_function(
+        lambda context: tf.constant(context.replica_id_in_sync_group)
+    )
+    return [int(number) for number in strategy.experimental_local_results(numbers)]
 
 
 def _share(batch: Batch, replica: int, num_replicas: int) -> Batch:

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import keras
+import tensorflow as tf
 
 from ptenmt.config import Config
 from ptenmt.config.files import fixed_differences
@@ -94,8 +95,8 @@ class Preparation:
         )
         return Material(is_resumed=resuming, origin=origin, corpus=corpus, tokenizers=tokenizers)
 
-    def build(self, material: Material) -> Built:
-        """Tokenise the pairs, plan their batches, build the model."""
+    def build(self, material: Material, strategy: tf.distribute.Strategy) -> Built:
+        """Tokenise the pairs, plan their batches, build the model where the strategy wants it."""
         config, corpus, tokenizers = self.config, material.corpus, material.tokenizers
         sizes = tokenizers.source.vocabulary_size, tokenizers.target.vocabulary_size
         longest = config.model.max_positions
@@ -114,8 +115,9 @@ class Preparation:
             )
         )
         keras.utils.set_random_seed(config.seed)
-        model = Transformer(config.model, *sizes, dtype=keras.DTypePolicy(config.machine.precision))
-        model.build_weights()
+        with strategy.scope():
+            model = Transformer(config.model, *sizes, dtype=keras.DTypePolicy(config.machine.precision))
+            model.build_weights()
         facts = _facts(corpus, sizes, model) | self._beginning(material, model)
         plan = BatchPlan(train_pairs, config.batch, config.seed)
         self._check_warmup(len(plan))

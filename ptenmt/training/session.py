@@ -89,22 +89,21 @@ def _train(preparation: Preparation, material: Material, fresh: bool, stop: Stop
     if run.path.exists() and (fresh or (not material.is_resumed and run.best_models())):
         preparation.warn(f"the run so far is kept as {set_aside(run)}")
     strategy = prepare(config, preparation.warn)
-    with strategy.scope():
-        built = preparation.build(material)
-        validator = Validator(
-            config, built.model, material.tokenizers, material.corpus.validation, built.validation_pairs
-        )
-        trainer = Trainer(config, run, built.model, built.plan, validator)
-        board = TensorBoard(run) if config.training.tensorboard else None
-        event: Event | None = None
-        for event in trainer.fit():
-            if isinstance(event, TrainingStarted) and not event.is_over:
-                run.write(config, built.facts)
-                if not material.is_resumed:
-                    material.tokenizers.save(run.tokenizer_folder)
-            elif isinstance(event, StepDone):
-                stop.hand_over(trainer.stop)
-            if board is not None:
-                board.add(event)
-            preparation.on_event(event)
+    built = preparation.build(material, strategy)
+    validator = Validator(
+        config, built.model, material.tokenizers, material.corpus.validation, built.validation_pairs
+    )
+    trainer = Trainer(config, run, built.model, built.plan, validator, strategy)
+    board = TensorBoard(run) if config.training.tensorboard else None
+    event: Event | None = None
+    for event in trainer.fit():
+        if isinstance(event, TrainingStarted) and not event.is_over:
+            run.write(config, built.facts)
+            if not material.is_resumed:
+                material.tokenizers.save(run.tokenizer_folder)
+        elif isinstance(event, StepDone):
+            stop.hand_over(trainer.stop)
+        if board is not None:
+            board.add(event)
+        preparation.on_event(event)
     return isinstance(event, Stopped)

@@ -7,12 +7,11 @@ import tensorflow as tf
 
 from ptenmt.config import Config
 from ptenmt.model import TokenSums, Transformer, dropout_seed, real_positions, training_loss
-from ptenmt.training.feed import Part
+from ptenmt.training.feed import Part, part_signature
 from ptenmt.training.schedule import learning_rate
 from ptenmt.training.state import TrainingState
 
 STEPS_BETWEEN_SCALES = 2000
-_IDS = tf.TensorSpec([None, None], tf.int64)
 
 
 class TrainStep:
@@ -26,36 +25,38 @@ class TrainStep:
         config: The run's options.
         state: Of the model and optimizer; counts the updates.
         total_steps: Updates in the whole training, which the learning rate may depend on.
+        strategy: That the model's variables were made in.
     """
 
-    def __init__(self, config: Config, state: TrainingState, total_steps: int) -> None:
+    def __init__(
+        self, config: Config, state: TrainingState, total_steps: int, strategy: tf.distribute.Strategy
+    ) -> None:
         self._config = config
         self._state = state
         self._model: Transformer = state.model
         self._total_steps = total_steps
         self._weights = [weight.value for weight in self._model.trainable_variables]
-        self._strategy = tf.distribute.get_strategy()
+        self._strategy = strategy
         self._scales_loss = config.machine.precision == "mixed_float16"
         accumulates = config.batch.accumulate > 1
         self._sums = TokenSums(*(tf.Variable(0.0, trainable=False) for _ in TokenSums._fields))
-        self._gradients = [_zeros_like(weight) for weight in self._weights] if accumulates else []
+        with strategy.scope():
+            self._gradients = [_zeros_like(weight) for weight in self._weights] if accumulates else []
         self._compiles = _uses_xla(config.machine.xla)
         self._replica_step: Any = self._replica_gradients
         if self._compiles:
             self._replica_step = tf.function(self._replica_gradients, jit_compile=True, autograph=False)
-        # Per-replica values fit no signature; their shapes are generalised at the second one seen.
-        one = self._strategy.num_replicas_in_sync == 1
-        scalars = [tf.TensorSpec([], tf.float32), tf.TensorSpec([], tf.int64)]
-        signature = {"input_signature": [_IDS, _IDS, *scalars]} if one else {"reduce_retracing": True}
-        self._collect = tf.function(self._collect_eagerly, autograph=False, **signature)
-        self._update = tf.function(self._update_eagerly, autograph=False, **signature)
+        signature = part_signature(strategy)
+        self._collect = tf.function(self._collect_eagerly, signature, autograph=False)
+        self._update = tf.function(self._update_eagerly, signature, autograph=False)
 
     def __call__(self, parts: Sequence[Part]) -> None:
         """Make one update from all batches of a step."""
         *first, last = parts
-        for part in first:
-            self._collect(*part)
-        self._update(*last)
+        with self._strategy.scope():
+            for part in first:
+                self._collect(*part)
+            self._update(*last)
 
     def learning_rate(self) -> float:
         """The rate of the update that was made last."""
@@ -68,7 +69,9 @@ class TrainStep:
     def _collect_eagerly(self, source: Any, target: Any, tokens: Any, number: Any) -> None:
         """Add a batch's gradients and sums to those that the update will use."""
         sums, gradients = self._all_gradients(source, target, tokens, number)
-        for mine, new in zip((*self._sums, *self._gradients), (*sums, *gradients), strict=True):
+        for mine, new in zip(self._sums, sums, strict=True):
+            mine.assign_add(new)
+        for mine, new in zip(self._gradients, gradients, strict=True):
             self._strategy.extended.update(mine, _add, args=(new,))
 
     def _update_eagerly(self, source: Any, target: Any, tokens: Any, number: Any) -> None:
@@ -76,7 +79,9 @@ class TrainStep:
         sums, gradients = self._all_gradients(source, target, tokens, number)
         if self._gradients:
             gradients = [self._take(mine, new) for mine, new in zip(self._gradients, gradients, strict=True)]
-            sums = TokenSums(*(self._take(mine, new) for mine, new in zip(self._sums, sums, strict=True)))
+            sums = TokenSums(*(mine + new for mine, new in zip(self._sums, sums, strict=True)))
+            for mine in self._sums:
+                mine.assign(0.0)
         scale = tf.cast(self._state.loss_scale, tf.float32) if self._scales_loss else 1.0
         norm = tf.linalg.global_norm([self._local(gradient) for gradient in gradients]) / scale
         is_finite = tf.math.is_finite(sums.loss) & tf.math.is_finite(norm)
@@ -105,12 +110,11 @@ class TrainStep:
         whole = tf.distribute.ReduceOp.SUM
         pairs = list(zip(gradients, self._weights, strict=True))
         reduced = self._strategy.extended.batch_reduce_to(whole, pairs)
-        return TokenSums(*(self._strategy.reduce(whole, part, axis=None) for part in sums)), reduced
+        totals = self._strategy.reduce(whole, sums, axis=None)
+        return TokenSums(*tf.unstack(totals)), reduced
 
-    def _replica_gradients(
-        self, source: Any, target: Any, tokens: Any, number: Any
-    ) -> tuple[TokenSums, list[Any]]:
-        """What one replica makes of its share of a batch."""
+    def _replica_gradients(self, source: Any, target: Any, tokens: Any, number: Any) -> tuple[Any, list[Any]]:
+        """What one replica makes of its share of a batch: its sums as one vector, and gradients."""
         config, state = self._config, self._state
         place = tf.distribute.get_replica_context()
         batch = state.updates * config.batch.accumulate + number
@@ -123,7 +127,7 @@ class TrainStep:
                 objective *= tf.cast(state.loss_scale, tf.float32)
         # A word's occurrences come as rows of their own; Adam squares the sum of them all.
         gradients = [tf.convert_to_tensor(part) for part in tape.gradient(objective, self._weights)]
-        return sums, gradients
+        return tf.stack(sums), gradients
 
     def _objective(self, source: Any, target: Any) -> tuple[Any, TokenSums]:
         """What to minimise, summed over the real tokens, and the sums that are reported."""

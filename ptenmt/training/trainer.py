@@ -6,6 +6,8 @@ from collections.abc import Iterator
 from contextlib import closing
 from dataclasses import asdict
 
+import tensorflow as tf
+
 from ptenmt.checkpoints import Checkpoints
 from ptenmt.config import Config
 from ptenmt.errors import TrainingError
@@ -44,19 +46,30 @@ class Trainer:
         model: Built.
         plan: The batches of training pairs.
         validator: Scores the model.
+        strategy: That the model was built in; by default that of one replica.
     """
 
-    def __init__(self, config: Config, run: Run, model: Transformer, plan: Plan, validator: Scorer) -> None:
+    def __init__(
+        self,
+        config: Config,
+        run: Run,
+        model: Transformer,
+        plan: Plan,
+        validator: Scorer,
+        strategy: tf.distribute.Strategy | None = None,
+    ) -> None:
+        strategy = strategy or tf.distribute.get_strategy()
         self._config = config
         self._run = run
         self._history = History(run.path)
         self._model = model
-        self._feed = Feed(plan, config.batch.accumulate)
+        self._feed = Feed(plan, config.batch.accumulate, strategy)
         self._steps_per_epoch = self._feed.steps_per_epoch
         self._total_steps = total_steps(config, self._steps_per_epoch)
-        self._optimizer = Adam(model.trainable_variables, config.optimizer)
+        with strategy.scope():
+            self._optimizer = Adam(model.trainable_variables, config.optimizer)
         self._state = TrainingState(model, self._optimizer)
-        self._train_step = TrainStep(config, self._state, self._total_steps)
+        self._train_step = TrainStep(config, self._state, self._total_steps, strategy)
         self._checkpoints = Checkpoints(self._state.trackable(), run.path, config.checkpoint.keep)
         self._judge = Judge(config, run, self._state, validator, self._steps_per_epoch)
         self._pace = Pace()

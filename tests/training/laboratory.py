@@ -1,0 +1,52 @@
+"""What ``train`` builds, put together by hand."""
+
+from pathlib import Path
+from typing import NamedTuple
+
+import keras
+import tensorflow as tf
+from copy_task import InstantValidator
+
+from ptenmt.config import Config
+from ptenmt.corpus.batches import BatchPlan, EncodedPairs
+from ptenmt.corpus.pairs import load_corpus
+from ptenmt.evaluation.evaluation import encode_pairs
+from ptenmt.model import Transformer
+from ptenmt.runs import Run
+from ptenmt.tokenizers import build_tokenizers
+from ptenmt.training import Trainer
+from ptenmt.training.judge import Scorer
+
+_INSTANT = InstantValidator()
+
+
+class Laboratory(NamedTuple):
+    """A trainer, and what it works on."""
+
+    trainer: Trainer
+    model: Transformer
+    pairs: EncodedPairs
+    run: Run
+
+
+def build_laboratory(
+    config: Config,
+    folder: Path,
+    validator: Scorer = _INSTANT,
+    strategy: tf.distribute.Strategy | None = None,
+) -> Laboratory:
+    """What ``train`` builds; unless one is given, with a validator that costs nothing."""
+    strategy = strategy or tf.distribute.get_strategy()
+    corpus = load_corpus(config.data, config.seed)
+    tokenizers = build_tokenizers(config.tokenizer, corpus.train, ("pt", "en"))
+    pairs, _ = encode_pairs(tokenizers, corpus.train, config.model.max_positions)
+    keras.utils.set_random_seed(config.seed)
+    sizes = tokenizers.source.vocabulary_size, tokenizers.target.vocabulary_size
+    with strategy.scope():
+        model = Transformer(config.model, *sizes, dtype=keras.DTypePolicy(config.machine.precision))
+        model.build_weights()
+    folder.mkdir(exist_ok=True)
+    run = Run(folder)
+    plan = BatchPlan(pairs, config.batch, config.seed)
+    trainer = Trainer(config, run, model, plan, validator, strategy)
+    return Laboratory(trainer, model, pairs, run)
