@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import IO, Any
 
-from rich.console import Console, RenderableType
+from rich.console import Console
 from rich.control import Control
 from rich.progress import BarColumn, DownloadColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
 from rich.segment import ControlType
@@ -143,13 +143,9 @@ class Downloads:
             self._progress.stop()  # other bars may follow
 
 
-def print_result(result: RenderableType) -> None:
-    """Print a result on stdout; in a file it is never cut to a terminal's width."""
-    console = _console()
-    if not console.is_terminal:
-        console.width = 200
-    with standard_output():
-        console.print(result)
+def result_console() -> Console:
+    """Where results are drawn if stdout is a terminal."""
+    return _console()
 
 
 @contextmanager

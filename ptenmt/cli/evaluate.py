@@ -6,11 +6,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
-from rich.table import Table
-from rich.text import Text
 
-from ptenmt.cli.console import Screen, print_result, quiet_tensorflow
+from ptenmt.cli.console import Screen, quiet_tensorflow
 from ptenmt.cli.options import Quiet, RunName, Verbose, WhichWeights
+from ptenmt.cli.tables import Grid, print_grid
 from ptenmt.corpus.pairs import HeldOutSplit
 from ptenmt.runs import find_run
 from ptenmt.writing import written_whole
@@ -49,27 +48,23 @@ def evaluate(
             )
         if stream is not None:
             stream.write(json.dumps(evaluation.facts(), indent=2, ensure_ascii=False) + "\n")
-    print_result(_table(evaluation))
+    print_grid(_grid(evaluation))
 
 
-def _table(evaluation: "Evaluation") -> Table:
-    """The figures, and below them how the scores were computed."""
-    table = Table(
-        title=f"{evaluation.run}: {evaluation.num_pairs:,} {evaluation.split} pairs", title_justify="left"
-    )
-    table.add_column("score")
-    table.add_column("value", justify="right")
-    table.add_column("how")
-    table.add_row("loss", f"{evaluation.loss:.4f}", "nats a token, right prefix given")
-    table.add_row("perplexity", f"{evaluation.perplexity:.2f}", "exp(loss)")
-    table.add_row("token accuracy", f"{evaluation.accuracy:.4f}", "right prefix given")
+def _grid(evaluation: "Evaluation") -> Grid:
+    """The figures, and how they were computed."""
+    rows = [
+        ("loss", f"{evaluation.loss:.4f}", "nats a token, right prefix given"),
+        ("perplexity", f"{evaluation.perplexity:.2f}", "exp(loss)"),
+        ("token accuracy", f"{evaluation.accuracy:.4f}", "right prefix given"),
+    ]
     for score in evaluation.scores:
-        signature = score.signature.replace("|", " ")
-        how = Text.assemble(score.text, "\n", (signature, "dim"))
-        table.add_row(score.name, f"{score.value:.2f}", how)
+        how = f"{score.text}: {score.signature.replace('|', ' ')}"
+        rows.append((score.name, f"{score.value:.2f}", how))
     rate = evaluation.num_pairs / evaluation.seconds
-    table.add_row("speed", f"{rate:,.1f}", "sentences a second")
-    table.add_row("cut translations", f"{evaluation.num_cut:,}", "the length limit came before the end")
+    rows.append(("speed", f"{rate:,.1f}", "sentences a second"))
+    rows.append(("cut translations", f"{evaluation.num_cut:,}", "the length limit came before the end"))
     if evaluation.num_sources_cut:
-        table.add_row("cut sources", f"{evaluation.num_sources_cut:,}", "longer than model.max_positions")
-    return table
+        rows.append(("cut sources", f"{evaluation.num_sources_cut:,}", "longer than model.max_positions"))
+    title = f"{evaluation.run}: {evaluation.num_pairs:,} {evaluation.split} pairs"
+    return Grid(title=title, header=("score", "value", "how"), rows=rows, numbers=frozenset({1}))

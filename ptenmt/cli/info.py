@@ -3,12 +3,13 @@
 from collections.abc import Callable
 from typing import Any
 
-from rich.table import Table
-
-from ptenmt.cli.console import Screen, print_result
+from ptenmt.cli.console import Screen
 from ptenmt.cli.options import Quiet, RunToDescribe, Verbose
+from ptenmt.cli.tables import Grid, print_facts, print_grid
+from ptenmt.cli.writing import amount, duration, metric_name, metric_value
 from ptenmt.config.files import flat_options, show_value
 from ptenmt.errors import RunError
+from ptenmt.history import History
 from ptenmt.runs import RUNS_FOLDER, Run, find_run, list_runs
 
 _SHOWN_FACTS = {"created", "trained", "versions", "data", "vocabulary_sizes", "parameters"}
@@ -19,81 +20,122 @@ def info(
     quiet: Quiet = False,
     verbose: Verbose = False,
 ) -> None:
-    """Show what a run is: config, sizes, progress, best score, files. Without --run: all runs.
+    """Show what a run is: config, sizes, progress, best score, where its time went. Without --run: all runs.
 
     Example: ptenmt info --run base
     """
     screen = Screen(quiet=quiet, verbose=verbose)
     if run is not None:
-        for table in _describe(find_run(run)):
-            print_result(table)
+        found = find_run(run)
+        facts, options = _summary(found), flat_options(found.config())
+        print_facts(str(found.path), facts)
+        shown = {name: "–" if value in (None, ()) else show_value(value) for name, value in options.items()}
+        print_facts("\noptions", shown)
         return
     runs = list_runs(on_unreadable=screen.warn)
     if not runs:
         raise RunError(
             f"no run in {RUNS_FOLDER.absolute()}", "train one first: ptenmt train --config demo.yaml"
         )
-    print_result(_all_runs(runs, screen.warn))
+    print_grid(_all_runs(runs, screen.warn))
 
 
-def _all_runs(runs: list[Run], warn: Callable[[str], None]) -> Table:
-    table = Table()
-    for name in ("run", "data", "epochs", "parameters", "best BLEU", "trained"):
-        table.add_column(name, justify="right" if name in {"epochs", "parameters", "best BLEU"} else "left")
+def _all_runs(runs: list[Run], warn: Callable[[str], None]) -> Grid:
+    rows = []
     for run in runs:
         try:
             facts, config, history = _facts(run), run.config(), run.history()
         except RunError as error:
             warn(error.message)
             continue
-        best = _best(history)
-        table.add_row(
-            run.name,
-            config.data.source,
-            f"{len(history)}/{config.training.epochs}",
-            f"{facts['parameters']:,}",
-            f"{best['validation']['bleu']:.1f}" if best else "–",
-            facts["trained"][:16].replace("T", " "),
+        best = max((line["validation"]["bleu"] for line in history), default=None)
+        rows.append(
+            (
+                run.name,
+                config.data.source,
+                f"{history[-1]['epoch'] if history else '–'}/{config.training.epochs}",
+                f"{facts['parameters']:,}",
+                "–" if best is None else f"{best:.1f}",
+                _time(facts["trained"]),
+            )
         )
-    return table
+    header = ("run", "data", "epoch", "parameters", "best BLEU", "last started")
+    return Grid(title=str(RUNS_FOLDER), header=header, rows=rows, numbers=frozenset({2, 3, 4}))
 
 
-def _describe(run: Run) -> list[Table]:
+def _summary(run: Run) -> dict[str, str]:
+    """What a run is and how far, by name."""
     facts, history = _facts(run), run.history()
-    summary = Table(title=str(run.path), title_justify="left", show_header=False)
-    for name, value in _summary(run, facts, history).items():
-        summary.add_row(name, value)
-    options = Table(title="options", title_justify="left", show_header=False)
-    for name, value in flat_options(run.config()).items():
-        options.add_row(name, "–" if value in (None, ()) else show_value(value))
-    return [summary, options]
-
-
-def _summary(run: Run, facts: dict[str, Any], history: list[dict[str, Any]]) -> dict[str, str]:
-    data = facts["data"]
     rows = {
         "format": str(facts["format_version"]),
-        "created": facts["created"],
-        "trained": facts["trained"],
+        "first started": _time(facts["created"]),
+        "last started": _time(facts["trained"]),
         "versions": ", ".join(f"{name} {version}" for name, version in facts["versions"].items()),
-        "pairs": ", ".join(f"{part['pairs']:,} {split}" for split, part in data.items()),
-        "data fingerprint": data["train"]["fingerprint"][:16],
+        "pairs": ", ".join(f"{part['pairs']:,} {split}" for split, part in facts["data"].items()),
+        "data fingerprint": facts["data"]["train"]["fingerprint"][:16],
         "vocabularies": " and ".join(f"{size:,}" for size in facts["vocabulary_sizes"]),
         "parameters": f"{facts['parameters']:,}",
-        "epochs": f"{len(history)} of {run.config().training.epochs}",
     }
-    best = _best(history)
-    if best:
-        scores = best["validation"]
-        rows["best epoch"] = (
-            f"{best['epoch']}: BLEU {scores['bleu']:.2f}, chrF {scores['chrf']:.2f}, "
-            f"loss {scores['loss']:.4f}"
-        )
-    rows["checkpoints"] = ", ".join(path.name for path in reversed(run.checkpoints())) or "none yet"
+    if "initialised_from" in facts:
+        rows["initialised from"] = facts["initialised_from"]
+    if "averaged_from" in facts:
+        origin = facts["averaged_from"]
+        rows["averaged from"] = f"{', '.join(origin['checkpoints'])} of {origin['run']}"
+    else:
+        rows["progress"] = _progress(run, facts)
+    rows |= _best(run, history)
+    rows["checkpoints"] = ", ".join(path.name for path in reversed(run.checkpoints())) or "none"
+    rows |= _costs(history[-1]) if history else {}
     files = [file for file in run.path.rglob("*") if file.is_file()]
-    size = sum(file.stat().st_size for file in files) / 1e6
-    rows["files"] = f"{len(files):,}, {size:,.1f} MB"
+    rows["files"] = f"{len(files):,}, {amount(sum(file.stat().st_size for file in files))}"
     return rows
+
+
+def _progress(run: Run, facts: dict[str, Any]) -> str:
+    """How far the training has told that it is."""
+    lines = [*run.history(), *History(run.path).curve()]
+    step = max((line["step"] for line in lines), default=0)
+    epochs = run.config().training.epochs
+    per_epoch = facts.get("steps_per_epoch")
+    done = "" if per_epoch is None else f": {step / per_epoch:.4g} of {epochs} epochs"
+    return f"step {step:,}{done}"
+
+
+def _best(run: Run, history: list[dict[str, Any]]) -> dict[str, str]:
+    """The best validation, and where its model is."""
+    metric, models = run.config().validation.metric, run.best_models()
+    if not history:
+        return {"best model": models[0].name} if models else {}
+    sign = -1 if metric == "loss" else 1
+    best = max(history, key=lambda line: (sign * line["validation"][metric], line["step"]))
+    scores = best["validation"]
+    others = [
+        f"{metric_name(name)} {metric_value(name, scores[name])}"
+        for name in ("bleu", "chrf", "loss", "accuracy")
+    ]
+    model = next((f", {model.name}" for model in models if model.step == best["step"]), "")
+    return {
+        f"best {metric_name(metric)}": f"{metric_value(metric, scores[metric])} at step {best['step']:,}"
+        f" in epoch {best['epoch']}{model}",
+        "scores there": ", ".join(others),
+    }
+
+
+def _costs(last: dict[str, Any]) -> dict[str, str]:
+    """Where time and memory went, by the newest validation."""
+    seconds = last["seconds"]
+    whole = sum(seconds.values()) or 1.0
+    shares = sorted(seconds.items(), key=lambda item: -item[1])
+    rows = {
+        "time": f"{duration(whole)}: " + ", ".join(f"{kind} {part / whole:.0%}" for kind, part in shares),
+        "peak memory": "unknown" if last["peak_memory"] is None else amount(last["peak_memory"]),
+    }
+    return rows | {"skipped steps": f"{last['skipped_steps']:,}"}
+
+
+def _time(stamp: str) -> str:
+    """A time stamp to the minute; all are UTC."""
+    return f"{stamp[:16].replace('T', ' ')} UTC"
 
 
 def _facts(run: Run) -> dict[str, Any]:
@@ -102,7 +144,3 @@ def _facts(run: Run) -> dict[str, Any]:
     if missing:
         raise RunError(f"{run.path / 'run.json'} is damaged: it lacks {', '.join(sorted(missing))}")
     return facts
-
-
-def _best(history: list[dict[str, Any]]) -> dict[str, Any] | None:
-    return max(history, key=lambda epoch: epoch["validation"]["bleu"], default=None)

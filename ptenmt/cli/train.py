@@ -1,13 +1,20 @@
 """``ptenmt train``."""
 
 import signal
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from ptenmt.cli.console import Screen, quiet_tensorflow
 from ptenmt.cli.options import ConfigName, Overrides, Quiet, RunToBeginWith, RunToTrain, Verbose
+from ptenmt.cli.tables import print_facts
 from ptenmt.cli.training_view import TrainingView
+from ptenmt.cli.writing import metric_name, metric_value, rehearsal_facts
+from ptenmt.runs import Run
+
+if TYPE_CHECKING:
+    from ptenmt.config import Config
+    from ptenmt.training import TrainingResult
 
 
 def train(
@@ -18,6 +25,9 @@ def train(
     fresh: Annotated[
         bool, typer.Option("--fresh", help="Start anew; a run of that name is renamed, not deleted.")
     ] = False,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Check everything and run the largest step; train nothing.")
+    ] = False,
     quiet: Quiet = False,
     verbose: Verbose = False,
 ) -> None:
@@ -25,30 +35,48 @@ def train(
 
     Ctrl-C finishes the step, saves and says how to go on. What the model learns from, its sizes and
     for how long are options of the config (sections data, tokenizer, model, batch, training and
-    checkpoint); any of them can be changed with --set.
+    checkpoint); any of them can be changed with --set. A dry run tells sizes, memory and expected time
+    and writes nothing into the run's folder; what training reads it may fetch and prepare (data.cache_dir).
 
     Example: ptenmt train --config base.yaml --set training.epochs=10
+
+    Example: ptenmt train --config mine.yaml --init-from base
     """
     from ptenmt.config.files import find_config, load_config
 
     screen = Screen(quiet=quiet, verbose=verbose)
     options = load_config(config, overrides or [])
     name = find_config(config).stem if run is None else run
+    given: dict[str, Any] = {"fresh": fresh, "init_from": init_from}
     with quiet_tensorflow(screen):
         from ptenmt.training import train as train_run
-    view = TrainingView(screen, (options.data.source_language, options.data.target_language))
+        from ptenmt.training.dry_run import dry_run as rehearse
+    view = TrainingView(screen, options)
     with screen.downloads() as downloads, view.showing():
-        result = train_run(
-            options, name, fresh=fresh, init_from=init_from, on_event=view.show, on_download=downloads.show
-        )
+        if dry_run:
+            with screen.working("rehearsing"):
+                found = rehearse(options, name, on_event=view.show, on_download=downloads.show, **given)
+            print_facts(f"{name}: a rehearsal", rehearsal_facts(found))
+            return
+        result = train_run(options, name, on_event=view.show, on_download=downloads.show, **given)
     if result.stopped_by is None:
-        screen.say(f"done: {result.run}; translate with")
+        screen.say(f"done: {result.run}{_best(result, options)}; translate with")
         screen.say_command(["ptenmt", "translate", "--run", name, "TEXT"])
         return
     again = ["ptenmt", "train", "--config", config]
     for override in overrides or []:
         again += ["--set", override]
-    screen.say("stopped; go on with", style="bold")
     again += [] if run is None else ["--run", run]
+    stopped = "stopped" if result.is_saved else "stopped before there was anything to save"
+    screen.say(f"{stopped}; go on with", style="bold")
     screen.say_command(again + ([] if init_from is None else ["--init-from", init_from]))
     raise typer.Exit(128 + signal.Signals(result.stopped_by))
+
+
+def _best(result: "TrainingResult", options: "Config") -> str:
+    """What the best model scored, if one is kept."""
+    metric = options.validation.metric
+    for model in Run(result.run).best_models()[:1]:
+        if model.score is not None:
+            return f", best {metric_name(metric)} {metric_value(metric, model.score)} at step {model.step:,}"
+    return ""

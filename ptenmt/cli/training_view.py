@@ -1,4 +1,4 @@
-"""How a training looks: two bars and a line of figures on a terminal, plain lines elsewhere."""
+"""How a training looks: two bars and lines of figures on a terminal, plain lines elsewhere."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -6,15 +6,18 @@ from typing import Any
 
 from rich.console import Group
 from rich.live import Live
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 from rich.text import Text
 
 from ptenmt.cli.console import Screen
+from ptenmt.cli.writing import duration, metric_name, metric_value
+from ptenmt.config import Config
 from ptenmt.events import (
     CheckpointSaved,
     CorpusReady,
     EpochDone,
     Event,
+    PatienceLost,
     StepDone,
     TrainingStarted,
     Validated,
@@ -30,22 +33,25 @@ class TrainingView:
 
     Args:
         screen: Where to.
-        languages: Codes of source and target language.
+        config: The training's options.
     """
 
-    def __init__(self, screen: Screen, languages: tuple[str, str]) -> None:
+    def __init__(self, screen: Screen, config: Config) -> None:
         self._screen = screen
-        self._languages = languages
+        self._languages = (config.data.source_language, config.data.target_language)
+        self._metric = config.validation.metric
         self._bars = Progress(
             TextColumn("{task.description:<10}"),
             BarColumn(bar_width=None),
             MofNCompleteColumn(),
-            TimeRemainingColumn(),
+            TextColumn("{task.fields[left]}"),
             console=screen.console,
         )
-        self._figures = Text()
+        self._figures = Text(no_wrap=True, overflow="ellipsis")
+        self._standing = Text(no_wrap=True, overflow="ellipsis", style="green")
         self._live: Live | None = None
         self._started: TrainingStarted | None = None
+        self._best = ""
         self._plain_reports = 0
         self._handlers: dict[type, Callable[[Any], None]] = {
             CorpusReady: self._corpus_ready,
@@ -56,6 +62,7 @@ class TrainingView:
             ValidationStep: self._validation_step,
             Validated: self._validated,
             CheckpointSaved: self._checkpoint_saved,
+            PatienceLost: self._patience_lost,
         }
 
     @contextmanager
@@ -91,34 +98,36 @@ class TrainingView:
         self._started = event
         self._screen.say(f"{event.parameters:,} parameters, {event.steps_per_epoch:,} steps an epoch")
         if event.resumed_from is not None:
-            place = f"epoch {event.epoch} of {event.epochs}"
-            if event.step:
-                place += f" and {event.step:,} steps of the next"
-            self._screen.say(f"resuming after {place}, from {event.resumed_from}", style="bold")
+            place = _place(event.epoch, event.step)
+            self._screen.say(f"resuming after {place} of {event.epochs}, from {event.resumed_from}", "bold")
         if event.is_over:
-            self._screen.say("nothing is left to do: raise training.epochs to train on, or use --fresh")
+            self._screen.say(f"nothing is left to do: {_what_helps(event)}, or use --fresh")
             return
         self._screen.say("each validation: figures of training|validation")
         if self._screen.is_live:
-            total = event.epochs * event.steps_per_epoch
             done = event.epoch * event.steps_per_epoch + event.step
-            self._epochs_task = self._bars.add_task("all epochs", total=total, completed=done)
-            self._steps_task = self._bars.add_task(
-                f"epoch {event.epoch + 1}", total=event.steps_per_epoch, completed=event.step
+            self._whole_task = self._bars.add_task(
+                "training", total=event.total_steps, completed=done, left=""
             )
-            self._live = Live(Group(self._bars, self._figures), console=self._screen.console, transient=True)
+            self._steps_task = self._bars.add_task(
+                f"epoch {event.epoch + 1}", total=event.steps_per_epoch, completed=event.step, left=""
+            )
+            lines = Group(self._bars, self._figures, self._standing)
+            self._live = Live(lines, console=self._screen.console, transient=True)
             self._live.start()
 
     def _step_done(self, event: StepDone) -> None:
-        assert self._started is not None
+        if self._started is None:  # a rehearsal
+            return
         per_epoch = self._started.steps_per_epoch
         figures = (
             f"loss {event.loss:.4f}  accuracy {event.accuracy:.4f}  "
             f"rate {event.learning_rate:.2e}  {event.tokens_per_second:,.0f} tokens/s"
         )
+        left = "" if event.seconds_left is None else f"{duration(event.seconds_left)} left"
         if self._live is not None:
             done = (event.epoch - 1) * per_epoch + event.step
-            self._bars.update(self._epochs_task, completed=done)
+            self._bars.update(self._whole_task, completed=done, left=left)
             self._bars.update(
                 self._steps_task, description=f"epoch {event.epoch}", completed=event.step, total=per_epoch
             )
@@ -127,7 +136,8 @@ class TrainingView:
         reached = event.step * _PLAIN_REPORTS_PER_EPOCH // per_epoch
         if reached != self._plain_reports and event.step < per_epoch:
             self._plain_reports = reached
-            self._screen.say(f"epoch {event.epoch}  step {event.step}/{per_epoch}  {figures}")
+            line = f"epoch {event.epoch}  step {event.step}/{per_epoch}  {figures}  {left}"
+            self._screen.say(line.rstrip())
 
     def _validation_step(self, event: ValidationStep) -> None:
         if self._live is not None:
@@ -139,23 +149,44 @@ class TrainingView:
         self._plain_reports = 0
 
     def _validated(self, event: Validated) -> None:
-        """One line an epoch, training and validation figures side by side, then the samples."""
-        assert self._started is not None
+        """A line, or two where it is longer than the terminal is wide; then the samples."""
         scores = event.scores
-        number = f"{event.epoch:>{len(str(self._started.epochs))}}/{self._started.epochs}"
-        remark = "  best so far" if event.is_best else ""
-        if event.patience_left is not None and not event.is_best:
-            remark = f"  patience for {event.patience_left} more"
-        self._screen.say(
-            f"epoch {number}  step {event.step:,}  loss {event.train_loss:.3f}|{scores.loss:.3f}  "
-            f"accuracy {event.train_accuracy:.3f}|{scores.accuracy:.3f}  "
-            f"BLEU {scores.bleu:.1f}  chrF {scores.chrf:.1f}{remark}",
-            style="bold",
+        score = metric_value(self._metric, getattr(scores, self._metric))
+        if event.is_best:
+            self._best = f"best {metric_name(self._metric)} {score} at step {event.step:,}"
+        patience = "" if event.patience_left is None else f"patience for {event.patience_left} more"
+        remark = "best so far" if event.is_best else patience
+        head = (
+            f"epoch {self._epochs_done(event.step)}  step {event.step:,}  "
+            f"BLEU {scores.bleu:.1f}  chrF {scores.chrf:.1f}"
         )
+        figures = (
+            f"loss {event.train_loss:.3f}|{scores.loss:.3f}  "
+            f"accuracy {event.train_accuracy:.3f}|{scores.accuracy:.3f}"
+        )
+        self._say_in_two([head, figures, remark] if remark else [head, figures])
+        self._standing.plain = "  ".join(filter(None, [self._best, patience]))
         for sample in scores.samples:
             self._sentence(self._languages[0], sample.source)
             self._sentence("ref", sample.reference)
             self._sentence("now", sample.translation)
+
+    def _say_in_two(self, parts: list[str]) -> None:
+        """A bold line; where it is longer than the terminal is wide, its first part has a line of its own."""
+        console, line = self._screen.console, "  ".join(parts)
+        if not console.is_terminal or len(line) <= console.width:
+            self._screen.say(line, "bold")
+            return
+        self._screen.say(parts[0], "bold")
+        self._screen.say("  " + "  ".join(parts[1:]), "bold")
+
+    def _epochs_done(self, step: int) -> str:
+        """How many epochs are complete, in tenths where the last one is not."""
+        assert self._started is not None
+        started = self._started
+        whole, rest = divmod(step, started.steps_per_epoch)
+        tenths = f".{rest * 10 // started.steps_per_epoch}" if rest else ""
+        return f"{whole:>{len(str(started.epochs))}}{tenths}/{started.epochs}"
 
     def _sentence(self, label: str, text: str) -> None:
         """A sentence on one line; on a terminal what does not fit is cut."""
@@ -166,5 +197,26 @@ class TrainingView:
             self._screen.console.print(line, soft_wrap=True)
 
     def _checkpoint_saved(self, event: CheckpointSaved) -> None:
-        place = f"epoch {event.epoch}" + (f" + {event.step:,} steps" if event.step else "")
-        self._screen.say(f"saved {place}: {event.path}", style="green")
+        self._screen.say(f"saved after {_place(event.epoch, event.step)}: {event.path}", "green")
+
+    def _patience_lost(self, event: PatienceLost) -> None:
+        best = metric_value(self._metric, event.best_score)
+        self._screen.say(
+            f"patience lost: {event.stale} validations in a row without a better {metric_name(self._metric)} "
+            f"than {best}",
+            "bold",
+        )
+
+
+def _place(epoch: int, step: int) -> str:
+    """A position by complete epochs and the steps of the next that are done."""
+    return f"step {step:,} of epoch {epoch + 1}" if step else f"epoch {epoch}"
+
+
+def _what_helps(event: TrainingStarted) -> str:
+    """The option to change so that a training that is over goes on."""
+    if event.epoch * event.steps_per_epoch + event.step < event.total_steps:
+        return "the patience is lost; raise validation.patience to train on"
+    if event.total_steps < event.epochs * event.steps_per_epoch:
+        return "raise training.max_steps to train on"
+    return "raise training.epochs to train on"

@@ -118,8 +118,9 @@ class Preparation:
         with strategy.scope():
             model = Transformer(config.model, *sizes, dtype=keras.DTypePolicy(config.machine.precision))
             model.build_weights()
-        facts = _facts(corpus, sizes, model) | self._beginning(material, model)
         plan = BatchPlan(train_pairs, config.batch, config.seed)
+        steps = {"steps_per_epoch": -(-len(plan) // config.batch.accumulate)}
+        facts = _facts(corpus, sizes, model) | steps | self._beginning(material, model)
         self._check_warmup(len(plan))
         return Built(model=model, validation_pairs=validation_pairs, plan=plan, facts=facts)
 

@@ -12,8 +12,8 @@ from ptenmt.runs import Run
 
 def rows(text: str) -> dict[str, str]:
     """The rows of a table by their first cell, the other cells joined by blanks."""
-    cells = [re.split(r"[│┃]", line)[1:-1] for line in text.splitlines()]
-    return {row[0].strip(): " ".join(cell.strip() for cell in row[1:]) for row in cells if row}
+    cells = [re.split(r" {2,}", line) for line in text.splitlines()]
+    return {first: " ".join(others) for first, *others in cells}
 
 
 def test_all_runs_at_a_glance(ptenmt, copied_run: Path) -> None:
@@ -21,7 +21,7 @@ def test_all_runs_at_a_glance(ptenmt, copied_run: Path) -> None:
     table = rows(answer.stdout)
 
     best = max(line["validation"]["bleu"] for line in Run(copied_run / "checkpoints/tiny").history())
-    assert table["run"] == "data epochs parameters best BLEU trained"
+    assert table["run"] == "data epoch parameters best BLEU last started"
     assert table["tiny"].startswith(f"files 10/10 6,646 {best:.1f} 20")
     assert answer.stderr == ""
 
@@ -32,11 +32,21 @@ def test_one_run_in_full(ptenmt, beside: Path) -> None:
     assert table["format"] == "1"
     assert table["pairs"] == "48 train, 6 validation, 6 test"
     assert table["vocabularies"] == "22 and 22"
-    assert table["epochs"] == "10 of 10"
+    assert table["progress"] == "step 60: 10 of 10 epochs"
     assert table["checkpoints"] == "ckpt-1"
-    assert re.fullmatch(r"\d+: BLEU \d+\.\d\d, chrF \d+\.\d\d, loss \d\.\d{4}", table["best epoch"])
+    (best,) = Run(beside / "checkpoints/tiny").best_models()
+    assert (
+        table["best BLEU"] == f"{best.score:.1f} at step {best.step} in epoch {best.step // 6}, {best.name}"
+    )
+    assert re.fullmatch(r"BLEU \d+\.\d, chrF \d+\.\d, loss \d\.\d{3}, accuracy \d\.\d", table["scores there"])
+    shares = [int(share) for share in re.findall(r"(\d+)%", table["time"])]
+    assert len(shares) == 4
+    assert 98 <= sum(shares) <= 102
+    assert re.fullmatch(r"\d+ MB|\d\.\d GB", table["peak memory"])
+    assert table["skipped steps"] == "0"
+    assert re.fullmatch(r"\d{4}-\d\d-\d\d \d\d:\d\d UTC", table["first started"])
     assert "tensorflow 2" in table["versions"]
-    assert re.fullmatch(r"\d+, 0\.\d MB", table["files"])
+    assert re.fullmatch(r"\d+, \d MB", table["files"])
     assert table["model.d_model"] == "16"
     assert table["data.path"] == str(beside / "pairs.tsv")
     assert table["data.lowercase"] == "false"
@@ -85,6 +95,18 @@ def test_an_unknown_run_lists_the_known(ptenmt) -> None:
     assert ptenmt("info", "--run", "tny", code=1).stderr == (
         "error: no run in checkpoints/tny\n  runs here: tiny\n"
     )
+
+
+@pytest.mark.usefixtures("beside")
+@pytest.mark.parametrize("arguments", [["info"], ["info", "--run", "tiny"]])
+def test_a_narrow_terminal_cuts_nothing(ptenmt, arguments: list[str]) -> None:
+    wide = ptenmt(*arguments).stdout
+    narrow = ptenmt(*arguments, FORCE_COLOR="1", NO_COLOR="1", COLUMNS="40").stdout
+    lines = narrow.splitlines()
+    assert max(map(len, lines)) <= 40
+    assert "…" not in narrow
+    words = set(re.sub(r"\x1b\[[0-9;]*m", "", narrow).split())
+    assert {word for word in wide.split() if len(word) <= 30} - {"run", "data"} <= words
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="/dev/full is a thing of Linux")

@@ -27,13 +27,14 @@ def test_a_first_training(trained: Path) -> None:
     lines = (trained / "train.err").read_text(encoding="utf-8").splitlines()
     epochs = [line for line in lines if line.startswith("epoch ") and "BLEU" in line]
 
+    (best,) = Run(trained / RUN).best_models()
     assert (trained / "train.out").read_text() == ""
     assert "48 training and 6 validation pairs, vocabularies of 22 and 22" in lines
     assert "6,646 parameters, 6 steps an epoch" in lines
     assert [re.findall(r"\d+/10", line) for line in epochs] == [[f"{epoch}/10"] for epoch in range(1, 11)]
     assert lines[-3:] == [
-        "saved epoch 10: checkpoints/tiny/ckpt-1",
-        "done: checkpoints/tiny; translate with",
+        "saved after epoch 10: checkpoints/tiny/ckpt-1",
+        f"done: checkpoints/tiny, best BLEU {best.score:.1f} at step {best.step}; translate with",
         "  ptenmt translate --run tiny TEXT",
     ]
 
@@ -168,7 +169,7 @@ def test_signals_stop_after_the_step_and_save(ptenmt, copied_run: Path) -> None:
     epochs = len(Run(copied_run / "checkpoints" / "my long run").history())
 
     answer = ptenmt(*again, "--set", f"training.epochs={epochs + 1}")
-    assert f"resuming after epoch {epochs} of {epochs + 1}" in answer.stderr
+    assert re.search(rf"^resuming after (step \d of )?epoch \d+ of {epochs + 1}, from ", answer.stderr, re.M)
     assert epochs_recorded(copied_run / "checkpoints" / "my long run")[-1] == epochs + 1
 
 
@@ -182,11 +183,41 @@ def _stop(process: subprocess.Popen[str], number: int, name: str) -> None:
     assert "Traceback" not in said
 
     run = Run(Path("checkpoints") / name)
-    epoch, path = re.findall(r"^saved epoch (\d+)(?: \+ \d steps)?: (.*)$", said, re.MULTILINE)[-1]
-    assert len(run.history()) == int(epoch) >= 2
+    place = r"^saved after (?:step \d of )?epoch (\d+): (.*)$"
+    epoch, path = re.findall(place, said, re.MULTILINE)[-1]
+    assert int(epoch) - 1 <= len(run.history()) <= int(epoch)
     assert Path(f"{path}.index").exists()
 
     *_, told, command = said.splitlines()
     assert told == "stopped; go on with"
     arguments = ["--config", "tiny.yaml", "--set", "training.epochs=1000000", "--run", name]
     assert shlex.split(command) == ["ptenmt", "train", *arguments]
+
+
+def test_a_stop_before_the_first_step_says_that_nothing_is_saved(
+    ptenmt, copied_run: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def interrupt(*_arguments: object) -> None:
+        signal.raise_signal(signal.SIGTERM)
+
+    monkeypatch.setattr("ptenmt.training.preparation.load_corpus", interrupt)
+    arguments = ["train", "--config", "tiny.yaml", "--run", "new", "--init-from", "tiny"]
+    answer = ptenmt(*arguments, code=128 + signal.SIGTERM)
+    assert answer.stderr == (
+        "stopped before there was anything to save; go on with\n"
+        "  ptenmt train --config tiny.yaml --run new --init-from tiny\n"
+    )
+    assert not (copied_run / "checkpoints/new").exists()
+
+
+def test_a_dry_run_tells_sizes_and_writes_nothing(ptenmt, beside: Path) -> None:
+    before = sorted(beside.rglob("*"))
+    answer = ptenmt("train", "--config", "tiny.yaml", "--run", "new", "--dry-run")
+    facts = dict(re.split(r" {2,}", line) for line in answer.stdout.splitlines()[1:])
+    assert facts.keys() >= {"peak memory", "a step", "an epoch", "a validation", "in all"}
+    assert facts["pairs"] == "48 train, 6 validation, 6 test"
+    assert facts["parameters"] == "6,646"
+    assert facts["steps"] == "6 an epoch, 60 in all"
+    assert facts["largest batch"].startswith("8 sentences of ")
+    assert "48 training and 6 validation pairs" in answer.stderr
+    assert sorted(beside.rglob("*")) == before

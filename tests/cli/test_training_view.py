@@ -13,11 +13,13 @@ from rich.console import Console
 
 from ptenmt.cli.console import Screen
 from ptenmt.cli.training_view import TrainingView
+from ptenmt.config import Config, ValidationConfig
 from ptenmt.events import (
     CheckpointSaved,
     CorpusReady,
     EpochDone,
     Event,
+    PatienceLost,
     Sample,
     Scores,
     StepDone,
@@ -28,6 +30,8 @@ from ptenmt.events import (
     Warned,
 )
 
+DEFAULTS = Config()
+FIGURES = "loss 7.1234  accuracy 0.0512  rate 3.50e-05  12,346 tokens/s"
 LONG = "uma frase que não acaba nunca, com [b]parêntesis[/b] e :cat: e 猫は食べる, " * 3
 READY = CorpusReady(
     train=51_785,
@@ -92,15 +96,16 @@ def events() -> Iterator[Event]:
     yield from (ValidationStep(done=done, total=1_212) for done in (1, 19, 600, 1_212))
     yield VALIDATED
     yield CheckpointSaved(epoch=1, step=0, path=Path("checkpoints/base/ckpt-1"))
-    yield CheckpointSaved(epoch=1, step=1_350, path=Path("checkpoints/base/ckpt-2"))
-    yield Stopped(epoch=1, step=1_350)
+    yield CheckpointSaved(epoch=1, step=350, path=Path("checkpoints/base/ckpt-2"))
+    yield PatienceLost(best_score=12.34, stale=3)
+    yield Stopped(epoch=1, step=350)
 
 
 @contextmanager
-def view(console: Console) -> Iterator[TrainingView]:
+def view(console: Console, config: Config = DEFAULTS) -> Iterator[TrainingView]:
     screen = Screen()
     screen.console = console
-    with TrainingView(screen, ("pt", "en")).showing() as showing:
+    with TrainingView(screen, config).showing() as showing:
         yield showing
 
 
@@ -142,25 +147,24 @@ def test_in_a_file_every_message_is_one_plain_line() -> None:
         f"    en  {LONG}",
         "4,646,882 parameters, 810 steps an epoch",
         "each validation: figures of training|validation",
-        "epoch 1  step 210/810  loss 7.1234  accuracy 0.0512  rate 3.50e-05  12,346 tokens/s",
-        "epoch 1  step 410/810  loss 7.1234  accuracy 0.0512  rate 3.50e-05  12,346 tokens/s",
-        "epoch 1  step 610/810  loss 7.1234  accuracy 0.0512  rate 3.50e-05  12,346 tokens/s",
-        "epoch  1/20  step 810  loss 6.543|5.432  accuracy 0.123|0.234  BLEU 12.3  chrF 30.1  best so far",
+        *(f"epoch 1  step {number}/810  {FIGURES}  1 h 01 min left" for number in (210, 410, 610)),
+        "epoch  1/20  step 810  BLEU 12.3  chrF 30.1  loss 6.543|5.432  accuracy 0.123|0.234  best so far",
         "    pt  olá .",
         "   ref  hi .",
         "   now  hello .",
         "    pt  a",
         "   ref  b",
         "   now  ",
-        "saved epoch 1: checkpoints/base/ckpt-1",
-        "saved epoch 1 + 1,350 steps: checkpoints/base/ckpt-2",
+        "saved after epoch 1: checkpoints/base/ckpt-1",
+        "saved after step 350 of epoch 2: checkpoints/base/ckpt-2",
+        "patience lost: 3 validations in a row without a better BLEU than 12.3",
     ]
 
 
 def test_a_resumed_training_says_where_it_goes_on() -> None:
-    started = replace(STARTED, epoch=3, step=1_200, resumed_from=Path("runs/a/ckpt-4"))
+    started = replace(STARTED, epoch=3, step=200, resumed_from=Path("runs/a/ckpt-4"))
     assert shown(piped(), iter([started]))[1] == (
-        "resuming after epoch 3 of 20 and 1,200 steps of the next, from runs/a/ckpt-4"
+        "resuming after step 200 of epoch 4 of 20, from runs/a/ckpt-4"
     )
     finished = replace(STARTED, epoch=20, is_over=True, resumed_from=Path("runs/a/ckpt-4"))
     assert shown(piped(), iter([finished]))[1:] == [
@@ -169,7 +173,24 @@ def test_a_resumed_training_says_where_it_goes_on() -> None:
     ]
 
 
-@pytest.mark.parametrize("width", [80, 60, 140])
+def test_a_training_that_is_over_says_what_would_go_on() -> None:
+    done = replace(STARTED, epoch=10, is_over=True, total_steps=8_100)
+    assert shown(piped(), iter([done]))[-1] == (
+        "nothing is left to do: raise training.max_steps to train on, or use --fresh"
+    )
+    assert shown(piped(), iter([replace(done, epoch=9)]))[-1] == (
+        "nothing is left to do: the patience is lost; raise validation.patience to train on, or use --fresh"
+    )
+
+
+def test_scores_within_an_epoch_say_how_much_of_it_is_done() -> None:
+    scored = [replace(VALIDATED, step=step, epoch=1 + step // 810) for step in (405, 1_630)]
+    _, _, *lines = shown(piped(), iter([STARTED, *scored]))
+    assert lines[0].startswith("epoch  0.5/20  step 405  BLEU 12.3")
+    assert lines[7].startswith("epoch  2.0/20  step 1,630  BLEU 12.3")
+
+
+@pytest.mark.parametrize("width", [80, 60, 140, 40])
 def test_on_a_terminal_no_line_is_longer_than_the_screen(width: int) -> None:
     console = terminal(width)
     shown(console, events())
@@ -178,14 +199,15 @@ def test_on_a_terminal_no_line_is_longer_than_the_screen(width: int) -> None:
     lines = re.sub(r"\x1b\[[0-9;?]*[A-Za-z]|\r", "\n", text).split("\n")  # the cursor moves
 
     assert max(cell_len(line) for line in lines) <= width
-    assert any(line.startswith("epoch  1/20  step 810  loss 6.543|5.432") for line in lines)
+    scores = [line.strip() for line in lines if line.startswith("epoch  1/20  step 810  BLEU 12.3  ")]
+    assert scores[0].endswith("best so far" if width > 100 else "30.1" if width > 40 else "chrF")
     assert sum(line.startswith("    pt  uma frase") and line.rstrip().endswith("…") for line in lines) == 1
 
 
-def bars(happened: Iterator[Event]) -> list[str]:
+def bars(happened: Iterator[Event], config: Config = DEFAULTS) -> list[str]:
     """What the bars show after the last event."""
     paper = Console(file=io.StringIO(), width=80)
-    with view(terminal()) as showing:
+    with view(terminal(), config) as showing:
         for event in happened:
             showing.show(event)
         assert showing._live is not None
@@ -197,23 +219,36 @@ def bars(happened: Iterator[Event]) -> list[str]:
 def test_the_bars_of_a_resumed_training_start_where_it_stopped() -> None:
     started = replace(STARTED, epoch=3, step=200, resumed_from=Path("runs/a/ckpt-4"))
     everything, epoch, *_ = bars(iter([started]))
-    assert everything.startswith("all epochs ")
+    assert everything.startswith("training ")
     assert " 2630/16200 " in everything
     assert epoch.startswith("epoch 4 ")
     assert " 200/810 " in epoch
 
 
 def test_the_bars_follow_steps_and_validation() -> None:
-    everything, epoch, figures = bars(iter([STARTED, step(405)]))
-    assert " 405/16200 " in everything
+    everything, epoch, figures, _ = bars(iter([STARTED, step(405)]))
+    assert " 405/16200 1 h 01 min left" in everything
     assert epoch.startswith("epoch 1 ")
     assert " 405/810 " in epoch
-    assert figures.rstrip() == "loss 7.1234  accuracy 0.0512  rate 3.50e-05  12,346 tokens/s"
+    assert figures.rstrip() == FIGURES
 
     validating = [STARTED, step(810), TRAINED, ValidationStep(done=600, total=1_212)]
-    _, validation, _ = bars(iter(validating))
+    _, validation, *_ = bars(iter(validating))
     assert validation.startswith("validation ")
     assert " 600/1212 " in validation
+
+
+def test_the_best_score_and_the_patience_left_stay_in_sight() -> None:
+    worse = replace(VALIDATED, step=1_620, is_best=False, patience_left=2)
+    better = replace(VALIDATED, scores=replace(VALIDATED.scores, chrf=31.0))
+    config = Config(validation=ValidationConfig(metric="chrf", patience=3))
+    *_, standing = bars(iter([STARTED, better, worse]), config)
+    assert standing.rstrip() == "best chrF 31.0 at step 810  patience for 2 more"
+
+
+def test_a_rehearsal_shows_what_is_found_and_no_bars() -> None:
+    found = [READY, step(5), ValidationStep(done=1, total=2)]
+    assert shown(piped(), iter(found)) == shown(piped(), iter([READY]))
 
 
 def test_an_error_leaves_the_terminal_tidy() -> None:
@@ -240,7 +275,7 @@ def test_without_colours_a_terminal_gets_plain_lines(monkeypatch: pytest.MonkeyP
 
     lines = shown(screen.console, events())
     assert "\x1b" not in "".join(lines)
-    assert any(line.startswith("epoch  1/20  step 810  loss 6.543|5.432") for line in lines)
+    assert any(line.startswith("epoch  1/20  step 810  BLEU 12.3") for line in lines)
 
 
 def test_quiet_shows_nothing(monkeypatch: pytest.MonkeyPatch) -> None:

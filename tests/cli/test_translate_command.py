@@ -28,8 +28,9 @@ def loaded_once(load, trained: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(trained)
     path = trained / "checkpoints" / "tiny"
 
-    def load_once(run: Run, _on_warning: object) -> Translator:
+    def load_once(run: Run, _on_warning: object, checkpoint: str) -> Translator:
         assert run.path.resolve() == path.resolve()
+        assert checkpoint == "best"
         return load(path)
 
     monkeypatch.setattr(Translator, "load", load_once)

@@ -1,0 +1,56 @@
+"""Numbers as people read them."""
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from ptenmt.training.dry_run import DryRun
+
+
+def duration(seconds: float) -> str:
+    """Such as ``45 s``, ``12 min``, ``3 h 05 min``, ``2 d 07 h``."""
+    minutes = round(seconds / 60)
+    if seconds < 90:
+        return f"{seconds:.0f} s"
+    if minutes < 60:
+        return f"{minutes} min"
+    hours, minutes = divmod(minutes, 60)
+    if hours < 48:
+        return f"{hours} h {minutes:02} min"
+    return f"{hours // 24} d {hours % 24:02} h"
+
+
+def amount(num_bytes: float) -> str:
+    """Bytes as ``512 MB`` or ``3.2 GB``, in powers of ten."""
+    return f"{num_bytes / 1e9:.1f} GB" if num_bytes >= 1e9 else f"{num_bytes / 1e6:.0f} MB"
+
+
+def metric_name(metric: str) -> str:
+    """What ``validation.metric`` is called in a sentence."""
+    return {"bleu": "BLEU", "chrf": "chrF"}.get(metric, metric)
+
+
+def metric_value(metric: str, value: float) -> str:
+    """A score with as many digits as it deserves."""
+    return f"{value:.3f}" if metric == "loss" else f"{value:.1f}"
+
+
+def rehearsal_facts(found: "DryRun") -> dict[str, str]:
+    """What a rehearsal found, by name."""
+    sentences, length = found.largest_batch
+    memory = "unknown" if found.peak_memory is None else amount(found.peak_memory)
+    if found.peak_device_memory is not None:
+        memory += f", and {amount(found.peak_device_memory)} on the GPU"
+    validation = duration(found.seconds_per_validation)
+    return {
+        "pairs": ", ".join(f"{count:,} {split}" for split, count in found.pairs.items()),
+        "vocabularies": " and ".join(f"{size:,}" for size in found.vocabulary_sizes),
+        "parameters": f"{found.parameters:,}",
+        "steps": f"{found.steps_per_epoch:,} an epoch, {found.total_steps:,} in all",
+        "largest batch": f"{sentences:,} sentences of {length:,} tokens",
+        "peak memory": memory,
+        "a step": f"{found.seconds_per_step:.3g} s",
+        "an epoch": f"{duration(found.seconds_per_epoch)}, without validation",
+        "a validation": f"up to {validation}, less once the model knows when to end",
+        "in all": f"up to {duration(found.seconds)}, with {found.validations:,} validations",
+        "would go on from a checkpoint": "yes" if found.is_resumed else "no",
+    }

@@ -1,0 +1,72 @@
+"""Tables on stdout."""
+
+import io
+
+import pytest
+from rich.console import Console
+
+from ptenmt.cli import tables
+from ptenmt.cli.tables import Grid, print_grid
+from ptenmt.cli.writing import amount, duration
+
+GRID = Grid(
+    title="scores",
+    header=("score", "value", "how"),
+    rows=[("BLEU", "9.10", "nrefs:1 case:mixed eff:no tok:13a"), ("loss", "12.34", "nats a token")],
+    numbers=frozenset({1}),
+)
+
+
+def drawn(monkeypatch: pytest.MonkeyPatch, width: int) -> list[str]:
+    console = Console(
+        file=io.StringIO(), force_terminal=True, color_system=None, width=width, highlight=False
+    )
+    monkeypatch.setattr(tables, "result_console", lambda: console)
+    print_grid(GRID)
+    assert isinstance(console.file, io.StringIO)
+    return [line.rstrip() for line in console.file.getvalue().splitlines()]
+
+
+def test_in_a_pipe_a_row_is_a_line(capsys: pytest.CaptureFixture[str]) -> None:
+    print_grid(GRID)
+    assert capsys.readouterr().out.splitlines() == [
+        "scores",
+        "score  value  how",
+        "BLEU    9.10  nrefs:1 case:mixed eff:no tok:13a",
+        "loss   12.34  nats a token",
+    ]
+
+
+def test_on_a_terminal_the_last_column_wraps(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert drawn(monkeypatch, 40) == [
+        "scores",
+        "score  value  how",
+        "BLEU    9.10  nrefs:1 case:mixed eff:no",
+        "              tok:13a",
+        "loss   12.34  nats a token",
+    ]
+
+
+def test_on_a_narrow_one_a_row_is_a_block(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert drawn(monkeypatch, 30) == [
+        "scores",
+        "BLEU",
+        "  value  9.10",
+        "  how  nrefs:1 case:mixed",
+        "  eff:no tok:13a",
+        "loss",
+        "  value  12.34",
+        "  how  nats a token",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("seconds", "text"),
+    [(0.4, "0 s"), (89, "89 s"), (91, "2 min"), (3_661, "1 h 01 min"), (200_000, "2 d 07 h")],
+)
+def test_durations(seconds: float, text: str) -> None:
+    assert duration(seconds) == text
+
+
+def test_amounts() -> None:
+    assert (amount(1_250_000), amount(3_210_000_000)) == ("1 MB", "3.2 GB")
