@@ -11,7 +11,14 @@ import tensorflow as tf
 from copy_task import InstantValidator
 
 from ptenmt.checkpoints import restore_weights
-from ptenmt.config import BatchConfig, Config, MachineConfig, OptimizerConfig, TrainingConfig
+from ptenmt.config import (
+    BatchConfig,
+    Config,
+    MachineConfig,
+    OptimizerConfig,
+    TrainingConfig,
+    ValidationConfig,
+)
 from ptenmt.corpus.batches import Batch, BatchPlan
 from ptenmt.errors import TrainingError
 from ptenmt.events import CheckpointSaved, CurvePoint, EpochDone, Event, Warned
@@ -122,7 +129,8 @@ def test_half_precision_keeps_whole_weights(quick: Config, laboratory: Build, tm
 
 
 def test_translation_uses_the_moving_averages(steady: Config, laboratory: Build, tmp_path: Path):
-    config = replace(steady, optimizer=OptimizerConfig(ema=0.9))
+    """The last validation is the only one, and so the best."""
+    config = replace(steady, optimizer=OptimizerConfig(ema=0.9), validation=ValidationConfig(every_epochs=3))
     lab = laboratory(config, tmp_path / "run")
     list(lab.trainer.fit())
     averages = {path: value.numpy() for path, value in lab.trainer._optimizer.averages.items()}
