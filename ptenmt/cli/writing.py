@@ -31,7 +31,7 @@ def metric_name(metric: str) -> str:
 
 def metric_value(metric: str, value: float) -> str:
     """A score with as many digits as it deserves."""
-    return f"{value:.3f}" if metric == "loss" else f"{value:.1f}"
+    return f"{value:.3f}" if metric in {"loss", "accuracy"} else f"{value:.1f}"
 
 
 def rehearsal_facts(found: "DryRun") -> dict[str, str]:

@@ -38,7 +38,9 @@ def test_one_run_in_full(ptenmt, beside: Path) -> None:
     assert (
         table["best BLEU"] == f"{best.score:.1f} at step {best.step} in epoch {best.step // 6}, {best.name}"
     )
-    assert re.fullmatch(r"BLEU \d+\.\d, chrF \d+\.\d, loss \d\.\d{3}, accuracy \d\.\d", table["scores there"])
+    assert re.fullmatch(
+        r"BLEU \d+\.\d, chrF \d+\.\d, loss \d\.\d{3}, accuracy \d\.\d{3}", table["scores there"]
+    )
     shares = [int(share) for share in re.findall(r"(\d+)%", table["time"])]
     assert len(shares) == 4
     assert 98 <= sum(shares) <= 102
