@@ -1,7 +1,10 @@
 """The ``ptenmt`` command: gathers the commands, and is the one place where errors become exit codes."""
 
+import atexit
+import contextlib
 import os
 import signal
+import sys
 from typing import Annotated, Any
 
 import typer
@@ -18,6 +21,7 @@ from ptenmt.cli.translate import translate
 from ptenmt.errors import PtenmtError
 
 INTERRUPTED = 130
+TERMINATED = 143
 
 
 class _Group(TyperGroup):
@@ -68,7 +72,21 @@ def main() -> None:
     """Run the command line."""
     if signal.getsignal(signal.SIGTERM) is signal.SIG_DFL:
         signal.signal(signal.SIGTERM, _terminate)
-    app()
+    try:
+        app()
+    except SystemExit as end:
+        if end.code in (INTERRUPTED, TERMINATED):
+            _leave_at_once(int(end.code))
+        raise
+
+
+def _leave_at_once(code: int) -> None:
+    """Clean up and end: Python needs seconds to take TensorFlow apart, and who sent a signal is waiting."""
+    atexit._run_exitfuncs()
+    for stream in (sys.stdout, sys.stderr):
+        with contextlib.suppress(OSError, ValueError):
+            stream.flush()
+    os._exit(code)
 
 
 def _terminate(number: int, _frame: Any) -> None:

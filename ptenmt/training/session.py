@@ -7,7 +7,7 @@ from typing import Any
 
 from ptenmt.config import Config
 from ptenmt.corpus.download import OnProgress
-from ptenmt.events import Event, StepDone, Stopped, TrainingStarted
+from ptenmt.events import CurvePoint, Event, StepDone, Stopped, TrainingStarted
 from ptenmt.runs import Run, run_path, set_aside
 from ptenmt.training.machine import prepare
 from ptenmt.training.preparation import Material, Preparation
@@ -101,7 +101,7 @@ def _train(preparation: Preparation, material: Material, fresh: bool, stop: Stop
             run.write(config, built.facts)
             if not material.is_resumed:
                 material.tokenizers.save(run.tokenizer_folder)
-        elif isinstance(event, StepDone):
+        elif isinstance(event, StepDone | CurvePoint):
             stop.hand_over(trainer.stop)
         if board is not None:
             board.add(event)

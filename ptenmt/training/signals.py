@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from typing import Any
 
 _SIGNALS = (signal.SIGINT, signal.SIGTERM)
-_PATIENCE = 4.0  # seconds that the start of a training gets to end
+_PATIENCE = 3.0  # seconds that the start of a training gets to end
 _LAST_PATIENCE = 1.0  # the same, from the second signal on
 _SHOW_CURSOR = b"\x1b[?25h"
 
