@@ -50,7 +50,7 @@ def rehearsal_facts(found: "DryRun") -> dict[str, str]:
         "peak memory": memory,
         "a step": f"{found.seconds_per_step:.3g} s",
         "an epoch": f"{duration(found.seconds_per_epoch)}, without validation",
-        "a validation": f"up to {validation}, less once the model knows when to end",
-        "in all": f"up to {duration(found.seconds)}, with {found.validations:,} validations",
+        "a validation": f"about {validation}, depending on how long the model's translations are",
+        "in all": f"about {duration(found.seconds)}, with {found.validations:,} validations",
         "would go on from a checkpoint": "yes" if found.is_resumed else "no",
     }

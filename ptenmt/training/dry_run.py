@@ -48,7 +48,7 @@ class DryRun:
     seconds_per_step: float
     """Mean over usual batches."""
     seconds_per_validation: float
-    """With translations as long as they may be, as an untrained model's are; later it takes less."""
+    """Of an untrained model, whose translations are longer or shorter than a trained one's."""
     validations: int
     """In the whole training."""
     peak_memory: int | None

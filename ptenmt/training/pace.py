@@ -1,19 +1,23 @@
 """How fast a training goes, and how long it will take."""
 
+from collections import deque
+
+_RECENT_STEPS = 500
+_RECENT_VALIDATIONS = 3  # an early model's translations are of other lengths
+
 
 class Pace:
-    """Means over the steps and validations of this process.
+    """Means over the latest steps and validations of this process.
 
     The first step is left out: it waits for the compilation.
     """
 
     def __init__(self) -> None:
-        self._steps = 0
-        self._step_seconds = 0.0
+        self._num_steps = 0
+        self._steps: deque[float] = deque(maxlen=_RECENT_STEPS)
+        self._validations: deque[float] = deque(maxlen=_RECENT_VALIDATIONS)
         self._epoch_seconds = 0.0
         self._tokens_before = 0.0
-        self._validations = 0
-        self._validation_seconds = 0.0
 
     def start_epoch(self, tokens: float) -> None:
         """Begin an epoch, or what is left of one, of which so many tokens are learnt already."""
@@ -23,14 +27,13 @@ class Pace:
     def add_step(self, seconds: float) -> None:
         """Count a step, the wait for its data included."""
         self._epoch_seconds += seconds
-        if self._steps:
-            self._step_seconds += seconds
-        self._steps += 1
+        if self._num_steps:
+            self._steps.append(seconds)
+        self._num_steps += 1
 
     def add_validation(self, seconds: float) -> None:
         """Count a validation."""
-        self._validations += 1
-        self._validation_seconds += seconds
+        self._validations.append(seconds)
 
     def tokens_per_second(self, tokens: float) -> float:
         """The speed of the epoch so far, of which so many tokens are learnt now."""
@@ -38,8 +41,10 @@ class Pace:
 
     def seconds_left(self, steps: int, validations: int) -> float | None:
         """How long so many more steps and validations take; None before the second step."""
-        if self._steps < 2:
+        if not self._steps:
             return None
-        a_step = self._step_seconds / (self._steps - 1)
-        a_validation = self._validation_seconds / max(self._validations, 1)
-        return steps * a_step + validations * a_validation
+        return steps * _mean(self._steps) + validations * _mean(self._validations)
+
+
+def _mean(seconds: deque[float]) -> float:
+    return sum(seconds) / max(len(seconds), 1)

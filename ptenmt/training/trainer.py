@@ -147,19 +147,23 @@ class Trainer:
         state = self._state
         self._pace.start_epoch(state.of_epoch.tokens)
         steps = self._feed.steps(int(state.epoch), int(state.step))
+        started = time.perf_counter()
         while int(state.updates) < self._total_steps and not self._must_pause():
-            started = time.perf_counter()
             with self._state.timed("data"):
                 parts = next(steps, None)
             if parts is None:
                 return
             with self._state.timed("step"):
                 self._train_step(parts)
-            self._pace.add_step(time.perf_counter() - started)
+            now = time.perf_counter()
+            self._pace.add_step(now - started)
+            started = now  # what reporting takes, such as waiting for the device, is part of the next step
             yield from self._report()
+            paused = time.perf_counter()
             yield from self._validate(within_epoch=True)
             if self._is_save_due(is_epoch_end=False) and not self._must_pause():
                 yield self._save()
+            started += time.perf_counter() - paused
 
     def _must_pause(self) -> bool:
         return self._stop_requested.is_set() or self._judge.is_patience_lost()
