@@ -1,6 +1,7 @@
 """When the model is scored, which scores are the best, and when patience is lost."""
 
 import math
+import threading
 import time
 from collections.abc import Generator, Iterator
 from typing import Any, Protocol
@@ -21,6 +22,10 @@ class Scorer(Protocol):
     def validate(self) -> Iterator[ValidationStep | Scores]:
         """Tell how far it is, and at the end the scores."""
         ...
+
+
+class _GivenUp(BaseException):
+    """Passes through libraries that handle every ``Exception``."""
 
 
 class Judge:
@@ -44,6 +49,8 @@ class Judge:
         self._steps_per_epoch = steps_per_epoch
         self._total_steps = total_steps(config, steps_per_epoch)
         self._history = History(run.path)
+        self._scoring_thread: int | None = None
+        self._has_given_up = False
         self._best = BestModels(run, config.checkpoint.keep_best, config.validation.metric)
 
     def tidy(self) -> None:
@@ -88,11 +95,39 @@ class Judge:
         """
         started = time.perf_counter()
         with self._state.timed("validation"), averaged(self._state.model, self._state.optimizer):
-            for event in self._scorer.validate():
+            for event in self._scored():
                 if isinstance(event, Scores):
                     yield self._validated(event, rate, time.perf_counter() - started)
                 else:
                     yield event
+
+    def give_up(self) -> None:
+        """End a ``validate`` that is at work in this thread, for which a signal handler may call this.
+
+        A compilation or a batch of long sentences takes seconds; scores can be had again.
+        """
+        if self._scoring_thread == threading.get_ident():
+            self._has_given_up = True
+            raise _GivenUp
+
+    def _scored(self) -> Iterator[ValidationStep | Scores]:
+        """What the scorer tells, up to the moment of giving up."""
+        events = self._scorer.validate()
+        while True:
+            try:
+                self._scoring_thread = threading.get_ident()
+                event = next(events, None)
+            except _GivenUp:
+                return
+            except Exception:  # whatever a library made of it
+                if self._has_given_up:
+                    return
+                raise
+            finally:
+                self._scoring_thread = None
+            if event is None:
+                return
+            yield event
 
     def _validated(self, scores: Scores, rate: float, seconds: float) -> Validated:
         """Record scores, and keep the model if it is among the best."""

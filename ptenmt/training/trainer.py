@@ -80,6 +80,7 @@ class Trainer:
     def stop(self) -> None:
         """Ask ``fit`` to finish its step, save and end; safe to call from a signal handler."""
         self._stop_requested.set()
+        self._judge.give_up()
 
     def fit(self) -> Iterator[Event]:
         """Train until all steps are done or the patience is lost.

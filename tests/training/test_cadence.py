@@ -1,6 +1,7 @@
 """When a training saves, scores, keeps its best models and ends; scores are scripted, nothing is learnt."""
 
 import math
+import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -9,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from ptenmt.config import CheckpointConfig, Config, TrainingConfig, ValidationConfig
+from ptenmt.config import CheckpointConfig, Config, OptimizerConfig, TrainingConfig, ValidationConfig
 from ptenmt.events import CheckpointSaved, Event, PatienceLost, Scores, StepDone, Stopped, Validated
 from ptenmt.model import TokenSums
 from ptenmt.runs import Run
@@ -205,3 +206,28 @@ def test_the_best_models_are_kept(tell: Tell, keep: int, best: list[int]):
     assert {file.name.split(".")[0] for file in story.run.path.glob("weights-*")} == {
         f"weights-{step}" for step in best
     }
+
+
+def test_a_signal_ends_a_validation_that_tells_nothing_yet(
+    quick: Config, laboratory: Callable, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    """It is still compiling, say; and a library may make another error of the interruption."""
+    monkeypatch.setattr("ptenmt.training.trainer.TrainStep", Step)
+    config = replace(quick, optimizer=OptimizerConfig(ema=0.5))
+
+    class Compiling:
+        def validate(self) -> Iterator[Scores]:
+            try:
+                trainer.stop()
+                time.sleep(60)
+            except BaseException as error:
+                raise RuntimeError("in user code:") from error
+            yield from ()
+
+    built = laboratory(config, tmp_path / "run", Compiling())
+    trainer = built.trainer
+    names = [type(event).__name__ for event in trainer.fit()]
+    assert names[-3:] == ["EpochDone", "CheckpointSaved", "Stopped"]
+    assert Run(tmp_path / "run").history() == []
+    again = laboratory(config, tmp_path / "run", Script([1.0, 2.0, 3.0])).trainer
+    assert [event.step for event in again.fit() if isinstance(event, Validated)] == [6, 12, 18]
