@@ -59,6 +59,8 @@ def train(
             print_facts(f"{name}: a rehearsal", rehearsal_facts(found))
             return
         result = train_run(options, name, on_event=view.show, on_download=downloads.show, **given)
+    if not result.is_chief:  # whose messages are enough
+        raise typer.Exit(0 if result.stopped_by is None else 128 + signal.Signals(result.stopped_by))
     if result.stopped_by is None:
         screen.say(f"done: {result.run}{_best(result, options)}; translate with")
         screen.say_command(["ptenmt", "translate", "--run", name, "TEXT"])

@@ -12,7 +12,7 @@ class MachineConfig:
 
     strategy: Literal["auto", "single", "mirrored", "multi_worker"] = resumable("auto")
     """``single``: one device; ``mirrored``: all GPUs of this machine; ``multi_worker``: several machines,
-    named in TF_CONFIG; ``auto``: whichever of them fits what is there."""
+    named in TF_CONFIG; ``auto``: whichever of them fits what is there (docs/scaling.md)."""
     precision: Literal["float32", "mixed_bfloat16", "mixed_float16"] = "float32"
     """What layers compute in; weights, softmax and loss are float32 always. ``mixed_float16`` scales the
     loss, so that small gradients do not vanish."""

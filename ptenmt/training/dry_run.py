@@ -23,6 +23,7 @@ from ptenmt.training.memory import peak_device_memory, peak_memory
 from ptenmt.training.preparation import Built, Material, Preparation
 from ptenmt.training.trainer import Trainer
 from ptenmt.training.validation import Validator
+from ptenmt.training.workers import Workers
 from ptenmt.translation.translator import BATCH_SENTENCES
 
 MOST_STEPS = 40
@@ -184,7 +185,7 @@ def _rehearse_steps(
     )
     watch = _Stopwatch()
     with tempfile.TemporaryDirectory() as folder:
-        trainer = Trainer(rehearsed, Run(Path(folder)), built.model, plan, _NoScores(), strategy)
+        trainer = Trainer(rehearsed, Run(Path(folder)), built.model, plan, _NoScores(), Workers(strategy))
         for event in trainer.fit():
             if isinstance(event, StepDone | Warned):
                 preparation.on_event(event)

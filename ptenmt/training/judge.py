@@ -37,10 +37,17 @@ class Judge:
         state: Of the training.
         scorer: Scores the model.
         steps_per_epoch: Of the training pairs.
+        writes: Whether this process keeps scores and models.
     """
 
     def __init__(
-        self, config: Config, run: Run, state: TrainingState, scorer: Scorer, steps_per_epoch: int
+        self,
+        config: Config,
+        run: Run,
+        state: TrainingState,
+        scorer: Scorer,
+        steps_per_epoch: int,
+        writes: bool = True,
     ) -> None:
         self._config = config
         self._options = config.validation
@@ -48,6 +55,7 @@ class Judge:
         self._scorer = scorer
         self._steps_per_epoch = steps_per_epoch
         self._total_steps = total_steps(config, steps_per_epoch)
+        self._writes = writes
         self._history = History(run.path)
         self._scoring_thread: int | None = None
         self._has_given_up = False
@@ -55,7 +63,8 @@ class Judge:
 
     def tidy(self) -> None:
         """Remove what a training that was killed has left of its best models."""
-        self._best.tidy()
+        if self._writes:
+            self._best.tidy()
 
     def is_due(self, within_epoch: bool = False) -> bool:
         """Whether the model is to be scored now.
@@ -138,7 +147,8 @@ class Judge:
         if is_best:
             state.best_score.assign(score)
         state.stale.assign(0 if is_best else state.stale + 1)
-        self._best.add(by_path(state.model.trainable_variables), int(state.updates), score)
+        if self._writes:
+            self._best.add(by_path(state.model.trainable_variables), int(state.updates), score)
         state.validated.assign(state.updates)
         loss, accuracy = state.of_epoch.means()
         event = Validated(
@@ -152,7 +162,8 @@ class Judge:
             patience_left=None if options.patience is None else options.patience - int(state.stale),
             seconds=seconds,
         )
-        self._history.add(self._line(event))
+        if self._writes:
+            self._history.add(self._line(event))
         return event
 
     def _line(self, event: Validated) -> dict[str, Any]:

@@ -1,20 +1,28 @@
 """Training a run from its config: data, tokenizers, model, and then the loop."""
 
-from collections.abc import Callable
-from dataclasses import dataclass
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, nullcontext
+from dataclasses import asdict, dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from ptenmt.config import Config
 from ptenmt.corpus.download import OnProgress
-from ptenmt.events import CurvePoint, Event, StepDone, Stopped, TrainingStarted
+from ptenmt.errors import TrainingError
+from ptenmt.events import CurvePoint, Event, StepDone, Stopped, TrainingStarted, Warned
 from ptenmt.runs import Run, run_path, set_aside
+from ptenmt.training.cluster import find_cluster
 from ptenmt.training.machine import prepare
 from ptenmt.training.preparation import Material, Preparation
 from ptenmt.training.signals import StopSignals
 from ptenmt.training.tensorboard import TensorBoard
 from ptenmt.training.trainer import Trainer
 from ptenmt.training.validation import Validator
+from ptenmt.training.workers import Workers
+
+SECONDS_TO_SEE = 60.0
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -28,6 +36,8 @@ class TrainingResult:
     """The signal that ended it early, or None if it went through all its epochs."""
     is_saved: bool
     """Whether all that was learnt is on disk: not if a signal ended it before the first step, or twice."""
+    is_chief: bool = True
+    """Whether this process wrote the run, as it does unless it was one of several workers."""
 
 
 def train(
@@ -59,15 +69,22 @@ def train(
         DataError: The pairs cannot be read, or none is left.
         TokenizerError: The tokenizer cannot be trained or loaded.
         CheckpointError: A checkpoint cannot be written, or none of those there can be read.
-        TrainingError: The loss is not finite for many steps in a row.
+        TrainingError: The loss is not finite for many steps in a row, or another worker is gone.
     """
     directory = Run(run_path(run))
-    directory.check_writable()
+    cluster = find_cluster(config.machine.strategy)
+    is_chief = cluster is None or cluster.is_chief
     stop = StopSignals()
-    with directory.locked(), stop.heeded():
+    with _claimed(directory) if is_chief else nullcontext(), stop.heeded():
         try:
-            preparation = Preparation(config, directory, on_event, on_download)
-            is_stopped = _train(preparation, preparation.load(fresh, init_from), fresh, stop)
+            tell = on_event if is_chief else partial(_tell_warnings, on_event)
+            preparation = Preparation(config, directory, tell, on_download)
+            workers = Workers(prepare(config, preparation.warn, cluster), cluster)
+            stop.renew()
+            with workers.together():
+                material = preparation.load(fresh, init_from)
+                _set_aside(preparation, material, fresh, workers)
+                is_stopped = _train(preparation, material, workers, stop)
             is_saved = True
         except BaseException as error:
             # Whatever a library made of the interruption of the start, it was one.
@@ -79,31 +96,89 @@ def train(
         history=directory.history(),
         stopped_by=stop.received if is_stopped else None,
         is_saved=is_saved,
+        is_chief=is_chief,
     )
 
 
-def _train(preparation: Preparation, material: Material, fresh: bool, stop: StopSignals) -> bool:
+@contextmanager
+def _claimed(run: Run) -> Iterator[None]:
+    """Make sure that the run's folder is ours to write."""
+    run.check_writable()
+    with run.locked():
+        yield
+
+
+def _tell_warnings(on_event: Callable[[Event], None], event: Event) -> None:
+    """What a worker other than the chief tells."""
+    if isinstance(event, Warned):
+        on_event(event)
+
+
+def _set_aside(preparation: Preparation, material: Material, fresh: bool, workers: Workers) -> None:
+    """Make room for a new run, as soon as all workers have seen what was there."""
+    config, run = preparation.config, preparation.run
+    sections = ("seed", "tokenizer", "model", "batch", "training", "optimizer", "validation")
+    sizes = material.tokenizers.source.vocabulary_size, material.tokenizers.target.vocabulary_size
+    workers.agree(
+        **{name: asdict(config)[name] for name in sections},
+        precision=config.machine.precision,
+        pairs=material.corpus.train.fingerprint,
+        vocabulary_sizes=sizes,
+        resumed=material.is_resumed,
+    )
+    # Without a checkpoint, best models are all that a training killed early, or a tidy user, has left.
+    is_old = run.path.exists() and (fresh or (not material.is_resumed and run.best_models()))
+    if is_old and workers.is_chief:
+        preparation.warn(f"the run so far is kept as {set_aside(run)}")
+    workers.gather(None)
+
+
+def _train(preparation: Preparation, material: Material, workers: Workers, stop: StopSignals) -> bool:
     """Train, and tell whether a signal ended it early."""
     config, run = preparation.config, preparation.run
-    # Without a checkpoint, best models are all that a training killed early, or a tidy user, has left.
-    if run.path.exists() and (fresh or (not material.is_resumed and run.best_models())):
-        preparation.warn(f"the run so far is kept as {set_aside(run)}")
-    strategy = prepare(config, preparation.warn)
-    built = preparation.build(material, strategy)
-    validator = Validator(
-        config, built.model, material.tokenizers, material.corpus.validation, built.validation_pairs
-    )
-    trainer = Trainer(config, run, built.model, built.plan, validator, strategy)
-    board = TensorBoard(run) if config.training.tensorboard else None
+    built = preparation.build(material, workers.strategy)
+    pairs = material.corpus.validation
+    validator = Validator(config, built.model, material.tokenizers, pairs, built.validation_pairs, workers)
+    trainer = Trainer(config, run, built.model, built.plan, validator, workers)
+    board = TensorBoard(run) if config.training.tensorboard and workers.is_chief else None
     event: Event | None = None
     for event in trainer.fit():
         if isinstance(event, TrainingStarted) and not event.is_over:
-            run.write(config, built.facts)
-            if not material.is_resumed:
-                material.tokenizers.save(run.tokenizer_folder)
+            if workers.is_chief:
+                run.write(config, built.facts)
+                if not material.is_resumed:
+                    material.tokenizers.save(run.tokenizer_folder)
+            _check_shared(run, workers)
         elif isinstance(event, StepDone | CurvePoint):
             stop.hand_over(trainer.stop)
         if board is not None:
             board.add(event)
         preparation.on_event(event)
-    return isinstance(event, Stopped)
+    is_stopped = isinstance(event, Stopped)
+    if is_stopped:  # a signal to one worker stops all
+        stop.received = next((number for number in workers.gather(stop.received) if number), None)
+    return is_stopped
+
+
+def _check_shared(run: Run, workers: Workers) -> None:
+    """Make sure that all workers see the folder that the chief writes: they will go on from it one day.
+
+    Raises:
+        TrainingError: Some do not, after a while that network file systems may need.
+    """
+    if workers.count == 1:
+        return
+    written = workers.gather(run.facts()["trained"] if workers.is_chief else None)[0]
+    deadline = time.monotonic() + SECONDS_TO_SEE
+    while not (sees := _trained(run) == written) and time.monotonic() < deadline:
+        time.sleep(1)
+    if blind := [str(index) for index, sight in enumerate(workers.gather(sees)) if not sight]:
+        raise TrainingError(
+            f"worker {', '.join(blind)} does not see what the chief writes into {run.path.absolute()}",
+            "give all workers the same folder of a shared file system with --run",
+        )
+
+
+def _trained(run: Run) -> Any:
+    """When ``run.json`` was written."""
+    return run.facts().get("trained") if (run.path / "run.json").exists() else None

@@ -69,6 +69,12 @@ class StopSignals:
             watch.join()
             ours.close()
 
+    def renew(self) -> None:
+        """Heed the signals again after a library took them for itself, as TensorFlow's clusters do."""
+        if self.received is None and threading.current_thread() is threading.main_thread():
+            for number in self._before:
+                signal.signal(number, self._handle)
+
     def _handle(self, number: int, _frame: Any) -> None:
         self.received = number
         self._restore()

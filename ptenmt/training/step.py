@@ -39,6 +39,7 @@ class TrainStep:
         self._strategy = strategy
         self._scales_loss = config.machine.precision == "mixed_float16"
         accumulates = config.batch.accumulate > 1
+        self._wants_stop, self._stops = (tf.Variable(False, trainable=False) for _ in range(2))
         self._sums = TokenSums(*(tf.Variable(0.0, trainable=False) for _ in TokenSums._fields))
         with strategy.scope():
             self._gradients = [_zeros_like(weight) for weight in self._weights] if accumulates else []
@@ -50,13 +51,25 @@ class TrainStep:
         self._collect = tf.function(self._collect_eagerly, signature, autograph=False)
         self._update = tf.function(self._update_eagerly, signature, autograph=False)
 
-    def __call__(self, parts: Sequence[Part]) -> None:
-        """Make one update from all batches of a step."""
+    def __call__(self, parts: Sequence[Part], wants_stop: bool = False) -> None:
+        """Make one update from all batches of a step.
+
+        Args:
+            parts: The batches.
+            wants_stop: Whether this process is asked to stop, which the step tells all workers.
+        """
+        if wants_stop:
+            self._wants_stop.assign(True)
         *first, last = parts
         with self._strategy.scope():
             for part in first:
                 self._collect(*part)
             self._update(*last)
+
+    @property
+    def stops(self) -> bool:
+        """Whether any worker was asked to stop before the last step."""
+        return bool(self._stops)
 
     def learning_rate(self) -> float:
         """The rate of the update that was made last."""
@@ -111,10 +124,15 @@ class TrainStep:
         pairs = list(zip(gradients, self._weights, strict=True))
         reduced = self._strategy.extended.batch_reduce_to(whole, pairs)
         totals = self._strategy.reduce(whole, sums, axis=None)
-        return TokenSums(*tf.unstack(totals)), reduced
+        *sums, stops = tf.unstack(totals)
+        self._stops.assign(stops > 0)
+        return TokenSums(*sums), reduced
 
     def _replica_gradients(self, source: Any, target: Any, tokens: Any, number: Any) -> tuple[Any, list[Any]]:
-        """What one replica makes of its share of a batch: its sums as one vector, and gradients."""
+        """What one replica makes of its share of a batch: its sums as one vector, and gradients.
+
+        The vector's last number says whether this process is asked to stop.
+        """
         config, state = self._config, self._state
         place = tf.distribute.get_replica_context()
         batch = state.updates * config.batch.accumulate + number
@@ -127,7 +145,7 @@ class TrainStep:
                 objective *= tf.cast(state.loss_scale, tf.float32)
         # A word's occurrences come as rows of their own; Adam squares the sum of them all.
         gradients = [tf.convert_to_tensor(part) for part in tape.gradient(objective, self._weights)]
-        return tf.stack(sums), gradients
+        return tf.stack([*sums, tf.cast(self._wants_stop, tf.float32)]), gradients
 
     def _objective(self, source: Any, target: Any) -> tuple[Any, TokenSums]:
         """What to minimise, summed over the real tokens, and the sums that are reported."""

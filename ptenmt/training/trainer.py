@@ -32,6 +32,7 @@ from ptenmt.training.optimizer import Adam
 from ptenmt.training.pace import Pace
 from ptenmt.training.state import TrainingState
 from ptenmt.training.step import TrainStep
+from ptenmt.training.workers import Workers
 
 SECONDS_BETWEEN_REPORTS = 0.25
 MOST_SKIPPED_STEPS = 10
@@ -46,7 +47,7 @@ class Trainer:
         model: Built.
         plan: The batches of training pairs.
         validator: Scores the model.
-        strategy: That the model was built in; by default that of one replica.
+        workers: The processes that train, in whose strategy the model was built; by default this one alone.
     """
 
     def __init__(
@@ -56,9 +57,10 @@ class Trainer:
         model: Transformer,
         plan: Plan,
         validator: Scorer,
-        strategy: tf.distribute.Strategy | None = None,
+        workers: Workers | None = None,
     ) -> None:
-        strategy = strategy or tf.distribute.get_strategy()
+        self._workers = workers or Workers(tf.distribute.get_strategy())
+        strategy = self._workers.strategy
         self._config = config
         self._run = run
         self._history = History(run.path)
@@ -71,16 +73,20 @@ class Trainer:
         self._state = TrainingState(model, self._optimizer)
         self._train_step = TrainStep(config, self._state, self._total_steps, strategy)
         self._checkpoints = Checkpoints(self._state.trackable(), run.path, config.checkpoint.keep)
-        self._judge = Judge(config, run, self._state, validator, self._steps_per_epoch)
+        self._judge = Judge(
+            config, run, self._state, validator, self._steps_per_epoch, self._workers.is_chief
+        )
         self._pace = Pace()
-        self._stop_requested = threading.Event()
+        self._stop_wanted = threading.Event()  # from this process
+        self._stop_requested = self._stop_wanted if self._workers.count == 1 else threading.Event()
         self._saved = self._reported = time.monotonic()
         self._skipped_before = 0
 
     def stop(self) -> None:
         """Ask ``fit`` to finish its step, save and end; safe to call from a signal handler."""
-        self._stop_requested.set()
-        self._judge.give_up()
+        self._stop_wanted.set()
+        if self._workers.count == 1:  # several go on together until all know of it
+            self._judge.give_up()
 
     def fit(self) -> Iterator[Event]:
         """Train until all steps are done or the patience is lost.
@@ -96,7 +102,7 @@ class Trainer:
         while not self._is_over() and not self._stop_requested.is_set():
             yield from self._fit_epoch()
         if not self._is_over():
-            yield self._save()
+            yield from self._save()
             yield Stopped(epoch=int(self._state.epoch), step=int(self._state.step))
 
     def _start(self) -> Iterator[Event]:
@@ -104,9 +110,11 @@ class Trainer:
         restored = self._checkpoints.restore(warnings.append)
         yield from (Warned(message=message) for message in warnings)
         state = self._state
+        self._workers.agree(checkpoint=restored and restored.name, step=int(state.updates))
         self._skipped_before = int(state.skipped)
         self._judge.tidy()
-        self._history.forget_after(int(state.updates), int(state.validated))
+        if self._workers.is_chief:
+            self._history.forget_after(int(state.updates), int(state.validated))
         yield TrainingStarted(
             run=self._run.path,
             parameters=self._model.count_params(),
@@ -138,7 +146,7 @@ class Trainer:
         if is_whole:
             self._state.finish_epoch()
         if self._is_save_due(is_whole) or self._is_over():
-            yield self._save()
+            yield from self._save()
         if self._judge.is_patience_lost():
             yield PatienceLost(best_score=float(self._state.best_score), stale=int(self._state.stale))
 
@@ -155,16 +163,24 @@ class Trainer:
             if parts is None:
                 return
             with self._state.timed("step"):
-                self._train_step(parts)
+                self._train_step(parts, self._stop_wanted.is_set())
             now = time.perf_counter()
             self._pace.add_step(now - started)
             started = now  # what reporting takes, such as waiting for the device, is part of the next step
+            if self._workers.count > 1:
+                yield from self._heed_others()
             yield from self._report()
             paused = time.perf_counter()
             yield from self._validate(within_epoch=True)
             if self._is_save_due(is_epoch_end=False) and not self._must_pause():
-                yield self._save()
+                yield from self._save()
             started += time.perf_counter() - paused
+
+    def _heed_others(self) -> Iterator[Event]:
+        """What all workers must notice after the same step."""
+        if self._train_step.stops:
+            self._stop_requested.set()
+        yield from self._check_skipped()
 
     def _must_pause(self) -> bool:
         return self._stop_requested.is_set() or self._judge.is_patience_lost()
@@ -218,7 +234,8 @@ class Trainer:
             learning_rate=self._train_step.learning_rate(),
             gradient_norm=float(self._state.gradient_norm),
         )
-        self._history.add(asdict(point))
+        if self._workers.is_chief:
+            self._history.add(asdict(point))
         return point
 
     def _validate(self, within_epoch: bool = False) -> Iterator[Event]:
@@ -234,7 +251,8 @@ class Trainer:
                 yield event
                 if isinstance(event, Validated):
                     self._pace.add_validation(event.seconds)
-                elif self._stop_requested.is_set():
+                elif any(self._workers.gather(self._stop_wanted.is_set())):
+                    self._stop_requested.set()
                     return
 
     def _epoch_done(self) -> EpochDone:
@@ -255,8 +273,10 @@ class Trainer:
             or (options.every_minutes is not None and minutes >= options.every_minutes)
         )
 
-    def _save(self) -> CheckpointSaved:
+    def _save(self) -> Iterator[CheckpointSaved]:
+        if not self._workers.is_chief:
+            return
         with self._state.timed("saving"):
             path = self._checkpoints.save()
         self._saved = time.monotonic()
-        return CheckpointSaved(epoch=int(self._state.epoch), step=int(self._state.step), path=path)
+        yield CheckpointSaved(epoch=int(self._state.epoch), step=int(self._state.step), path=path)

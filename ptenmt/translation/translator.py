@@ -146,13 +146,15 @@ class Translator:
         raise failure
 
     def translate_batches(
-        self, sources: Sequence[str], prepared: Sequence[str]
+        self, sources: Sequence[str], prepared: Sequence[str], share: tuple[int, int] = (0, 1)
     ) -> Iterator[dict[int, Translation]]:
         """Translate sentences that were prepared like the training corpus, e.g. the corpus itself.
 
         Args:
             sources: The sentences as the caller knows them.
             prepared: The same, as the tokenizer is to see them.
+            share: Where several share the work, which of them this is, from 0, and how many they are. All
+                get the same number of batches, some of which may be empty.
 
         Yields:
             The translations of some sentences of similar length by their number, until all are done.
@@ -165,8 +167,12 @@ class Translator:
             yield {row: self._finish(sources[row], Hypothesis(FRAME), False) for row in blank}
         order = np.argsort(ids.lengths, kind="stable")
         order = order[ids.lengths[order] > len(FRAME)]
-        for start in range(0, len(order), BATCH_SENTENCES):
-            batch = order[start : start + BATCH_SENTENCES]
+        number, count = share
+        for start in range(0, len(order), BATCH_SENTENCES * count):
+            batch = order[start + number * BATCH_SENTENCES :][:BATCH_SENTENCES]
+            if not len(batch):
+                yield {}
+                continue
             limits = [self.limit(int(length)) for length in ids.lengths[batch]]
             hypotheses = self.engine.translate(ids.padded(batch), limits)
             yield {

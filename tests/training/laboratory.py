@@ -16,6 +16,7 @@ from ptenmt.runs import Run
 from ptenmt.tokenizers import build_tokenizers
 from ptenmt.training import Trainer
 from ptenmt.training.judge import Scorer
+from ptenmt.training.workers import Workers
 
 _INSTANT = InstantValidator()
 
@@ -48,5 +49,5 @@ def build_laboratory(
     folder.mkdir(exist_ok=True)
     run = Run(folder)
     plan = BatchPlan(pairs, config.batch, config.seed)
-    trainer = Trainer(config, run, model, plan, validator, strategy)
+    trainer = Trainer(config, run, model, plan, validator, Workers(strategy))
     return Laboratory(trainer, model, pairs, run)

@@ -1,0 +1,204 @@
+"""Several processes that train together, on loopback."""
+
+import json
+import signal
+import socket
+import sys
+import time
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import tensorflow as tf
+from copy_task import copy_config, write_pairs
+from worker_processes import working
+
+from ptenmt.config import (
+    BatchConfig,
+    CheckpointConfig,
+    Config,
+    DataConfig,
+    MachineConfig,
+    ModelConfig,
+    TrainingConfig,
+    ValidationConfig,
+)
+from ptenmt.config.files import dump_config
+from ptenmt.errors import ConfigError, TrainingError
+from ptenmt.runs import Run
+from ptenmt.training import cluster, train
+from ptenmt.training.cluster import Cluster, differing, find_cluster, meet
+
+unix = pytest.mark.skipif(sys.platform == "win32", reason="signals")
+
+
+def tf_config(addresses: list[str], index: int) -> str:
+    return json.dumps({"cluster": {"worker": addresses}, "task": {"type": "worker", "index": index}})
+
+
+def test_tf_config_names_the_workers_chief_first(monkeypatch: pytest.MonkeyPatch):
+    jobs = {"worker": ["b:1", "c:1"], "chief": ["a:1"]}
+    place = {"cluster": jobs, "task": {"type": "worker", "index": 1}}
+    monkeypatch.setenv("TF_CONFIG", json.dumps(place))
+    assert find_cluster("auto") == Cluster(addresses=("a:1", "b:1", "c:1"), index=2)
+    assert find_cluster("single") is find_cluster("mirrored") is None
+    monkeypatch.setenv("TF_CONFIG", tf_config(["a:1"], 0))
+    assert find_cluster("multi_worker") is None
+    monkeypatch.delenv("TF_CONFIG")
+    assert find_cluster("auto") is None
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "{worker}",
+        "[]",
+        '{"cluster": {}}',
+        tf_config(["a:1", "b:1"], 2),
+        tf_config(["a:1", "b:1"], -1),
+        tf_config(["a:1", "a:1"], 0),
+        tf_config(["a:1", "b"], 0),
+        tf_config(["a:1", "b:99999"], 0),
+        '{"cluster": {"ps": ["p:1"], "worker": ["a:1"]}, "task": {"type": "worker", "index": 0}}',
+    ],
+)
+def test_a_tf_config_that_cannot_be_used_is_refused(monkeypatch: pytest.MonkeyPatch, text: str):
+    monkeypatch.setenv("TF_CONFIG", text)
+    with pytest.raises(ConfigError, match="TF_CONFIG"):
+        find_cluster("multi_worker")
+
+
+def test_workers_that_do_not_come_are_named():
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        closed = socket.create_server(("127.0.0.1", 0))
+        address = f"127.0.0.1:{closed.getsockname()[1]}"
+        closed.close()
+        mute = f"127.0.0.1:{taken.getsockname()[1]}"
+        lonely = Cluster(addresses=(address, "127.0.0.1:1"), index=0)
+        with pytest.raises(TrainingError, match=r"worker 1 \(127.0.0.1:1\) cannot be reached, after 1 s"):
+            meet(lonely, seconds=1)
+        with pytest.raises(TrainingError, match="cannot use its port: Address already in use"):
+            meet(Cluster(addresses=(mute, address), index=0), seconds=1)
+
+
+def test_a_worker_that_is_not_there_is_missed(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(cluster, "_WATCH_SECONDS", 0.2)
+    with socket.create_server(("127.0.0.1", 0)) as mute:  # as a stopped process is
+        pair = Cluster(addresses=("127.0.0.1:1", f"127.0.0.1:{mute.getsockname()[1]}"), index=0)
+        assert not pair.is_alive(1)
+    assert not pair.is_alive(1)
+
+
+def test_what_differs_is_told():
+    assert differing([{"a": 1, "b": 2}, {"a": 1, "b": 2}]) == []
+    assert differing([{"a": 1, "b": 2}, {"a": 1, "b": 3}]) == ["b: 2 and, for worker 1, 3"]
+
+
+@pytest.fixture
+def config(tmp_path: Path) -> Config:
+    """Two epochs of odd batches; three validation batches, which two workers cannot share evenly."""
+    pairs = str(write_pairs(tmp_path / "pairs.tsv", 80))
+    return copy_config(
+        Path(pairs),
+        data=DataConfig(source="files", path=pairs, validation_pairs=19, test_pairs=2),
+        model=ModelConfig(num_layers=1, d_model=16, num_heads=2, d_ff=32, dropout=0.0, max_positions=16),
+        batch=BatchConfig(sentences=7),
+        training=TrainingConfig(epochs=2, warmup_steps=20),
+        machine=MachineConfig(threads=1),
+    )
+
+
+def tensors(run: Run) -> dict[str, Any]:
+    """Weights and the optimizer's variables of the newest checkpoint."""
+    reader = tf.train.load_checkpoint(str(run.checkpoints()[0]))
+    names = reader.get_variable_to_shape_map()
+    kept = [name for name in names if name.startswith(("weights/", "optimizer/", "of_", "updates", "step"))]
+    return {name: reader.get_tensor(name) for name in kept}
+
+
+@unix
+def test_two_workers_train_as_one_process_does(config: Config, tmp_path: Path):
+    (tmp_path / "config.yaml").write_text(dump_config(config))
+    together, alone = Run(tmp_path / "together"), Run(tmp_path / "alone")
+    with working(tmp_path, [together.path] * 2) as workers:
+        assert workers.wait() == [0, 0], workers.log(0) + workers.log(1)
+        assert "done:" in workers.log(0)
+        assert "epoch" not in workers.log(1)
+    train(config, alone.path)
+    for mine, theirs in zip(alone.history(), together.history(), strict=True):
+        assert theirs["train"] == pytest.approx(mine["train"], rel=1e-5)
+        assert theirs["validation"] == pytest.approx(mine["validation"], rel=1e-5)
+    expected, found = tensors(alone), tensors(together)
+    assert found.keys() == expected.keys()
+    for name, value in found.items():
+        if "key.Sbias" not in name:  # no gradient but rounding, of which Adam makes full steps
+            np.testing.assert_allclose(value, expected[name], rtol=1e-5, atol=1e-5, err_msg=name)
+
+
+def long(config: Config) -> Config:
+    return replace(
+        config,
+        model=replace(config.model, dropout=0.2),
+        training=TrainingConfig(epochs=40, warmup_steps=100, log_every_steps=1),
+        validation=ValidationConfig(every_epochs=8),
+        checkpoint=CheckpointConfig(every_epochs=100, every_steps=7),
+    )
+
+
+@unix
+@pytest.mark.slow
+def test_workers_that_are_stopped_and_killed_end_as_those_that_were_not(config: Config, tmp_path: Path):
+    """SIGTERM for one is for all; when one is killed, the other leaves; they go on together, bit for bit."""
+    (tmp_path / "config.yaml").write_text(dump_config(long(config)))
+    straight, run = Run(tmp_path / "straight"), Run(tmp_path / "run")
+    with working(tmp_path, [straight.path] * 2) as workers:
+        assert workers.wait() == [0, 0]
+    with working(tmp_path, [run.path] * 2) as workers:
+        workers.wait_for_step(run, 30)
+        workers.processes[1].send_signal(signal.SIGTERM)
+        assert workers.wait(60) == [143, 143]
+        assert "saved" in workers.log(0)
+    for victim, step in ((1, 150), (0, 250)):
+        with working(tmp_path, [run.path] * 2) as workers:
+            workers.wait_for_step(run, step)
+            workers.processes[victim].send_signal(signal.SIGKILL)
+            killed = time.monotonic()
+            assert sorted(workers.wait(60)) == [-signal.SIGKILL, 1]
+            assert time.monotonic() - killed < 60
+            assert f"worker {victim} (127.0.0.1:" in workers.log(1 - victim)
+            assert "gone\n" in workers.log(1 - victim)
+            assert "Traceback" not in workers.log(1 - victim)
+    with working(tmp_path, [run.path] * 2) as workers:
+        assert workers.wait() == [0, 0]
+    expected, found = tensors(straight), tensors(run)
+    for name, value in found.items():
+        np.testing.assert_array_equal(value, expected[name], err_msg=name)
+    assert [line["validation"] for line in run.history()] == [
+        line["validation"] for line in straight.history()
+    ]
+
+
+@unix
+@pytest.mark.slow
+def test_a_worker_that_stands_still_is_left(config: Config, tmp_path: Path):
+    """Its machine lost its power, say: nobody tells TensorFlow that the line is dead."""
+    (tmp_path / "config.yaml").write_text(dump_config(long(config)))
+    run = Run(tmp_path / "run")
+    with working(tmp_path, [run.path] * 2) as workers:
+        workers.wait_for_step(run, 20)
+        workers.processes[1].send_signal(signal.SIGSTOP)
+        assert workers.processes[0].wait(60) == 1
+        assert "worker 1 (127.0.0.1:" in workers.log(0)
+
+
+@unix
+@pytest.mark.slow
+def test_workers_with_folders_of_their_own_are_refused(config: Config, tmp_path: Path):
+    (tmp_path / "config.yaml").write_text(dump_config(config))
+    train(config, tmp_path / "one")
+    with working(tmp_path, [tmp_path / "one", tmp_path / "other"]) as workers:
+        assert workers.wait(120) == [1, 1]
+        assert "the workers differ: resumed: True and, for worker 1, False" in workers.log(0)
