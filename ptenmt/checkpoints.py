@@ -10,7 +10,7 @@ from typing import Any, Literal
 
 import tensorflow as tf
 
-from ptenmt.errors import CheckpointError, OutputError
+from ptenmt.errors import CheckpointError, OutputError, RunError
 from ptenmt.runs import Model, Run
 from ptenmt.writing import remove_unfinished, sync, write_text
 
@@ -177,7 +177,7 @@ def restore_weights(model: Any, run: Run, on_damaged: Callable[[str], None], cho
     Raises:
         CheckpointError: The run has no checkpoint that can be read.
     """
-    best = [run.path / found.name for found in run.best_models()] if choice == "best" else []
+    best = _best_paths(run, on_damaged) if choice == "best" else []
     latest = run.checkpoints()
     for path in (*best, *latest):
         try:
@@ -191,6 +191,14 @@ def restore_weights(model: Any, run: Run, on_damaged: Callable[[str], None], cho
     raise CheckpointError(
         f"no checkpoint in {run.path}", f"train it first: ptenmt train --config CONFIG --run {run.path}"
     )
+
+
+def _best_paths(run: Run, on_damaged: Callable[[str], None]) -> list[Path]:
+    try:
+        return [run.path / found.name for found in run.best_models()]
+    except RunError as error:
+        on_damaged(f"{error.message}; the latest weights are taken")
+        return []
 
 
 def read_weights(model: Any, path: Path) -> None:

@@ -146,12 +146,21 @@ class Run:
         ]
 
     def best_models(self) -> list["Model"]:
-        """The best models so far, the best one first; none if ``best.json`` is missing or damaged."""
-        try:
-            entries = json.loads((self.path / _BEST).read_text(encoding="utf-8"))
-            return [Model(**entry) for entry in entries]
-        except (OSError, ValueError, TypeError):
+        """The best models so far, the best one first; none if there is no ``best.json``.
+
+        Raises:
+            RunError: It is damaged.
+        """
+        file = self.path / _BEST
+        if not file.exists():
             return []
+        try:
+            return [Model(**entry) for entry in json.loads(file.read_text(encoding="utf-8"))]
+        except (OSError, ValueError, TypeError) as error:
+            raise RunError(
+                f"{file} is damaged or unreadable: {error}",
+                "remove it: the best models are chosen anew, among those that follow",
+            ) from error
 
     def write_best_models(self, models: Sequence["Model"]) -> None:
         """Replace ``best.json``."""

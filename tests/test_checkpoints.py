@@ -16,8 +16,8 @@ from ptenmt.training.optimizer import Adam
 from ptenmt.training.state import TrainingState
 
 CONFIG = ModelConfig(num_layers=2, d_model=16, num_heads=2, d_ff=24, dropout=0.1, max_positions=20)
-NUMBERS = ["epoch", "step", "updates", "validated", "best_score", "stale", "skipped", "skipped_in_row"]
-NUMBERS += ["gradient_norm", "loss_scale", "scaled_steps"]
+NUMBERS = ["epoch", "step", "updates", "validated", "best_score", "stale", "skipped", "faults"]
+NUMBERS += ["faults_in_row", "most_faults_in_row", "gradient_norm", "loss_scale", "scaled_steps"]
 DATA, INDEX = "ckpt-3.data-00000-of-00001", "ckpt-3.index"
 
 

@@ -17,7 +17,8 @@ class MachineConfig:
     """What layers compute in; weights, softmax and loss are float32 always. ``mixed_float16`` scales the
     loss, so that small gradients do not vanish."""
     xla: Literal["auto", "always", "never"] = resumable("auto")
-    """Compile the step with XLA; ``auto``: on a GPU."""
+    """Compile the step with XLA, once for every shape of a batch; ``auto``: on a GPU, with ``batch.tokens``,
+    whose batches have few shapes."""
     threads: int | None = resumable(None)
     """Threads that compute; by default as many as this process may use cores."""
 

@@ -49,9 +49,7 @@ class SampledPairs:
 
     def longest(self) -> np.ndarray:
         """The length to plan for, of the longer side of each pair, int32 [pairs]."""
-        grown = np.ceil(self._encoded.longest() * np.float32(self._growth)).astype(np.int32)
-        longest: np.ndarray = np.minimum(grown, self._max_positions)
-        return longest
+        return self._planned(self._encoded.longest())
 
     def batch(self, rows: np.ndarray, width: int | None, seed: Sequence[int]) -> Batch:
         """Some of the pairs as ids.
@@ -63,13 +61,19 @@ class SampledPairs:
         """
         drawn = self._draw(rows, seed)
         stored = rows if self._encoded.rows is None else self._encoded.rows[rows]
-        limit = self._max_positions if width is None else width
+        best = (self._encoded.source, self._encoded.target)
+        limit = width or int(self._planned(np.maximum(*(side.lengths[stored] for side in best))).max())
         source, target = (
-            _within(limit, ids, best, stored)
-            for ids, best in zip(drawn, (self._encoded.source, self._encoded.target), strict=True)
+            _within(limit, ids, pieces, stored) for ids, pieces in zip(drawn, best, strict=True)
         )
         every = np.arange(len(rows))
         return source.padded(every, width), target.padded(every, width)
+
+    def _planned(self, longest: np.ndarray) -> np.ndarray:
+        """The lengths to plan for where the best pieces are so many, int32."""
+        grown = np.ceil(longest * np.float32(self._growth)).astype(np.int32)
+        planned: np.ndarray = np.minimum(grown, self._max_positions)
+        return planned
 
     def _draw(self, rows: np.ndarray, seed: Sequence[int]) -> list[list[list[int]]]:
         """Random pieces of the source sentences, and of the target sentences."""

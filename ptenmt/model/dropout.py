@@ -1,6 +1,6 @@
 """Dropout whose masks follow from numbers that one can hold on to."""
 
-import random
+import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -48,8 +48,6 @@ class Dropout(keras.layers.Layer):
         super().__init__(**kwargs)
         self.rate = rate
         self.whole_vectors = whole_vectors
-        # Drawn as Keras draws the seeds of initial weights: it follows from keras.utils.set_random_seed.
-        self._constant = random.randint(1, 10**9) if rate else 0
 
     def call(self, inputs: Any, training: bool = False) -> Any:
         """Map a tensor of any shape to one of the same shape."""
@@ -77,8 +75,9 @@ class Dropout(keras.layers.Layer):
         if given is None:
             return None
         seed, draw = given
-        # Layers differ in the first number, draws in the second: no two of them ever meet.
-        return _Seed(ops.stack([ops.cast(seed + self._constant, "int64"), ops.cast(draw, "int64")]))
+        # Layers differ in the first number, by their place in the model, and draws in the second.
+        constant = zlib.crc32(self.path.encode())
+        return _Seed(ops.stack([ops.cast(seed + constant, "int64"), ops.cast(draw, "int64")]))
 
     def get_config(self) -> dict[str, Any]:
         """The constructor's arguments, for saving with Keras."""

@@ -74,7 +74,7 @@ class Judge:
         """
         options, state = self._options, self._state
         step, is_whole = int(state.updates), int(state.step) == self._steps_per_epoch
-        if step == int(state.validated) or (within_epoch and is_whole):
+        if int(state.step) == 0 or step == int(state.validated) or (within_epoch and is_whole):
             return False
         by_steps, by_epochs = options.every_steps, options.every_epochs
         return (

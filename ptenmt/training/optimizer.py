@@ -58,13 +58,16 @@ class Adam:
         factor = None if clip is None else clip / tf.maximum(norm, clip)
         if tf.is_tensor(scale):
             factor = 1 / scale if factor is None else factor / scale
-        powers = [beta ** tf.cast(self._count, tf.float32) for beta in self._betas]
+        count = tf.cast(self._count, tf.float32)
+        powers = [beta**count for beta in self._betas]
+        # As long as the weights are young, so is their average.
+        decay = tf.minimum(self._config.ema, (1 + count) / (10 + count))
         averages = self._averages or self._weights
         replicas = tf.distribute.get_strategy().extended
         for weight, *slots in zip(
             self._weights, self._means, self._squares, averages, gradients, strict=True
         ):
-            replicas.update(weight, self._update, args=(*slots, factor, *powers, rate))
+            replicas.update(weight, self._update, args=(*slots, factor, *powers, rate, decay))
 
     @property
     def _betas(self) -> tuple[float, float]:
@@ -81,6 +84,7 @@ class Adam:
         power_1: Any,
         power_2: Any,
         rate: Any,
+        decay: Any,
     ) -> None:
         """Update one weight on one device."""
         config = self._config
@@ -101,7 +105,7 @@ class Adam:
             grad=gradient,
         )
         if config.ema:
-            average.assign_sub((1 - config.ema) * (average - weight))
+            average.assign_sub((1 - decay) * (average - weight))
 
 
 @contextmanager

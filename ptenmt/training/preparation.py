@@ -187,8 +187,12 @@ def _check_folder(run: Run, config: Config, fresh: bool) -> bool:
 
 
 def _check_data(run: Run, corpus: Corpus) -> None:
-    if run.data_fingerprint("train") != corpus.train.fingerprint:
-        raise RunError(
-            f"{run.path} was trained on other sentence pairs than its config gives now",
-            "put the data back, or train beside it with --run NAME, or start anew with --fresh",
-        )
+    """Refuse to go on with other pairs; on other validation pairs the best score so far means nothing."""
+    found = {"train": corpus.train.fingerprint, "validation": fingerprint(corpus.validation)}
+    for split, pairs in found.items():
+        if run.data_fingerprint(split) != pairs:
+            what = "was trained" if split == "train" else "is validated"
+            raise RunError(
+                f"{run.path} {what} on other sentence pairs than its config gives now",
+                "put the data back, or train beside it with --run NAME, or start anew with --fresh",
+            )

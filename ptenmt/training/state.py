@@ -68,8 +68,11 @@ class TrainingState:
         self.stale = _number(0)
         """Validations since the best one."""
         self.skipped = _number(0)
-        """Steps whose loss or gradients were not finite."""
-        self.skipped_in_row = _number(0)
+        """Steps that were not made because the loss or the gradients were not finite."""
+        self.faults = _number(0)
+        """Those of them that a smaller scale of the loss would not have mended."""
+        self.faults_in_row = _number(0)
+        self.most_faults_in_row = _number(0)
         self.gradient_norm = _number(0.0)
         """Of the last update."""
         self.loss_scale = _number(FIRST_LOSS_SCALE)
@@ -86,7 +89,7 @@ class TrainingState:
         self.of_epoch.add(sums)
         self.of_window.add(sums)
         self.gradient_norm.assign(tf.cast(norm, tf.float64))
-        self.skipped_in_row.assign(0)
+        self.faults_in_row.assign(0)
 
     def skip(self, is_fault: Any = True) -> None:
         """Count an update that was not made; part of the compiled step.
@@ -95,7 +98,9 @@ class TrainingState:
             is_fault: False where float16 may have overflowed, which a smaller scale of the loss mends.
         """
         self.skipped.assign_add(1)
-        self.skipped_in_row.assign_add(tf.cast(is_fault, tf.int64))
+        self.faults.assign_add(tf.cast(is_fault, tf.int64))
+        self.faults_in_row.assign_add(tf.cast(is_fault, tf.int64))
+        self.most_faults_in_row.assign(tf.maximum(self.most_faults_in_row, self.faults_in_row))
 
     def adapt_loss_scale(self, is_finite: Any, patience: int) -> None:
         """Halve the scale of the loss where float16 overflowed, double it after so many good steps."""

@@ -6,6 +6,7 @@ from typing import Any
 import tensorflow as tf
 
 from ptenmt.config import Config
+from ptenmt.errors import TrainingError
 from ptenmt.model import TokenSums, Transformer, dropout_seed, real_positions, training_loss
 from ptenmt.training.feed import Part, part_signature
 from ptenmt.training.schedule import learning_rate
@@ -43,7 +44,7 @@ class TrainStep:
         self._sums = TokenSums(*(tf.Variable(0.0, trainable=False) for _ in TokenSums._fields))
         with strategy.scope():
             self._gradients = [_zeros_like(weight) for weight in self._weights] if accumulates else []
-        self._compiles = _uses_xla(config.machine.xla)
+        self._compiles = _uses_xla(config)
         self._replica_step: Any = self._replica_gradients
         if self._compiles:
             self._replica_step = tf.function(self._replica_gradients, jit_compile=True, autograph=False)
@@ -57,14 +58,23 @@ class TrainStep:
         Args:
             parts: The batches.
             wants_stop: Whether this process is asked to stop, which the step tells all workers.
+
+        Raises:
+            TrainingError: The device has not memory enough for them.
         """
         if wants_stop:
             self._wants_stop.assign(True)
         *first, last = parts
-        with self._strategy.scope():
-            for part in first:
-                self._collect(*part)
-            self._update(*last)
+        try:
+            with self._strategy.scope():
+                for part in first:
+                    self._collect(*part)
+                self._update(*last)
+        except tf.errors.ResourceExhaustedError as error:
+            raise TrainingError(
+                f"out of memory in step {int(self._state.updates) + 1:,}: {error.message.splitlines()[0]}",
+                "lower batch.tokens or batch.sentences (and raise batch.accumulate to make up for it)",
+            ) from error
 
     @property
     def stops(self) -> bool:
@@ -169,9 +179,10 @@ class TrainStep:
         return self._strategy.experimental_local_results(value)[0]
 
 
-def _uses_xla(xla: str) -> bool:
-    on_gpu = bool(tf.config.list_logical_devices("GPU"))
-    return xla == "always" or (xla == "auto" and on_gpu)
+def _uses_xla(config: Config) -> bool:
+    """Whether to compile for every shape of a batch: they are few with ``batch.tokens`` alone."""
+    pays = bool(tf.config.list_logical_devices("GPU")) and config.batch.tokens is not None
+    return config.machine.xla == "always" or (config.machine.xla == "auto" and pays)
 
 
 def _zeros_like(weight: Any) -> Any:

@@ -35,7 +35,7 @@ from ptenmt.training.step import TrainStep
 from ptenmt.training.workers import Workers
 
 SECONDS_BETWEEN_REPORTS = 0.25
-MOST_SKIPPED_STEPS = 10
+MOST_FAULTS_IN_ROW = 10
 
 
 class Trainer:
@@ -80,7 +80,7 @@ class Trainer:
         self._stop_wanted = threading.Event()  # from this process
         self._stop_requested = self._stop_wanted if self._workers.count == 1 else threading.Event()
         self._saved = self._reported = time.monotonic()
-        self._skipped_before = 0
+        self._faults_told = 0
 
     def stop(self) -> None:
         """Ask ``fit`` to finish its step, save and end; safe to call from a signal handler."""
@@ -111,7 +111,7 @@ class Trainer:
         yield from (Warned(message=message) for message in warnings)
         state = self._state
         self._workers.agree(checkpoint=restored and restored.name, step=int(state.updates))
-        self._skipped_before = int(state.skipped)
+        self._faults_told = int(state.faults)
         self._judge.tidy()
         if self._workers.is_chief:
             self._history.forget_after(int(state.updates), int(state.validated))
@@ -172,7 +172,8 @@ class Trainer:
             yield from self._report()
             paused = time.perf_counter()
             yield from self._validate(within_epoch=True)
-            if self._is_save_due(is_epoch_end=False) and not self._must_pause():
+            is_last = int(state.step) == self._steps_per_epoch or int(state.updates) >= self._total_steps
+            if not is_last and not self._must_pause() and self._is_save_due(is_epoch_end=False):
                 yield from self._save()
             started += time.perf_counter() - paused
 
@@ -180,7 +181,7 @@ class Trainer:
         """What all workers must notice after the same step."""
         if self._train_step.stops:
             self._stop_requested.set()
-        yield from self._check_skipped()
+        yield from self._check_faults()
 
     def _must_pause(self) -> bool:
         return self._stop_requested.is_set() or self._judge.is_patience_lost()
@@ -194,7 +195,7 @@ class Trainer:
         if now - self._reported < SECONDS_BETWEEN_REPORTS and not is_last and not self._must_pause():
             return
         self._reported = now
-        yield from self._check_skipped()
+        yield from self._check_faults()
         loss, accuracy = state.of_epoch.means()
         yield StepDone(
             epoch=int(state.epoch) + 1,
@@ -206,23 +207,25 @@ class Trainer:
             seconds_left=self._pace.seconds_left(self._total_steps - step, self._judge.validations_left()),
         )
 
-    def _check_skipped(self) -> Iterator[Warned]:
-        skipped, in_row = int(self._state.skipped), int(self._state.skipped_in_row)
-        if in_row >= MOST_SKIPPED_STEPS:
+    def _check_faults(self) -> Iterator[Warned]:
+        """Tell of steps that were skipped since the last report; too many in a row are an error."""
+        state = self._state
+        faults, in_row = int(state.faults), int(state.most_faults_in_row)
+        if in_row >= MOST_FAULTS_IN_ROW:
             raise TrainingError(
-                f"the loss or its gradients are not finite at step {int(self._state.updates):,} "
-                f"(epoch {int(self._state.epoch) + 1}), for {in_row} steps in a row",
+                f"the loss or its gradients are not finite at step {int(state.updates):,} "
+                f"(epoch {int(state.epoch) + 1}), for {in_row} steps in a row",
                 "the last checkpoint stands; lower the learning rate, lengthen the warm-up, or clip the "
                 "gradients (optimizer.clip_norm=1), then train beside it with --run NAME",
             )
-        count = skipped - self._skipped_before
-        if count and in_row:
+        if faults > self._faults_told:
+            count = faults - self._faults_told
             what = "a step" if count == 1 else f"{count} steps"
             yield Warned(
-                message=f"skipped {what} (now at step {int(self._state.updates):,}): "
+                message=f"skipped {what} (now at step {int(state.updates):,}): "
                 "the loss or its gradients are not finite"
             )
-            self._skipped_before = skipped
+            self._faults_told = faults
 
     def _curve_point(self) -> CurvePoint:
         loss, accuracy = self._state.of_window.means()

@@ -76,7 +76,8 @@ def test_facts_are_json(evaluation: Evaluation):
 
 def test_the_validation_pairs_score_as_they_did_in_training(copied: TrainedRun):
     evaluation = evaluate(copied.path, "validation")
-    last = copied.history[-1]["validation"]
+    best = Run(copied.path).best_models()[0].step
+    last = next(line["validation"] for line in copied.history if line["step"] == best)
     assert evaluation.num_pairs == 20
     assert evaluation.loss == pytest.approx(last["loss"], rel=1e-5)
     assert evaluation.accuracy == pytest.approx(last["accuracy"])

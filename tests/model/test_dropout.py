@@ -55,12 +55,15 @@ def test_masks_are_a_function_of_seed_draw_and_layer():
     assert len(set(different)) == 5
 
 
-def test_layers_built_after_the_same_seed_draw_the_same():
+def test_what_a_layer_draws_follows_from_its_place_in_the_model():
+    """Not from what the process has drawn or built before."""
     masks = []
-    for _ in range(2):
-        keras.utils.set_random_seed(4)
-        masks.append([mask(layer, 1, 1) for layer in (Dropout(0.5), Dropout(0.5))])
+    for seed in (4, 5):
+        keras.utils.set_random_seed(seed)
+        layers = [Dropout(0.5, name=name) for name in ("one", "other")]
+        masks.append([mask(layer, 1, 1) for layer in layers])
     assert masks[0] == masks[1]
+    assert masks[0][0] != masks[0][1]
 
 
 @pytest.fixture(scope="module")

@@ -63,7 +63,8 @@ def by_hand(config: OptimizerConfig) -> tuple[list[np.ndarray], list[np.ndarray]
             squares[i] = config.beta_2 * squares[i] + (1 - config.beta_2) * part**2
             corrected = rate * np.sqrt(1 - config.beta_2 ** (step + 1)) / (1 - config.beta_1 ** (step + 1))
             values[i] -= corrected * means[i] / (np.sqrt(squares[i]) + config.epsilon)
-            averages[i] = config.ema * averages[i] + (1 - config.ema) * values[i]
+            decay = min(config.ema, (2 + step) / (11 + step))
+            averages[i] = decay * averages[i] + (1 - decay) * values[i]
     return values, averages
 
 
@@ -76,9 +77,19 @@ def by_hand(config: OptimizerConfig) -> tuple[list[np.ndarray], list[np.ndarray]
         OptimizerConfig(clip_norm=1.5),
         OptimizerConfig(clip_norm=1e9),
         OptimizerConfig(ema=0.7),
+        OptimizerConfig(ema=0.2),
         OptimizerConfig(kind="adamw", weight_decay=0.3, clip_norm=0.5, ema=0.5),
     ],
-    ids=["adam", "other numbers", "adamw", "clipped", "too short to clip", "averaged", "all of it"],
+    ids=[
+        "adam",
+        "other numbers",
+        "adamw",
+        "clipped",
+        "too short to clip",
+        "averaged",
+        "averaged from the first",
+        "all of it",
+    ],
 )
 @pytest.mark.parametrize("scale", [None, 1024.0])
 def test_updates_are_those_of_the_papers(config: OptimizerConfig, scale: float | None):

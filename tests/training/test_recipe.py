@@ -151,7 +151,7 @@ def poison(monkeypatch: pytest.MonkeyPatch, is_bad: Callable[[Any], Any]) -> Non
     def spoilt(self: Any, *parts: Any) -> Any:
         sums, gradients = whole(self, *parts)
         factor = tf.where(is_bad(self._state.updates), np.nan, 1.0)
-        return sums._replace(loss=sums.loss * factor), [part * factor for part in gradients]
+        return sums * tf.stack([factor, 1.0, 1.0]), [part * factor for part in gradients]
 
     monkeypatch.setattr(step.TrainStep, "_replica_gradients", spoilt)
 
@@ -165,7 +165,7 @@ def test_a_step_that_is_not_finite_is_skipped_and_told(
     lab = laboratory(steady, tmp_path / "run")
     told = list(lab.trainer.fit())
     state = lab.trainer._state
-    assert (int(state.updates), int(state.skipped), int(state.skipped_in_row)) == (18, 3, 0)
+    assert (int(state.updates), int(state.skipped), int(state.faults_in_row)) == (18, 3, 0)
     assert int(lab.trainer._optimizer.variables["count"]) == 15
     assert [event.message for event in told if isinstance(event, Warned)] == [
         f"skipped a step (now at step {number}): the loss or its gradients are not finite"
@@ -194,6 +194,30 @@ def test_a_training_that_has_diverged_ends_and_leaves_its_checkpoints(
     restore_weights(lab.model, lab.run, pytest.fail, "latest")
     for path, value in weights(lab.model).items():
         np.testing.assert_array_equal(value, before[path])
+
+
+def test_faults_are_told_however_seldom_one_looks(
+    steady: Config, laboratory: Build, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    """Most likely the only reports are the first and the last of an epoch; these steps are good ones."""
+    poison(monkeypatch, lambda updates: (updates > 1) & (updates < 5))
+    told = list(laboratory(steady, tmp_path / "run").trainer.fit())
+    warnings = [event.message for event in told if isinstance(event, Warned)]
+    assert sum(int(message.split()[1].replace("a", "1")) for message in warnings) == 3
+
+
+@pytest.mark.usefixtures("_every_step")
+def test_out_of_memory_is_told(
+    steady: Config, laboratory: Build, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    def starve(*_parts: Any) -> None:
+        raise tf.errors.ResourceExhaustedError(None, None, "OOM when allocating\nand a long trace")
+
+    lab = laboratory(steady, tmp_path / "run")
+    monkeypatch.setattr(lab.trainer._train_step, "_update", starve)
+    with pytest.raises(TrainingError, match=r"^out of memory in step 1: OOM when allocating$") as failure:
+        list(lab.trainer.fit())
+    assert "batch.tokens" in failure.value.hint
 
 
 def test_xla_computes_the_same(steady: Config, laboratory: Build, tmp_path: Path):
