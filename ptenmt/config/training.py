@@ -120,8 +120,8 @@ class OptimizerConfig:
     clip_norm: float | None = None
     """Scale gradients down to this length, taken over all weights, where they are longer."""
     ema: float = 0.0
-    """Keep an exponential moving average of the weights with this decay, such as 0.999, at first
-    a smaller one: (1 + n) / (10 + n) at the n-th update. It is what is validated and translated with. 0: none."""
+    """Keep an exponential moving average of the weights with this decay, such as 0.999 (but at most
+    (1 + n) / (10 + n) at the n-th update). It is what is validated and translated with. 0: none."""
 
     def __post_init__(self) -> None:
         for name in ("beta_1", "beta_2", "ema"):
