@@ -151,7 +151,7 @@ def poison(monkeypatch: pytest.MonkeyPatch, is_bad: Callable[[Any], Any]) -> Non
     def spoilt(self: Any, *parts: Any) -> Any:
         sums, gradients = whole(self, *parts)
         factor = tf.where(is_bad(self._state.updates), np.nan, 1.0)
-        return sums * tf.stack([factor, 1.0, 1.0]), [part * factor for part in gradients]
+        return tf.concat([sums[:1] * factor, sums[1:]], 0), [part * factor for part in gradients]
 
     monkeypatch.setattr(step.TrainStep, "_replica_gradients", spoilt)
 
