@@ -146,9 +146,9 @@ class BestModels:
                 file.unlink(missing_ok=True)
 
     def _rank(self, model: Model) -> tuple[float, int]:
-        assert model.score is not None
-        score = -math.inf if math.isnan(model.score) else self._sign * model.score
-        return score, -model.step
+        if model.score is None or math.isnan(model.score):
+            return -math.inf, -model.step
+        return self._sign * model.score, -model.step
 
 
 def save_weights(weights: Mapping[str, Any], path: Path) -> Path:

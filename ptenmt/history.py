@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from ptenmt.errors import OutputError
-from ptenmt.writing import write_text
+from ptenmt.writing import json_text, write_text
 
 
 class History:
@@ -27,14 +27,14 @@ class History:
         return [line for line in self._lines() if "validation" not in line]
 
     def add(self, line: dict[str, Any]) -> None:
-        """Append a line.
+        """Append a line, null for a figure that is not finite.
 
         Raises:
             OutputError: It cannot be written.
         """
         try:
             with self._file.open("a", encoding="utf-8") as stream:
-                stream.write(json.dumps(line, ensure_ascii=False) + "\n")
+                stream.write(json_text(line) + "\n")
         except OSError as error:
             raise OutputError(f"cannot write {self._file}: {error.strerror or error}") from error
 
@@ -49,7 +49,7 @@ class History:
             return
         ends = {True: validated, False: step}
         kept = [line for line in self._lines() if line["step"] <= ends["validation" in line]]
-        text = "".join(json.dumps(line, ensure_ascii=False) + "\n" for line in kept)
+        text = "".join(json_text(line) + "\n" for line in kept)
         if text.encode() != self._file.read_bytes():
             write_text(self._file, text)
 

@@ -26,7 +26,7 @@ from ptenmt.config.files import build_config, dump_config
 from ptenmt.corpus.lock import exclusive
 from ptenmt.errors import ConfigError, OutputError, RunError
 from ptenmt.history import History
-from ptenmt.writing import write_text
+from ptenmt.writing import json_text, write_text
 
 FORMAT_VERSION = 1
 RUNS_FOLDER = Path("checkpoints")
@@ -123,6 +123,11 @@ class Run:
     def write(self, config: Config, facts: dict[str, Any]) -> None:
         """Write ``run.json``, which makes the folder a run, then ``config.yaml``.
 
+        Args:
+            config: The run's options.
+            facts: What else ``run.json`` is to say. Another run's may be passed on: format, times and
+                versions are this run's own all the same.
+
         Raises:
             OutputError: They cannot be written.
         """
@@ -132,8 +137,13 @@ class Run:
             raise OutputError(f"cannot create {self.path}: {error.strerror or error}") from error
         now = datetime.now(UTC).isoformat(timespec="microseconds")
         created = self.facts().get("created", now) if (self.path / "run.json").exists() else now
-        head = {"format_version": FORMAT_VERSION, "created": created, "trained": now}
-        text = json.dumps(head | {"versions": _versions()} | facts, indent=2, ensure_ascii=False)
+        own = {
+            "format_version": FORMAT_VERSION,
+            "created": created,
+            "trained": now,
+            "versions": _versions(),
+        }
+        text = json.dumps(own | facts | own, indent=2, ensure_ascii=False)
         write_text(self.path / "run.json", text + "\n")
         write_text(self.path / "config.yaml", dump_config(config))
 
@@ -165,7 +175,7 @@ class Run:
     def write_best_models(self, models: Sequence["Model"]) -> None:
         """Replace ``best.json``."""
         entries = [asdict(model) for model in models]
-        write_text(self.path / _BEST, json.dumps(entries, indent=2, ensure_ascii=False) + "\n")
+        write_text(self.path / _BEST, json_text(entries, indent=2) + "\n")
 
     def history(self) -> list[dict[str, Any]]:
         """The validations so far, a dictionary each, oldest first."""
@@ -181,7 +191,7 @@ class Model:
     step: int
     """After which it was scored."""
     score: float | None
-    """By ``validation.metric``; None for an average, which nobody has scored."""
+    """By ``validation.metric``; None if it was no number, and for an average, which nobody has scored."""
 
 
 def find_run(name: str | Path | None = None) -> Run:
@@ -227,11 +237,13 @@ def run_path(name: str | Path) -> Path:
 def list_runs(on_unreadable: Callable[[str], None] = lambda _reason: None) -> list[Run]:
     """All runs below ``checkpoints/`` that this program can read, by name.
 
+    Folders with a dot before their names are runs that were never finished.
+
     Args:
         on_unreadable: Told, in a sentence, of each that it cannot.
     """
     runs = []
-    for file in sorted(RUNS_FOLDER.glob("*/run.json")):
+    for file in sorted(RUNS_FOLDER.glob("[!.]*/run.json")):
         run = Run(file.parent)
         try:
             run.facts()

@@ -1,11 +1,13 @@
 """Writing files whole or not at all."""
 
+import json
+import math
 import os
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import IO
+from typing import IO, Any
 
 from ptenmt.errors import OutputError
 
@@ -80,6 +82,19 @@ def write_text(file: Path, text: str) -> None:
     """Write a text file whole or not at all (see ``written_whole``)."""
     with written_whole(file) as stream:
         stream.write(text)
+
+
+def json_text(value: Any, indent: int | None = None) -> str:
+    """JSON in which null stands for the numbers that JSON does not know: NaN and the infinities."""
+    return json.dumps(_known_to_json(value), indent=indent, ensure_ascii=False, allow_nan=False)
+
+
+def _known_to_json(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {name: _known_to_json(part) for name, part in value.items()}
+    if isinstance(value, list | tuple):
+        return [_known_to_json(part) for part in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
 def _umask() -> int:

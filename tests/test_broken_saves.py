@@ -188,6 +188,7 @@ def test_the_best_are_kept_and_of_equal_ones_the_earlier(
         signed = -score if metric == "loss" else score
         BestModels(Run(tmp_path), keep, metric).add({"number": tf.Variable(step)}, step, signed)
     assert ["abcd"[model.step] for model in Run(tmp_path).best_models()] == names
+    assert not any("NaN" in file.read_text() for file in tmp_path.glob("best.json"))  # it is no JSON
     assert len(list(tmp_path.glob("weights-*.index"))) == len(names)
 
 

@@ -36,6 +36,14 @@ def test_a_line_that_a_kill_cut_short_is_left_out(history: History, tmp_path: Pa
     assert history.curve() == [LINES[0], LINES[2], {"step": 200, "loss": 5.5}]
 
 
+def test_what_is_no_number_is_null(tmp_path: Path) -> None:
+    history = History(tmp_path)
+    history.add({"step": 1, "validation": {"bleu": 1.5, "loss": float("nan")}, "seconds": [float("inf")]})
+    expected = '{"step": 1, "validation": {"bleu": 1.5, "loss": null}, "seconds": [null]}\n'
+    assert (tmp_path / "history.jsonl").read_text() == expected
+    assert history.validations()[0]["validation"]["loss"] is None
+
+
 def test_what_the_last_checkpoint_does_not_know_is_forgotten(history: History) -> None:
     """At step 162 the validation was not over when the checkpoint was written."""
     history.forget_after(162, 81)

@@ -104,6 +104,23 @@ def test_the_latest_run_is_the_one_trained_last() -> None:
     assert [run.name for run in list_runs()] == ["a", "b", "c"]
 
 
+def test_what_was_killed_before_it_was_a_run_is_none() -> None:
+    new_run("a", trained="2026-01-03T00:00:00")
+    new_run(".b.123.new", trained="2026-01-05T00:00:00")
+    assert find_run().name == "a"
+    assert [run.name for run in list_runs()] == ["a"]
+
+
+def test_another_runs_facts_keep_this_runs_times() -> None:
+    old = new_run("a", trained="2026-01-03T00:00:00")
+    new = Run(Path("checkpoints/b"))
+    new.write(Config(), old.facts() | {"created": "2026-01-01T00:00:00", "versions": {"python": "2"}})
+    assert new.facts()["parameters"] == 3
+    assert new.facts()["created"] == new.facts()["trained"] > "2026-01-05"
+    assert new.facts()["versions"]["python"] != "2"
+    assert find_run() == new
+
+
 def test_unreadable_runs_are_told() -> None:
     new_run("a")
     new_run("future", version=7)

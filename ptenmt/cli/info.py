@@ -1,5 +1,6 @@
 """``ptenmt info``."""
 
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -48,7 +49,8 @@ def _all_runs(runs: list[Run], warn: Callable[[str], None]) -> Grid:
         except RunError as error:
             warn(error.message)
             continue
-        best = max((line["validation"]["bleu"] for line in history), default=None)
+        scores = (line["validation"]["bleu"] for line in history)
+        best = max((score for score in scores if score is not None), default=None)
         rows.append(
             (
                 run.name,
@@ -106,8 +108,7 @@ def _best(run: Run, history: list[dict[str, Any]]) -> dict[str, str]:
     metric, models = run.config().validation.metric, run.best_models()
     if not history:
         return {"best model": models[0].name} if models else {}
-    sign = -1 if metric == "loss" else 1
-    best = max(history, key=lambda line: (sign * line["validation"][metric], line["step"]))
+    best = max(history, key=lambda line: (_rank(metric, line["validation"][metric]), -line["step"]))
     scores = best["validation"]
     others = [
         f"{metric_name(name)} {metric_value(name, scores[name])}"
@@ -121,16 +122,27 @@ def _best(run: Run, history: list[dict[str, Any]]) -> dict[str, str]:
     }
 
 
+def _rank(metric: str, score: float | None) -> float:
+    """The higher the better; worst is what is no number."""
+    if score is None or math.isnan(score):
+        return -math.inf
+    return -score if metric == "loss" else score
+
+
 def _costs(last: dict[str, Any]) -> dict[str, str]:
-    """Where time and memory went, by the newest validation."""
-    seconds = last["seconds"]
-    whole = sum(seconds.values()) or 1.0
-    shares = sorted(seconds.items(), key=lambda item: -item[1])
-    rows = {
-        "time": f"{duration(whole)}: " + ", ".join(f"{kind} {part / whole:.0%}" for kind, part in shares),
-        "peak memory": "unknown" if last["peak_memory"] is None else amount(last["peak_memory"]),
-    }
-    return rows | {"skipped steps": f"{last['skipped_steps']:,}"}
+    """Where time and memory went, as far as the newest validation says."""
+    rows = {}
+    if "seconds" in last:
+        seconds = last["seconds"]
+        whole = sum(seconds.values()) or 1.0
+        shares = sorted(seconds.items(), key=lambda item: -item[1])
+        parts = ", ".join(f"{kind} {part / whole:.0%}" for kind, part in shares)
+        rows["time"] = f"{duration(whole)}: {parts}"
+    if "peak_memory" in last:
+        rows["peak memory"] = "unknown" if last["peak_memory"] is None else amount(last["peak_memory"])
+    if "skipped_steps" in last:
+        rows["skipped steps"] = f"{last['skipped_steps']:,}"
+    return rows
 
 
 def _time(stamp: str) -> str:

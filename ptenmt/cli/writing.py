@@ -29,8 +29,10 @@ def metric_name(metric: str) -> str:
     return {"bleu": "BLEU", "chrf": "chrF"}.get(metric, metric)
 
 
-def metric_value(metric: str, value: float) -> str:
-    """A score with as many digits as it deserves."""
+def metric_value(metric: str, value: float | None) -> str:
+    """A score with as many digits as it deserves; None is one that was no number."""
+    if value is None:
+        return "–"
     return f"{value:.3f}" if metric in {"loss", "accuracy"} else f"{value:.1f}"
 
 

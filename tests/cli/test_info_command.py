@@ -1,5 +1,6 @@
 """``ptenmt info``."""
 
+import json
 import re
 import subprocess
 import sys
@@ -53,6 +54,26 @@ def test_one_run_in_full(ptenmt, beside: Path) -> None:
     assert table["data.path"] == str(beside / "pairs.tsv")
     assert table["data.lowercase"] == "false"
     assert table["data.limit"] == "–"
+
+
+def test_the_best_is_the_earlier_of_equals_and_never_what_is_no_number(ptenmt, copied_run: Path) -> None:
+    file = copied_run / "checkpoints/tiny/history.jsonl"
+    scores = {"bleu": 2.0, "chrf": 2.0, "loss": 2.0, "accuracy": 0.5}
+    lost = scores | {"bleu": None, "loss": None}
+    lines = [
+        {"epoch": number, "step": 6 * number, "validation": validation}
+        for number, validation in enumerate((lost, scores, scores, scores | {"bleu": float("nan")}), 1)
+    ]
+    file.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    table = rows(ptenmt("info", "--run", "tiny").stdout)
+    assert table["best BLEU"].startswith("2.0 at step 12 in epoch 2")
+    assert not table.keys() & {"time", "peak memory", "skipped steps"}  # the lines do not tell
+    assert " 2.0 " in rows(ptenmt("info").stdout)["tiny"]
+
+    file.write_text(json.dumps(lines[0]) + "\n")
+    table = rows(ptenmt("info", "--run", "tiny").stdout)
+    assert table["best BLEU"].startswith("– at step 6")
+    assert table["scores there"] == "BLEU –, chrF 2.0, loss –, accuracy 0.500"
 
 
 def test_values_are_shown_as_yaml_writes_them(ptenmt, copied_run: Path) -> None:

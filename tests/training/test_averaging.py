@@ -12,7 +12,7 @@ from copy_task import TrainedRun
 from ptenmt import average
 from ptenmt.errors import CheckpointError, RunError
 from ptenmt.evaluation import evaluate
-from ptenmt.runs import Run
+from ptenmt.runs import Run, find_run
 from ptenmt.training import train
 from ptenmt.training.averaging import _write
 
@@ -37,7 +37,7 @@ def assert_close(found: dict[str, np.ndarray], expected: dict[str, Any]) -> None
         np.testing.assert_allclose(value, expected[name], rtol=1e-6, atol=1e-7, err_msg=name)
 
 
-def test_the_last_ones(copy: Run):
+def test_the_last_ones(copy: Run, monkeypatch: pytest.MonkeyPatch):
     new = Run(average(copy.path, last=2))
     assert new.path == copy.path.with_name("copy-averaged")
     (model,) = new.best_models()
@@ -46,6 +46,8 @@ def test_the_last_ones(copy: Run):
     assert_close(stored(new.path / "weights-696"), {name: (first[name] + second[name]) / 2 for name in first})
     assert sorted(file.name.split(".")[0] for file in copy.path.parent.iterdir()) == ["copy", "copy-averaged"]
 
+    monkeypatch.setattr("ptenmt.runs.RUNS_FOLDER", copy.path.parent)
+    assert find_run(None).path == new.path  # what commands without --run take
     facts = new.facts()
     assert facts["averaged_from"] == {"run": str(copy.path), "checkpoints": ["ckpt-3", "ckpt-2"]}
     assert (new.config(), facts["data"]) == (copy.config(), copy.facts()["data"])
