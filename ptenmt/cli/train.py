@@ -69,6 +69,7 @@ def train(
     for override in overrides or []:
         again += ["--set", override]
     again += [] if run is None else ["--run", run]
+    again += ["--fresh"] if fresh and not view.has_saved else []
     stopped = "stopped" if result.is_saved else "stopped before there was anything to save"
     screen.say(f"{stopped}; go on with", style="bold")
     screen.say_command(again + ([] if init_from is None else ["--init-from", init_from]))

@@ -34,6 +34,9 @@ class TrainingView:
     Args:
         screen: Where to.
         config: The training's options.
+
+    Attributes:
+        has_saved: Whether a checkpoint was saved.
     """
 
     def __init__(self, screen: Screen, config: Config) -> None:
@@ -51,6 +54,7 @@ class TrainingView:
         self._standing = Text(no_wrap=True, overflow="ellipsis", style="green")
         self._live: Live | None = None
         self._started: TrainingStarted | None = None
+        self.has_saved = False
         self._best = ""
         self._plain_reports = 0
         self._handlers: dict[type, Callable[[Any], None]] = {
@@ -197,6 +201,7 @@ class TrainingView:
             self._screen.console.print(line, soft_wrap=True)
 
     def _checkpoint_saved(self, event: CheckpointSaved) -> None:
+        self.has_saved = True
         self._screen.say(f"saved after {_place(event.epoch, event.step)}: {event.path}", "green")
 
     def _patience_lost(self, event: PatienceLost) -> None:

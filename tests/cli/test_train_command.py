@@ -210,6 +210,18 @@ def test_a_stop_before_the_first_step_says_that_nothing_is_saved(
     assert not (copied_run / "checkpoints/new").exists()
 
 
+def test_a_fresh_start_that_is_stopped_at_once_is_still_to_be_made(
+    ptenmt, copied_run: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def interrupt(*_arguments: object) -> None:
+        signal.raise_signal(signal.SIGINT)
+
+    monkeypatch.setattr("ptenmt.training.preparation.load_corpus", interrupt)
+    answer = ptenmt("train", "--config", "tiny.yaml", "--fresh", code=128 + signal.SIGINT)
+    assert answer.stderr.splitlines()[-1] == "  ptenmt train --config tiny.yaml --fresh"
+    assert [path.name for path in (copied_run / "checkpoints").glob("[!.]*")] == ["tiny"]
+
+
 def test_a_dry_run_tells_sizes_and_writes_nothing(ptenmt, beside: Path) -> None:
     before = sorted(beside.rglob("*"))
     answer = ptenmt("train", "--config", "tiny.yaml", "--run", "new", "--dry-run")

@@ -161,6 +161,14 @@ def test_in_a_file_every_message_is_one_plain_line() -> None:
     ]
 
 
+def test_it_knows_whether_anything_is_saved() -> None:
+    saved = CheckpointSaved(epoch=1, step=0, path=Path("checkpoints/base/ckpt-1"))
+    with view(piped()) as showing:
+        assert not showing.has_saved
+        showing.show(saved)
+        assert showing.has_saved
+
+
 def test_a_resumed_training_says_where_it_goes_on() -> None:
     started = replace(STARTED, epoch=3, step=200, resumed_from=Path("runs/a/ckpt-4"))
     assert shown(piped(), iter([started]))[1] == (
