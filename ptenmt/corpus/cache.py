@@ -25,6 +25,7 @@ import platformdirs
 
 from ptenmt.corpus.lock import exclusive
 from ptenmt.errors import OutputError
+from ptenmt.writing import sync
 
 logger = logging.getLogger(__name__)
 
@@ -115,9 +116,9 @@ class CorpusCache:
             index = {"facts": facts, "files": files}
             (new / _INDEX).write_text(json.dumps(index, ensure_ascii=False), encoding="utf-8")
             for path in (*_files(new), new):
-                _sync(path)
+                sync(path)
             new.rename(folder)
-            _sync(self.folder)
+            sync(self.folder)
         finally:
             shutil.rmtree(new, ignore_errors=True)
 
@@ -210,14 +211,3 @@ def _is_old(folder: Path) -> bool:
 
 def _files(folder: Path) -> list[Path]:
     return sorted(path for path in folder.rglob("*") if path.is_file())
-
-
-def _sync(path: Path) -> None:
-    """Wait until a file or folder is on the disk; Windows cannot do that for folders."""
-    if os.name == "nt" and path.is_dir():
-        return
-    descriptor = os.open(path, os.O_RDONLY if path.is_dir() else os.O_RDWR)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)

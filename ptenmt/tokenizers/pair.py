@@ -16,6 +16,7 @@ from ptenmt.tokenizers.base import Tokenizer
 from ptenmt.tokenizers.sentencepiece import SentencePieceTokenizer
 from ptenmt.tokenizers.wordpiece import WordPieceTokenizer
 from ptenmt.tokenizers.words import WordTokenizer
+from ptenmt.writing import sync
 
 _FACTS_FILE = "tokenizer.json"
 _FORMAT = 1
@@ -91,7 +92,7 @@ class TokenizerPair:
         )
         (folder / _FACTS_FILE).write_text(json.dumps(asdict(facts), indent=2) + "\n", encoding="utf-8")
         for path in (*folder.rglob("*"), folder):
-            _sync(path)
+            sync(path)
 
 
 class Pairs(Protocol):
@@ -207,16 +208,5 @@ def _put_in_place(new: Path, folder: Path) -> None:
         if old.exists():
             old.rename(folder)
         raise
-    _sync(folder.parent)
+    sync(folder.parent)
     shutil.rmtree(old, ignore_errors=True)
-
-
-def _sync(path: Path) -> None:
-    """Wait until a file or folder is on the disk; Windows cannot do that for folders."""
-    if os.name == "nt" and path.is_dir():
-        return
-    descriptor = os.open(path, os.O_RDONLY if path.is_dir() else os.O_RDWR)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)

@@ -17,6 +17,7 @@ from ptenmt.corpus.pairs import SentencePair
 from ptenmt.events import EpochDone, Event, Scores, StepDone, ValidationStep, Warned
 from ptenmt.model import Transformer
 from ptenmt.runs import Run, run_path
+from ptenmt.training.feed import num_steps
 from ptenmt.training.judge import num_validations, total_steps
 from ptenmt.training.machine import prepare
 from ptenmt.training.memory import peak_device_memory, peak_memory
@@ -102,7 +103,7 @@ def dry_run(
     largest = next(built.plan.batches(0))  # an epoch begins with it
     seconds_per_step = _rehearse_steps(preparation, built, largest, strategy)
     seconds_per_validation = _rehearse_validation(preparation, material, built.model)
-    steps_per_epoch = -(-len(built.plan) // config.batch.accumulate)
+    steps_per_epoch = num_steps(len(built.plan), config.batch.accumulate)
     steps = total_steps(config, steps_per_epoch)
     return DryRun(
         is_resumed=material.is_resumed,

@@ -46,7 +46,7 @@ class Feed:
         self._accumulate = accumulate
         self._strategy = strategy
         self._replicas = _local_replicas(strategy)
-        self.steps_per_epoch = -(-len(plan) // accumulate)
+        self.steps_per_epoch = num_steps(len(plan), accumulate)
 
     def steps(self, epoch: int, first: int) -> Iterator[list[Part]]:
         """The parts of each step of an epoch, from step ``first`` on, counted from 0."""
@@ -84,6 +84,11 @@ class Feed:
 
         dataset = tf.data.Dataset.from_generator(parts, output_signature=_SPECS)
         return dataset.prefetch(_PREFETCHED_BATCHES * len(self._replicas))
+
+
+def num_steps(batches: int, accumulate: int) -> int:
+    """How many steps so many batches are, of which the last may have fewer than the others."""
+    return -(-batches // accumulate)
 
 
 def part_signature(strategy: tf.distribute.Strategy) -> Any:
