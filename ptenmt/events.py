@@ -73,7 +73,7 @@ class StepDone:
     """Share of those tokens that were predicted right."""
     learning_rate: float
     tokens_per_second: float
-    """Real target tokens, over the time that this process has trained."""
+    """Real target tokens of the epoch so far that this process has learnt, over the time they took."""
     seconds_left: float | None
     """Until the end of the training, validations included; None while too little is known."""
 

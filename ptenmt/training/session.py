@@ -31,9 +31,10 @@ class TrainingResult:
 
     run: Path
     history: list[dict[str, Any]]
-    """The epochs of the run, those before a resumption included (see ``history.jsonl``)."""
+    """The validations of the run, those before a resumption included (see ``history.jsonl``)."""
     stopped_by: int | None
-    """The signal that ended it early, or None if it went through all its epochs."""
+    """The signal that ended it early; None if all steps are done (``training.epochs``,
+    ``training.max_steps``) or the patience is lost (``validation.patience``)."""
     is_saved: bool
     """Whether all that was learnt is on disk: not if a signal ended it before the first step, or twice."""
     is_chief: bool = True
