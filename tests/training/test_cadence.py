@@ -35,7 +35,7 @@ class Step:
     def __init__(self, _config: Config, state: Any, *_others: Any) -> None:
         self._state = state
 
-    def __call__(self, _parts: Any) -> None:
+    def __call__(self, _parts: Any, _wants_stop: bool) -> None:
         self._state.updates.assign_add(1)
         self._state.step.assign_add(1)
         self._state.learnt(TokenSums(1.0, 1.0, 1.0), 0.0)
@@ -110,9 +110,9 @@ def test_saving_by_minutes(tell: Tell, monkeypatch: pytest.MonkeyPatch):
     clock = SimpleNamespace(now=0.0)
 
     class Slow(Step):
-        def __call__(self, parts: Any) -> None:
+        def __call__(self, parts: Any, wants_stop: bool) -> None:
             clock.now += 25
-            super().__call__(parts)
+            super().__call__(parts, wants_stop)
 
     monkeypatch.setattr("ptenmt.training.trainer.TrainStep", Slow)
     times = SimpleNamespace(monotonic=lambda: clock.now, perf_counter=lambda: clock.now)
