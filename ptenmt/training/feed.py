@@ -83,7 +83,10 @@ class Feed:
                         yield (*_share(batch, share, replicas), float(tokens), number)
 
         dataset = tf.data.Dataset.from_generator(parts, output_signature=_SPECS)
-        return dataset.prefetch(_PREFETCHED_BATCHES * len(self._replicas))
+        dataset = dataset.prefetch(_PREFETCHED_BATCHES * len(self._replicas))
+        options = tf.data.Options()
+        options.autotune.enabled = False  # its thread sleeps for a minute, and who ends an epoch early waits
+        return dataset.with_options(options)
 
 
 def num_steps(batches: int, accumulate: int) -> int:
