@@ -126,15 +126,19 @@ class BestModels:
                 save_weights(weights, self._run.path / new.name)
             if kept != others:
                 self._run.write_best_models(kept)
-            self.tidy()
+            self._tidy()
         return self._run.path / new.name if new in kept else None
 
     def tidy(self) -> None:
         """Remove models that are not among the best any more or not whole, and forget lost ones.
 
         Raises:
-            OSError: The folder cannot be written.
+            CheckpointError: The folder cannot be written.
         """
+        with _saving(self._run.path):
+            self._tidy()
+
+    def _tidy(self) -> None:
         models = self._run.best_models()
         found = [model for model in models if (self._run.path / f"{model.name}.index").exists()]
         if found != models:

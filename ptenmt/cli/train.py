@@ -65,15 +65,22 @@ def train(
         screen.say(f"done: {result.run}{_best(result, options)}; translate with")
         screen.say_command(["ptenmt", "translate", "--run", name, "TEXT"])
         return
-    again = ["ptenmt", "train", "--config", config]
-    for override in overrides or []:
-        again += ["--set", override]
-    again += [] if run is None else ["--run", run]
-    again += ["--fresh"] if fresh and not view.has_saved else []
     stopped = "stopped" if result.is_saved else "stopped before there was anything to save"
     screen.say(f"{stopped}; go on with", style="bold")
-    screen.say_command(again + ([] if init_from is None else ["--init-from", init_from]))
+    is_anew = fresh and not view.has_saved
+    screen.say_command(_command(config, overrides or [], run=run, init_from=init_from, fresh=is_anew))
     raise typer.Exit(128 + signal.Signals(result.stopped_by))
+
+
+def _command(config: str, overrides: list[str], **options: str | bool | None) -> list[str]:
+    """The words of a training's command line."""
+    words = ["ptenmt", "train", "--config", config]
+    for override in overrides:
+        words += ["--set", override]
+    for name, value in options.items():
+        if value:
+            words += [f"--{name.replace('_', '-')}", *([] if value is True else [str(value)])]
+    return words
 
 
 def _best(result: "TrainingResult", options: "Config") -> str:

@@ -12,7 +12,7 @@ from bisect import bisect
 from functools import lru_cache
 from typing import Any
 
-from ptenmt.tokenizers.base import UNK
+from ptenmt.tokenizers.base import SPECIAL_PIECES, UNK
 
 _CUTS_OF_A_WORD = 64
 _WORDS_KEPT = 1 << 14
@@ -65,7 +65,7 @@ class BpeCuts:
     def __init__(self, processor: Any, dropout: float) -> None:
         self._dropout = dropout
         size = processor.get_piece_size()
-        self._ids = {processor.id_to_piece(piece): piece for piece in range(UNK + 3, size)}
+        self._ids = {processor.id_to_piece(piece): piece for piece in range(len(SPECIAL_PIECES), size)}
         self._scores = {text: processor.get_score(piece) for text, piece in self._ids.items()}
         self._cut = lru_cache(_WORDS_KEPT * 4)(self._merge)
 

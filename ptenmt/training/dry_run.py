@@ -97,8 +97,8 @@ def dry_run(
     directory = Run(run_path(run))
     directory.check_writable()
     preparation = Preparation(config, directory, on_event, on_download)
-    material = preparation.load(fresh, init_from)
     strategy = prepare(config, preparation.warn)
+    material = preparation.load(fresh, init_from)
     built = preparation.build(material, strategy)
     largest = next(built.plan.batches(0))  # an epoch begins with it
     seconds_per_step = _rehearse_steps(preparation, built, largest, strategy)

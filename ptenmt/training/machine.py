@@ -1,5 +1,6 @@
 """What a training runs on: threads, memory, devices, machines."""
 
+import contextlib
 import os
 from collections.abc import Callable
 from pathlib import Path
@@ -31,11 +32,12 @@ def prepare(
     try:
         tf.config.threading.set_intra_op_parallelism_threads(machine.threads or available_cores())
         tf.config.threading.set_inter_op_parallelism_threads(machine.threads or available_cores())
-        for gpu in tf.config.list_physical_devices("GPU"):
-            tf.config.experimental.set_memory_growth(gpu, True)
     except RuntimeError:
         if machine.threads is not None:
             on_warning("TensorFlow was at work before: machine.threads has no effect on it any more")
+    with contextlib.suppress(RuntimeError):
+        for gpu in tf.config.list_physical_devices("GPU"):
+            tf.config.experimental.set_memory_growth(gpu, True)
     if config.training.deterministic:
         tf.config.experimental.enable_op_determinism()
     return _strategy(machine.strategy) if cluster is None else _join(cluster)

@@ -24,8 +24,8 @@ class Adam:
         self._config = config
         self._weights = [weight.value for weight in weights]
         self._paths = [weight.path for weight in weights]
-        self._means = [_zeros(weight, weight.shape) for weight in self._weights]
-        self._squares = [_zeros(weight, weight.shape) for weight in self._weights]
+        self._means = [zeros(weight) for weight in self._weights]
+        self._squares = [zeros(weight) for weight in self._weights]
         self._averages = [_copy(weight) for weight in self._weights] if config.ema else []
         self._count = tf.Variable(0, dtype=tf.int64, trainable=False)
 
@@ -123,8 +123,9 @@ def averaged(model: Any, optimizer: Adam) -> Iterator[None]:
             weights[path].assign(value)
 
 
-def _zeros(weight: Any, shape: Any) -> Any:
-    return tf.Variable(tf.zeros(shape, weight.dtype), trainable=False)
+def zeros(weight: Any) -> Any:
+    """A variable beside a weight, of its shape and kind."""
+    return tf.Variable(tf.zeros(weight.shape, weight.dtype), trainable=False)
 
 
 def _copy(weight: Any) -> Any:

@@ -84,8 +84,7 @@ def train(
             stop.renew()
             with workers.together():
                 material = preparation.load(fresh, init_from)
-                _set_aside(preparation, material, fresh, workers)
-                is_stopped = _train(preparation, material, workers, stop)
+                is_stopped = _train(preparation, material, fresh, workers, stop)
             is_saved = True
         except BaseException as error:
             # Whatever a library made of the interruption of the start, it was one.
@@ -134,10 +133,13 @@ def _set_aside(preparation: Preparation, material: Material, fresh: bool, worker
     workers.gather(None)
 
 
-def _train(preparation: Preparation, material: Material, workers: Workers, stop: StopSignals) -> bool:
+def _train(
+    preparation: Preparation, material: Material, fresh: bool, workers: Workers, stop: StopSignals
+) -> bool:
     """Train, and tell whether a signal ended it early."""
     config, run = preparation.config, preparation.run
     built = preparation.build(material, workers.strategy)
+    _set_aside(preparation, material, fresh, workers)
     pairs = material.corpus.validation
     validator = Validator(config, built.model, material.tokenizers, pairs, built.validation_pairs, workers)
     trainer = Trainer(config, run, built.model, built.plan, validator, workers)

@@ -9,6 +9,7 @@ from ptenmt.config import Config
 from ptenmt.errors import TrainingError
 from ptenmt.model import TokenSums, Transformer, dropout_seed, real_positions, training_loss
 from ptenmt.training.feed import Part, part_signature
+from ptenmt.training.optimizer import zeros
 from ptenmt.training.schedule import learning_rate
 from ptenmt.training.state import TrainingState
 
@@ -43,7 +44,7 @@ class TrainStep:
         self._wants_stop, self._stops = (tf.Variable(False, trainable=False) for _ in range(2))
         self._sums = TokenSums(*(tf.Variable(0.0, trainable=False) for _ in TokenSums._fields))
         with strategy.scope():
-            self._gradients = [_zeros_like(weight) for weight in self._weights] if accumulates else []
+            self._gradients = [zeros(weight) for weight in self._weights] if accumulates else []
         self._compiles = _uses_xla(config)
         self._replica_step: Any = self._replica_gradients
         if self._compiles:
@@ -183,10 +184,6 @@ def _uses_xla(config: Config) -> bool:
     """Whether to compile for every shape of a batch: they are few with ``batch.tokens`` alone."""
     pays = bool(tf.config.list_logical_devices("GPU")) and config.batch.tokens is not None
     return config.machine.xla == "always" or (config.machine.xla == "auto" and pays)
-
-
-def _zeros_like(weight: Any) -> Any:
-    return tf.Variable(tf.zeros(weight.shape, weight.dtype), trainable=False)
 
 
 def _add(mine: Any, new: Any) -> None:
