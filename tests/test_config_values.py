@@ -1,0 +1,144 @@
+"""What the values of options may be."""
+
+import pytest
+
+from ptenmt.config import ModelConfig
+from ptenmt.config.files import (
+    build_config,
+    load_config,
+)
+from ptenmt.errors import ConfigError
+
+
+def message(values: object) -> str:
+    with pytest.raises(ConfigError) as caught:
+        build_config(values)  # type: ignore[arg-type]
+    assert "\n" not in caught.value.message + caught.value.hint
+    return f"{caught.value.message} ({caught.value.hint})"
+
+
+@pytest.mark.parametrize(
+    ("values", "expected"),
+    [
+        (
+            {"training": {"warmup_step": 1}},
+            "option training.warmup_step — did you mean training.warmup_steps?",
+        ),
+        ({"training": {"dropout": 0.1}}, "unknown option training.dropout — did you mean model.dropout?"),
+        ({"epochs": 3}, "unknown option epochs — did you mean training.epochs?"),
+        ({"modle": {}}, "unknown option modle — did you mean model?"),
+        ({"data": {"train": [{"pth": "a.tsv"}]}}, "data.train[0].pth — did you mean data.train[0].path?"),
+        (
+            {"batch": {"zzz": 1}},
+            "unknown option batch.zzz (options: batch.sentences, batch.tokens, batch.accumulate)",
+        ),
+        ({5: 1}, "unknown option 5 (options: seed, data, tokenizer,"),
+    ],
+)
+def test_an_unknown_option_is_an_error_with_a_suggestion(values: dict, expected: str) -> None:
+    assert expected in message(values)
+
+
+@pytest.mark.parametrize(
+    ("values", "expected"),
+    [
+        ({"training": {"epochs": True}}, "training.epochs=true must be a whole number"),
+        ({"training": {"epochs": "many"}}, "training.epochs=many must be a whole number"),
+        ({"training": {"epochs": 2.0}}, "training.epochs=2.0 must be a whole number"),
+        ({"training": {"epochs": None}}, "training.epochs=null must be a whole number"),
+        ({"model": {"dropout": True}}, "model.dropout=true must be a number"),
+        ({"model": {"dropout": "a bit"}}, "model.dropout=a bit must be a number"),
+        ({"model": {"dropout": float("nan")}}, "model.dropout=.nan must be a number"),
+        ({"model": {"dropout": float("inf")}}, "model.dropout=.inf must be a number"),
+        ({"model": {"dropout": "nan"}}, "model.dropout=nan must be a number"),
+        ({"model": {"dropout": 10**400}}, "must be a number"),
+        ({"data": {"lowercase": 1}}, "data.lowercase=1 must be true or false"),
+        ({"data": {"lowercase": "yes"}}, "data.lowercase='yes' must be true or false"),
+        ({"data": {"dataset": ["a", "b"]}}, "data.dataset=[a, b] must be text"),
+        # PyYAML reads the code of Norwegian as false
+        ({"data": {"target_language": False}}, "data.target_language=false must be text (YAML reads yes, no"),
+        ({"data": {"source": "file"}}, "data.source=file must be one of tfds, files, demo"),
+        ({"data": {"source": None}}, "data.source=null must be one of tfds, files, demo"),
+        ({"data": {"source": ["tfds"]}}, "data.source=[tfds] must be one of tfds, files, demo"),
+        ({"data": {"train": [3]}}, "data.train[0] must hold options, not 3"),
+        ({"model": 3}, "model must hold options, not 3"),
+        ({"model": ["d_model"] * 40}, "model must hold options, not [d_model,"),
+        (None, "a config must hold options, not null"),
+    ],
+)
+def test_a_value_of_another_type_is_an_error(values: object, expected: str) -> None:
+    assert expected in message(values)
+
+
+@pytest.mark.parametrize(
+    ("values", "expected"),
+    [
+        (
+            {"model": {"d_model": 128, "num_heads": 3}},
+            "model.d_model=128 is not divisible by model.num_heads=3",
+        ),
+        ({"model": {"d_model": 127, "num_heads": 1}}, "model.d_model=127 must be even"),
+        ({"model": {"num_heads": 0}}, "model.num_heads=0 must be 1 or more"),
+        ({"model": {"key_size": 0}}, "model.key_size=0 must be 1 or more"),
+        ({"model": {"dropout": 1}}, "model.dropout=1.0 must be at least 0 and below 1"),
+        ({"model": {"dropout": -0.1}}, "model.dropout=-0.1 must be at least 0 and below 1"),
+        ({"model": {"max_positions": 3}}, "model.max_positions=3 must be 4 or more"),
+        ({"seed": -1}, "seed=-1 must be at least 0"),
+        ({"seed": 2**31}, "seed=2147483648 must be at least 0 and below 2147483648"),
+        ({"batch": {"sentences": 0}}, "batch.sentences=0 must be 1 or more"),
+        ({"training": {"epochs": 0}}, "training.epochs=0 must be 1 or more"),
+        ({"training": {"warmup_steps": 0}}, "training.warmup_steps=0 must be 1 or more"),
+        ({"training": {"label_smoothing": 1}}, "training.label_smoothing=1.0 must be at least 0 and below 1"),
+        ({"training": {"r_drop": -1}}, "training.r_drop=-1.0 must be at least 0"),
+        ({"checkpoint": {"keep": 0}}, "checkpoint.keep=0 must be 1 or more"),
+        ({"checkpoint": {"every_epochs": 0}}, "checkpoint.every_epochs=0 must be 1 or more"),
+        ({"decoding": {"max_length": 0}}, "decoding.max_length=0 must be 1 or more"),
+        ({"tokenizer": {"vocabulary_size": 4}}, "tokenizer.vocabulary_size=4 must be 8 or more"),
+        ({"tokenizer": {"shared": True}}, "shared=True does not go with tokenizer.kind=wordpiece"),
+        ({"tokenizer": {"sampling": 0.1}}, "sampling=0.1 does not go with tokenizer.kind=wordpiece"),
+        (
+            {"tokenizer": {"kind": "sentencepiece", "sampling": 1.5}},
+            "tokenizer.sampling=1.5 must be between 0 and 1",
+        ),
+        (
+            {"tokenizer": {"training_sentences": 0}},
+            "tokenizer.training_sentences=0 must be 1 or more",
+        ),
+        ({"data": {"source": "files"}}, "data.source=files needs data.path or data.train"),
+        ({"data": {"dataset": " "}}, "data.dataset is empty"),
+        ({"data": {"limit": 0}}, "data.limit=0 must be 1 or more"),
+        ({"data": {"max_words": 0}}, "data.max_words=0 must be 1 or more"),
+        ({"data": {"max_length_ratio": 0.5}}, "data.max_length_ratio=0.5 must be 1 or more"),
+        ({"data": {"validation_pairs": 0}}, "data.validation_pairs=0 must be 1 or more"),
+        ({"data": {"path": "/a", "train": "/b"}}, "data.path=/a and data.train exclude each other"),
+        ({"data": {"train": [{"source": "/a"}]}}, "got path=None, source=/a, target=None"),
+        ({"data": {"train": [{"path": "/a", "source": "/b"}]}}, "path=/a, source=/b, target=None"),
+        ({"data": {"train": [{"path": "/a", "repeat": 0}]}}, "repeat=0 must be 1 or more"),
+    ],
+)
+def test_a_value_out_of_range_is_an_error_with_the_value(values: dict, expected: str) -> None:
+    assert expected in message(values)
+
+
+def test_heads_need_not_divide_the_width_when_their_sizes_are_given() -> None:
+    sizes = {"d_model": 128, "num_heads": 3, "key_size": 16, "value_size": 16}
+    assert build_config({"model": sizes}).model == ModelConfig(**sizes)
+
+
+def test_a_dataset_and_its_languages_must_agree() -> None:
+    with pytest.raises(ConfigError, match=r"en_to_pt does not go with data.source_language=pt"):
+        load_config("base", ["data.dataset=ted_hrlr_translate/en_to_pt"])
+    reverse = [
+        "data.dataset=ted_hrlr_translate/en_to_pt",
+        "data.source_language=en",
+        "data.target_language=pt",
+    ]
+    assert load_config("base", reverse).data.target_language == "pt"
+    joined = ["data.dataset=ted_hrlr_translate/glpt_to_en", "data.source_language=gl"]
+    assert load_config("base", joined).data.source_language == "gl"
+
+
+def test_the_longest_sentence_must_fit_into_a_batch_by_tokens() -> None:
+    with pytest.raises(ConfigError, match=r"batch.tokens=999 is less than model.max_positions=1000"):
+        load_config("base", ["batch.tokens=999"])
+    assert load_config("base", ["batch.tokens=1000"]).batch.tokens == 1000

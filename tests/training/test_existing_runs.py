@@ -1,0 +1,178 @@
+import os
+import shutil
+import threading
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from copy_task import TrainedRun, write_pairs
+from told import begin, of
+
+from ptenmt.config import CheckpointConfig, Config, DecodingConfig, TrainingConfig
+from ptenmt.errors import DataError, OutputError, RunError
+from ptenmt.events import (
+    CorpusReady,
+    Event,
+    TrainingStarted,
+    Warned,
+)
+from ptenmt.runs import Run
+from ptenmt.training import train
+
+
+@pytest.fixture
+def copy(copied: TrainedRun, tmp_path: Path) -> Path:
+    """A copy of the trained run, to be spoilt."""
+    return Path(shutil.copytree(copied.path, tmp_path / "copy"))
+
+
+def test_a_run_that_is_done_is_left_as_it_is(copied: TrainedRun, copy: Path):
+    before = {file.name: file.read_bytes() for file in copy.glob("*") if file.is_file()}
+    events: list[Event] = []
+    result = train(copied.config, copy, on_event=events.append)
+    assert [type(event) for event in events] == [CorpusReady, TrainingStarted]
+    assert (events[1].epoch, events[1].resumed_from) == (24, copy / "ckpt-3")
+    assert (result.history, result.stopped_by) == (copied.history, None)
+    after = {file.name: file.read_bytes() for file in copy.glob("*") if file.is_file()}
+    del before["run.json"], after["run.json"]  # says when
+    assert after == before
+
+
+def test_resumable_options_may_change(copied: TrainedRun, copy: Path):
+    config = replace(
+        copied.config,
+        training=replace(copied.config.training, epochs=30),
+        checkpoint=CheckpointConfig(every_epochs=1, keep=1),
+        decoding=DecodingConfig(max_length=7),
+    )
+    started = begin(config, copy)[-1]
+    assert (started.epoch, started.epochs, started.resumed_from) == (24, 30, copy / "ckpt-3")
+    assert Run(copy).config() == config
+
+
+def test_other_options_may_not_and_each_is_named(copied: TrainedRun, copy: Path):
+    config = replace(
+        copied.config,
+        seed=7,
+        model=replace(copied.config.model, d_ff=128),
+        training=TrainingConfig(epochs=24, warmup_steps=5),
+    )
+    with pytest.raises(RunError) as failure:
+        train(config, copy)
+    assert "trained with other options" in failure.value.message
+    assert "seed: 42 → 7" in failure.value.message
+    assert "model.d_ff: 64 → 128" in failure.value.message
+    assert "training.warmup_steps: 300 → 5" in failure.value.message
+    assert "d_model" not in failure.value.message
+    assert "--fresh" in failure.value.hint
+    assert Run(copy).config() == copied.config
+
+
+def test_a_run_goes_on_with_its_own_data_only(copied: TrainedRun, copy: Path, tmp_path: Path):
+    pairs = Path(str(copied.config.data.path))
+    same = shutil.copy(pairs, tmp_path / "moved.tsv")
+    moved = replace(copied.config, data=replace(copied.config.data, path=str(same)))
+    assert begin(moved, copy)[-1].epoch == 24
+    other = write_pairs(tmp_path / "other.tsv", 500, seed=2)
+    with pytest.raises(RunError, match="other sentence pairs") as failure:
+        train(replace(copied.config, data=replace(copied.config.data, path=str(other))), copy)
+    assert "--fresh" in failure.value.hint
+
+
+def test_fresh_moves_the_old_run_aside(copied: TrainedRun, copy: Path):
+    before = {file.name: file.read_bytes() for file in copy.glob("*") if file.is_file()}
+    config = replace(copied.config, model=replace(copied.config.model, d_ff=128))
+    events = begin(config, copy, fresh=True)
+    (warned,), started = of(Warned, events), events[-1]
+    assert (started.epoch, started.step, started.resumed_from) == (0, 0, None)
+    (aside,) = copy.parent.glob("copy.*")
+    assert str(aside) in warned.message
+    assert {file.name: file.read_bytes() for file in aside.glob("*") if file.is_file()} == before
+    assert Run(copy).config() == config
+    assert Run(copy).history() == []
+
+
+def test_fresh_touches_nothing_before_all_else_is_well(copied: TrainedRun, copy: Path, tmp_path: Path):
+    missing = replace(copied.config, data=replace(copied.config.data, path=str(tmp_path / "missing.tsv")))
+    with pytest.raises(DataError):
+        train(missing, copy, fresh=True)
+    assert [folder.name for folder in copy.parent.glob("copy*")] == [copy.name]
+
+
+def test_fresh_moves_no_folder_that_is_not_a_run(copied: TrainedRun, tmp_path: Path):
+    (tmp_path / "thesis").mkdir()
+    (tmp_path / "thesis" / "important.txt").touch()
+    with pytest.raises(RunError, match="not empty and not a run"):
+        train(copied.config, tmp_path / "thesis", fresh=True)
+    assert (tmp_path / "thesis" / "important.txt").exists()
+
+
+def test_fewer_epochs_than_are_done_leave_the_run_as_it_is(copied: TrainedRun, copy: Path):
+    facts = Run(copy).facts()
+    train(replace(copied.config, training=replace(copied.config.training, epochs=3)), copy)
+    assert Run(copy).facts() == facts
+    assert Run(copy).config() == copied.config
+
+
+def test_a_run_without_checkpoint_starts_anew(copied: TrainedRun, copy: Path):
+    """It was killed before its first checkpoint: other options are no obstacle."""
+    for file in copy.glob("ckpt-*"):
+        file.unlink()
+    config = replace(copied.config, seed=7)
+    started = begin(config, copy)[-1]
+    assert (started.epoch, started.resumed_from) == (0, None)
+    assert Run(copy).history() == []
+
+
+def test_a_folder_that_is_no_run_is_refused(copied: TrainedRun, tmp_path: Path):
+    (tmp_path / "photos").mkdir()
+    (tmp_path / "photos" / "me.jpg").write_bytes(b"x")
+    with pytest.raises(RunError, match="not empty and not a run"):
+        train(copied.config, tmp_path / "photos")
+    with pytest.raises(RunError, match="is a file"):
+        train(copied.config, tmp_path / "photos" / "me.jpg")
+    assert [file.name for file in (tmp_path / "photos").iterdir()] == ["me.jpg"]
+
+
+def test_a_damaged_checkpoint_is_passed_over_with_a_warning(copied: TrainedRun, copy: Path):
+    data = copy / "ckpt-3.data-00000-of-00001"
+    data.write_bytes(data.read_bytes()[:1000])
+    _, warned, started = begin(
+        replace(copied.config, training=replace(copied.config.training, epochs=30)), copy
+    )
+    assert isinstance(warned, Warned)
+    assert "ckpt-3 is damaged and passed over" in warned.message
+    assert (started.epoch, started.resumed_from) == (20, copy / "ckpt-2")
+    assert [line["epoch"] for line in Run(copy).history()] == list(range(1, 21))
+
+
+def test_training_outside_the_main_thread_leaves_signals_alone(copied: TrainedRun, copy: Path):
+    results = []
+    thread = threading.Thread(target=lambda: results.append(train(copied.config, copy)))
+    thread.start()
+    thread.join()
+    assert results[0].history == copied.history
+
+
+def test_a_place_that_cannot_hold_a_run(quick: Config, tmp_path: Path):
+    (tmp_path / "file").touch()
+    with pytest.raises(OutputError, match=r"cannot create .*file/run: .*file is a file"):
+        train(quick, tmp_path / "file" / "run")
+
+
+def test_leftovers_of_a_kill_before_the_first_checkpoint_do_not_stand_in_the_way(
+    quick: Config, tmp_path: Path
+):
+    (tmp_path / "run").mkdir()
+    (tmp_path / "run" / ".config.yaml.x1y2").touch()
+    assert of(TrainingStarted, begin(quick, tmp_path / "run"))[0].epoch == 0
+
+
+def test_a_second_training_of_the_run_is_refused(copied: TrainedRun, copy: Path):
+    with (
+        Run(copy).locked(),
+        pytest.raises(RunError, match=rf"is being trained by process {os.getpid()}"),
+    ):
+        train(copied.config, copy)
+    train(copied.config, copy)  # the lock is gone
+    assert [file.name for file in copy.parent.glob(".*.lock")] == []
