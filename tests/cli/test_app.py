@@ -40,7 +40,7 @@ def test_options_are_named_alike_everywhere(ptenmt) -> None:
     helps = {command: plain(ptenmt(command, "--help").stdout) for command in COMMANDS}
     assert [name for name, text in helps.items() if re.search(r"--run +-r", text)] == COMMANDS[1:]
     assert [name for name, text in helps.items() if re.search(r"--config +-c", text)] == COMMANDS[:2]
-    assert "a preset: base, demo, files, paper." in re.sub(r"[\s│]+", " ", helps["train"])
+    assert "a preset: base, demo, files, paper, small." in re.sub(r"[\s│]+", " ", helps["train"])
 
 
 def test_version(ptenmt) -> None:
@@ -106,7 +106,8 @@ def test_completion_offers_configs_and_runs(empty: Path) -> None:
 
     (empty / "configs").mkdir()
     (empty / "configs" / "mine.yaml").touch()
-    assert options._config_names("") == ["base.yaml", "demo.yaml", "files.yaml", "mine.yaml", "paper.yaml"]
+    presets = ["base.yaml", "demo.yaml", "files.yaml", "paper.yaml", "small.yaml"]
+    assert options._config_names("") == sorted([*presets, "mine.yaml"])
     assert options._config_names("m") == ["mine.yaml"]
     assert options.complete_run("") == []
 
