@@ -35,8 +35,9 @@ PYTEST := $(BIN)/python -m pytest --numprocesses=auto --maxprocesses=4 --dist=lo
 test: setup
 	$(PYTEST)
 
+# SLOW=FILE runs some of them.
 test-slow: setup
-	$(PYTEST) -m slow
+	$(PYTEST) -m slow $(SLOW)
 
 bench: setup
 	$(BIN)/ptenmt train --config demo.yaml --quiet

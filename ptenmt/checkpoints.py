@@ -1,24 +1,26 @@
 """Saving and restoring everything that the next training step depends on."""
 
-import contextlib
 import math
-import shutil
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal
 
 import tensorflow as tf
 
-from ptenmt.errors import CheckpointError, OutputError, RunError
+from ptenmt.errors import CheckpointError, RunError
 from ptenmt.runs import Model, Run
-from ptenmt.writing import remove_unfinished, sync, write_text
+from ptenmt.variable_files import (
+    DamagedError,
+    reading,
+    remove_unfinished_variables,
+    remove_variables,
+    saving,
+    write_variables,
+)
+from ptenmt.writing import write_text
 
 Choice = Literal["best", "latest"]
 """Which of a run's weights: those that scored best in validation, or those of the newest checkpoint."""
-
-_UNREADABLE = (tf.errors.OpError, IndexError, ValueError, AssertionError)  # IndexError: data cut short
-_UNFINISHED = ".saving"
 
 
 class Checkpoints:
@@ -45,14 +47,14 @@ class Checkpoints:
             CheckpointError: The disk is full or the folder cannot be written.
         """
         path = self._run.path / f"ckpt-{self._number + 1}"
-        _write_whole(self._checkpoint, path)
+        write_variables(self._checkpoint, path)
         self._number += 1
         newest_first = [found for found in self._run.checkpoints() if _number(found) <= self._number]
         kept = newest_first[: self._keep]
-        with _saving(self._run.path):
+        with saving(self._run.path):
             for old in self._run.checkpoints():  # those with a higher number were damaged and passed over
                 if old not in kept:
-                    _remove(old)
+                    remove_variables(old)
             write_text(self._run.path / "checkpoint", _listing(kept))
         return path
 
@@ -68,19 +70,23 @@ class Checkpoints:
         Raises:
             CheckpointError: There are checkpoints, but none can be read.
         """
-        with _saving(self._run.path):
-            _remove_unfinished(self._run.path)
+        with saving(self._run.path):
+            remove_unfinished_variables(self._run.path)
         paths = self._run.checkpoints()
         for path in paths:
             try:
-                self._checkpoint.read(str(path)).assert_existing_objects_matched()
-            except _UNREADABLE as error:
-                on_damaged(f"checkpoint {path} is damaged and passed over: {_first_line(error)}")
+                with reading(path):
+                    self._checkpoint.read(str(path)).assert_existing_objects_matched()
+            except DamagedError as error:
+                on_damaged(f"{error.message}; it is passed over")
                 continue
             self._number = _number(path)
             return path
         if paths:
-            raise CheckpointError(f"none of the {len(paths)} checkpoints in {self._run.path} can be read")
+            raise CheckpointError(
+                f"none of the {len(paths)} checkpoints in {self._run.path} can be read",
+                "put copies of them back, or start anew with --fresh",
+            )
         self._number = 0
         return None
 
@@ -97,17 +103,19 @@ class BestModels:
     def __init__(self, run: Run, keep: int, metric: str) -> None:
         self._run = run
         self._keep = keep
-        self._sign = -1 if metric == "loss" else 1
+        self._metric = metric
 
-    def add(self, weights: Mapping[str, Any], step: int, score: float) -> Path | None:
+    def add(self, weights: Mapping[str, Any], step: int, score: float, loss: float) -> Path | None:
         """Keep a model if it is among the best; the worst of those before gives way to it.
 
-        Whenever the process dies, ``best.json`` names whole models only. Of equal models the earlier stays.
+        Whenever the process dies, ``best.json`` names whole models only. Of models with equal scores
+        the one with the lower loss is the better, of equal ones the earlier.
 
         Args:
             weights: TensorFlow's variables by their Keras paths.
             step: After which the model was scored.
             score: What it scored.
+            loss: Of the same validation.
 
         Returns:
             Where it is, or None if others are better.
@@ -117,9 +125,9 @@ class BestModels:
         """
         before = self._run.best_models()
         others = [model for model in before if model.step != step]
-        new = Model(name=f"weights-{step}", step=step, score=score)
+        new = Model(name=f"weights-{step}", step=step, score=score, loss=loss)
         kept = sorted([*others, new], key=self._rank, reverse=True)[: self._keep]
-        with _saving(self._run.path):
+        with saving(self._run.path):
             if others != before:  # what is written over must not be named meanwhile
                 self._run.write_best_models(others)
             if new in kept:
@@ -135,7 +143,7 @@ class BestModels:
         Raises:
             CheckpointError: The folder cannot be written.
         """
-        with _saving(self._run.path):
+        with saving(self._run.path):
             self._tidy()
 
     def _tidy(self) -> None:
@@ -149,10 +157,16 @@ class BestModels:
             if name.removeprefix("weights-").isdigit() and name not in names:
                 file.unlink(missing_ok=True)
 
-    def _rank(self, model: Model) -> tuple[float, int]:
-        if model.score is None or math.isnan(model.score):
-            return -math.inf, -model.step
-        return self._sign * model.score, -model.step
+    def _rank(self, model: Model) -> tuple[float, float, int]:
+        return rank(self._metric, model.score, model.loss) + (-model.step,)
+
+
+def rank(metric: str, score: float | None, loss: float | None) -> tuple[float, float]:
+    """How good a model is, to be compared: by its score, then by its loss; what is no number is worst."""
+    by_score = math.nan if score is None else score
+    by_loss = math.nan if loss is None else loss
+    ranks = (-by_score if metric == "loss" else by_score, -by_loss)
+    return tuple(-math.inf if math.isnan(each) else each for each in ranks)  # type: ignore[return-value]
 
 
 def save_weights(weights: Mapping[str, Any], path: Path) -> Path:
@@ -165,7 +179,7 @@ def save_weights(weights: Mapping[str, Any], path: Path) -> Path:
     Raises:
         CheckpointError: The disk is full or the folder cannot be written.
     """
-    _write_whole(tf.train.Checkpoint(weights=dict(weights)), path)
+    write_variables(tf.train.Checkpoint(weights=dict(weights)), path)
     return path
 
 
@@ -186,12 +200,15 @@ def restore_weights(model: Any, run: Run, on_damaged: Callable[[str], None], cho
     for path in (*best, *latest):
         try:
             read_weights(model, path)
-        except CheckpointError as error:
+        except DamagedError as error:
             on_damaged(f"{error.message}; it is passed over")
             continue
         return path
     if latest or best:
-        raise CheckpointError(f"none of the {len(latest) + len(best)} checkpoints in {run.path} can be read")
+        raise CheckpointError(
+            f"none of the {len(latest) + len(best)} checkpoints in {run.path} can be read",
+            "put copies of them back, or train anew: ptenmt train --fresh",
+        )
     raise CheckpointError(
         f"no checkpoint in {run.path}", f"train it first: ptenmt train --config CONFIG --run {run.path}"
     )
@@ -213,66 +230,16 @@ def read_weights(model: Any, path: Path) -> None:
         path: Without an ending.
 
     Raises:
-        CheckpointError: It is damaged.
+        DamagedError: Its files are cut short, spoilt or lost.
+        CheckpointError: It cannot be read.
     """
-    try:
+    with reading(path):
         names = tf.train.load_checkpoint(str(path)).get_variable_to_shape_map()
         has_averages = any(name.startswith("averages/") for name in names)
         kind = "averages" if has_averages else "weights"
         status = tf.train.Checkpoint(**{kind: by_path(model.trainable_variables)}).read(str(path))
         status.assert_existing_objects_matched()
         status.expect_partial()  # the optimizer's slots stay behind
-    except _UNREADABLE as error:
-        raise CheckpointError(f"checkpoint {path} is damaged: {_first_line(error)}") from error
-
-
-@contextmanager
-def _saving(folder: Path) -> Iterator[None]:
-    """Leave nothing behind of a save that fails, and say what to do.
-
-    Raises:
-        CheckpointError: The disk is full or the folder cannot be written.
-    """
-    try:
-        yield
-    except (tf.errors.OpError, OSError, OutputError) as error:
-        with contextlib.suppress(OSError):
-            _remove_unfinished(folder)
-        raise CheckpointError(
-            f"cannot save a checkpoint in {folder}: {_first_line(error)}",
-            "the checkpoints before it are unharmed: make room, then train again to resume",
-        ) from error
-
-
-def _write_whole(state: tf.train.Checkpoint, path: Path) -> None:
-    """Write a checkpoint into a folder of its own and move it from there, its index last.
-
-    TensorFlow writes in place, and a process that dies leaves what looks like a damaged checkpoint.
-
-    Raises:
-        CheckpointError: The disk is full or the folder cannot be written.
-    """
-    with _saving(path.parent):
-        aside = path.parent / _UNFINISHED
-        aside.mkdir(parents=True, exist_ok=True)
-        state.write(str(aside / path.name))
-        files = sorted(aside.glob(f"{path.name}.*"))
-        for file in files:
-            sync(file)
-        for file in files:  # in this order: data, index
-            file.replace(path.parent / file.name)
-        aside.rmdir()
-        sync(path.parent)
-
-
-def _remove_unfinished(folder: Path) -> None:
-    """Remove what saves that failed or were killed have left behind."""
-    aside = folder / _UNFINISHED
-    for index in aside.glob("*.index"):  # its data may have been moved already
-        if not (folder / index.name).exists():
-            _remove(folder / index.stem)
-    shutil.rmtree(aside, ignore_errors=True)
-    remove_unfinished(folder)
 
 
 def _number(checkpoint: Path) -> int:
@@ -290,13 +257,3 @@ def by_path(variables: Sequence[Any]) -> dict[str, Any]:
     named = {variable.path: variable.value for variable in variables}
     assert len(named) == len(variables), "two variables share a path"
     return named
-
-
-def _remove(checkpoint: Path) -> None:
-    """Remove a checkpoint's files: its index first, without which it is none."""
-    for file in sorted(checkpoint.parent.glob(f"{checkpoint.name}.*"), reverse=True):
-        file.unlink(missing_ok=True)
-
-
-def _first_line(error: Exception) -> str:
-    return str(getattr(error, "message", error)).splitlines()[0]

@@ -84,6 +84,8 @@ class CurvePoint:
 
     step: int
     """Steps done in all."""
+    tokens: int
+    """Real target tokens since the point before."""
     loss: float
     accuracy: float
     learning_rate: float

@@ -26,6 +26,11 @@ class History:
         """The points of the training curves so far, oldest first: means since the point before."""
         return [line for line in self._lines() if "validation" not in line]
 
+    def last(self) -> dict[str, Any] | None:
+        """The newest line of either kind, if there is one."""
+        lines = self._lines()
+        return lines[-1] if lines else None
+
     def add(self, line: dict[str, Any]) -> None:
         """Append a line, null for a figure that is not finite.
 

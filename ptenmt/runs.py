@@ -23,7 +23,7 @@ import yaml
 
 from ptenmt.config import Config
 from ptenmt.config.files import build_config, dump_config
-from ptenmt.corpus.lock import exclusive
+from ptenmt.corpus.lock import exclusive, holder
 from ptenmt.errors import ConfigError, OutputError, RunError
 from ptenmt.history import History
 from ptenmt.writing import json_text, write_text
@@ -95,13 +95,14 @@ class Run:
             RunError: Another training is at work on it.
             OutputError: The lock cannot be made.
         """
-        file = self.path.absolute().with_name(f".{self.name}.lock")
+        path = self.path.resolve()  # a link to a run is that run
+        file = path.with_name(f".{path.name}.lock")
         with ExitStack() as stack:
             try:
                 stack.enter_context(exclusive(file, wait=False))
             except BlockingIOError as error:
                 raise RunError(
-                    f"{self.path} is being trained by process {file.read_text() or '?'}",
+                    f"{self.path} is being trained by process {holder(file)}",
                     "wait for it or stop it, or train beside it with --run NAME",
                 ) from error
             except OSError as error:
@@ -192,13 +193,15 @@ class Model:
     """After which it was scored."""
     score: float | None
     """By ``validation.metric``; None if it was no number, and for an average, which nobody has scored."""
+    loss: float | None = None
+    """Of the validation: of models with equal scores the one with the lower loss is the better."""
 
 
 def find_run(name: str | Path | None = None) -> Run:
     """Find an existing run.
 
     Args:
-        name: A path, or a folder's name below ``checkpoints/``; None means the run trained last.
+        name: A path, or a folder's name below ``checkpoints/``; None means the run trained or averaged last.
 
     Raises:
         RunError: There is no such run.

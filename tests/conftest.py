@@ -1,3 +1,4 @@
+import signal
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
@@ -9,6 +10,11 @@ from ptenmt.config import BatchConfig, CheckpointConfig, DataConfig, ModelConfig
 if TYPE_CHECKING:
     from ptenmt.events import Event
     from ptenmt.translation import Translator
+
+
+# A shell tells its background jobs to ignore SIGINT, and the processes that tests start would inherit that.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture(scope="session", autouse=True)

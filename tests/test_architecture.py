@@ -35,6 +35,7 @@ ROWS = [
     {"corpus"},
     {"tokenizers"},
     {"config", "events"},
+    {"variable_files"},
     {"writing"},
     {"errors"},
 ]

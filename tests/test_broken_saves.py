@@ -4,6 +4,7 @@ import errno
 import json
 import os
 import resource
+import shutil
 from collections.abc import Callable, Iterator
 from itertools import count
 from pathlib import Path
@@ -12,7 +13,7 @@ from typing import Any
 import pytest
 import tensorflow as tf
 
-from ptenmt import checkpoints, writing
+from ptenmt import checkpoints, variable_files, writing
 from ptenmt.checkpoints import BestModels, Checkpoints, restore_weights
 from ptenmt.errors import CheckpointError, OutputError
 from ptenmt.history import History
@@ -36,9 +37,9 @@ class Fragile:
         self._raised = raised
         for name in ("mkdir", "replace", "unlink", "rmdir"):
             patch.setattr(Path, name, self._counting(getattr(Path, name)))
-        for module in (writing, checkpoints):
+        for module in (writing, variable_files):
             patch.setattr(module, "sync", self._counting(writing.sync))
-        patch.setattr(checkpoints.shutil, "rmtree", self._counting(checkpoints.shutil.rmtree))
+        patch.setattr(shutil, "rmtree", self._counting(shutil.rmtree))
         patch.setattr(tf.train.Checkpoint, "write", self._counting(tf.train.Checkpoint.write))
         patch.setattr(os, "fsync", self._counting(os.fsync))
 
@@ -134,7 +135,7 @@ def scored(folder: Path) -> dict[str, int]:
 def test_best_json_names_whole_models_whenever_the_process_ends(fragile: Fragile, tmp_path: Path, step: int):
     def add(step: int, value: int) -> None:
         weights = {"number": tf.Variable(value, dtype=tf.int64)}
-        BestModels(Run(folder), 2, "bleu").add(weights, step, float(value))
+        BestModels(Run(folder), 2, "bleu").add(weights, step, float(value), 0.0)
 
     for operations in count():
         folder = tmp_path / str(operations)
@@ -164,8 +165,8 @@ def test_a_best_model_that_is_damaged_or_lost_gives_way_to_the_latest(tmp_path: 
     weights = checkpoints.by_path(model.trainable_variables)
     Checkpoints(tf.train.Checkpoint(weights=weights), tmp_path, 1).save()
     best = BestModels(Run(tmp_path), 2, "bleu")
-    best.add(weights, 1, 1.0)
-    best.add(weights, 2, 2.0)
+    best.add(weights, 1, 1.0, 0.0)
+    best.add(weights, 2, 2.0, 0.0)
     data = tmp_path / "weights-2.data-00000-of-00001"
     data.write_bytes(data.read_bytes()[:100])
     told: list[str] = []
@@ -186,10 +187,17 @@ def test_the_best_are_kept_and_of_equal_ones_the_earlier(
     scores = {"a": 2.0, "b": 3.0, "c": float("nan"), "d": 3.0}
     for step, score in enumerate(scores.values()):
         signed = -score if metric == "loss" else score
-        BestModels(Run(tmp_path), keep, metric).add({"number": tf.Variable(step)}, step, signed)
+        BestModels(Run(tmp_path), keep, metric).add({"number": tf.Variable(step)}, step, signed, 0.0)
     assert ["abcd"[model.step] for model in Run(tmp_path).best_models()] == names
     assert not any("NaN" in file.read_text() for file in tmp_path.glob("best.json"))  # it is no JSON
     assert len(list(tmp_path.glob("weights-*.index"))) == len(names)
+
+
+def test_of_equal_scores_the_one_with_the_lower_loss_is_the_best(tmp_path: Path):
+    best = BestModels(Run(tmp_path), 2, "bleu")
+    for step, loss in enumerate([6.0, 5.0, float("nan"), 5.5], 1):
+        best.add({"number": tf.Variable(step)}, step, 0.0, loss)
+    assert [model.step for model in Run(tmp_path).best_models()] == [2, 4]
 
 
 def test_a_history_that_meets_a_full_disk_can_be_gone_on_with(tmp_path: Path):

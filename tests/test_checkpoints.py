@@ -1,3 +1,4 @@
+import os
 import resource
 from collections.abc import Callable
 from pathlib import Path
@@ -16,8 +17,15 @@ from ptenmt.training.optimizer import Adam
 from ptenmt.training.state import TrainingState
 
 CONFIG = ModelConfig(num_layers=2, d_model=16, num_heads=2, d_ff=24, dropout=0.1, max_positions=20)
-NUMBERS = ["epoch", "step", "updates", "validated", "best_score", "stale", "skipped", "faults"]
-NUMBERS += ["faults_in_row", "most_faults_in_row", "gradient_norm", "loss_scale", "scaled_steps"]
+NUMBERS = ["epoch", "step", "updates", "validated", "best_score", "best_loss", "stale", "skipped", "faults"]
+NUMBERS += [
+    "skipped_in_row",
+    "faults_in_row",
+    "most_faults_in_row",
+    "gradient_norm",
+    "loss_scale",
+    "scaled_steps",
+]
 DATA, INDEX = "ckpt-3.data-00000-of-00001", "ckpt-3.index"
 
 
@@ -188,6 +196,34 @@ def test_the_file_that_names_the_latest_is_not_needed(
     assert_same(reader.values(), three[2])
     assert checkpoints.save() == tmp_path / "ckpt-4"
     assert restore(reader, tmp_path)[1] == tmp_path / "ckpt-4"
+
+
+@pytest.mark.usefixtures("three")
+def test_a_checkpoint_that_may_be_whole_is_not_passed_over(
+    reader: Saved, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    before = sorted(file.name for file in tmp_path.iterdir())
+
+    def starve(*_args: Any) -> None:
+        raise tf.errors.ResourceExhaustedError(None, None, "no memory")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(tf.train.Checkpoint, "read", starve)
+        with pytest.raises(CheckpointError, match="ckpt-3 cannot be read: no memory"):
+            restore(reader, tmp_path)
+    more = tf.train.Checkpoint(more=tf.Variable(0.0))
+    with pytest.raises(CheckpointError, match="ckpt-3 does not hold all") as failure:
+        Checkpoints(more, tmp_path, keep=1).restore(pytest.fail)
+    assert "another version" in failure.value.hint
+    assert sorted(file.name for file in tmp_path.iterdir()) == before
+
+
+@pytest.mark.skipif(os.name == "nt" or os.geteuid() == 0, reason="all may read everything")
+@pytest.mark.usefixtures("three")
+def test_a_checkpoint_that_may_not_be_read_is_not_passed_over(reader: Saved, tmp_path: Path):
+    (tmp_path / DATA).chmod(0)
+    with pytest.raises(CheckpointError, match="ckpt-3 cannot be read: Permission denied"):
+        restore(reader, tmp_path)
 
 
 def test_when_all_are_damaged_that_is_an_error(reader: Saved, three: list[Any], tmp_path: Path):

@@ -67,7 +67,7 @@ def _all_runs(runs: list[Run], warn: Callable[[str], None]) -> Grid:
 
 def _summary(run: Run) -> dict[str, str]:
     """What a run is and how far, by name."""
-    facts, history = _facts(run), run.history()
+    facts, history, last = _facts(run), run.history(), History(run.path).last()
     rows = {
         "format": str(facts["format_version"]),
         "first started": _time(facts["created"]),
@@ -84,22 +84,21 @@ def _summary(run: Run) -> dict[str, str]:
         origin = facts["averaged_from"]
         rows["averaged from"] = f"{', '.join(origin['checkpoints'])} of {origin['run']}"
     else:
-        rows["progress"] = _progress(run, facts)
+        rows["progress"] = _progress(run, facts, 0 if last is None else last["step"])
     rows |= _best(run, history)
     rows["checkpoints"] = ", ".join(path.name for path in reversed(run.checkpoints())) or "none"
-    rows |= _costs(history[-1]) if history else {}
+    rows |= _costs(last or {})
     files = [file for file in run.path.rglob("*") if file.is_file()]
     rows["files"] = f"{len(files):,}, {amount(sum(file.stat().st_size for file in files))}"
     return rows
 
 
-def _progress(run: Run, facts: dict[str, Any]) -> str:
+def _progress(run: Run, facts: dict[str, Any], step: int) -> str:
     """How far the training has told that it is."""
-    lines = [*run.history(), *History(run.path).curve()]
-    step = max((line["step"] for line in lines), default=0)
-    epochs = run.config().training.epochs
+    options = run.config().training
     per_epoch = facts.get("steps_per_epoch")
-    done = "" if per_epoch is None else f": {step / per_epoch:.4g} of {epochs} epochs"
+    end = "" if options.max_steps is None else f", or {options.max_steps:,} steps"
+    done = "" if per_epoch is None else f": {step / per_epoch:.4g} of {options.epochs} epochs{end}"
     return f"step {step:,}{done}"
 
 
@@ -130,7 +129,7 @@ def _rank(metric: str, score: float | None) -> float:
 
 
 def _costs(last: dict[str, Any]) -> dict[str, str]:
-    """Where time and memory went, as far as the newest validation says."""
+    """Where time and memory went, as far as the history's newest line says."""
     rows = {}
     if "seconds" in last:
         seconds = last["seconds"]

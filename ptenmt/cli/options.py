@@ -50,9 +50,10 @@ def _run_option(text: str, default: str | bool) -> Any:
 
 
 _WHICH = "A folder, or a name below checkpoints/."
-RunName = Annotated[str | None, _run_option(_WHICH, "the run trained last")]
+_LAST = "the run trained or averaged last"
+RunName = Annotated[str | None, _run_option(_WHICH, _LAST)]
 RunToTrain = Annotated[str | None, _run_option(_WHICH, "the config's name")]
-RunToAverage = Annotated[str | None, _run_option("The run whose weights to average.", "the run trained last")]
+RunToAverage = Annotated[str | None, _run_option("The run whose weights to average.", _LAST)]
 RunToBeginWith = Annotated[
     str | None,
     typer.Option(

@@ -33,7 +33,8 @@ def train(
 ) -> None:
     """Train a model, or resume its training from the latest checkpoint.
 
-    Ctrl-C finishes the step, saves and says how to go on. What the model learns from, its sizes and
+    Ctrl-C (or SIGTERM) finishes the step, saves and says how to go on; a second one ends it at once, without
+    saving. What the model learns from, its sizes and
     for how long are options of the config (sections data, tokenizer, model, batch, training and
     checkpoint); any of them can be changed with --set. A dry run tells sizes, memory and expected time
     and writes nothing into the run's folder; what training reads it may fetch and prepare (data.cache_dir).
@@ -65,11 +66,19 @@ def train(
         screen.say(f"done: {result.run}{_best(result, options)}; translate with")
         screen.say_command(["ptenmt", "translate", "--run", name, "TEXT"])
         return
-    stopped = "stopped" if result.is_saved else "stopped before there was anything to save"
-    screen.say(f"{stopped}; go on with", style="bold")
     is_anew = fresh and not view.has_saved
-    screen.say_command(_command(config, overrides or [], run=run, init_from=init_from, fresh=is_anew))
+    screen.say(f"{_how_it_stopped(result, is_anew)}; go on with", style="bold")
+    origin = None if view.has_saved else init_from
+    screen.say_command(_command(config, overrides or [], run=run, init_from=origin, fresh=is_anew))
     raise typer.Exit(128 + signal.Signals(result.stopped_by))
+
+
+def _how_it_stopped(result: "TrainingResult", is_anew: bool) -> str:
+    if result.is_saved:
+        return "stopped"
+    if not is_anew and Run(result.run).checkpoints():
+        return "stopped at once; the last checkpoint stands"
+    return "stopped before there was anything to save"
 
 
 def _command(config: str, overrides: list[str], **options: str | bool | None) -> list[str]:

@@ -1,5 +1,6 @@
 """How a training looks: two bars and lines of figures on a terminal, plain lines elsewhere."""
 
+import math
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -43,6 +44,7 @@ class TrainingView:
         self._screen = screen
         self._languages = (config.data.source_language, config.data.target_language)
         self._metric = config.validation.metric
+        self._has_one_vocabulary = config.tokenizer.shared
         self._bars = Progress(
             TextColumn("{task.description:<10}"),
             BarColumn(bar_width=None),
@@ -90,9 +92,11 @@ class TrainingView:
         if event.shortened:
             self._screen.say(f"{event.shortened:,} sentences cut to model.max_positions tokens")
         source, target = event.vocabulary_sizes
+        vocabularies = f"vocabularies of {source:,} and {target:,}"
+        if self._has_one_vocabulary:
+            vocabularies = f"one vocabulary of {source:,}"
         self._screen.say(
-            f"{event.train:,} training and {event.validation:,} validation pairs, "
-            f"vocabularies of {source:,} and {target:,}"
+            f"{event.train:,} training and {event.validation:,} validation pairs, {vocabularies}"
         )
         for source_text, target_text in event.samples:
             self._sentence(self._languages[0], source_text)
@@ -103,7 +107,7 @@ class TrainingView:
         self._screen.say(f"{event.parameters:,} parameters, {event.steps_per_epoch:,} steps an epoch")
         if event.resumed_from is not None:
             place = _place(event.epoch, event.step)
-            self._screen.say(f"resuming after {place} of {event.epochs}, from {event.resumed_from}", "bold")
+            self._screen.say(f"resuming after {place} of {_epochs(event)}, from {event.resumed_from}", "bold")
         if event.is_over:
             self._screen.say(f"nothing is left to do: {_what_helps(event)}, or use --fresh")
             return
@@ -158,7 +162,7 @@ class TrainingView:
         score = metric_value(self._metric, getattr(scores, self._metric))
         if event.is_best:
             self._best = f"best {metric_name(self._metric)} {score} at step {event.step:,}"
-        patience = "" if event.patience_left is None else f"patience for {event.patience_left} more"
+        patience = "" if event.patience_left is None else _patience(event.patience_left)
         remark = "best so far" if event.is_best else patience
         head = (
             f"epoch {self._epochs_done(event.step)}  step {event.step:,}  "
@@ -190,7 +194,8 @@ class TrainingView:
         started = self._started
         whole, rest = divmod(step, started.steps_per_epoch)
         tenths = f".{rest * 10 // started.steps_per_epoch}" if rest else ""
-        return f"{whole:>{len(str(started.epochs))}}{tenths}/{started.epochs}"
+        epochs = _epochs(started)
+        return f"{whole:>{len(str(epochs))}}{tenths}/{epochs}"
 
     def _sentence(self, label: str, text: str) -> None:
         """A sentence on one line; on a terminal what does not fit is cut."""
@@ -205,11 +210,9 @@ class TrainingView:
         self._screen.say(f"saved after {_place(event.epoch, event.step)}: {event.path}", "green")
 
     def _patience_lost(self, event: PatienceLost) -> None:
-        best = metric_value(self._metric, event.best_score)
+        best = f"{metric_name(self._metric)} than {metric_value(self._metric, event.best_score)}"
         self._screen.say(
-            f"patience lost: {event.stale} validations in a row without a better {metric_name(self._metric)} "
-            f"than {best}",
-            "bold",
+            f"patience ran out: {event.stale} validations in a row without a better {best}", "bold"
         )
 
 
@@ -218,10 +221,19 @@ def _place(epoch: int, step: int) -> str:
     return f"step {step:,} of epoch {epoch + 1}" if step else f"epoch {epoch}"
 
 
+def _epochs(started: TrainingStarted) -> int:
+    """How many there are to the training's end, a last partial one counted."""
+    return math.ceil(started.total_steps / started.steps_per_epoch)
+
+
+def _patience(left: int) -> str:
+    return "the last chance has passed" if left == 0 else f"patience for {left} more"
+
+
 def _what_helps(event: TrainingStarted) -> str:
     """The option to change so that a training that is over goes on."""
     if event.epoch * event.steps_per_epoch + event.step < event.total_steps:
-        return "the patience is lost; raise validation.patience to train on"
+        return "the patience ran out; raise validation.patience to train on"
     if event.total_steps < event.epochs * event.steps_per_epoch:
         return "raise training.max_steps to train on"
     return "raise training.epochs to train on"

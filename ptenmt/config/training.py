@@ -32,19 +32,19 @@ class TrainingConfig:
     epochs: int = resumable(20)
     """Passes over the training pairs, in all: a resumed run counts those before."""
     max_steps: int | None = resumable(None)
-    """End after so many updates, in all, if the epochs have more."""
+    """End after so many updates, in all, if the epochs have more. To stop and go on later, use a signal."""
     schedule: Literal["transformer", "inverse_sqrt", "cosine", "constant"] = "transformer"
     """What the learning rate does after it has climbed to its peak: fall as 1/√step, from a peak that
     d_model and the warm-up set (transformer) or from ``learning_rate`` (inverse_sqrt); fall along half a
-    cosine to 0 at the end of training (cosine: all steps of all epochs count, so the rest of a training
-    that is resumed with another number of epochs goes at other rates); or stay (constant)."""
+    cosine to 0 at the end of training (cosine: at the last epoch's, or at ``max_steps``, so the rest of a
+    training that is resumed with another end goes at other rates); or stay (constant)."""
     learning_rate: float | None = None
     """The peak; needed by every schedule but transformer, whose peak is (d_model · warm-up)^-0.5."""
     warmup_steps: int | None = None
     """Steps over which the learning rate climbs to its peak; 4,000 unless ``warmup_fraction`` is given."""
     warmup_fraction: float | None = None
-    """Instead of ``warmup_steps``: the share of all steps of all epochs. A training that is resumed with
-    another number of epochs goes on as if its warm-up had always been that share of the new number."""
+    """Instead of ``warmup_steps``: the share of all steps to the training's end. One that is resumed with
+    another end goes on as if its warm-up had always been that share of the new number."""
     label_smoothing: float = 0.0
     """Share of each label's weight that is spread evenly over the vocabulary while learning, so that the
     model is not driven to certainty (0.1 in Vaswani et al. 2017, section 5.4). The loss that is shown stays
@@ -142,7 +142,8 @@ class ValidationConfig:
     every_steps: int | None = resumable(None)
     """Score after every so many steps, too."""
     metric: Literal["bleu", "chrf", "loss"] = "bleu"
-    """The score by which the best checkpoint is chosen and patience runs out."""
+    """The score by which the best checkpoint is chosen and patience runs out; of equal scores (such as a
+    beginner's BLEU of 0) the one with the lower loss is the better."""
     patience: int | None = resumable(None)
     """End the training after so many validations in a row without a better score."""
 

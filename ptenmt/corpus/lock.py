@@ -61,13 +61,24 @@ def exclusive(path: Path, *, wait: bool = True) -> Iterator[None]:
         os.close(descriptor)
 
 
+def holder(path: Path) -> str:
+    """The process id of who holds a lock file, or ``?``."""
+    try:
+        return path.read_text(errors="replace") or "?"
+    except OSError:  # let go just now, or not to be read while it is held
+        return "?"
+
+
 def _acquire(path: Path, wait: bool) -> int:
     waiting = False
     while True:
         descriptor = os.open(path, os.O_RDWR | os.O_CREAT)
-        if _try_lock(descriptor) and _is_still(path, descriptor):
+        is_ours = _try_lock(descriptor)
+        if is_ours and _is_still(path, descriptor):
             return descriptor
         os.close(descriptor)
+        if is_ours:  # of a file that its last holder has just removed
+            continue
         if not wait:
             raise BlockingIOError(f"another process holds {path}")
         if not waiting:

@@ -65,7 +65,7 @@ def evaluate(
     """Score a trained run.
 
     Args:
-        run: A path, a name below ``checkpoints/``, or None for the run trained last.
+        run: A path, a name below ``checkpoints/``, or None for the run trained or averaged last.
         split: Which pairs of the run's own data.
         checkpoint: ``best``: the weights that scored best in validation; ``latest``: the newest.
         on_progress: Told how far it is.

@@ -9,10 +9,11 @@ from typing import Any
 import tensorflow as tf
 
 from ptenmt.checkpoints import by_path, read_weights, save_weights
-from ptenmt.errors import OutputError, RunError
+from ptenmt.errors import CheckpointError, OutputError, RunError
 from ptenmt.model import Transformer
 from ptenmt.runs import Model, Run, find_run, run_path
 from ptenmt.tokenizers import TokenizerPair, load_tokenizers
+from ptenmt.variable_files import DamagedError
 
 
 def average(
@@ -27,7 +28,7 @@ def average(
     Where the training keeps moving averages of the weights, those are averaged.
 
     Args:
-        run: A path, a name below ``checkpoints/``, or None for the run trained last.
+        run: A path, a name below ``checkpoints/``, or None for the run trained or averaged last.
         last: Average so many of the newest checkpoints; all there are if neither is given.
         best: Instead: so many of the models that scored best in validation.
         to: The new run, a path or name; by default beside the run, with ``-averaged`` behind its name.
@@ -59,7 +60,7 @@ def average(
 def _chosen(run: Run, last: int | None, best: int | None) -> list[Path]:
     """What is to be averaged."""
     if last is not None and best is not None:
-        raise RunError(f"last={last} and best={best} exclude each other", "give one of them")
+        raise RunError(f"--last {last} and --best {best} exclude each other", "give one of them")
     if best is None:
         paths, what, option, count = run.checkpoints(), "checkpoints", "checkpoint.keep", last
     else:
@@ -68,7 +69,7 @@ def _chosen(run: Run, last: int | None, best: int | None) -> list[Path]:
     count = max(len(paths), 1) if count is None else count
     if not 1 <= count <= len(paths):
         raise RunError(
-            f"{run.path} has {len(paths)} {what}, of which {count} cannot be averaged",
+            f"{run.path} has {len(paths)} {what[:-1] if len(paths) == 1 else what}, {count} are asked for",
             f"a training keeps as many as {option} says",
         )
     return paths[:count]
@@ -79,7 +80,12 @@ def _take_mean(model: Any, paths: Sequence[Path]) -> int:
     weights = by_path(model.trainable_variables)
     sums = {path: tf.zeros(weight.shape, tf.float64) for path, weight in weights.items()}
     for path in paths:
-        read_weights(model, path)
+        try:
+            read_weights(model, path)
+        except DamagedError as error:
+            raise CheckpointError(
+                error.message, "average fewer of them, or take it out of the run"
+            ) from error
         sums = {name: total + tf.cast(weights[name], tf.float64) for name, total in sums.items()}
     for name, total in sums.items():
         weights[name].assign(tf.cast(total / len(paths), weights[name].dtype))

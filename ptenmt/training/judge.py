@@ -6,12 +6,11 @@ import time
 from collections.abc import Generator, Iterator
 from typing import Any, Protocol
 
-from ptenmt.checkpoints import BestModels, by_path
+from ptenmt.checkpoints import BestModels, by_path, rank
 from ptenmt.config import Config, ValidationConfig
 from ptenmt.events import Scores, Validated, ValidationStep
 from ptenmt.history import History
 from ptenmt.runs import Run
-from ptenmt.training.memory import peak_memory
 from ptenmt.training.optimizer import averaged
 from ptenmt.training.state import TrainingState
 
@@ -141,14 +140,15 @@ class Judge:
     def _validated(self, scores: Scores, rate: float, seconds: float) -> Validated:
         """Record scores, and keep the model if it is among the best."""
         state, options = self._state, self._options
-        score, best = getattr(scores, options.metric), float(state.best_score)
-        is_better = score < best if options.metric == "loss" else score > best
-        is_best = is_better or (math.isnan(best) and not math.isnan(score))
+        metric, score = options.metric, getattr(scores, options.metric)
+        best = rank(metric, float(state.best_score), float(state.best_loss))
+        is_best = not math.isnan(score) and rank(metric, score, scores.loss) > best
         if is_best:
             state.best_score.assign(score)
+            state.best_loss.assign(scores.loss)
         state.stale.assign(0 if is_best else state.stale + 1)
         if self._writes:
-            self._best.add(by_path(state.model.trainable_variables), int(state.updates), score)
+            self._best.add(by_path(state.model.trainable_variables), int(state.updates), score, scores.loss)
         state.validated.assign(state.updates)
         loss, accuracy = state.of_epoch.means()
         event = Validated(
@@ -167,7 +167,8 @@ class Judge:
         return event
 
     def _line(self, event: Validated) -> dict[str, Any]:
-        spent = {kind: float(seconds) for kind, seconds in self._state.seconds.items()}
+        costs = self._state.costs()
+        costs["seconds"]["validation"] += event.seconds
         return {
             "epoch": event.epoch,
             "step": event.step,
@@ -176,10 +177,7 @@ class Judge:
             "validation": {
                 name: getattr(event.scores, name) for name in ("loss", "accuracy", "bleu", "chrf")
             },
-            "skipped_steps": int(self._state.skipped),
-            "seconds": spent | {"validation": spent["validation"] + event.seconds},
-            "peak_memory": peak_memory(),
-        }
+        } | costs
 
 
 def num_validations(options: ValidationConfig, steps: int, steps_per_epoch: int) -> int:

@@ -21,6 +21,7 @@ from ptenmt.events import CorpusReady, Event, Warned
 from ptenmt.model import Transformer
 from ptenmt.runs import Run
 from ptenmt.tokenizers import TokenizerPair, load_tokenizers
+from ptenmt.training.feed import num_steps
 from ptenmt.training.judge import total_steps
 from ptenmt.training.origin import Origin
 from ptenmt.training.schedule import num_warmup_steps
@@ -119,9 +120,10 @@ class Preparation:
             model = Transformer(config.model, *sizes, dtype=keras.DTypePolicy(config.machine.precision))
             model.build_weights()
         plan = BatchPlan(train_pairs, config.batch, config.seed)
-        steps = {"steps_per_epoch": -(-len(plan) // config.batch.accumulate)}
+        steps_per_epoch = num_steps(len(plan), config.batch.accumulate)
+        steps = {"steps_per_epoch": steps_per_epoch}
         facts = _facts(corpus, sizes, model) | steps | self._beginning(material, model)
-        self._check_warmup(len(plan))
+        self._check_schedule(steps_per_epoch, self.run.config() if material.is_resumed else config)
         return Built(model=model, validation_pairs=validation_pairs, plan=plan, facts=facts)
 
     def warn(self, message: str) -> None:
@@ -136,15 +138,22 @@ class Preparation:
         known = self.run.facts() if material.is_resumed else {}
         return {name: known[name]} if name in known else {}
 
-    def _check_warmup(self, num_batches: int) -> None:
-        """Warn of a learning rate that will not reach its peak."""
-        config = self.config
-        steps = total_steps(config, -(-num_batches // config.batch.accumulate))
-        warmup = num_warmup_steps(config.training, steps)
+    def _check_schedule(self, steps_per_epoch: int, before: Config) -> None:
+        """Warn of a learning rate that will not reach its peak, or goes another way than it would have."""
+        options = self.config.training
+        steps, steps_before = (total_steps(each, steps_per_epoch) for each in (self.config, before))
+        follows_end = options.schedule == "cosine" or options.warmup_fraction is not None
+        if follows_end and steps != steps_before:
+            self.warn(
+                f"the whole training has {steps:,} steps now, not {steps_before:,}: from here the learning "
+                "rate goes as if it had always been so"
+            )
+        warmup = num_warmup_steps(options, steps)
         if steps < warmup:
             self.warn(
                 f"the learning rate climbs for training.warmup_steps={warmup:,} steps, but "
-                f"the whole training has {steps:,} only: the model may learn little"
+                f"the whole training has {steps:,} only: the model may learn little; try "
+                f"training.warmup_steps={max(steps // 5, 1)}"
             )
 
 

@@ -10,6 +10,7 @@ from typing import Any
 
 from ptenmt.config import Config
 from ptenmt.corpus.download import OnProgress
+from ptenmt.corpus.pairs import fingerprint
 from ptenmt.errors import TrainingError
 from ptenmt.events import CurvePoint, Event, StepDone, Stopped, TrainingStarted, Warned
 from ptenmt.runs import Run, run_path, set_aside
@@ -114,18 +115,23 @@ def _tell_warnings(on_event: Callable[[Event], None], event: Event) -> None:
         on_event(event)
 
 
-def _set_aside(preparation: Preparation, material: Material, fresh: bool, workers: Workers) -> None:
-    """Make room for a new run, as soon as all workers have seen what was there."""
-    config, run = preparation.config, preparation.run
-    sections = ("seed", "tokenizer", "model", "batch", "training", "optimizer", "validation")
-    sizes = material.tokenizers.source.vocabulary_size, material.tokenizers.target.vocabulary_size
+def _agree(config: Config, material: Material, workers: Workers) -> None:
+    """Make sure that all workers are to learn the same, before they build a model together."""
+    sections = ("seed", "model", "batch", "training", "optimizer", "validation")
     workers.agree(
         **{name: asdict(config)[name] for name in sections},
+        sampling=config.tokenizer.sampling,
         precision=config.machine.precision,
-        pairs=material.corpus.train.fingerprint,
-        vocabulary_sizes=sizes,
+        training_pairs=material.corpus.train.fingerprint,
+        validation_pairs=fingerprint(material.corpus.validation),
+        tokenizers=material.tokenizers.checksums,
         resumed=material.is_resumed,
     )
+
+
+def _set_aside(preparation: Preparation, material: Material, fresh: bool, workers: Workers) -> None:
+    """Make room for a new run, now that all else is ready."""
+    run = preparation.run
     # Without a checkpoint, best models are all that a training killed early, or a tidy user, has left.
     is_old = run.path.exists() and (fresh or (not material.is_resumed and run.best_models()))
     if is_old and workers.is_chief:
@@ -138,6 +144,7 @@ def _train(
 ) -> bool:
     """Train, and tell whether a signal ended it early."""
     config, run = preparation.config, preparation.run
+    _agree(config, material, workers)
     built = preparation.build(material, workers.strategy)
     _set_aside(preparation, material, fresh, workers)
     pairs = material.corpus.validation

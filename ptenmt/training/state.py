@@ -1,6 +1,7 @@
 """Everything that the next step of a training depends on."""
 
 import time
+import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -8,6 +9,7 @@ from typing import Any
 import tensorflow as tf
 
 from ptenmt.model import TokenSums
+from ptenmt.training.memory import peak_memory
 from ptenmt.training.optimizer import Adam
 
 FIRST_LOSS_SCALE = 2.0**15
@@ -65,10 +67,13 @@ class TrainingState:
         self.validated = _number(0)
         """The step, in all, after which the last validation was."""
         self.best_score = _number(float("nan"))
+        self.best_loss = _number(float("nan"))
+        """Of the same validation, which breaks ties."""
         self.stale = _number(0)
         """Validations since the best one."""
         self.skipped = _number(0)
-        """Steps that were not made because the loss or the gradients were not finite."""
+        """Updates that were not made because the loss or the gradients were not finite."""
+        self.skipped_in_row = _number(0)
         self.faults = _number(0)
         """Those of them that a smaller scale of the loss would not have mended."""
         self.faults_in_row = _number(0)
@@ -89,6 +94,7 @@ class TrainingState:
         self.of_epoch.add(sums)
         self.of_window.add(sums)
         self.gradient_norm.assign(tf.cast(norm, tf.float64))
+        self.skipped_in_row.assign(0)
         self.faults_in_row.assign(0)
 
     def skip(self, is_fault: Any = True) -> None:
@@ -98,6 +104,7 @@ class TrainingState:
             is_fault: False where float16 may have overflowed, which a smaller scale of the loss mends.
         """
         self.skipped.assign_add(1)
+        self.skipped_in_row.assign_add(1)
         self.faults.assign_add(tf.cast(is_fault, tf.int64))
         self.faults_in_row.assign_add(tf.cast(is_fault, tf.int64))
         self.most_faults_in_row.assign(tf.maximum(self.most_faults_in_row, self.faults_in_row))
@@ -118,6 +125,22 @@ class TrainingState:
             yield
         finally:
             self.seconds[kind].assign_add(time.perf_counter() - started)
+
+    def costs(self) -> dict[str, Any]:
+        """What the training has cost so far: its time by kind of work, and this process's peak memory."""
+        seconds = {kind: float(value) for kind, value in self.seconds.items()}
+        return {"seconds": seconds, "peak_memory": peak_memory(), "skipped_steps": int(self.skipped)}
+
+    def position(self) -> tuple[int, ...]:
+        """How far the training is: epochs, steps, and the step of the last validation."""
+        return int(self.epoch), int(self.updates), int(self.validated)
+
+    def checksum(self) -> int:
+        """Of the weights and their moving averages."""
+        checksum = 0
+        for weight in (*self.model.trainable_variables, *self.optimizer.averages.values()):
+            checksum = zlib.crc32(weight.numpy().tobytes(), checksum)
+        return checksum
 
     def finish_epoch(self) -> None:
         """Go on to the next epoch."""

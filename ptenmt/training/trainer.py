@@ -80,6 +80,8 @@ class Trainer:
         self._stop_wanted = threading.Event()  # from this process
         self._stop_requested = self._stop_wanted if self._workers.count == 1 else threading.Event()
         self._saved = self._reported = time.monotonic()
+        self._saved_position: tuple[int, ...] | None = None
+        self._is_save_overdue = False
         self._faults_told = 0
 
     def stop(self) -> None:
@@ -110,8 +112,10 @@ class Trainer:
         restored = self._checkpoints.restore(warnings.append)
         yield from (Warned(message=message) for message in warnings)
         state = self._state
-        self._workers.agree(checkpoint=restored and restored.name, step=int(state.updates))
+        if self._workers.count > 1:
+            self._workers.agree(step=int(state.updates), weights=state.checksum())
         self._faults_told = int(state.faults)
+        self._saved_position = None if restored is None else state.position()
         self._judge.tidy()
         if self._workers.is_chief:
             self._history.forget_after(int(state.updates), int(state.validated))
@@ -228,17 +232,19 @@ class Trainer:
             self._faults_told = faults
 
     def _curve_point(self) -> CurvePoint:
-        loss, accuracy = self._state.of_window.means()
-        self._state.of_window.reset()
+        state = self._state
+        loss, accuracy = state.of_window.means()
         point = CurvePoint(
-            step=int(self._state.updates),
+            step=int(state.updates),
+            tokens=int(state.of_window.tokens),
             loss=loss,
             accuracy=accuracy,
             learning_rate=self._train_step.learning_rate(),
-            gradient_norm=float(self._state.gradient_norm),
+            gradient_norm=float(state.gradient_norm),
         )
+        state.of_window.reset()
         if self._workers.is_chief:
-            self._history.add(asdict(point))
+            self._history.add(asdict(point) | state.costs())
         return point
 
     def _validate(self, within_epoch: bool = False) -> Iterator[Event]:
@@ -268,18 +274,23 @@ class Trainer:
         )
 
     def _is_save_due(self, is_epoch_end: bool) -> bool:
+        """Whether to save now; weights of which no finite loss came since wait, lest they oust good ones."""
         options, state = self._config.checkpoint, self._state
         minutes = (time.monotonic() - self._saved) / 60
-        return (
-            (is_epoch_end and int(state.epoch) % options.every_epochs == 0)
+        self._is_save_overdue = (
+            self._is_save_overdue
+            or (is_epoch_end and int(state.epoch) % options.every_epochs == 0)
             or (options.every_steps is not None and int(state.updates) % options.every_steps == 0)
             or (options.every_minutes is not None and minutes >= options.every_minutes)
         )
+        return self._is_save_overdue and int(state.skipped_in_row) == 0
 
     def _save(self) -> Iterator[CheckpointSaved]:
-        if not self._workers.is_chief:
+        self._is_save_overdue = False
+        position = self._state.position()
+        if not self._workers.is_chief or position == self._saved_position:
             return
         with self._state.timed("saving"):
             path = self._checkpoints.save()
-        self._saved = time.monotonic()
+        self._saved, self._saved_position = time.monotonic(), position
         yield CheckpointSaved(epoch=int(self._state.epoch), step=int(self._state.step), path=path)

@@ -81,7 +81,7 @@ class Translator:
         """Load a trained run.
 
         Args:
-            run: A path, a name below ``checkpoints/``, or None for the run trained last.
+            run: A path, a name below ``checkpoints/``, or None for the run trained or averaged last.
             on_warning: Told of a damaged checkpoint that was passed over for an older one.
             checkpoint: ``best``: the weights that scored best in validation; ``latest``: the newest.
 

@@ -19,7 +19,7 @@ def test_an_average_translates_like_any_run(ptenmt) -> None:
 
     assert "exists already" in ptenmt("average", "--run", "tiny", code=1).stderr
     told = ptenmt("average", "--run", "tiny", "--best", "4", "--to", "x", code=1).stderr
-    assert told.startswith("error: checkpoints/tiny has 1 best models, of which 4 cannot be averaged\n")
+    assert told.startswith("error: checkpoints/tiny has 1 best model, 4 are asked for\n")
     assert "--last" in ptenmt("average", "--run", "tiny", "--last", "0", code=2).stderr
 
 

@@ -157,7 +157,7 @@ def test_in_a_file_every_message_is_one_plain_line() -> None:
         "   now  ",
         "saved after epoch 1: checkpoints/base/ckpt-1",
         "saved after step 350 of epoch 2: checkpoints/base/ckpt-2",
-        "patience lost: 3 validations in a row without a better BLEU than 12.3",
+        "patience ran out: 3 validations in a row without a better BLEU than 12.3",
     ]
 
 
@@ -187,7 +187,7 @@ def test_a_training_that_is_over_says_what_would_go_on() -> None:
         "nothing is left to do: raise training.max_steps to train on, or use --fresh"
     )
     assert shown(piped(), iter([replace(done, epoch=9)]))[-1] == (
-        "nothing is left to do: the patience is lost; raise validation.patience to train on, or use --fresh"
+        "nothing is left to do: the patience ran out; raise validation.patience to train on, or use --fresh"
     )
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from ptenmt.corpus import lock
-from ptenmt.corpus.lock import exclusive
+from ptenmt.corpus.lock import exclusive, holder
 
 HOLD = """
 import pathlib, sys, time
@@ -52,7 +52,10 @@ def test_leaves_no_file_behind(tmp_path: Path) -> None:
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows removes no open file")
-def test_a_lock_on_a_removed_file_does_not_count(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("wait", [True, False])
+def test_a_lock_on_a_removed_file_does_not_count(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, wait: bool
+) -> None:
     """Between our opening and locking the file, its last holder may remove it: others then lock a new one."""
     path = tmp_path / "file.lock"
     try_lock = lock._try_lock
@@ -63,13 +66,14 @@ def test_a_lock_on_a_removed_file_does_not_count(tmp_path: Path, monkeypatch: py
         return try_lock(descriptor)
 
     monkeypatch.setattr(lock, "_try_lock", late)
-    with exclusive(path):
+    with exclusive(path, wait=wait):
         assert path.exists()
 
 
 def test_one_who_does_not_want_to_wait_is_told(tmp_path: Path) -> None:
     path = tmp_path / "file.lock"
     with exclusive(path):
-        assert path.read_text() == str(os.getpid())
+        assert holder(path) == str(os.getpid())
         with pytest.raises(BlockingIOError, match="another process holds"), exclusive(path, wait=False):
             pass
+    assert holder(path) == "?"

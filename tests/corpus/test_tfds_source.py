@@ -129,13 +129,14 @@ def test_an_archive_that_breaks_off_is_an_error(
 
 def test_without_network_names_the_file_to_put_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     url = f"http://127.0.0.1:{closed_port()}/{ARCHIVE}"
-    register(monkeypatch, url, ted_archive())
+    archive = ted_archive()
+    register(monkeypatch, url, archive)
     with pytest.raises(DownloadError) as caught:
         prepare_tfds(PT_EN, str(tmp_path), None)
     by_hand = tmp_path / "downloads" / "manual" / ARCHIVE
     assert url in caught.value.message
     assert str(by_hand) in caught.value.hint
-    by_hand.write_bytes(ted_archive())
+    by_hand.write_bytes(archive)
     prepare_tfds(PT_EN, str(tmp_path), None)
     assert len(list(read_tfds(PT_EN, str(tmp_path), "test"))) == len(PAIRS["test"])
 

@@ -141,7 +141,7 @@ def test_a_damaged_checkpoint_is_passed_over_with_a_warning(copied: TrainedRun, 
         replace(copied.config, training=replace(copied.config.training, epochs=30)), copy
     )
     assert isinstance(warned, Warned)
-    assert "ckpt-3 is damaged and passed over" in warned.message
+    assert "ckpt-3 is damaged: " in warned.message
     assert (started.epoch, started.resumed_from) == (20, copy / "ckpt-2")
     assert [line["epoch"] for line in Run(copy).history()] == list(range(1, 21))
 
@@ -173,6 +173,9 @@ def test_a_second_training_of_the_run_is_refused(copied: TrainedRun, copy: Path)
         Run(copy).locked(),
         pytest.raises(RunError, match=rf"is being trained by process {os.getpid()}"),
     ):
+        train(copied.config, copy)
+    (copy.parent / "link").symlink_to(copy)
+    with Run(copy.parent / "link").locked(), pytest.raises(RunError, match="is being trained"):
         train(copied.config, copy)
     train(copied.config, copy)  # the lock is gone
     assert [file.name for file in copy.parent.glob(".*.lock")] == []

@@ -13,6 +13,7 @@ from copy_task import InstantValidator
 from ptenmt.checkpoints import restore_weights
 from ptenmt.config import (
     BatchConfig,
+    CheckpointConfig,
     Config,
     MachineConfig,
     OptimizerConfig,
@@ -180,11 +181,11 @@ def test_a_step_that_is_not_finite_is_skipped_and_told(
 def test_a_training_that_has_diverged_ends_and_leaves_its_checkpoints(
     steady: Config, laboratory: Build, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
-    poison(monkeypatch, lambda updates: updates >= 7)
+    poison(monkeypatch, lambda updates: updates >= 6)
     lab = laboratory(steady, tmp_path / "run")
     told: list[Event] = []
     with pytest.raises(
-        TrainingError, match=r"not finite at step 17 .*epoch 3.* 10 steps in a row"
+        TrainingError, match=r"not finite at step 16 .*epoch 3.* 10 steps in a row"
     ) as failure:
         told.extend(lab.trainer.fit())
     assert "optimizer.clip_norm" in failure.value.hint
@@ -194,6 +195,29 @@ def test_a_training_that_has_diverged_ends_and_leaves_its_checkpoints(
     restore_weights(lab.model, lab.run, pytest.fail, "latest")
     for path, value in weights(lab.model).items():
         np.testing.assert_array_equal(value, before[path])
+
+
+def test_weights_that_have_become_useless_oust_no_good_ones(
+    steady: Config, laboratory: Build, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    poison(monkeypatch, lambda updates: updates >= 7)
+    config = replace(steady, checkpoint=CheckpointConfig(every_steps=1, keep=1))
+    lab = laboratory(config, tmp_path / "run")
+    with pytest.raises(TrainingError, match="not finite"):
+        list(lab.trainer.fit())
+    (kept,) = lab.run.checkpoints()
+    saved = tf.train.load_checkpoint(str(kept))
+    assert int(saved.get_tensor("updates/.ATTRIBUTES/VARIABLE_VALUE")) == 7, "the last that was learnt"
+
+
+def test_a_save_that_falls_on_a_skipped_step_is_made_up_for(
+    steady: Config, laboratory: Build, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    poison(monkeypatch, lambda updates: (updates >= 3) & (updates < 5))  # steps 4 and 5 of 6 an epoch
+    config = replace(steady, checkpoint=CheckpointConfig(every_steps=4, every_epochs=9))
+    told = laboratory(config, tmp_path / "run").trainer.fit()
+    saved = [event for event in told if isinstance(event, CheckpointSaved)]
+    assert [(event.epoch, event.step) for event in saved] == [(1, 0), (1, 2), (2, 0), (2, 4), (3, 0)]
 
 
 def test_faults_are_told_however_seldom_one_looks(

@@ -14,6 +14,7 @@ from copy_task import TrainedRun
 from told import begin, of
 
 from ptenmt.config import Config
+from ptenmt.corpus.pairs import load_corpus
 from ptenmt.events import (
     CheckpointSaved,
     CorpusReady,
@@ -89,9 +90,12 @@ def test_checkpoints_are_announced_and_kept(copied: TrainedRun):
 def test_history_is_what_was_told(copied: TrainedRun):
     lines = [json.loads(line) for line in (copied.path / "history.jsonl").read_text().splitlines()]
     assert [line for line in lines if "validation" in line] == copied.history
-    points = [vars(event) for event in copied.events if isinstance(event, CurvePoint)]
-    assert [line for line in lines if "validation" not in line] == points
-    assert [point["step"] for point in points] == list(range(50, 24 * 29 + 1, 50))
+    points = of(CurvePoint, copied.events)
+    curve = [line for line in lines if "validation" not in line]
+    costs = {"seconds", "peak_memory", "skipped_steps"}
+    assert [{name: line[name] for name in line.keys() - costs} for line in curve] == list(map(vars, points))
+    assert all(costs <= line.keys() for line in curve)
+    assert [point.step for point in points] == list(range(50, 24 * 29 + 1, 50))
     told = zip(of(EpochDone, copied.events), of(Validated, copied.events), strict=True)
     for line, (epoch, validated) in zip(copied.history, told, strict=True):
         line = dict(line)
@@ -119,6 +123,9 @@ def test_curves_are_means_since_the_point_before(copied: TrainedRun):
     assert points[0].loss == pytest.approx(epochs[0].loss, abs=0.6), "50 of the first 58 steps"
     assert points[-1].loss == pytest.approx(epochs[-1].loss, abs=0.1)
     assert all(point.gradient_norm > 0 for point in points)
+    train = load_corpus(copied.config.data, copied.config.seed).train
+    labels = sum(len(target.split()) + 1 for _, target in train)
+    assert points[0].tokens == pytest.approx(labels * 50 / 29, rel=0.1)
 
 
 def test_validation_shows_samples(copied: TrainedRun):

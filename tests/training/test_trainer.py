@@ -57,13 +57,15 @@ def dense(gradient: Any) -> np.ndarray:
     return tf.convert_to_tensor(gradient).numpy().astype("float64")
 
 
+@pytest.mark.parametrize("options", [{}, {"norm": "pre", "tied_embeddings": "all", "activation": "swiglu"}])
 @pytest.mark.usefixtures("_every_step")
 def test_it_trains_as_a_loop_written_by_hand_does(
-    quick: Config, laboratory: Callable[[Config, Path], Any], tmp_path: Path
+    quick: Config, laboratory: Callable[[Config, Path], Any], tmp_path: Path, options: dict[str, str]
 ):
     config = replace(
         quick,
-        model=replace(quick.model, dropout=0.0),
+        tokenizer=replace(quick.tokenizer, shared=True),
+        model=replace(quick.model, dropout=0.0, **options),
         training=TrainingConfig(epochs=2, warmup_steps=40),
     )
     trainer, model, pairs, _ = laboratory(config, tmp_path / "run")

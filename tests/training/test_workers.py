@@ -202,3 +202,19 @@ def test_workers_with_folders_of_their_own_are_refused(config: Config, tmp_path:
     with working(tmp_path, [tmp_path / "one", tmp_path / "other"]) as workers:
         assert workers.wait(120) == [1, 1]
         assert "the workers differ: resumed: True and, for worker 1, False" in workers.log(0)
+
+
+@unix
+@pytest.mark.slow
+def test_workers_that_are_to_learn_different_things_are_refused(config: Config, tmp_path: Path):
+    """Another model would have other variables, whose beginnings could not be shared."""
+    (tmp_path / "config.yaml").write_text(dump_config(config))
+    other = (), ("--set", "model.d_model=32")
+    with working(tmp_path, [tmp_path / "run"] * 2, other) as workers:
+        assert workers.wait(120) == [1, 1]
+        assert "the workers differ: model: " in workers.log(0)
+    train(config, tmp_path / "origin")
+    other = (), ("--init-from", str(tmp_path / "origin"))
+    with working(tmp_path, [tmp_path / "run"] * 2, other) as workers:
+        assert workers.wait(120) == [1, 1]
+        assert "the workers differ: weights: " in workers.log(1)

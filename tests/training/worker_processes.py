@@ -17,12 +17,12 @@ from ptenmt.runs import Run
 class Workers:
     """Processes that train together, from ``config.yaml`` in a folder; their output is in ``<index>.log``."""
 
-    def __init__(self, folder: Path, runs: Sequence[Path]) -> None:
+    def __init__(self, folder: Path, runs: Sequence[Path], settings: Sequence[Sequence[str]]) -> None:
         self.folder = folder
         ports = _free_ports(len(runs))
         cluster = {"worker": [f"127.0.0.1:{port}" for port in ports]}
         self.processes = []
-        for index, run in enumerate(runs):
+        for index, (run, setting) in enumerate(zip(runs, settings, strict=True)):
             place = {"cluster": cluster, "task": {"type": "worker", "index": index}}
             environment = {"TF_CONFIG": json.dumps(place), "PYTHONPATH": os.getcwd()}
             command = [
@@ -34,6 +34,7 @@ class Workers:
                 folder / "config.yaml",
                 "--run",
                 run,
+                *setting,
             ]
             with (folder / f"{index}.log").open("w") as log:
                 self.processes.append(
@@ -60,9 +61,11 @@ class Workers:
 
 
 @contextmanager
-def working(folder: Path, runs: Sequence[Path]) -> Iterator[Workers]:
-    """The workers; those that are left at the end are killed."""
-    workers = Workers(folder, runs)
+def working(
+    folder: Path, runs: Sequence[Path], settings: Sequence[Sequence[str]] = ((), ())
+) -> Iterator[Workers]:
+    """The workers, each with more words on its command line; those that are left at the end are killed."""
+    workers = Workers(folder, runs, settings)
     try:
         yield workers
     finally:

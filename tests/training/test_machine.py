@@ -1,0 +1,76 @@
+"""What a training runs on: threads, determinism, devices."""
+
+import os
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+import tensorflow as tf
+
+from ptenmt.config import Config, MachineConfig, TrainingConfig
+from ptenmt.errors import ConfigError
+from ptenmt.training import machine
+from ptenmt.training.machine import available_cores, prepare
+
+
+@pytest.fixture
+def threads(monkeypatch: pytest.MonkeyPatch) -> dict[str, int]:
+    """How many threads TensorFlow was told to use, by kind."""
+    told: dict[str, int] = {}
+    for kind in ("intra", "inter"):
+        name = f"set_{kind}_op_parallelism_threads"
+        monkeypatch.setattr(tf.config.threading, name, lambda number, kind=kind: told.update({kind: number}))
+    return told
+
+
+@pytest.mark.parametrize(
+    ("limit", "expected"),
+    [("150000 100000", 2), ("50000 100000", 1), ("400000 100000", 3), ("max 100000", 3), ("", 3)],
+)
+def test_a_containers_share_of_the_cores_counts(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, limit: str, expected: int
+):
+    (tmp_path / "cpu.max").write_text(limit)
+    monkeypatch.setattr(machine, "_CPU_LIMIT", tmp_path / "cpu.max")
+    monkeypatch.setattr(os, "sched_getaffinity", lambda _process: {0, 1, 5}, raising=False)
+    assert available_cores() == expected
+
+
+def test_as_many_threads_as_cores_or_as_asked_for(threads: dict[str, int]):
+    prepare(Config(), pytest.fail)
+    assert threads == {"intra": available_cores(), "inter": available_cores()}
+    prepare(Config(machine=MachineConfig(threads=7)), pytest.fail)
+    assert threads == {"intra": 7, "inter": 7}
+
+
+def test_threads_that_come_too_late_are_told():
+    tf.constant(1.0)
+    told: list[str] = []
+    prepare(Config(), told.append)
+    assert told == []
+    prepare(Config(machine=MachineConfig(threads=available_cores() + 1)), told.append)
+    assert told == ["TensorFlow was at work before: machine.threads has no effect on it any more"]
+
+
+def test_determinism_is_asked_for_where_it_is_wanted(monkeypatch: pytest.MonkeyPatch):
+    asked: list[bool] = []
+    monkeypatch.setattr(tf.config.experimental, "enable_op_determinism", lambda: asked.append(True))
+    config = Config()
+    prepare(config, pytest.fail)
+    assert asked == []
+    prepare(replace(config, training=TrainingConfig(deterministic=True)), pytest.fail)
+    assert asked == [True]
+
+
+def test_which_devices_a_strategy_takes(monkeypatch: pytest.MonkeyPatch):
+    with pytest.raises(ConfigError, match=r"mirrored needs several devices"):
+        prepare(Config(machine=MachineConfig(strategy="mirrored")), pytest.fail)
+    gpus = [tf.config.LogicalDevice(f"/device:GPU:{number}", "GPU") for number in range(2)]
+    monkeypatch.setattr(
+        tf.config, "list_logical_devices", lambda kind=None: gpus if kind in (None, "GPU") else []
+    )
+    taken: list[list[str]] = []
+    monkeypatch.setattr(tf.distribute, "MirroredStrategy", lambda devices: taken.append(devices))
+    for strategy in ("single", "auto", "mirrored"):
+        prepare(Config(machine=MachineConfig(strategy=strategy)), pytest.fail)
+    assert taken == [["/device:GPU:0", "/device:GPU:1"]] * 2, "auto and mirrored, all of them"
