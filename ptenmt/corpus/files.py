@@ -1,26 +1,18 @@
-r"""Sentence pairs out of text files: two columns of one file, or the aligned lines of two.
-
-A line ends at ``\\n`` or ``\\r\\n`` and nowhere else: the other characters that Unicode calls line ends occur
-inside sentences. Text is UTF-8, with or without a byte order mark; ``.gz`` files are unpacked on the way.
-"""
+"""Sentence pairs out of text files: two columns of one file, or the aligned lines of two."""
 
 import csv
-import gzip
-import io
-import zlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from itertools import zip_longest
 from pathlib import Path
-from typing import BinaryIO, cast
 
 from ptenmt.config import CorpusFile
+from ptenmt.corpus.lines import read_lines
 from ptenmt.errors import DataError
 
 SentencePair = tuple[str, str]
 """A sentence and its translation."""
 
 _ENDINGS = (".tsv", ".tsv.gz", ".csv", ".csv.gz")
-_BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
 
 def read_pairs(file: CorpusFile) -> Iterator[SentencePair]:
@@ -108,47 +100,4 @@ def _csv_rows(path: Path) -> Iterator[tuple[int, list[str]]]:
         raise DataError(
             f"{path}, line {first}: not valid CSV: {error}",
             hint='a sentence with a comma or quotes in it stands in quotes, its own doubled: "a ""b"", c"',
-        ) from error
-
-
-def read_lines(path: Path) -> Iterator[str]:
-    """Read the lines of a text file, plain or ``.gz``, without their ends.
-
-    Raises:
-        DataError: The file cannot be read, or a line is not UTF-8.
-    """
-    try:
-        with _opened(path) as file:
-            yield from decoded_lines(file, str(path))
-    except (OSError, EOFError, zlib.error) as error:
-        reason = getattr(error, "strerror", None) or error
-        raise DataError(f"cannot read {path}: {reason}") from error
-
-
-def decoded_lines(file: Iterable[bytes], name: str) -> Iterator[str]:
-    """Decode the lines of an open file that goes by ``name`` in errors.
-
-    Raises:
-        DataError: A line is not UTF-8.
-    """
-    for number, line in enumerate(file, start=1):
-        yield _decoded(name, number, line)
-
-
-def _opened(path: Path) -> BinaryIO:
-    if path.suffix.lower() != ".gz":
-        return path.open("rb")
-    # GzipFile's own lines are slow, a buffer's are not.
-    return io.BufferedReader(cast(io.RawIOBase, gzip.open(path)))
-
-
-def _decoded(name: str, number: int, line: bytes) -> str:
-    if number == 1:
-        line = line.removeprefix(_BYTE_ORDER_MARK)
-    try:
-        return line.removesuffix(b"\n").removesuffix(b"\r").decode()
-    except UnicodeDecodeError as error:
-        raise DataError(
-            f"{name}, line {number}: byte {error.start + 1} is not valid UTF-8",
-            hint="save the file as UTF-8",
         ) from error

@@ -8,12 +8,13 @@ answers has to be brought back.
 import re
 import unicodedata
 from collections.abc import Sequence
-from functools import lru_cache
-from typing import Any, Literal
+from typing import Literal
 
 from ptenmt.config import DataConfig
+from ptenmt.corpus.moses import moses
 
-_Rules = Sequence[tuple[re.Pattern[str], str]]
+_Rules = Sequence[tuple[str, re.Pattern[str], str]]
+"""What a text must hold for a rule to apply, which is found fast; the rule; what it puts there."""
 
 _CONTROL = re.compile(r"[\x00-\x1f\x7f]")
 """ASCII control characters."""
@@ -22,38 +23,38 @@ _NOT_TYPED = re.compile(r"[\x00-\x1f\x7f-\x9f\ufeff\ud800-\udfff]")
 TED's test set has some, in a mis-encoded dash."""
 
 
-def _compiled(*rules: tuple[str, str]) -> _Rules:
-    return [(re.compile(pattern), replacement) for pattern, replacement in rules]
+def _compiled(*rules: tuple[str, str, str]) -> _Rules:
+    return [(needed, re.compile(pattern), replacement) for needed, pattern, replacement in rules]
 
 
 _ENGLISH_CONTRACTIONS = _compiled(
-    (r"(?i)(n) ('t)(?!\S)", r" \1\2"),  # isn 't -> is n't
-    (r"(?i)(?<!\S)' (s|m|re|ve|ll|d)(?!\S)", r"'\1"),  # it ' s -> it 's
+    (" '", r"(?i)(n) ('t)(?!\S)", r" \1\2"),  # isn 't -> is n't
+    ("' ", r"(?i)(?<!\S)' (s|m|re|ve|ll|d)(?!\S)", r"'\1"),  # it ' s -> it 's
 )
 """From the Moses tokenizer's English contractions to the Penn Treebank's."""
 
 # Splits that both WordPiece and the Moses tokenizer make.
-_TYPOGRAPHIC_CONTRACTION = r"(?i)(?<=\w) ’ (t|s|m|re|ve|ll|d)(?!\S)"  # haven ’ t -> haven’t
-_DOUBLE_HYPHEN = r"(?<!\S)- -(?!\S)"
-_SLASH = r"(?<=\w) / (?=\w)"  # and / or -> and/or
-_TIME = r"(?<!\d)(\d\d?) : (?=\d\d(?!\d))"  # 10 : 30 -> 10:30
+_TYPOGRAPHIC_CONTRACTION = (" ’ ", r"(?i)(?<=\w) ’ (t|s|m|re|ve|ll|d)(?!\S)", r"’\1")  # haven ’ t -> haven’t
+_DOUBLE_HYPHEN = ("- -", r"(?<!\S)- -(?!\S)", "--")
+_SLASH = (" / ", r"(?<=\w) / (?=\w)", "/")  # and / or -> and/or
+_TIME = (" : ", r"(?<!\d)(\d\d?) : (?=\d\d(?!\d))", r"\1:")  # 10 : 30 -> 10:30
 
 _PIECES_TO_TOKENS = _compiled(
-    (r"(?<!\S)` `(?!\S)", "``"),
-    (r"(?<!\S)' '(?!\S)", "''"),
-    (r"(?<!\S)n ' t(?!\S)", "n't"),  # is n ' t -> is n't
-    (r"(?<=\w )' (s|m|re|ve|ll|d)(?!\S)", r"'\1"),  # it ' s -> it 's
-    (_TYPOGRAPHIC_CONTRACTION, r"’\1"),
-    (_DOUBLE_HYPHEN, "--"),
-    (r"(?<=\w) - (?=\w)", "-"),  # twenty - five -> twenty-five
-    (_SLASH, "/"),
-    (r"(?<!\S)\. \. \.(?!\S)", "..."),
-    (r"(?<!\d)(\d{1,3}) , (?=\d{3}(?!\d))", r"\1,"),  # 1 , 000 -> 1,000
-    (r"(?<=\d) \. (?=\d)", "."),  # 3 . 5 -> 3.5
-    (_TIME, r"\1:"),
-    (r"(?<!\S)(mr|mrs|ms|dr|prof|st|jr|sr|vs) \.(?= \w)", r"\1."),  # mr . x -> mr. x
-    (r"(?<=\w) \. (com|org|net|edu|gov)(?!\S)", r".\1"),  # ted . com -> ted.com
-    (r"(?<!\S)ph \. d(?!\S)", "ph.d"),
+    ("` `", r"(?<!\S)` `(?!\S)", "``"),
+    ("' '", r"(?<!\S)' '(?!\S)", "''"),
+    ("n ' t", r"(?<!\S)n ' t(?!\S)", "n't"),  # is n ' t -> is n't
+    (" ' ", r"(?<=\w )' (s|m|re|ve|ll|d)(?!\S)", r"'\1"),  # it ' s -> it 's
+    _TYPOGRAPHIC_CONTRACTION,
+    _DOUBLE_HYPHEN,
+    (" - ", r"(?<=\w) - (?=\w)", "-"),  # twenty - five -> twenty-five
+    _SLASH,
+    (". . .", r"(?<!\S)\. \. \.(?!\S)", "..."),
+    (" , ", r"(?<!\d)(\d{1,3}) , (?=\d{3}(?!\d))", r"\1,"),  # 1 , 000 -> 1,000
+    (" . ", r"(?<=\d) \. (?=\d)", "."),  # 3 . 5 -> 3.5
+    _TIME,
+    (" . ", r"(?<!\S)(mr|mrs|ms|dr|prof|st|jr|sr|vs) \.(?= \w)", r"\1."),  # mr . x -> mr. x
+    (" . ", r"(?<=\w) \. (com|org|net|edu|gov)(?!\S)", r".\1"),  # ted . com -> ted.com
+    ("ph . d", r"(?<!\S)ph \. d(?!\S)", "ph.d"),
 )
 """From punctuation split off everywhere to the Penn Treebank's tokens."""
 
@@ -65,26 +66,26 @@ _OPENING, _CLOSING = "\ue000", "\ue001"
 """Stand for a directed quote while the Moses detokenizer works; it would count pairs instead."""
 
 _BEFORE_JOINING = _compiled(
-    (r"(?<!\S)``(?: (?:``|''))*(?!\S)", _OPENING),
-    (r"(?<!\S)''(?: (?:``|''))*(?!\S)", _CLOSING),
-    (r"“ ([^“”]*) ”", r"“\1 ”"),
-    (r"« ([^«»]*) »", r"«\1 »"),
-    (r"(?<=\w) 's(?!\S)", "'s"),  # names like levi 's in any language
-    (_TYPOGRAPHIC_CONTRACTION, r"’\1"),
-    (r"(?<=\d) ([€£¥])(?= \D|$)", r"\1"),  # 5 € is not € 5
-    (_DOUBLE_HYPHEN, "--"),
-    (_SLASH, "/"),
-    (_TIME, r"\1:"),
+    ("``", r"(?<!\S)``(?: (?:``|''))*(?!\S)", _OPENING),
+    ("''", r"(?<!\S)''(?: (?:``|''))*(?!\S)", _CLOSING),
+    ("“ ", r"“ ([^“”]*) ”", r"“\1 ”"),
+    ("« ", r"« ([^«»]*) »", r"«\1 »"),
+    (" 's", r"(?<=\w) 's(?!\S)", "'s"),  # names like levi 's in any language
+    _TYPOGRAPHIC_CONTRACTION,
+    *((f" {sign}", rf"(?<=\d) {sign}(?= \D|$)", sign) for sign in "€£¥"),  # 5 € is not € 5
+    _DOUBLE_HYPHEN,
+    _SLASH,
+    _TIME,
 )
 _BEFORE_JOINING_ENGLISH = _compiled(
-    (r"(?i)(?<=\w) (n't)(?!\S)", r"\1"),  # is n't -> isn't
-    (r"(?i)(?<!\S)'(?!(?:t|s|m|re|ve|ll|d)(?!\S))(?=\w)", "' "),  # 'how opens a quote, 's does not
+    ("'", r"(?i)(?<=\w) (n't)(?!\S)", r"\1"),  # is n't -> isn't
+    ("'", r"(?i)(?<!\S)'(?!(?:t|s|m|re|ve|ll|d)(?!\S))(?=\w)", "' "),  # 'how opens a quote, 's does not
 )
 _AFTER_JOINING = _compiled(
-    (f"{_OPENING} ?", '"'),
-    (f" ?{_CLOSING}", '"'),
-    (r"“([^“”]*) ”", r"“\1”"),
-    (r"«([^«»]*) »", r"«\1»"),
+    (_OPENING, f"{_OPENING} ?", '"'),
+    (_CLOSING, f" ?{_CLOSING}", '"'),
+    ("“", r"“([^“”]*) ”", r"“\1”"),
+    ("«", r"«([^«»]*) »", r"«\1»"),
 )
 
 
@@ -116,7 +117,7 @@ class TextPreparation:
         """
         text = self._normalized(text)
         if self._spacing == "moses":
-            text = _split_by_moses(text, language)
+            text = moses(language).split(text)
         return text.lower() if self._data.lowercase else text
 
     def prepare_input(self, text: str, language: str) -> str:
@@ -167,11 +168,11 @@ def join_tokens(text: str, language: str) -> str:
     Returns:
         The text; its letters are the same, in the same case.
     """
+    rules = moses(language)
     text = _apply(_BEFORE_JOINING, text)
-    if _moses_language(language) == "en":
+    if rules.language == "en":
         text = _apply(_BEFORE_JOINING_ENGLISH, text)
-    joined: str = _moses_detokenizer(_moses_language(language)).detokenize(text.split(), unescape=False)
-    return _apply(_AFTER_JOINING, joined)
+    return _apply(_AFTER_JOINING, rules.join(text.split()))
 
 
 def repair_wordpiece(text: str) -> str:
@@ -187,44 +188,24 @@ def repair_wordpiece(text: str) -> str:
         The text with contractions, quotes, hyphens, numbers, initials and abbreviations put together.
     """
     text = _apply(_PIECES_TO_TOKENS, text)
-    return _INITIALS.sub(lambda found: found[0].replace(" ", ""), text)
+    return _INITIALS.sub(_without_blanks, text) if " . " in text else text
+
+
+def _without_blanks(found: re.Match[str]) -> str:
+    return found[0].replace(" ", "")
 
 
 def _apply(rules: _Rules, text: str) -> str:
-    for pattern, replacement in rules:
-        text = pattern.sub(replacement, text)
+    for needed, pattern, replacement in rules:
+        if needed in text:
+            text = pattern.sub(replacement, text)
     return text
-
-
-def _split_by_moses(text: str, language: str) -> str:
-    split: str = _moses_tokenizer(_moses_language(language)).tokenize(text, escape=False, return_str=True)
-    return split
 
 
 def _split_like_treebank(text: str, language: str) -> str:
     """Split by Moses, but keep the Treebank's closing quotes and English contractions."""
-    text = " '' ".join(_split_by_moses(part, language) for part in text.split("''"))
-    if _moses_language(language) == "en":
+    rules = moses(language)
+    text = " '' ".join(map(rules.split, text.split("''")))
+    if rules.language == "en":
         text = _apply(_ENGLISH_CONTRACTIONS, text)
     return " ".join(text.split())
-
-
-@lru_cache
-def _moses_language(code: str) -> str:
-    from sacremoses.corpus import NonbreakingPrefixes
-
-    return code if code in NonbreakingPrefixes().available_langs.values() else "en"
-
-
-@lru_cache
-def _moses_tokenizer(language: str) -> Any:
-    from sacremoses import MosesTokenizer  # 0.4 s: only those wait who need it
-
-    return MosesTokenizer(language)
-
-
-@lru_cache
-def _moses_detokenizer(language: str) -> Any:
-    from sacremoses import MosesDetokenizer
-
-    return MosesDetokenizer(language)

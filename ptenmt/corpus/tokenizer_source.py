@@ -1,4 +1,4 @@
-"""Where the published tokenizer SavedModel lies on this machine, after fetching it if need be."""
+"""Where the published tokenizer lies on this machine, after fetching it if need be."""
 
 import shutil
 from pathlib import Path, PurePosixPath
@@ -11,11 +11,13 @@ from ptenmt.corpus.lock import exclusive
 from ptenmt.corpus.unpack import unpack_zip
 from ptenmt.errors import DownloadError, TokenizerError
 
+_VOCABULARY = "assets/pt_vocab.txt"
+
 
 def published_tokenizer(
     url: str, path: str | None, *, sha256: str | None = None, on_progress: OnProgress | None = None
 ) -> Path:
-    """Find the SavedModel folder of the published tokenizer.
+    """Find the folder of the published tokenizer: a SavedModel, of which its vocabularies are read.
 
     Args:
         url: The zip archive that holds it.
@@ -24,10 +26,10 @@ def published_tokenizer(
         on_progress: Told about the download.
 
     Returns:
-        The folder with ``saved_model.pb`` and ``assets/``.
+        The folder with ``assets/``, where the vocabularies are.
 
     Raises:
-        TokenizerError: ``path`` holds no SavedModel.
+        TokenizerError: ``path`` holds no tokenizer.
         DownloadError: The archive cannot be fetched or unpacked, or is something else.
     """
     if path is not None:
@@ -35,7 +37,7 @@ def published_tokenizer(
     cache = platformdirs.user_cache_path("ptenmt")
     folder = cache / PurePosixPath(urlsplit(url).path).name.removesuffix(".zip")
     archive = folder.with_name(folder.name + ".zip")
-    found = _saved_model(folder)
+    found = _tokenizer(folder)
     if found and sha256 is None:
         return found
     try:
@@ -43,7 +45,7 @@ def published_tokenizer(
             before = _modified(archive)
             fetch(url, archive, sha256=sha256, on_progress=on_progress)
             is_current = before is None or _modified(archive) == before
-            return (_saved_model(folder) if is_current else None) or _unpack(archive, folder)
+            return (_tokenizer(folder) if is_current else None) or _unpack(archive, folder)
     except OSError as error:
         raise DownloadError(
             f"cannot write {error.filename or cache}: {error.strerror or error}",
@@ -52,21 +54,19 @@ def published_tokenizer(
 
 
 def _of_user(folder: Path) -> Path:
-    found = _saved_model(folder)
+    found = _tokenizer(folder)
     if found is None:
         raise TokenizerError(
-            f"no tokenizer in {folder}: saved_model.pb with assets/ beside it is missing",
+            f"no tokenizer in {folder}: {_VOCABULARY} is missing",
             hint="set tokenizer.path to the unpacked folder, or leave it out to download the tokenizer",
         )
     return found
 
 
-def _saved_model(folder: Path) -> Path | None:
+def _tokenizer(folder: Path) -> Path | None:
     """``folder`` itself, or the one below it that the published archive holds."""
-    for model in sorted([*folder.glob("saved_model.pb"), *folder.glob("*/saved_model.pb")]):
-        if any(model.parent.glob("assets/*")):
-            return model.parent
-    return None
+    found = sorted([*folder.glob(_VOCABULARY), *folder.glob(f"*/{_VOCABULARY}")])
+    return found[0].parents[1] if found else None
 
 
 def _modified(file: Path) -> int | None:
@@ -77,11 +77,11 @@ def _unpack(archive: Path, folder: Path) -> Path:
     shutil.rmtree(folder, ignore_errors=True)
     try:
         unpack_zip(archive, folder)
-        found = _saved_model(folder)
+        found = _tokenizer(folder)
         if found is None:
             shutil.rmtree(folder)
             raise DownloadError(
-                f"{archive} holds no tokenizer: saved_model.pb with assets/ beside it is missing",
+                f"{archive} holds no tokenizer: {_VOCABULARY} is missing",
                 hint="check tokenizer.url",
             )
     except DownloadError:

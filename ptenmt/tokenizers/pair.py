@@ -2,8 +2,6 @@
 
 import hashlib
 import json
-import os
-import shutil
 from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass
 from itertools import chain
@@ -16,7 +14,7 @@ from ptenmt.tokenizers.base import Tokenizer
 from ptenmt.tokenizers.sentencepiece import SentencePieceTokenizer
 from ptenmt.tokenizers.wordpiece import WordPieceTokenizer
 from ptenmt.tokenizers.words import WordTokenizer
-from ptenmt.writing import sync
+from ptenmt.writing import folder_written_whole
 
 _FACTS_FILE = "tokenizer.json"
 _FORMAT = 1
@@ -68,16 +66,11 @@ class TokenizerPair:
         Raises:
             TokenizerError: If it cannot be written.
         """
-        new = folder.with_name(f".{folder.name}.{os.getpid()}.new")
-        shutil.rmtree(new, ignore_errors=True)
         try:
-            new.mkdir(parents=True)
-            self._write(new)
-            _put_in_place(new, folder)
+            with folder_written_whole(folder) as new:
+                self._write(new)
         except OSError as error:
             raise TokenizerError(f"cannot save the tokenizer in {folder}: {error}") from error
-        finally:
-            shutil.rmtree(new, ignore_errors=True)
 
     def _write(self, folder: Path) -> None:
         source = self.source.save(folder, "shared" if self.shared else "source")
@@ -91,8 +84,6 @@ class TokenizerPair:
             files={path.relative_to(folder).as_posix(): _sha256(path) for path in files},
         )
         (folder / _FACTS_FILE).write_text(json.dumps(asdict(facts), indent=2) + "\n", encoding="utf-8")
-        for path in (*folder.rglob("*"), folder):
-            sync(path)
 
 
 class Pairs(Protocol):
@@ -194,19 +185,3 @@ def _check_file(path: Path, checksum: str) -> None:
 
 def _sha256(path: Path) -> str:
     return hashlib.sha256(path.read_bytes()).hexdigest()
-
-
-def _put_in_place(new: Path, folder: Path) -> None:
-    """Rename ``new`` to ``folder``; what stood there comes back if that fails."""
-    old = new.with_suffix(".old")
-    shutil.rmtree(old, ignore_errors=True)
-    if folder.exists():
-        folder.rename(old)
-    try:
-        new.rename(folder)
-    except OSError:
-        if old.exists():
-            old.rename(folder)
-        raise
-    sync(folder.parent)
-    shutil.rmtree(old, ignore_errors=True)

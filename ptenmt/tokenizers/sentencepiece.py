@@ -3,11 +3,9 @@
 import hashlib
 import io
 from collections.abc import Iterable, Iterator, Sequence
+from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal, Self
-
-import numpy as np
-import sentencepiece
 
 from ptenmt.errors import TokenizerError
 from ptenmt.tokenizers.base import (
@@ -81,6 +79,8 @@ class SentencePieceTokenizer(Tokenizer):
         Raises:
             TokenizerError: If there is no text, or more characters than the vocabulary can hold.
         """
+        import sentencepiece
+
         has_text = False
 
         def sentences() -> Iterator[str]:
@@ -134,6 +134,8 @@ class SentencePieceTokenizer(Tokenizer):
             strength: Unigram's alpha (the likelihoods' exponent), or the share of merges that BPE drops.
             seed: What the choice follows from, together with the texts: on every machine the same.
         """
+        import numpy as np
+
         sentences = [clean_text(text).split() for text in texts]
         numbers = iter(np.random.default_rng(seed).random(sum(map(len, sentences))).tolist())
         draw = self._cuts(strength).draw
@@ -164,7 +166,11 @@ class SentencePieceTokenizer(Tokenizer):
 
     def pieces(self, ids: Sequence[int]) -> list[str]:
         """Give the piece that each id stands for; ``▁`` marks a blank before it."""
-        return [self._processor.id_to_piece(int(token)) for token in ids]
+        return [self._pieces[token] for token in ids]
+
+    @cached_property
+    def _pieces(self) -> list[str]:
+        return [self._processor.id_to_piece(token) for token in range(self.vocabulary_size)]
 
     def save(self, folder: Path, side: str) -> str:
         """Write the model as ``source.model``, ``target.model`` or ``shared.model``."""
@@ -188,6 +194,8 @@ class SentencePieceTokenizer(Tokenizer):
 
 
 def _processor(proto: bytes) -> Any:
+    import sentencepiece
+
     try:
         processor = sentencepiece.SentencePieceProcessor(model_proto=proto)
     except RuntimeError as error:

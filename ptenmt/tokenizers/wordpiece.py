@@ -1,44 +1,49 @@
-"""The published Portuguese–English WordPiece tokenizer, a TensorFlow SavedModel."""
+"""The published Portuguese–English WordPiece tokenizer, without the TensorFlow that it was published for.
+
+The SavedModel ``ted_hrlr_translate_pt_en_converter`` is a vocabulary a language, and TensorFlow Text's
+``BertTokenizer``. The vocabularies are read from it; cutting into words is bert_words.py, finding the pieces
+of a word is left to the package ``tokenizers``.
+"""
 
 import hashlib
-import shutil
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
+from functools import cached_property, lru_cache
 from pathlib import Path
-from typing import Any, Self, TypeVar
+from typing import Any, Self
 
 from ptenmt.errors import TokenizerError
-from ptenmt.tokenizers.base import SPECIAL_PIECES, Tokenizer, without_framing
+from ptenmt.tokenizers.base import SPECIAL_PIECES, UNK, Tokenizer, without_framing
+from ptenmt.tokenizers.bert_words import BREAK, split_words
 
-_FOLDER = "ted_hrlr_translate_pt_en_converter"
-_LANGUAGES = ("pt", "en")
-_BATCH = 4096
-_FILES = (
-    "saved_model.pb",
-    "variables/variables.index",
-    "assets/pt_vocab.txt",
-    "assets/en_vocab.txt",
-)
-_METHODS = ("tokenize", "detokenize", "vocab")
-_Item = TypeVar("_Item")
+FOLDER = "ted_hrlr_translate_pt_en_converter"
+_CHECKSUMS = {
+    "pt": "55c458462e8243cc00b4d2e0495faaeb931344f512de10527d6ec6ad19330eb5",
+    "en": "675c8ee59d16db7ed44e7a94d198d609b77203c983326daa089d447217f043e4",
+}
+"""SHA-256 of the published vocabularies."""
+_ANEW = "delete that folder, so that it is downloaded or copied anew"
+_LONGEST_WORD = 100
+"""Bytes; what is longer is unknown."""
+_CONTINUES = "##"
+_CHUNKS_KEPT = 1 << 16
 
 
 class WordPieceTokenizer(Tokenizer):
     """One language of the published tokenizer; it lower-cases, and strips accents.
 
     Args:
-        folder: The SavedModel's folder, copied when the tokenizer is saved.
-        language: The member, ``pt`` or ``en``.
-        member: That member of the loaded SavedModel.
+        language: ``pt`` or ``en``.
+        vocabulary: The content of its vocabulary's file, a piece a line, special tokens first.
     """
 
     kind = "wordpiece"
     splits_punctuation = True
 
-    def __init__(self, folder: Path, language: str, member: Any) -> None:
-        self._folder = folder
+    def __init__(self, language: str, vocabulary: bytes) -> None:
         self._language = language
-        self._member = member
-        self._pieces = [piece.decode() for piece in member.vocab.numpy().tolist()]
+        self._vocabulary = vocabulary
+        self._pieces = vocabulary.decode().split("\n")[:-1]
+        self._ids_of_common = lru_cache(_CHUNKS_KEPT)(self._find_ids)
 
     @property
     def vocabulary_size(self) -> int:
@@ -47,134 +52,103 @@ class WordPieceTokenizer(Tokenizer):
 
     @property
     def checksum(self) -> str:
-        """The SHA-256 checksum of the SavedModel's files and the language."""
-        checksum = hashlib.sha256(self._language.encode())
-        for name in _FILES:
-            checksum.update((self._folder / name).read_bytes())
-        return checksum.hexdigest()
+        """The SHA-256 checksum of the vocabulary."""
+        return hashlib.sha256(self._vocabulary).hexdigest()
 
     def encode(self, texts: Sequence[str]) -> list[list[int]]:
         """Give each text's ids, without the [START] and [END] that the published model adds."""
-        return [ids for batch in _batches(texts) for ids in self._encode(batch)]
+        return [[token for chunk in text.split(" ") for token in self._ids(chunk)] for text in texts]
 
     def decode(self, sequences: Sequence[Sequence[int]]) -> list[str]:
         """Give each sequence's text, words and punctuation apart (``is n ' t it ?``)."""
-        return [text for batch in _batches(sequences) for text in self._decode(batch)]
+        return [
+            " ".join(self.pieces(without_framing(ids))).replace(f" {_CONTINUES}", "") for ids in sequences
+        ]
 
     def pieces(self, ids: Sequence[int]) -> list[str]:
         """Give the piece that each id stands for; ``##`` marks one that continues a word."""
         return [self._pieces[token] for token in ids]
 
-    def save(self, folder: Path, side: str) -> str:  # noqa: ARG002 - both sides are in one SavedModel
-        """Copy the SavedModel, unless the other side has done so."""
-        copy = folder / _FOLDER
-        if not copy.exists():
-            _copy_files(self._folder, copy)
+    def save(self, folder: Path, side: str) -> str:  # noqa: ARG002 - named after the language
+        """Write the vocabulary as ``pt_vocab.txt`` or ``en_vocab.txt``."""
+        _file(folder, self._language).write_bytes(self._vocabulary)
         return self._language
 
     @classmethod
     def load(cls, folder: Path, names: Sequence[str]) -> list[Self]:
-        """Read back the members that :meth:`save` named."""
-        return cls.load_published(folder / _FOLDER, names)
+        """Read back the languages that :meth:`save` named; older runs hold the whole SavedModel."""
+        old = folder / FOLDER / "assets"
+        return [cls._read(_file(old if old.is_dir() else folder, language), language) for language in names]
 
     @classmethod
     def load_published(cls, folder: Path, languages: Sequence[str]) -> list[Self]:
-        """Load members of the published SavedModel.
+        """Read languages of the published SavedModel.
 
         Args:
-            folder: The folder that holds ``saved_model.pb``.
+            folder: The folder that holds ``assets/``.
             languages: ``pt`` and ``en``, in the order wanted.
 
         Raises:
-            TokenizerError: If it is for other languages, if TensorFlow Text is not installed, or if
-                the folder does not hold that SavedModel.
+            TokenizerError: If it is for other languages, or the folder does not hold that SavedModel.
         """
-        if sorted(languages) != sorted(_LANGUAGES):
+        if sorted(languages) != sorted(_CHECKSUMS):
             raise TokenizerError(
                 f"the published tokenizer is for pt and en, not for {' and '.join(languages)}",
                 hint="set tokenizer.kind: sentencepiece, which learns its pieces from your pairs",
             )
-        model = _load_model(folder)
-        return [cls(folder, language, getattr(model, language)) for language in languages]
+        files = [_file(folder / "assets", language) for language in languages]
+        for file, language in zip(files, languages, strict=True):
+            if hashlib.sha256(_content(file)).hexdigest() != _CHECKSUMS[language]:
+                raise TokenizerError(f"{file} is damaged, or is not the published vocabulary", _ANEW)
+        return list(map(cls._read, files, languages))
 
-    def _encode(self, texts: Sequence[str]) -> list[list[int]]:
-        import tensorflow as tf
+    @classmethod
+    def _read(cls, file: Path, language: str) -> Self:
+        try:
+            tokenizer = cls(language, _content(file))
+        except UnicodeDecodeError as error:
+            raise TokenizerError(f"{file} is damaged: {error}", _ANEW) from error
+        if tuple(tokenizer._pieces[: len(SPECIAL_PIECES)]) != SPECIAL_PIECES:
+            raise TokenizerError(f"{file} is damaged: it does not begin with {SPECIAL_PIECES}", _ANEW)
+        return tokenizer
 
-        with tf.device("CPU"):
-            ragged = self._member.tokenize(tf.constant([text.encode("utf-8", "replace") for text in texts]))
-        ids, splits = ragged.values.numpy().tolist(), ragged.row_splits.numpy().tolist()
-        return [ids[begin + 1 : end - 1] for begin, end in zip(splits, splits[1:], strict=False)]
+    def _ids(self, chunk: str) -> list[int]:
+        """The ids of what stands between two blanks; nothing reaches over a blank."""
+        return self._ids_of_common(chunk) if len(chunk) < _LONGEST_WORD else self._find_ids(chunk)
 
-    def _decode(self, sequences: Sequence[Sequence[int]]) -> list[str]:
-        import tensorflow as tf
+    def _find_ids(self, chunk: str) -> list[int]:
+        words = BREAK.join(map(_or_unknown, split_words(chunk)))
+        ids: list[int] = self._model.encode(words).ids
+        return ids
 
-        rows = [without_framing(ids) for ids in sequences]
-        with tf.device("CPU"):
-            ids = tf.constant([token for row in rows for token in row], tf.int64)
-            ragged = tf.RaggedTensor.from_row_lengths(ids, [len(row) for row in rows])
-            texts = self._member.detokenize(ragged).numpy().tolist()
-        return [text.decode() for text in texts]
+    @cached_property
+    def _model(self) -> Any:
+        """What finds the pieces of words; a language that is only decoded does without."""
+        import tokenizers
 
-
-def _batches(items: Sequence[_Item]) -> Iterator[Sequence[_Item]]:
-    return (items[begin : begin + _BATCH] for begin in range(0, len(items), _BATCH))
-
-
-def _copy_files(source: Path, target: Path) -> None:
-    """Copy contents only: a copy of a read-only folder must be writable, and so deletable."""
-    for file in sorted(path for path in source.rglob("*") if path.is_file()):
-        copy = target / file.relative_to(source)
-        copy.parent.mkdir(parents=True, exist_ok=True)
-        shutil.copyfile(file, copy)
-
-
-def _load_model(folder: Path) -> Any:
-    missing = [name for name in _FILES if not (folder / name).is_file()]
-    if missing:
-        raise TokenizerError(
-            f"no published tokenizer in {folder}: {missing[0]} is missing",
-            hint=f"tokenizer.path must name the unpacked folder {_FOLDER}",
+        ids = {piece: token for token, piece in enumerate(self._pieces)}
+        model = tokenizers.Tokenizer(
+            tokenizers.models.WordPiece(
+                ids, unk_token=SPECIAL_PIECES[UNK], max_input_chars_per_word=_LONGEST_WORD
+            )
         )
-    tf = _tensorflow_with_text()
+        model.pre_tokenizer = tokenizers.pre_tokenizers.CharDelimiterSplit(BREAK)
+        return model
+
+
+def _file(folder: Path, language: str) -> Path:
+    return folder / f"{language}_vocab.txt"
+
+
+def _content(file: Path) -> bytes:
     try:
-        with tf.device("CPU"):
-            model = tf.saved_model.load(str(folder))
-    except (OSError, ValueError, LookupError, tf.errors.OpError) as error:
-        reason = str(error).partition("\n")[0]
+        return file.read_bytes()
+    except OSError as error:
         raise TokenizerError(
-            f"the published tokenizer in {folder} cannot be loaded: {reason}",
-            hint="delete that folder, so that it is downloaded or copied anew",
+            f"cannot read the vocabulary {file}: {error.strerror}",
+            hint=f"tokenizer.path must name the unpacked folder {FOLDER}",
         ) from error
-    for language in _LANGUAGES:
-        _check_member(folder, language, getattr(model, language, None))
-    return model
 
 
-def _tensorflow_with_text() -> Any:
-    try:
-        import tensorflow as tf
-        import tensorflow_text  # noqa: F401 - registers the operations that the SavedModel uses
-    except ImportError as error:
-        raise TokenizerError(
-            f"the published tokenizer needs TensorFlow Text, which cannot be imported: {error}",
-            hint="where there is no tensorflow-text (Windows), set tokenizer.kind: sentencepiece",
-        ) from error
-    return tf
-
-
-def _check_member(folder: Path, language: str, member: Any) -> None:
-    """The ids come from the text file, the pieces from the variable: a damaged file goes unnoticed."""
-    if not all(hasattr(member, name) for name in _METHODS):
-        raise TokenizerError(
-            f"the SavedModel in {folder} is not the published tokenizer: "
-            f"it has no member {language} with {', '.join(_METHODS)}",
-            hint=f"tokenizer.path must name the unpacked folder {_FOLDER}",
-        )
-    file = folder / "assets" / f"{language}_vocab.txt"
-    pieces = file.read_bytes().splitlines()
-    specials = tuple(piece.decode() for piece in pieces[: len(SPECIAL_PIECES)])
-    if specials != SPECIAL_PIECES or pieces != member.vocab.numpy().tolist():
-        raise TokenizerError(
-            f"{file} is damaged: it is not the vocabulary that the tokenizer was made with",
-            hint="delete that folder, so that it is downloaded or copied anew",
-        )
+def _or_unknown(word: str) -> str:
+    return word if len(word.encode()) <= _LONGEST_WORD else SPECIAL_PIECES[UNK]

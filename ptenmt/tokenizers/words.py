@@ -39,7 +39,7 @@ class WordTokenizer(Tokenizer):
         Raises:
             TokenizerError: If the texts hold no word.
         """
-        counts = Counter(word for text in texts for word in _split(text))
+        counts = Counter(word for text in texts for word in cls.split(text))
         if not counts:
             raise TokenizerError(
                 "the training sentences hold no words to build a vocabulary from",
@@ -47,6 +47,11 @@ class WordTokenizer(Tokenizer):
             )
         frequent = counts.most_common(vocabulary_size - len(SPECIAL_PIECES))
         return cls([*SPECIAL_PIECES, *(word for word, _ in frequent)])
+
+    @staticmethod
+    def split(text: str) -> list[str]:
+        """Give a text's words and punctuation marks, one for each id that :meth:`encode` gives."""
+        return _WORD.findall(clean_text(text))
 
     @property
     def vocabulary_size(self) -> int:
@@ -60,7 +65,7 @@ class WordTokenizer(Tokenizer):
 
     def encode(self, texts: Sequence[str]) -> list[list[int]]:
         """Give each text's ids, without [START] and [END]."""
-        return [[self._ids.get(word, UNK) for word in _split(text)] for text in texts]
+        return [[self._ids.get(word, UNK) for word in self.split(text)] for text in texts]
 
     def decode(self, sequences: Sequence[Sequence[int]]) -> list[str]:
         """Give each sequence's words joined by blanks; unknown ones read ``[UNK]``."""
@@ -90,7 +95,3 @@ class WordTokenizer(Tokenizer):
         if tuple(words[: len(SPECIAL_PIECES)]) != SPECIAL_PIECES:
             raise TokenizerError(f"{path} is not a vocabulary: it does not begin with {SPECIAL_PIECES}")
         return cls(words)
-
-
-def _split(text: str) -> list[str]:
-    return _WORD.findall(clean_text(text))

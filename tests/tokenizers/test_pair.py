@@ -122,7 +122,7 @@ def test_a_failed_rename_puts_the_old_folder_back(
     rename = Path.rename
 
     def refuse_the_new_one(self: Path, target: Path) -> Path:
-        if self.name.endswith(".new"):
+        if self.suffix == ".unfinished":
             raise OSError("refused")
         return rename(self, target)
 
