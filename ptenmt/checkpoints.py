@@ -3,12 +3,13 @@
 import math
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
+import numpy as np
 import tensorflow as tf
 
 from ptenmt.errors import CheckpointError, RunError
-from ptenmt.runs import Model, Run
+from ptenmt.runs import Choice, Model, Run
 from ptenmt.variable_files import (
     DamagedError,
     reading,
@@ -18,9 +19,6 @@ from ptenmt.variable_files import (
     write_variables,
 )
 from ptenmt.writing import write_text
-
-Choice = Literal["best", "latest"]
-"""Which of a run's weights: those that scored best in validation, or those of the newest checkpoint."""
 
 
 class Checkpoints:
@@ -184,13 +182,24 @@ def save_weights(weights: Mapping[str, Any], path: Path) -> Path:
 
 
 def restore_weights(model: Any, run: Run, on_damaged: Callable[[str], None], choice: Choice = "best") -> Path:
-    """Restore a model's weights alone; where the training keeps a moving average of them, that.
+    """Give a model the weights of a run (see ``load_weights``); tells from which file."""
+    path, weights = load_weights(run, on_damaged, choice)
+    assign_weights(model, weights, path)
+    return path
+
+
+def load_weights(
+    run: Run, on_damaged: Callable[[str], None], choice: Choice = "best"
+) -> tuple[Path, dict[str, np.ndarray]]:
+    """Read a run's weights alone; where the training keeps a moving average of them, that.
 
     Args:
-        model: Built.
         run: Where they are.
         on_damaged: Told, in a sentence, of each checkpoint that is passed over because it is damaged.
         choice: Which weights; if none of the best can be read, the latest.
+
+    Returns:
+        The file they are from, without its ending, and arrays by Keras path.
 
     Raises:
         CheckpointError: The run has no checkpoint that can be read.
@@ -199,11 +208,9 @@ def restore_weights(model: Any, run: Run, on_damaged: Callable[[str], None], cho
     latest = run.checkpoints()
     for path in (*best, *latest):
         try:
-            read_weights(model, path)
+            return path, read_weights(path)
         except DamagedError as error:
             on_damaged(f"{error.message}; it is passed over")
-            continue
-        return path
     if latest or best:
         raise CheckpointError(
             f"none of the {len(latest) + len(best)} checkpoints in {run.path} can be read",
@@ -222,24 +229,45 @@ def _best_paths(run: Run, on_damaged: Callable[[str], None]) -> list[Path]:
         return []
 
 
-def read_weights(model: Any, path: Path) -> None:
+def read_weights(path: Path) -> dict[str, np.ndarray]:
     """Read a model's weights from a checkpoint; where it has a moving average of them, that.
 
     Args:
-        model: Built.
         path: Without an ending.
+
+    Returns:
+        Arrays by Keras path, such as ``transformer/encoder/block1/self_attention/query/kernel``.
 
     Raises:
         DamagedError: Its files are cut short, spoilt or lost.
         CheckpointError: It cannot be read.
     """
     with reading(path):
-        names = tf.train.load_checkpoint(str(path)).get_variable_to_shape_map()
-        has_averages = any(name.startswith("averages/") for name in names)
-        kind = "averages" if has_averages else "weights"
-        status = tf.train.Checkpoint(**{kind: by_path(model.trainable_variables)}).read(str(path))
-        status.assert_existing_objects_matched()
-        status.expect_partial()  # the optimizer's slots stay behind
+        reader = tf.train.load_checkpoint(str(path))
+        names = reader.get_variable_to_shape_map()
+        kind = "averages/" if any(name.startswith("averages/") for name in names) else "weights/"
+        return {_keras_path(name, kind): reader.get_tensor(name) for name in names if name.startswith(kind)}
+
+
+def _keras_path(name: str, kind: str) -> str:
+    """TensorFlow writes a blank-free name, in which ``.S`` stands for a slash."""
+    return name.removeprefix(kind).split("/")[0].replace(".S", "/")
+
+
+def assign_weights(model: Any, weights: Mapping[str, np.ndarray], path: Path) -> None:
+    """Give a model its weights.
+
+    Raises:
+        CheckpointError: They are another model's.
+    """
+    for weight in model.trainable_variables:
+        found = weights.get(weight.path)
+        if found is None or found.shape != tuple(weight.shape):
+            raise CheckpointError(
+                f"checkpoint {path} does not fit the model: {weight.path}",
+                "another version of ptenmt wrote it: go on with that one, or train anew with --fresh",
+            )
+        weight.assign(found)
 
 
 def _number(checkpoint: Path) -> int:

@@ -43,5 +43,9 @@ class TrainingError(PtenmtError):
     """A training that cannot go on."""
 
 
+class ExportError(PtenmtError):
+    """A model that another engine cannot express, or an export that cannot be used."""
+
+
 class OutputError(PtenmtError):
     """A result that cannot be written where the user asked."""

@@ -5,19 +5,18 @@
 - ``tokenizer/``: both languages' tokenizers
 - ``ckpt-*``: checkpoints, and ``checkpoint``, which names the latest
 - ``weights-*``: the best models, weights alone, and ``best.json``, which says how good
+- ``export/ctranslate2/``: the best one of them for CTranslate2, which translates
 - ``history.jsonl``: what the training told, a JSON object a line
 """
 
 import json
 import os
-import platform
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
-from importlib import metadata
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import yaml
 
@@ -30,8 +29,19 @@ from ptenmt.writing import json_text, write_text
 
 FORMAT_VERSION = 1
 RUNS_FOLDER = Path("checkpoints")
+Choice = Literal["best", "latest"]
+"""Which of a run's weights: those that scored best in validation, or those of the newest checkpoint."""
+
 _BEST = "best.json"
-_PACKAGES = ("ptenmt", "tensorflow", "keras", "tensorflow-text", "tensorflow-datasets", "sentencepiece")
+_PACKAGES = (
+    "ptenmt",
+    "tensorflow",
+    "keras",
+    "tensorflow-datasets",
+    "ctranslate2",
+    "sentencepiece",
+    "tokenizers",
+)
 
 
 @dataclass(frozen=True)
@@ -49,6 +59,10 @@ class Run:
     def tokenizer_folder(self) -> Path:
         """Where the run's tokenizers are saved."""
         return self.path / "tokenizer"
+
+    def export_folder(self, choice: Choice = "best") -> Path:
+        """Where the export for CTranslate2 is: of the ``best`` weights, or of the ``latest``."""
+        return self.path / "export" / ("ctranslate2" if choice == "best" else f"ctranslate2-{choice}")
 
     def facts(self) -> dict[str, Any]:
         """What ``run.json`` says.
@@ -144,8 +158,7 @@ class Run:
             "trained": now,
             "versions": _versions(),
         }
-        text = json.dumps(own | facts | own, indent=2, ensure_ascii=False)
-        write_text(self.path / "run.json", text + "\n")
+        write_text(self.path / "run.json", json_text(own | facts | own, indent=2) + "\n")
         write_text(self.path / "config.yaml", dump_config(config))
 
     def checkpoints(self) -> list[Path]:
@@ -277,10 +290,11 @@ def set_aside(run: Run) -> Path:
 
 
 def _versions() -> dict[str, str]:
+    import platform
+    from importlib import metadata  # 15 ms: only those wait who train
+
     versions = {"python": platform.python_version()}
     for package in _PACKAGES:
-        try:
+        with suppress(metadata.PackageNotFoundError):
             versions[package] = metadata.version(package)
-        except metadata.PackageNotFoundError:
-            continue
     return versions

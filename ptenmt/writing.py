@@ -1,8 +1,11 @@
 """Writing files whole or not at all."""
 
+import contextlib
+import errno
 import json
 import math
 import os
+import shutil
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -59,8 +62,67 @@ def _replacing(file: Path) -> Iterator[IO[str]]:
 
 def remove_unfinished(folder: Path) -> None:
     """Remove the temporary files of writers that were killed; no other may be at work in the folder."""
-    for file in folder.glob(f".*{_SUFFIX}"):
-        file.unlink(missing_ok=True)
+    for path in folder.glob(f".*{_SUFFIX}"):
+        if path.is_dir():
+            shutil.rmtree(path, ignore_errors=True)
+        else:
+            path.unlink(missing_ok=True)
+
+
+@contextmanager
+def folder_written_whole(folder: Path) -> Iterator[Path]:
+    """Write a folder whole or not at all: a new one beside it, fsync, rename.
+
+    Where one stands already it takes two renames, and for some microseconds between them there is none: who
+    reads what others may be replacing looks again. Of several that write the same folder at once, one is the
+    last.
+
+    Args:
+        folder: What stood there before is replaced, or comes back if that fails; its parents are made. A link
+            is followed.
+
+    Yields:
+        The empty folder to write into.
+    """
+    folder = folder.resolve()
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    new = Path(tempfile.mkdtemp(dir=folder.parent, prefix=f".{folder.name}.", suffix=_SUFFIX))
+    try:
+        new.chmod(0o777 & ~_umask())
+        yield new
+        for path in (*new.rglob("*"), new):
+            sync(path)
+        _put_in_place(new, folder)
+        sync(folder.parent)
+    finally:
+        shutil.rmtree(new, ignore_errors=True)
+
+
+def _put_in_place(new: Path, folder: Path) -> None:
+    """Rename a folder; what stands in its place comes back if that fails."""
+    old = new.with_name(f".old{new.name}")
+    try:
+        while not _is_renamed(new, folder):
+            shutil.rmtree(old, ignore_errors=True)  # another writer's, if it has been faster again
+            with contextlib.suppress(FileNotFoundError):
+                folder.rename(old)
+    except BaseException:  # an interruption too
+        if old.exists() and not folder.exists():
+            old.rename(folder)
+        raise
+    finally:
+        shutil.rmtree(old, ignore_errors=True)
+
+
+def _is_renamed(new: Path, folder: Path) -> bool:
+    """Rename a folder if nothing is in the way, which an empty folder is not, and tell whether it was so."""
+    try:
+        new.rename(folder)
+    except OSError as error:
+        if error.errno in (errno.ENOTEMPTY, errno.EEXIST):
+            return False
+        raise
+    return True
 
 
 def sync(path: Path) -> None:

@@ -8,13 +8,13 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ptenmt.config.data import CorpusFile, DataConfig, TokenizerConfig
+from ptenmt.config.decoding import DecodingConfig
 from ptenmt.config.machine import MachineConfig
 from ptenmt.config.model import ModelConfig
 from ptenmt.config.options import require
 from ptenmt.config.training import (
     BatchConfig,
     CheckpointConfig,
-    DecodingConfig,
     OptimizerConfig,
     TrainingConfig,
     ValidationConfig,

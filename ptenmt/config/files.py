@@ -1,6 +1,5 @@
 """Reading and writing configs: YAML and ``--set`` overrides in, checked dataclasses out."""
 
-import difflib
 import math
 import types
 from collections.abc import Hashable, Iterator, Mapping, Sequence
@@ -10,7 +9,7 @@ from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
 import yaml
 
-from ptenmt.config import Config, CorpusFile, config_folders
+from ptenmt.config import Config, CorpusFile, DecodingConfig, config_folders
 from ptenmt.errors import ConfigError
 
 
@@ -34,6 +33,28 @@ def load_config(name: str | Path, overrides: Sequence[str] = ()) -> Config:
     except ConfigError as error:
         where = f"{path} with --set" if overrides else str(path)
         raise ConfigError(f"{where}: {error.message}", error.hint) from error
+
+
+def override_decoding(decoding: DecodingConfig, overrides: Sequence[str]) -> DecodingConfig:
+    """Change how a trained model translates.
+
+    Args:
+        decoding: The options of its run.
+        overrides: ``decoding.option=value`` each, the value read as YAML; later ones win.
+
+    Raises:
+        ConfigError: An option is unknown or unfit, or of another section.
+    """
+    values: dict[str, Any] = {"decoding": asdict(decoding)}
+    for override in overrides:
+        _apply_override(values, override)
+        if len(values) > 1:
+            raise ConfigError(
+                f"--set {override}: of a trained model only the section decoding can be changed",
+                f"options: {', '.join(f'decoding.{name}' for name in values['decoding'])}",
+            )
+    changed: DecodingConfig = _build(DecodingConfig, values["decoding"], "decoding.")
+    return changed
 
 
 def find_config(name: str | Path) -> Path:
@@ -214,6 +235,8 @@ def _corpus_files(value: Any, name: str) -> tuple[CorpusFile, ...]:
 
 def _unknown(name: str, siblings: Sequence[str] = ()) -> ConfigError:
     """The error for a name that is no option; ``siblings`` are the options of the same section."""
+    import difflib
+
     known = list(dict.fromkeys([*siblings, *(option for option, _ in _options(Config))]))
     # A right option in a wrong section is as near as a misspelt one in the right section.
     tails = {option.rpartition(".")[2]: option for option in reversed(known)}

@@ -1,4 +1,4 @@
-"""The options of how a model learns: batch, training, optimizer, validation, checkpoint; and decoding."""
+"""The options of how a model learns: batch, training, optimizer, validation, checkpoint."""
 
 from dataclasses import dataclass
 from typing import Literal
@@ -182,15 +182,3 @@ class CheckpointConfig:
         require(steps is None or steps >= 1, f"checkpoint.every_steps={steps} must be 1 or more")
         require(minutes is None or minutes > 0, f"checkpoint.every_minutes={minutes} must be above 0")
         require(self.keep_best >= 0, f"checkpoint.keep_best={self.keep_best} must be 0 or more")
-
-
-@dataclass(frozen=True, kw_only=True)
-class DecodingConfig:
-    """How translations are searched for."""
-
-    max_length: int | None = resumable(None)
-    """The most tokens generated, [END] counted; by default it grows with the source sentence."""
-
-    def __post_init__(self) -> None:
-        length = self.max_length
-        require(length is None or length >= 1, f"decoding.max_length={length} must be 1 or more")
