@@ -1,0 +1,8 @@
+"""What a model can be exported as."""
+
+from typing import Literal
+
+Format = Literal["ctranslate2"]
+"""For which engine."""
+Quantization = Literal["int8", "int8_float32", "int16", "float16", "float32"]
+"""How CTranslate2 stores the weights; the 8-bit ones take a quarter of the room of ``float32``."""

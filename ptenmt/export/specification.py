@@ -1,0 +1,136 @@
+"""What CTranslate2 calls a specification: our weights, put where that engine looks for them.
+
+It stores a dense layer's kernel as [outputs, inputs], the transpose of Keras', and projects queries, keys and
+values with one matrix. All arrays are copies, since CTranslate2 quantises them in place.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from ctranslate2.specs import common_spec, transformer_spec
+
+from ptenmt.config import ModelConfig
+from ptenmt.export.limits import check_ctranslate2
+from ptenmt.model.embedding import positional_encoding
+from ptenmt.model.sublayers import LAYER_NORM_EPSILON
+from ptenmt.tokenizers import END, SPECIAL_PIECES, START, UNK, TokenizerPair
+
+Weights = Mapping[str, np.ndarray]
+"""Arrays by the Keras path of their variable: ``transformer/encoder/block1/…/kernel``."""
+
+_ACTIVATIONS = {
+    "relu": common_spec.Activation.RELU,
+    "gelu": common_spec.Activation.GELU,
+    "swiglu": common_spec.Activation.SWISH,
+}
+
+
+def specification(
+    config: ModelConfig, weights: Weights, tokenizers: TokenizerPair
+) -> transformer_spec.TransformerSpec:
+    """Describe a model to CTranslate2.
+
+    Args:
+        config: Sizes and options of the model.
+        weights: All of its weights.
+        tokenizers: Of both languages.
+
+    Raises:
+        ExportError: CTranslate2 cannot express the model.
+    """
+    check_ctranslate2(config)
+    options: dict[str, Any] = {
+        "num_layers": config.num_layers,
+        "num_heads": config.num_heads,
+        "pre_norm": config.norm == "pre",
+        "activation": _ACTIVATIONS[config.activation],
+        "ffn_glu": config.activation == "swiglu",
+        "head_dim": config.key_size or config.d_model // config.num_heads,
+    }
+    weights = {name.partition("/")[2]: array for name, array in weights.items()}  # without the model's name
+    spec = transformer_spec.TransformerSpec(
+        transformer_spec.TransformerEncoderSpec(**options),
+        transformer_spec.TransformerDecoderSpec(**options, alignment_heads=config.num_heads),
+    )
+    _fill_stack(spec.encoder, weights, "encoder", _encoder_layer)
+    _fill_stack(spec.decoder, weights, "decoder", _decoder_layer)
+    _fill_tables(spec, config, weights)
+    _describe(spec, tokenizers)
+    return spec
+
+
+def _fill_tables(spec: transformer_spec.TransformerSpec, config: ModelConfig, weights: Weights) -> None:
+    """Embeddings, positions and the projection to logits; CTranslate2 stores once what is tied."""
+    tied = config.tied_embeddings
+    source = weights["encoder/embedding/tokens/embeddings"]
+    target = source if tied == "all" else weights["decoder/embedding/tokens/embeddings"]
+    positions = positional_encoding(config.max_positions, config.d_model)
+    spec.encoder.embeddings[0].weight = source.copy()
+    spec.decoder.embeddings.weight = target.copy()
+    spec.encoder.position_encodings.encodings = spec.decoder.position_encodings.encodings = positions
+    spec.decoder.projection.weight = (weights["final/kernel"].T if tied == "none" else target).copy()
+    spec.decoder.projection.bias = weights["final/bias"]
+
+
+def _describe(spec: transformer_spec.TransformerSpec, tokenizers: TokenizerPair) -> None:
+    """Vocabularies, special tokens, and the constant of the layer norms."""
+    spec.register_source_vocabulary(tokenizers.source.pieces(range(tokenizers.source.vocabulary_size)))
+    spec.register_target_vocabulary(tokenizers.target.pieces(range(tokenizers.target.vocabulary_size)))
+    spec.config.unk_token = SPECIAL_PIECES[UNK]
+    spec.config.bos_token = spec.config.decoder_start_token = SPECIAL_PIECES[START]
+    spec.config.eos_token = SPECIAL_PIECES[END]
+    spec.config.layer_norm_epsilon = LAYER_NORM_EPSILON
+
+
+def _fill_stack(
+    stack: Any, weights: Weights, name: str, fill_layer: Callable[[Any, Weights, str], None]
+) -> None:
+    """All blocks of the encoder or the decoder, and the norm at its end."""
+    for number, layer in enumerate(stack.layer, 1):
+        fill_layer(layer, weights, f"{name}/block{number}")
+    if stack.pre_norm:
+        _fill_norm(stack.layer_norm, weights, f"{name}/norm")
+
+
+def _encoder_layer(layer: Any, weights: Weights, block: str) -> None:
+    _fill_self_attention(layer.self_attention, weights, block)
+    _fill_feed_forward(layer.ffn, weights, block)
+
+
+def _decoder_layer(layer: Any, weights: Weights, block: str) -> None:
+    _fill_self_attention(layer.self_attention, weights, block)
+    attention = f"{block}/cross_attention"
+    _fill_linear(layer.attention.linear[0], weights, [f"{attention}/query"])
+    _fill_linear(layer.attention.linear[1], weights, [f"{attention}/key", f"{attention}/value"])
+    _fill_linear(layer.attention.linear[2], weights, [f"{attention}/output"])
+    _fill_norm(layer.attention.layer_norm, weights, f"{attention}_norm/norm")
+    _fill_feed_forward(layer.ffn, weights, block)
+
+
+def _fill_self_attention(spec: Any, weights: Weights, block: str) -> None:
+    attention = f"{block}/self_attention"
+    _fill_linear(spec.linear[0], weights, [f"{attention}/{part}" for part in ("query", "key", "value")])
+    _fill_linear(spec.linear[1], weights, [f"{attention}/output"])
+    _fill_norm(spec.layer_norm, weights, f"{attention}_norm/norm")
+
+
+def _fill_feed_forward(spec: Any, weights: Weights, block: str) -> None:
+    layer = f"{block}/feed_forward"
+    if hasattr(spec, "linear_0_noact"):  # with a gate, it is the gate that has the activation
+        _fill_linear(spec.linear_0, weights, [f"{layer}/gate"])
+        _fill_linear(spec.linear_0_noact, weights, [f"{layer}/expand"])
+    else:
+        _fill_linear(spec.linear_0, weights, [f"{layer}/expand"])
+    _fill_linear(spec.linear_1, weights, [f"{layer}/contract"])
+    _fill_norm(spec.layer_norm, weights, f"{layer}_norm/norm")
+
+
+def _fill_linear(spec: Any, weights: Weights, names: Sequence[str]) -> None:
+    """One dense layer, or several as one."""
+    spec.weight = np.concatenate([weights[f"{name}/kernel"].T for name in names])  # -> [outputs, inputs]
+    spec.bias = np.concatenate([weights[f"{name}/bias"] for name in names])
+
+
+def _fill_norm(spec: Any, weights: Weights, name: str) -> None:
+    spec.gamma, spec.beta = weights[f"{name}/gamma"], weights[f"{name}/beta"]
