@@ -6,6 +6,7 @@ The public API; each name is imported when it is first used, so that importing p
 - ``train(config, run)``: train a run, or resume it
 - ``evaluate(run, split)``: loss, accuracy, BLEU and chrF of a run
 - ``average(run)``: a run that is the mean of another's last checkpoints or best models
+- ``export_model(run)``: the model in the form of another engine
 - ``Translator.load(run)``: translate with a run
 - ``PtenmtError``: the base of every error that a user can mend
 """
@@ -17,18 +18,20 @@ if TYPE_CHECKING:
     from ptenmt.config.files import load_config
     from ptenmt.errors import PtenmtError
     from ptenmt.evaluation import evaluate
+    from ptenmt.export.model import export_model
     from ptenmt.training import train
     from ptenmt.training.averaging import average
     from ptenmt.translation import Translator
 
 __version__ = "0.1.0"
-__all__ = ["PtenmtError", "Translator", "average", "evaluate", "load_config", "train"]
+__all__ = ["PtenmtError", "Translator", "average", "evaluate", "export_model", "load_config", "train"]
 
 _MODULES = {
     "PtenmtError": "ptenmt.errors",
     "Translator": "ptenmt.translation",
     "average": "ptenmt.training.averaging",
     "evaluate": "ptenmt.evaluation",
+    "export_model": "ptenmt.export.model",
     "load_config": "ptenmt.config.files",
     "train": "ptenmt.training",
 }

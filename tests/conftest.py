@@ -48,4 +48,4 @@ def copied(tmp_path_factory: pytest.TempPathFactory) -> TrainedRun:
 def translator(copied: TrainedRun) -> "Translator":
     from ptenmt.translation import Translator
 
-    return Translator.load(copied.path)
+    return Translator.load(copied.path, engine="keras")

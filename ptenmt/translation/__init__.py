@@ -1,5 +1,6 @@
 """From a trained model to translations."""
 
-from ptenmt.translation.translator import AttentionWeights, Translation, Translator
+from ptenmt.translation.results import Alignment, Alternative, AttentionWeights, Translation
+from ptenmt.translation.translator import Translator
 
-__all__ = ["AttentionWeights", "Translation", "Translator"]
+__all__ = ["Alignment", "Alternative", "AttentionWeights", "Translation", "Translator"]

@@ -1,59 +1,31 @@
 """The translator: text in, text out."""
 
+import math
 import warnings
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
-from itertools import islice
+from dataclasses import replace
+from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING
-
-import numpy as np
+from typing import TYPE_CHECKING, Any
 
 from ptenmt.config import Config
-from ptenmt.corpus.batches import RaggedIds
-from ptenmt.corpus.text import TextPreparation, join_tokens, repair_wordpiece
-from ptenmt.runs import Run, find_run
-from ptenmt.tokenizers import END, PAD, START, UNK, TokenizerPair, frame, load_tokenizers
-from ptenmt.translation.search import Hypothesis
+from ptenmt.errors import ConfigError
+from ptenmt.runs import Choice, Run, find_run
+from ptenmt.tokenizers import TokenizerPair, load_tokenizers
+from ptenmt.translation.encoding import Encoding
+from ptenmt.translation.engine import Engine, Found
+from ptenmt.translation.loading import EngineName, Loader, forbidden
+from ptenmt.translation.results import Alignment, Alternative, AttentionWeights, Translation
+from ptenmt.translation.segments import Segment
+from ptenmt.translation.windows import Batch, Window, search, windows
+from ptenmt.translation.wording import Wording
 
 if TYPE_CHECKING:
-    from ptenmt.checkpoints import Choice
     from ptenmt.model import Transformer
-    from ptenmt.translation.keras_engine import KerasEngine
 
-BATCH_SENTENCES = 64
-WINDOW_SENTENCES = 2048
-FRAME = [START, END]  # what an empty sentence consists of
-
-
-@dataclass(frozen=True, kw_only=True)
-class Translation:
-    """One sentence and its translation."""
-
-    source: str
-    """The sentence as it was given."""
-    text: str
-    """The translation, its spacing repaired where the model writes words and punctuation apart."""
-    raw: str
-    """The translation with the spacing of the training corpus."""
-    tokens: list[str]
-    """The target pieces, [START] first, and [END] last if it was reached."""
-    is_complete: bool
-    """False where the translation was cut because [END] was not reached within the limit."""
-    is_source_cut: bool
-    """True where the sentence has more tokens than the model has positions, and the rest was left out."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class AttentionWeights:
-    """Who attends to whom in one sentence and its translation."""
-
-    source_pieces: list[str]
-    """S pieces, [START] and [END] included."""
-    target_pieces: list[str]
-    """The T pieces fed to the decoder: [START], and no [END]."""
-    weights: dict[str, np.ndarray]
-    """``encoder_layer{i}`` [H, S, S], ``decoder_layer{i}_block1`` [H, T, T], ``…_block2`` [H, T, S]."""
+WINDOW_TEXTS = 1024
+LIMIT_STEP = 8
 
 
 class Translator:
@@ -65,138 +37,194 @@ class Translator:
         config: The run's options.
     """
 
-    def __init__(self, engine: "KerasEngine", tokenizers: TokenizerPair, config: Config) -> None:
+    def __init__(self, engine: Engine, tokenizers: TokenizerPair, config: Config) -> None:
         self.engine = engine
         self.tokenizers = tokenizers
         self.config = config
-        self._preparation = TextPreparation(config.data)
+        self._encoding = Encoding(tokenizers, config)
+        self._wording = Wording(tokenizers, config)
 
     @classmethod
     def load(
         cls,
         run: str | Path | Run | None = None,
         on_warning: Callable[[str], None] = warnings.warn,
-        checkpoint: "Choice" = "best",
+        checkpoint: Choice = "best",
+        *,
+        engine: EngineName = "auto",
+        device: str = "cpu",
+        threads: int | None = None,
+        on_tensorflow: Callable[[], None] = lambda: None,
     ) -> "Translator":
         """Load a trained run.
 
         Args:
             run: A path, a name below ``checkpoints/``, or None for the run trained or averaged last.
-            on_warning: Told of a damaged checkpoint that was passed over for an older one.
+            on_warning: Told, in a sentence, of a damaged checkpoint that was passed over, or an old export.
             checkpoint: ``best``: the weights that scored best in validation; ``latest``: the newest.
+            engine: ``ctranslate2``, the fast one; ``keras``, the reference; or ``auto``: the fast one, unless
+                it cannot express the model.
+            device: What CTranslate2 computes on: ``cpu``, ``cuda`` or ``auto``.
+            threads: How many batches CTranslate2 translates at a time; by default one a core.
+            on_tensorflow: Called before TensorFlow is imported, if it has to be, which takes seconds.
 
         Raises:
             RunError: There is no such run.
             CheckpointError: It has no checkpoint that can be read.
+            ExportError: CTranslate2 cannot express the model, or cannot use its export.
+            ConfigError: This machine has no such device.
         """
-        from ptenmt.checkpoints import restore_weights
-        from ptenmt.model import Transformer
-
         run = run if isinstance(run, Run) else find_run(run)
         config = run.config()
         tokenizers = load_tokenizers(run.tokenizer_folder)
-        model = Transformer(
-            config.model, tokenizers.source.vocabulary_size, tokenizers.target.vocabulary_size
-        )
-        model.build_weights()
-        restore_weights(model, run, on_warning, checkpoint)
-        return cls.from_model(model, tokenizers, config)
+        loader = Loader(run, config, tokenizers, checkpoint, on_warning, on_tensorflow)
+        return cls(loader.engine(engine, device=device, threads=threads), tokenizers, config)
 
     @classmethod
     def from_model(cls, model: "Transformer", tokenizers: TokenizerPair, config: Config) -> "Translator":
         """Translate with a live model, whose weights may go on changing."""
         from ptenmt.translation.keras_engine import KerasEngine
 
-        # A sub-word tokenizer can spell every word; whole words need a way to say "one I do not know".
-        forbidden = [PAD, START] if config.tokenizer.kind == "words" else [PAD, START, UNK]
-        return cls(KerasEngine(model, forbidden), tokenizers, config)
+        return cls(KerasEngine(model, forbidden(config)), tokenizers, config)
 
-    def translate(self, texts: str | Iterable[str]) -> list[Translation]:
-        """Translate a sentence, or any number of them, in order.
+    def with_options(self, **changes: Any) -> "Translator":
+        """The same translator with other options of the section ``decoding``, such as ``beam_size=1``.
 
-        Empty and blank sentences have an empty translation.
+        Raises:
+            ConfigError: They do not go together.
         """
-        return list(self.translate_iterable([texts] if isinstance(texts, str) else texts))
+        config = replace(self.config, decoding=replace(self.config.decoding, **changes))
+        return Translator(self.engine, self.tokenizers, config)
+
+    def translate(self, texts: str | Iterable[str], *, prefix: str = "") -> list[Translation]:
+        """Translate a text, or any number of them, in order.
+
+        Empty and blank texts have an empty translation. Long ones are translated sentence by sentence.
+
+        Args:
+            texts: The texts.
+            prefix: What every translation is to begin with.
+        """
+        return list(self.translate_iterable([texts] if isinstance(texts, str) else texts, prefix=prefix))
 
     def translate_iterable(
-        self, texts: Iterable[str], window: int = WINDOW_SENTENCES
+        self, texts: Iterable[str], *, prefix: str = "", window: int = WINDOW_TEXTS
     ) -> Iterator[Translation]:
-        """Translate a stream of sentences in constant memory.
+        """Translate a stream of texts in constant memory.
 
         Args:
-            texts: Sentences; they are read ``window`` at a time and batched by length within it. If reading
-                fails, those before are still translated, then the error is raised.
-            window: How many sentences are read before the first is translated.
+            texts: They are read ``window`` at a time (fewer if they are long) and batched by length.
+                If reading fails, those before are still translated, then the error is raised.
+            prefix: What every translation is to begin with.
+            window: How many texts are read before the first is translated. With 1, each is translated before
+                the next is read; otherwise the next window is read while the engine is at work.
 
         Yields:
-            A translation a sentence, in order.
+            A translation a text, in order.
         """
-        language = self.config.data.source_language
-        stream = iter(texts)
+        return chain.from_iterable(self.translate_windows(texts, prefix=prefix, window=window))
+
+    def translate_windows(
+        self, texts: Iterable[str], *, prefix: str = "", window: int = WINDOW_TEXTS
+    ) -> Iterator[list[Translation]]:
+        """Translate a stream of texts in constant memory; see ``translate_iterable``.
+
+        What is translated together, and so the last digit of every number, depends on the texts of a window
+        alone: a stream that begins behind a window of another goes on like that.
+
+        Yields:
+            The translations of a window at a time.
+        """
+        segmenter, begun = self._encoding.segmenter(), self._encoding.prefix(prefix)
+        opened: deque[Window] = deque()
         failure: Exception | None = None
-        while failure is None:
-            sources, failure = _take(stream, window)
-            if not sources and failure is None:
-                return
-            prepared = [self._preparation.prepare_input(text, language) for text in sources]
-            translations: dict[int, Translation] = {}
-            for batch in self.translate_batches(sources, prepared):
-                translations |= batch
-            yield from (translations[row] for row in range(len(sources)))
-        raise failure
 
-    def translate_batches(
-        self, sources: Sequence[str], prepared: Sequence[str], share: tuple[int, int] = (0, 1)
-    ) -> Iterator[dict[int, Translation]]:
-        """Translate sentences that were prepared like the training corpus, e.g. the corpus itself.
+        def batches() -> Iterator[Batch | None]:
+            nonlocal failure
+            for read in windows(texts, window, segmenter.cut):
+                failure = read.failure
+                opened.append(read)
+                self._finish(read, read.blank_rows)
+                yield from read.batches(lambda length: self.limit(length, len(begun)))
+                if window == 1 or read.is_done:  # or blank lines would pile up
+                    yield None
 
-        Args:
-            sources: The sentences as the caller knows them.
-            prepared: The same, as the tokenizer is to see them.
-            share: Where several share the work, which of them this is, from 0, and how many they are. All
-                get the same number of batches, some of which may be empty.
+        for _ in self._translated(batches(), begun):
+            while opened and opened[0].is_done:
+                yield opened.popleft().in_order()
+        while opened:
+            yield opened.popleft().in_order()
+        if failure is not None:
+            raise failure
+
+    def translate_prepared(self, sources: Sequence[str]) -> Iterator[dict[int, Translation]]:
+        """Translate sentences that are as the training corpus is, e.g. the corpus itself.
 
         Yields:
-            The translations of some sentences of similar length by their number, until all are done.
+            The translations of some of them by their number, until all are done.
         """
-        longest = self.config.model.max_positions
-        encoded = self.tokenizers.source.encode(prepared)
-        ids = RaggedIds(frame(row, longest) for row in encoded)
-        blank = [row for row in range(len(encoded)) if not encoded[row]]
-        if blank:
-            yield {row: self._finish(sources[row], Hypothesis(FRAME), False) for row in blank}
-        order = np.argsort(ids.lengths, kind="stable")
-        order = order[ids.lengths[order] > len(FRAME)]
-        number, count = share
-        for start in range(0, len(order), BATCH_SENTENCES * count):
-            batch = order[start + number * BATCH_SENTENCES :][:BATCH_SENTENCES]
-            if not len(batch):
-                yield {}
-                continue
-            limits = [self.limit(int(length)) for length in ids.lengths[batch]]
-            hypotheses = self.engine.translate(ids.padded(batch), limits)
-            yield {
-                int(row): self._finish(sources[row], hypothesis, len(encoded[row]) + len(FRAME) > longest)
-                for row, hypothesis in zip(batch, hypotheses, strict=True)
-            }
+        window = Window(list(sources), self._encoding.segmenter(is_corpus=True).cut(sources))
+        yield self._finish(window, window.blank_rows)
+        yield from self._translated(window.batches(self.limit), ())
+
+    def branches(self, text: str, prefix: str, count: int) -> list[Alternative]:
+        """What may follow the beginning of a translation: so many different next tokens, likeliest first.
+
+        Args:
+            text: A sentence.
+            prefix: The beginning of its translation; empty for different first tokens.
+            count: How many.
+
+        Returns:
+            A whole translation for each.
+
+        Raises:
+            ConfigError: The engine cannot do that, or the text is too long to be translated at once.
+        """
+        cut = self._encoding.whole(text)
+        return self._wording.of_texts([cut], [[self._found(cut.segments[0], prefix, branches=count)]])[0]
+
+    def align(self, text: str, prefix: str = "") -> Alignment:
+        """Translate a sentence, and tell which of its pieces each piece of the translation comes from.
+
+        Args:
+            text: A sentence.
+            prefix: The beginning of its translation.
+
+        Raises:
+            ConfigError: The text is too long to be translated at once.
+        """
+        segment = self._encoding.whole(text).segments[0]
+        best = self._found(segment, prefix)[0]
+        assert best.attention is not None
+        return Alignment(
+            source_pieces=self.tokenizers.source.pieces(segment.ids),
+            target_pieces=self.tokenizers.target.pieces(best.ids[1:]),
+            weights=best.attention,
+        )
 
     def attention(self, text: str, translation: str | None = None) -> AttentionWeights:
         """Who attends to whom while the model reads a sentence and writes its translation.
 
         Args:
-            text: The sentence.
+            text: The sentence; of one that is longer than the model can read, the beginning.
             translation: Its translation; by default the model's own.
+
+        Raises:
+            ConfigError: The engine is not the Keras engine, which alone knows the weights of every head.
         """
-        data = self.config.data
-        longest = self.config.model.max_positions
-        prepared = self._preparation.prepare_input(text, data.source_language)
-        source = frame(self.tokenizers.source.encode([prepared])[0], longest)
+        import numpy as np
+
+        from ptenmt.translation.keras_engine import KerasEngine
+
+        if not isinstance(self.engine, KerasEngine):
+            raise ConfigError("CTranslate2 does not tell the attention of every head", "use the Keras engine")
+        source = self._encoding.source(text)
         if translation is None:
-            hypothesis = self.engine.translate(np.array([source]), [self.limit(len(source))])[0]
-            target = hypothesis.ids[:-1]
+            wait = self.engine.submit([source], self.limit(len(source)), self.config.decoding)
+            target = wait()[0][0].ids[:-1]
         else:
-            prepared = self._preparation.prepare_input(translation, data.target_language)
-            target = frame(self.tokenizers.target.encode([prepared])[0], longest)[:-1]
+            target = self._encoding.target(translation)[:-1]
         weights = self.engine.attention(np.array([source]), np.array([target]))
         return AttentionWeights(
             source_pieces=self.tokenizers.source.pieces(source),
@@ -204,32 +232,55 @@ class Translator:
             weights={name: values[0] for name, values in weights.items()},
         )
 
-    def limit(self, num_source_tokens: int) -> int:
-        """The most tokens a translation may have, [END] counted."""
-        length = self.config.decoding.max_length or 2 * num_source_tokens + 20
-        return min(length, self.config.model.max_positions)
+    def limit(self, num_source_tokens: int, num_prefix_tokens: int = 0) -> int:
+        """The most tokens a translation may have, [END] and what it is to begin with counted.
 
-    def _finish(self, source: str, hypothesis: Hypothesis, is_source_cut: bool) -> Translation:
-        tokenizer = self.tokenizers.target
-        raw = tokenizer.decode([hypothesis.ids])[0]
-        if self.config.tokenizer.kind == "wordpiece":
-            raw = repair_wordpiece(raw)
-        join = join_tokens if tokenizer.splits_punctuation else self._preparation.finish
-        return Translation(
-            source=source,
-            text=join(raw, self.config.data.target_language),
-            raw=raw,
-            tokens=tokenizer.pieces(hypothesis.ids),
-            is_complete=hypothesis.is_complete,
-            is_source_cut=is_source_cut,
+        By default it grows with the source: by 16 for every 8 tokens, so that sentences of similar length
+        have the same limit and can be translated together.
+        """
+        length = (
+            self.config.decoding.max_length or 2 * LIMIT_STEP * math.ceil(num_source_tokens / LIMIT_STEP) + 20
         )
+        return min(length + num_prefix_tokens, self.config.model.max_positions)
 
+    def _found(self, segment: Segment, prefix: str, branches: int = 0) -> Found:
+        """What is found for one segment, with attention."""
+        options, begun = self.config.decoding, self._encoding.prefix(prefix)
+        limit = self.limit(len(segment.ids), len(begun))
+        wait = self._engine().submit(
+            [segment.ids], limit, options, prefixes=[begun], branches=branches, with_attention=True
+        )
+        return wait()[0]
 
-def _take(stream: Iterator[str], count: int) -> tuple[list[str], Exception | None]:
-    """The next items, and the error that cut them short, if one did."""
-    taken: list[str] = []
-    try:
-        taken.extend(islice(stream, count))
-    except Exception as error:  # whatever it is: it is raised once what came before is translated
-        return taken, error
-    return taken, None
+    def _engine(self) -> Engine:
+        """The engine; where tokens are drawn, at the beginning of its random numbers."""
+        options = self.config.decoding
+        return self.engine.seeded(options.seed) if options.is_sampled else self.engine
+
+    def _translated(
+        self, batches: Iterable[Batch | None], prefix: Sequence[int]
+    ) -> Iterator[dict[int, Translation]]:
+        """Have batches translated; when one or what was begun is done, the texts that are done by that."""
+        copies = self.config.tokenizer.kind == "words"
+        for done in search(
+            self._engine(), batches, self.config.decoding, prefix=prefix, with_attention=copies
+        ):
+            yield {} if done is None else self._finish(done[0].window, done[1])
+
+    def _finish(self, window: Window, rows: Sequence[int]) -> dict[int, Translation]:
+        """Word the texts of these rows, for which all is found."""
+        worded = self._wording.of_texts(
+            [window.cut[row] for row in rows], [window.found[row] for row in rows]
+        )
+        done = {
+            row: Translation(
+                **vars(best),
+                source=window.texts[row],
+                alternatives=others,
+                is_split=window.cut[row].is_split,
+                milliseconds=window.milliseconds[row],
+            )
+            for row, (best, *others) in zip(rows, worded, strict=True)
+        }
+        window.translations.update(done)
+        return done

@@ -1,35 +1,26 @@
-import keras
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import tensorflow as tf
+from random_models import SMALL, random_model, random_sources
 
-from ptenmt.config import ModelConfig
-from ptenmt.corpus.batches import RaggedIds
+from ptenmt.config import DecodingConfig
+from ptenmt.errors import ConfigError
 from ptenmt.model import Transformer
 from ptenmt.tokenizers import END, PAD, START, UNK
 from ptenmt.translation.keras_engine import KerasEngine
 
 FORBIDDEN = [PAD, UNK, START]
-SIZE = 14
+SIZE = 20
+GREEDY = DecodingConfig(beam_size=1)
 
 
 @pytest.fixture(scope="module")
 def model() -> Transformer:
-    """Random weights, so large that the translation depends on the source."""
-    keras.utils.set_random_seed(5)
-    config = ModelConfig(
-        num_layers=2, d_model=16, num_heads=2, d_ff=24, key_size=5, value_size=7, max_positions=40
+    return random_model(
+        replace(SMALL, norm="pre", key_size=5, value_size=7, max_positions=40), SIZE, SIZE, seed=1
     )
-    model = Transformer(config, SIZE, SIZE)
-    model.build_weights()
-    random_weights = np.random.default_rng(5)
-    for weight in model.trainable_variables:
-        scale = 0.2 if weight.path.endswith("embeddings") else 1.0
-        if "cross_attention/value" in weight.path or "cross_attention/output" in weight.path:
-            scale = 2.0
-        if weight.path.endswith(("kernel", "embeddings")):
-            weight.assign(random_weights.normal(scale=scale, size=weight.shape))
-    return model
 
 
 @pytest.fixture(scope="module")
@@ -37,20 +28,11 @@ def engine(model: Transformer) -> KerasEngine:
     return KerasEngine(model, FORBIDDEN)
 
 
-@pytest.fixture(scope="module")
-def sentences() -> list[list[int]]:
-    random_ids = np.random.default_rng(7)
-    lengths = random_ids.integers(1, 15, size=20)
-    return [[START, *random_ids.integers(4, SIZE, size=length).tolist(), END] for length in lengths]
+def translated(engine: KerasEngine, sources: list[list[int]], limit: int) -> list[list[int]]:
+    return [best.ids for (best,) in engine.submit(sources, limit, GREEDY)()]
 
 
-def padded(sentences: list[list[int]]) -> np.ndarray:
-    return RaggedIds(sentences).padded(range(len(sentences)))
-
-
-def test_it_equals_recomputing_everything_at_each_step(
-    model: Transformer, engine: KerasEngine, sentences: list[list[int]]
-):
+def test_it_equals_recomputing_everything_at_each_step(model: Transformer, engine: KerasEngine):
     ids = tf.TensorSpec([None, None], tf.int64)
     forward = tf.function(lambda source, target: model((source, target)), input_signature=[ids, ids])
 
@@ -61,12 +43,12 @@ def test_it_equals_recomputing_everything_at_each_step(
             target.append(max((token for token in range(SIZE) if token not in FORBIDDEN), key=logits.item))
         return target
 
-    limits = [5 + len(sentence) % 9 for sentence in sentences]
-    expected = [slowly(sentence, limit) for sentence, limit in zip(sentences, limits, strict=True)]
-    found = []
-    for start in range(0, 20, 8):
-        batch = slice(start, start + 8)
-        found += [hypothesis.ids for hypothesis in engine.translate(padded(sentences[batch]), limits[batch])]
+    sentences = random_sources(20, SIZE, longest=15)
+    expected, found = [], []
+    for start, limit in ((0, 5), (8, 9), (16, 13)):
+        batch = sentences[start : start + 8]
+        expected += [slowly(sentence, limit) for sentence in batch]
+        found += translated(engine, batch, limit)
     assert found == expected
     assert len({tuple(ids) for ids in found}) > 10, "the sentences should differ in their translations"
     assert {ids[-1] == END for ids in found} == {True, False}, "some should end, some be cut"
@@ -85,20 +67,43 @@ def test_attention_is_that_of_the_model(model: Transformer, engine: KerasEngine)
 
 
 def test_it_follows_the_weights_as_they_change(model: Transformer, engine: KerasEngine):
-    source = np.array([[START, 5, 6, END]])
+    source = [START, 5, 6, END]
     kernel, bias = model.final.get_weights()
     for favourite in (7, 9):
         model.final.set_weights([kernel, bias + 1000 * np.eye(SIZE)[favourite]])
-        assert engine.translate(source, [3])[0].ids == [START, favourite, favourite, favourite]
+        assert translated(engine, [source], 3) == [[START, favourite, favourite, favourite]]
     model.final.set_weights([kernel, bias + 1000 * np.eye(SIZE)[UNK]])
-    assert UNK not in engine.translate(source, [3])[0].ids
+    assert UNK not in translated(engine, [source], 3)[0]
     model.final.set_weights([kernel, bias])
 
 
-def test_it_decodes_up_to_the_last_position(model: Transformer, engine: KerasEngine):
+@pytest.mark.parametrize("beams", [1, 4])
+def test_it_decodes_up_to_the_last_position(model: Transformer, engine: KerasEngine, beams: int):
     kernel, bias = model.final.get_weights()
     model.final.set_weights([kernel, bias - 1000 * np.eye(SIZE)[END]])
-    (hypothesis,) = engine.translate(np.array([[START, 5, END]]), [model.config.max_positions])
+    options = DecodingConfig(beam_size=beams)
+    ((best,),) = engine.submit([[START, 5, END]], model.config.max_positions, options)()
     model.final.set_weights([kernel, bias])
-    assert len(hypothesis.ids) == 1 + model.config.max_positions
-    assert not hypothesis.is_complete
+    assert len(best.ids) == 1 + model.config.max_positions
+    assert not best.is_complete
+
+
+@pytest.mark.parametrize(
+    ("options", "arguments", "told"),
+    [
+        ({"coverage_penalty": 0.5}, {}, r"the Keras engine has no decoding.coverage_penalty \(0.5\)"),
+        ({"repetition_penalty": 2.0}, {}, "no decoding.repetition_penalty"),
+        ({"no_repeat_ngram": 2}, {}, "no decoding.no_repeat_ngram"),
+        ({}, {"prefixes": [(5,)]}, "does not complete a given beginning"),
+        ({}, {"branches": 3}, "does not complete a given beginning"),
+    ],
+)
+def test_what_it_does_not_do_is_refused(engine: KerasEngine, options: dict, arguments: dict, told: str):
+    with pytest.raises(ConfigError, match=told) as failure:
+        engine.submit([[START, 5, END]], 9, DecodingConfig(**options), **arguments)
+    assert failure.value.hint == "use --engine ctranslate2"
+
+
+def test_it_draws_no_tokens(engine: KerasEngine):
+    with pytest.raises(ConfigError, match="the Keras engine draws no tokens"):
+        engine.seeded(1)

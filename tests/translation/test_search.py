@@ -2,9 +2,10 @@ from collections.abc import Sequence
 
 import numpy as np
 import pytest
+from scripted import ranking
 
 from ptenmt.tokenizers import END, PAD, START, UNK
-from ptenmt.translation.search import Hypothesis, greedy_search
+from ptenmt.translation.search import greedy_search
 
 VOCABULARY_SIZE = 10
 
@@ -26,7 +27,7 @@ class Script:
 
 
 def search(script: Script, limits: Sequence[int], forbidden: Sequence[int] = ()) -> list[list[int]]:
-    return [hypothesis.ids for hypothesis in greedy_search(script, 0, limits, forbidden)]
+    return [hypothesis.ids for hypothesis in greedy_search(ranking(script, forbidden), 0, limits)]
 
 
 def test_it_follows_the_likeliest_tokens_and_stops_at_end():
@@ -46,8 +47,8 @@ def test_it_follows_the_likeliest_tokens_and_stops_at_end():
 )
 def test_the_limit_counts_generated_tokens_and_end_is_one(limit: int, ids: list[int], is_complete: bool):
     script = Script([5, 6, 7, END])
-    (hypothesis,) = greedy_search(script, 0, [limit], [])
-    assert hypothesis == Hypothesis(ids)
+    (hypothesis,) = greedy_search(ranking(script), 0, [limit])
+    assert hypothesis.ids == ids
     assert hypothesis.is_complete is is_complete
     assert len(script.fed) == len(ids) - 1
 
@@ -79,11 +80,11 @@ def test_a_forbidden_token_gives_way_to_the_next_best():
         logits = np.array([[9, 8, 7, 6 if state == 2 else 0, 0, 0, 0, 0, 5, 0]] * 2, dtype="float32")
         return logits, state + 1
 
-    (first, second) = greedy_search(next_logits, 0, [5, 2], [PAD, UNK, START])
+    (first, second) = greedy_search(ranking(next_logits, [PAD, UNK, START]), 0, [5, 2])
     assert first.ids == [START, 8, 8, END]
     assert second.ids == [START, 8, 8]
-    (allowed,) = (hypothesis.ids for hypothesis in greedy_search(next_logits, 0, [2, 1], [PAD, START])[:1])
-    assert allowed == [START, UNK, UNK]
+    allowed, _ = greedy_search(ranking(next_logits, [PAD, START]), 0, [2, 1])
+    assert allowed.ids == [START, UNK, UNK]
 
 
 def test_an_empty_batch_asks_nothing():

@@ -1,4 +1,4 @@
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
 import numpy as np
@@ -6,9 +6,16 @@ import pytest
 from copy_task import WORDS
 
 from ptenmt.config import DecodingConfig, TokenizerConfig
+from ptenmt.errors import ConfigError
 from ptenmt.model import Transformer
 from ptenmt.tokenizers import UNK
-from ptenmt.translation import Translator
+from ptenmt.translation import Translation, Translator
+
+
+def said(translations: Iterable[Translation]) -> list[tuple[str, str, list[str]]]:
+    """What batches of another shape, which round differently, must not change."""
+    return [(each.source, each.text, each.tokens) for each in translations]
+
 
 SENTENCES = ["bala", "hime kilo galo", "nado nado pira", "dico fute", "rota mico lume bala"]
 
@@ -40,7 +47,9 @@ def test_a_translation_tells_its_tokens(translator: Translator):
     assert translation.tokens == ["[START]", *translation.raw.split(), "[END]"]
     assert translation.text == translation.raw
     assert translation.is_complete
-    assert not translation.is_source_cut
+    assert not translation.is_split
+    assert translation.score < 0
+    assert translation.alternatives == []
 
 
 def test_empty_and_blank_lines_stay_empty_and_in_their_place(translator: Translator):
@@ -60,12 +69,13 @@ def test_order_is_kept_whatever_the_window(translator: Translator, monkeypatch: 
     expected = translator.translate(texts)
     assert [translation.source for translation in expected] == texts
     assert len({translation.text for translation in expected}) > 10
-    monkeypatch.setattr("ptenmt.translation.translator.BATCH_SENTENCES", 3)
+    monkeypatch.setattr("ptenmt.translation.windows.BATCH_SENTENCES", 3)
     for window in (1, 5, 23, 24):
-        assert list(translator.translate_iterable(texts, window)) == expected
+        assert said(translator.translate_iterable(texts, window=window)) == said(expected)
 
 
-def test_no_more_is_read_than_a_window(translator: Translator):
+@pytest.mark.parametrize(("window", "expected"), [(1, 5), (4, 8)])
+def test_no_more_is_read_than_a_window(translator: Translator, window: int, expected: int):
     read = []
 
     def endless() -> Iterator[str]:
@@ -73,18 +83,40 @@ def test_no_more_is_read_than_a_window(translator: Translator):
             read.append("bala")
             yield "bala"
 
-    translations = translator.translate_iterable(endless(), window=4)
+    translations = translator.translate_iterable(endless(), window=window)
     assert [next(translations).source for _ in range(5)] == ["bala"] * 5
-    assert len(read) == 8
+    assert len(read) == expected
 
 
-def test_a_source_longer_than_the_positions_is_cut_and_says_so(translator: Translator):
+def test_a_long_text_is_translated_sentence_by_sentence(translator: Translator):
+    text = "  bala.  hime kilo galo.\nnado nado pira!"
+    alone = [translator.translate(part)[0] for part in ("bala.", "hime kilo galo.", "nado nado pira!")]
+    (together,) = translator.with_options(long_text=5).translate(text)
+    assert together.text == f"  {alone[0].text}  {alone[1].text}\n{alone[2].text}"
+    assert together.tokens == [token for part in alone for token in part.tokens]
+    assert together.source == text
+    assert not together.is_split
+
+
+def test_a_sentence_longer_than_the_positions_is_translated_in_parts_and_says_so(translator: Translator):
     fits, too_long = " ".join(["bala"] * 30), " ".join(["bala"] * 31)
     translations = translator.translate(["bala", too_long, fits])
-    assert [translation.is_source_cut for translation in translations] == [False, True, False]
+    assert [translation.is_split for translation in translations] == [False, True, False]
     assert translations[1].source == too_long
-    assert translations[1].tokens == translations[2].tokens
+    assert translations[1].tokens.count("[START]") == 2
+    assert translations[2] == translator.translate([fits])[0]
     assert len(translator.attention(too_long).source_pieces) == 32
+
+
+def test_prepared_sentences_are_cut_only_where_they_have_to_be(translator: Translator):
+    two = "bala . hime . " * 5
+    together = translator.with_options(long_text=1)
+    found = {}
+    for done in together.translate_prepared(["bala", "", two, "bala " * 40]):
+        found |= done
+    assert [found[row].is_split for row in range(4)] == [False, False, False, True]
+    assert found[1].text == ""
+    assert found[2].tokens.count("[START]") == 1
 
 
 def test_a_translation_that_reaches_its_limit_says_so(translator: Translator, model: Transformer):
@@ -93,8 +125,8 @@ def test_a_translation_that_reaches_its_limit_says_so(translator: Translator, mo
     short, long = translator.translate(["bala", "bala bala bala bala"])
     assert not short.is_complete
     assert "[END]" not in short.tokens
-    assert len(short.tokens) == 1 + translator.limit(3) == 1 + 26
-    assert len(long.tokens) == 1 + translator.limit(6) == 1 + 32  # no more than max_positions
+    assert len(short.tokens) == 1 + translator.limit(3) == 1 + 32
+    assert len(long.tokens) == 1 + translator.limit(6) == 1 + 32
 
 
 def test_max_length_is_obeyed(translator: Translator, model: Transformer):
@@ -109,13 +141,15 @@ def test_max_length_is_obeyed(translator: Translator, model: Transformer):
 def test_the_default_limit_grows_with_the_source_up_to_the_positions(translator: Translator):
     limits = [translator.limit(length) for length in range(3, 33)]
     assert limits == sorted(limits)
-    assert limits[0] < limits[1] < limits[2]
     assert limits[-1] == translator.config.model.max_positions
+    roomy = replace(translator.config, model=replace(translator.config.model, max_positions=1000))
+    wide = Translator(translator.engine, translator.tokenizers, roomy)
+    assert [wide.limit(length) for length in (1, 8, 9, 16, 17, 600)] == [36, 36, 52, 52, 68, 1000]
 
 
 def test_unknown_is_produced_by_word_tokenizers_only(translator: Translator, model: Transformer):
     favour(model, UNK, 1e6)
-    assert set(translator.translate("bala")[0].raw.split()) == {"[UNK]"}
+    assert set(translator.translate("bala")[0].raw.split()) == {"bala"}  # copied from the source
     config = replace(translator.config, tokenizer=TokenizerConfig(kind="sentencepiece"))
     pieces = Translator.from_model(model, translator.tokenizers, config)
     assert "[UNK]" not in pieces.translate("bala")[0].tokens
@@ -150,9 +184,7 @@ def test_attention_may_be_to_a_given_translation(translator: Translator):
 def test_a_translator_is_loaded_from_the_run_alone(translator: Translator, copied):
     assert translator.config == copied.config
     by_name = Translator.load(str(copied.path))
-    assert [one.text for one in by_name.translate(SENTENCES)] == [
-        one.text for one in translator.translate(SENTENCES)
-    ]
+    assert said(by_name.translate(SENTENCES)) == said(translator.translate(SENTENCES))
 
 
 def test_what_was_read_before_an_error_is_translated(translator: Translator) -> None:
@@ -163,6 +195,42 @@ def test_what_was_read_before_an_error_is_translated(translator: Translator) -> 
     received = []
     with pytest.raises(OSError, match="the disk is gone"):
         received.extend(translator.translate_iterable(sources(), window=2))
-    for translation in translator.translate_iterable(iter(["ka", "", "mo"])):
-        assert translation == received.pop(0)
-    assert received == []
+    assert said(received) == said(translator.translate(["ka", "", "mo"]))
+
+
+def test_the_n_best_come_in_their_order(translator: Translator):
+    many = translator.with_options(num_hypotheses=3)
+    for one, best in zip(translator.translate(SENTENCES), many.translate(SENTENCES), strict=True):
+        assert (best.text, best.tokens) == (one.text, one.tokens)
+        assert best.score == pytest.approx(one.score, abs=1e-5)
+        scores = [best.score, *(other.score for other in best.alternatives)]
+        assert scores == sorted(scores, reverse=True)
+        assert len({tuple(each.tokens) for each in (best, *best.alternatives)}) == 3
+
+
+def test_options_that_do_not_go_together_are_refused(translator: Translator):
+    with pytest.raises(ConfigError, match="num_hypotheses=5 must be at most decoding.beam_size=4"):
+        translator.with_options(num_hypotheses=5)
+    with pytest.raises(ConfigError, match="draws tokens"):
+        translator.with_options(top_k=5)
+
+
+def test_a_word_that_the_target_side_lacks_is_copied_from_the_source(
+    translator: Translator, model: Transformer
+):
+    favour(model, UNK, 1e6)
+    one = translator.with_options(max_length=1).translate("hime kilo galo")[0]
+    weights = translator.with_options(max_length=1).align("hime kilo galo").weights
+    words = ["hime", "kilo", "galo"]
+    assert one.raw == words[int(weights[0, 1:4].argmax())]
+    assert one.tokens == ["[START]", one.raw]
+    assert translator.translate("hime zzz")[0].raw.split()[0] in {"hime", "zzz"}
+
+
+def test_an_alignment_has_a_row_for_each_piece_of_the_translation(translator: Translator):
+    alignment = translator.align("hime kilo galo")
+    (translation,) = translator.translate("hime kilo galo")
+    assert alignment.source_pieces == ["[START]", "hime", "kilo", "galo", "[END]"]
+    assert alignment.target_pieces == translation.tokens[1:]
+    assert alignment.weights.shape == (len(alignment.target_pieces), 5)
+    np.testing.assert_allclose(alignment.weights.sum(axis=1), 1, atol=1e-5)

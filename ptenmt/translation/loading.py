@@ -1,0 +1,161 @@
+"""Which engine translates with a run, and from which files."""
+
+import importlib.util
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
+
+from ptenmt.config import Config
+from ptenmt.errors import CheckpointError, ExportError, OutputError, PtenmtError
+from ptenmt.export.ctranslate2 import Export, NoExportError, make_export, read_export, write_export
+from ptenmt.export.limits import check_ctranslate2, why_not_ctranslate2
+from ptenmt.export.origin import newest_weights, weights_id
+from ptenmt.runs import Choice, Run
+from ptenmt.tokenizers import PAD, START, UNK, TokenizerPair
+from ptenmt.translation.engine import Engine
+
+if TYPE_CHECKING:
+    from ptenmt.export.specification import Weights
+    from ptenmt.model import Transformer
+    from ptenmt.translation.ctranslate2_engine import CTranslate2Engine
+
+EngineName = Literal["auto", "ctranslate2", "keras"]
+
+
+@dataclass(frozen=True)
+class Loader:
+    """Loads a run's model, for one engine or for both.
+
+    Args:
+        run: Where it is.
+        config: The run's options.
+        tokenizers: Of both languages.
+        choice: Which of the run's weights.
+        warn: Told, in a sentence, of what is not as it should be.
+        on_tensorflow: Called before TensorFlow is imported.
+    """
+
+    run: Run
+    config: Config
+    tokenizers: TokenizerPair
+    choice: Choice
+    warn: Callable[[str], None]
+    on_tensorflow: Callable[[], None] = lambda: None
+
+    def engine(self, name: EngineName, *, device: str = "cpu", threads: int | None = None) -> Engine:
+        """The engine of this name; ``auto`` is CTranslate2, unless it cannot express the model.
+
+        Raises:
+            ExportError: CTranslate2 cannot express the model, or there is no export that it can use, and none
+                can be made.
+            CheckpointError: The run has no checkpoint that can be read.
+            ConfigError: This machine has no such device.
+        """
+        if name == "auto" and (reason := why_not_ctranslate2(self.config.model)):
+            self.warn(f"{reason}: the Keras engine translates, which is slower")
+            name = "keras"
+        if name == "keras":
+            if device != "cpu" or threads is not None:
+                self.warn(
+                    "the Keras engine computes on what TensorFlow finds: device and threads are CTranslate2's"
+                )
+            model = self.model
+            from ptenmt.translation.keras_engine import KerasEngine
+
+            return KerasEngine(model, forbidden(self.config))
+        return self._ctranslate2(device, threads)
+
+    @cached_property
+    def model(self) -> "Transformer":
+        """The Keras model.
+
+        Raises:
+            CheckpointError: The run has no checkpoint that can be read.
+            PtenmtError: TensorFlow is not installed.
+        """
+        path, weights = self._weights
+        from ptenmt.checkpoints import assign_weights
+        from ptenmt.model import Transformer
+
+        pair = self.tokenizers
+        model = Transformer(self.config.model, pair.source.vocabulary_size, pair.target.vocabulary_size)
+        model.build_weights()
+        assign_weights(model, weights, path)
+        return model
+
+    @cached_property
+    def _weights(self) -> tuple[Path, "Weights"]:
+        """The run's weights, and the file that they are from."""
+        if importlib.util.find_spec("tensorflow") is None:
+            raise PtenmtError(
+                "TensorFlow, which reads checkpoints, is not installed", "pip install 'tensorflow~=2.21.0'"
+            )
+        self.on_tensorflow()
+        from ptenmt.checkpoints import load_weights
+
+        return load_weights(self.run, self.warn, self.choice)
+
+    def _ctranslate2(self, device: str, threads: int | None) -> "CTranslate2Engine":
+        """The production engine, from the run's export, which is renewed where it is missing or outdated."""
+        from ptenmt.translation.ctranslate2_engine import CTranslate2Engine
+
+        check_ctranslate2(self.config.model)
+        export = self._export()
+        engine = CTranslate2Engine(
+            export,
+            self.tokenizers,
+            with_unknown=UNK not in forbidden(self.config),
+            device=device,
+            threads=threads,
+        )
+        if engine.compute_type != export.facts.quantization:
+            self.warn(
+                f"{device} cannot compute in {export.facts.quantization}, as the export has it: "
+                f"{engine.compute_type} is used"
+            )
+        return engine
+
+    def _export(self) -> Export:
+        """The run's export, up to date if that can be had."""
+        folder = self.run.export_folder(self.choice)
+        export: Export | None = None
+        try:
+            export = read_export(folder)
+            newest = newest_weights(self.run, self.choice)
+            if newest in (None, export.facts.weights):
+                return export
+            reason = f"the export in {folder} is older than {str(newest).partition(':')[0]}"
+        except NoExportError as error:
+            reason = error.message
+        except ExportError as error:
+            reason = error.message
+            self.warn(f"{reason}: it is made anew")
+        try:
+            return self._renewed(folder)
+        except PtenmtError as error:
+            if export is None and isinstance(error, CheckpointError):
+                raise
+            if export is None:
+                raise ExportError(f"{reason}, and none can be made: {error.message}", error.hint) from error
+            self.warn(f"{reason}, and cannot be made anew: {error.message}")
+            return export
+
+    def _renewed(self, folder: Path) -> Export:
+        """Export anew, and write it if the run can be written."""
+        path, weights = self._weights
+        export = make_export(self.config.model, weights, self.tokenizers, weights_id(path))
+        try:
+            write_export(folder, export)
+        except OutputError as error:
+            self.warn(f"{error.message}: the export is made anew each time")
+        return export
+
+
+def forbidden(config: Config) -> list[int]:
+    """Ids that are never produced.
+
+    A sub-word tokenizer can spell every word; whole words need a way to say "one I do not know".
+    """
+    return [PAD, START] if config.tokenizer.kind == "words" else [PAD, START, UNK]

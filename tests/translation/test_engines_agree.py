@@ -1,0 +1,139 @@
+"""Both engines on random models of every architecture: the same translations, scores and attention."""
+
+from dataclasses import dataclass, replace
+
+import ctranslate2
+import numpy as np
+import pytest
+from random_models import (
+    LIMIT,
+    SMALL,
+    log_probs,
+    made_up_words,
+    random_model,
+    random_sources,
+    weights_of,
+)
+
+from ptenmt.config import DecodingConfig, ModelConfig
+from ptenmt.export.ctranslate2 import Export, make_export
+from ptenmt.model import Transformer
+from ptenmt.tokenizers import END, PAD, START, UNK, TokenizerPair
+from ptenmt.translation.ctranslate2_engine import CTranslate2Engine
+from ptenmt.translation.keras_engine import KerasEngine
+from ptenmt.translation.search import Found
+
+FORBIDDEN = [PAD, START, UNK]
+MODELS = {
+    "post, relu": (SMALL, 30, 25),
+    "post, tied to target, gelu, one head, wide": (
+        replace(SMALL, tied_embeddings="target", activation="gelu", num_heads=1, key_size=11, value_size=11),
+        27,
+        33,
+    ),
+    "post, all tied, swiglu, odd sizes": (
+        replace(SMALL, tied_embeddings="all", activation="swiglu", d_model=14, num_heads=7, d_ff=31),
+        29,
+        None,
+    ),
+    "pre, swiglu, narrow heads": (
+        replace(SMALL, norm="pre", activation="swiglu", num_heads=3, d_model=18, key_size=4, value_size=4),
+        31,
+        26,
+    ),
+    "pre, tied to target, relu": (replace(SMALL, norm="pre", tied_embeddings="target", num_layers=1), 26, 31),
+    "pre, all tied, gelu, heads that do not divide the width": (
+        ModelConfig(
+            num_layers=3,
+            d_model=10,
+            num_heads=3,
+            d_ff=17,
+            key_size=5,
+            value_size=5,
+            norm="pre",
+            tied_embeddings="all",
+            activation="gelu",
+            max_positions=24,
+        ),
+        28,
+        None,
+    ),
+}
+
+
+@dataclass(frozen=True)
+class Both:
+    """A model and the two engines that translate with it."""
+
+    model: Transformer
+    pair: TokenizerPair
+    export: Export
+    keras: KerasEngine
+    ctranslate2: CTranslate2Engine
+    sources: list[list[int]]
+
+    def found(self, **options: object) -> tuple[list[Found], list[Found]]:
+        """What each of them finds."""
+        attention = bool(options.pop("with_attention", False))
+        decoding = DecodingConfig(**options)  # type: ignore[arg-type]
+        waits = [
+            engine.submit(self.sources, LIMIT, decoding, with_attention=attention)
+            for engine in (self.keras, self.ctranslate2)
+        ]
+        return waits[0](), waits[1]()
+
+
+@pytest.fixture(scope="module", params=MODELS)
+def both(request: pytest.FixtureRequest) -> Both:
+    config, source_size, target_size = MODELS[request.param]
+    pair = made_up_words(source_size, target_size)
+    model = random_model(config, source_size, target_size or source_size)
+    export = make_export(config, weights_of(model), pair, "", "float32")
+    return Both(
+        model,
+        pair,
+        export,
+        KerasEngine(model, FORBIDDEN),
+        CTranslate2Engine(export, pair, with_unknown=False, threads=1),
+        random_sources(12, source_size),
+    )
+
+
+def test_they_find_the_same(both: Both):
+    for beams, penalty in ((1, 0.6), (4, 0.0), (4, 0.6), (4, 1.0)):
+        expected, found = both.found(beam_size=beams, num_hypotheses=beams, length_penalty=penalty)
+        assert [[one.ids for one in each] for each in found] == [
+            [one.ids for one in each] for each in expected
+        ]
+        scores = [[one.score for one in each] for each in expected]
+        for mine, theirs in zip(found, scores, strict=True):
+            assert [one.score for one in mine] == pytest.approx(theirs, abs=1e-3)
+    assert len({tuple(each[0].ids) for each in expected}) > 5, "the sentences should differ"
+    assert {each[0].is_complete for each in expected} == {True, False}, "some should end, some be cut"
+
+
+def test_they_give_every_reference_the_same_probability(both: Both):
+    """CTranslate2's are taken over all tokens here, forbidden ones included."""
+    chance = np.random.default_rng(3)
+    size = both.pair.target.vocabulary_size
+    targets = [chance.integers(4, size, size=chance.integers(1, 9)).tolist() for _ in both.sources]
+    scorer = ctranslate2.Translator("scorer", "cpu", compute_type="float32", files=both.export.files)
+    found = scorer.score_batch(
+        [both.pair.source.pieces(ids) for ids in both.sources],
+        [both.pair.target.pieces(ids) for ids in targets],
+    )
+    by_keras = log_probs(both.model, both.sources, [[START, *ids] for ids in targets])
+    for target, scores, rows in zip(targets, found, by_keras, strict=True):
+        expected = rows[np.arange(len(rows)), [*target, END]]
+        np.testing.assert_allclose(scores.log_probs, expected, atol=1e-3)
+
+
+@pytest.mark.parametrize("both", ["post, relu", "pre, swiglu, narrow heads"], indirect=True)
+def test_they_attend_to_the_same(both: Both):
+    expected, found = both.found(beam_size=2, num_hypotheses=2, with_attention=True)
+    for source, (mine, theirs) in zip(both.sources, zip(found, expected, strict=True), strict=True):
+        for one, other in zip(mine, theirs, strict=True):
+            assert one.attention is not None
+            assert one.attention.shape == (len(one.ids) - 1, len(source))
+            np.testing.assert_allclose(one.attention.sum(axis=1), 1, atol=1e-5)
+            np.testing.assert_allclose(one.attention, other.attention, atol=1e-3)
