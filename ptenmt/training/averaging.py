@@ -4,13 +4,15 @@ import os
 import shutil
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
+import numpy as np
 import tensorflow as tf
 
-from ptenmt.checkpoints import by_path, read_weights, save_weights
+from ptenmt.checkpoints import read_weights, save_weights
 from ptenmt.errors import CheckpointError, OutputError, RunError
-from ptenmt.model import Transformer
+from ptenmt.export.ctranslate2 import make_export, write_export
+from ptenmt.export.limits import why_not_ctranslate2
+from ptenmt.export.origin import weights_id
 from ptenmt.runs import Model, Run, find_run, run_path
 from ptenmt.tokenizers import TokenizerPair, load_tokenizers
 from ptenmt.variable_files import DamagedError
@@ -49,11 +51,9 @@ def average(
     if path.exists():
         raise RunError(f"{path} exists already", "choose another name with --to")
     tokenizers = load_tokenizers(origin.tokenizer_folder)
-    sizes = tokenizers.source.vocabulary_size, tokenizers.target.vocabulary_size
-    model = Transformer(origin.config().model, *sizes)
-    model.build_weights()
-    step = _take_mean(model, chosen)
-    _write(target, origin, model, tokenizers, [path.name for path in chosen], step)
+    mean = _mean(chosen)
+    step = max(map(_step, chosen))
+    _write(target, origin, mean, tokenizers, [path.name for path in chosen], step)
     return path
 
 
@@ -75,21 +75,16 @@ def _chosen(run: Run, last: int | None, best: int | None) -> list[Path]:
     return paths[:count]
 
 
-def _take_mean(model: Any, paths: Sequence[Path]) -> int:
-    """Give the model the mean of what the files hold; tell the last step that is in it."""
-    weights = by_path(model.trainable_variables)
-    sums = {path: tf.zeros(weight.shape, tf.float64) for path, weight in weights.items()}
-    for path in paths:
-        try:
-            read_weights(model, path)
-        except DamagedError as error:
-            raise CheckpointError(
-                error.message, "average fewer of them, or take it out of the run"
-            ) from error
-        sums = {name: total + tf.cast(weights[name], tf.float64) for name, total in sums.items()}
-    for name, total in sums.items():
-        weights[name].assign(tf.cast(total / len(paths), weights[name].dtype))
-    return max(_step(path) for path in paths)
+def _mean(paths: Sequence[Path]) -> dict[str, np.ndarray]:
+    """The mean of what the files hold, by the weights' paths."""
+    try:
+        models = [read_weights(path) for path in paths]
+    except DamagedError as error:
+        raise CheckpointError(error.message, "average fewer of them, or take it out of the run") from error
+    return {
+        name: np.mean([model[name] for model in models], axis=0, dtype=np.float64).astype(array.dtype)
+        for name, array in models[0].items()
+    }
 
 
 def _step(path: Path) -> int:
@@ -99,15 +94,25 @@ def _step(path: Path) -> int:
 
 
 def _write(
-    target: Run, origin: Run, model: Any, tokenizers: TokenizerPair, names: list[str], step: int
+    target: Run,
+    origin: Run,
+    mean: dict[str, np.ndarray],
+    tokenizers: TokenizerPair,
+    names: list[str],
+    step: int,
 ) -> None:
-    """Write the new run beside its place, then put it there."""
+    """Write the new run, export included, beside its place, then put it there."""
     new = Run(target.path.absolute().with_name(f".{target.name}.{os.getpid()}.new"))
     averaged = {"run": str(origin.path.absolute()), "checkpoints": names}
     try:
         new.write(origin.config(), origin.facts() | {"averaged_from": averaged})
         tokenizers.save(new.tokenizer_folder)
-        save_weights(by_path(model.trainable_variables), new.path / f"weights-{step}")
+        path = save_weights(
+            {name: tf.Variable(array) for name, array in mean.items()}, new.path / f"weights-{step}"
+        )
+        model = origin.config().model
+        if not why_not_ctranslate2(model):
+            write_export(new.export_folder(), make_export(model, mean, tokenizers, weights_id(path)))
         new.write_best_models([Model(name=f"weights-{step}", step=step, score=None)])
         new.path.rename(target.path)
     except OSError as error:

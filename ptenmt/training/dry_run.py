@@ -25,7 +25,7 @@ from ptenmt.training.preparation import Built, Material, Preparation
 from ptenmt.training.trainer import Trainer
 from ptenmt.training.validation import Validator
 from ptenmt.training.workers import Workers
-from ptenmt.translation.translator import BATCH_SENTENCES
+from ptenmt.translation.windows import BATCH_SENTENCES
 
 MOST_STEPS = 40
 _ENOUGH_SECONDS = 15.0

@@ -1,17 +1,14 @@
 """What a training runs on: threads, memory, devices, machines."""
 
 import contextlib
-import os
 from collections.abc import Callable
-from pathlib import Path
 
 import tensorflow as tf
 
 from ptenmt.config import Config
+from ptenmt.cores import available_cores
 from ptenmt.errors import ConfigError, TrainingError
 from ptenmt.training.cluster import Cluster, meet
-
-_CPU_LIMIT = Path("/sys/fs/cgroup/cpu.max")
 
 
 def prepare(
@@ -41,16 +38,6 @@ def prepare(
     if config.training.deterministic:
         tf.config.experimental.enable_op_determinism()
     return _strategy(machine.strategy) if cluster is None else _join(cluster)
-
-
-def available_cores() -> int:
-    """How many cores this process may use; a container's share of them may be less than the machine's."""
-    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    try:
-        quota, period = _CPU_LIMIT.read_text().split()
-        return max(1, min(cores, round(int(quota) / int(period))))
-    except (OSError, ValueError):  # no such limit here
-        return cores
 
 
 def _join(cluster: Cluster) -> tf.distribute.Strategy:

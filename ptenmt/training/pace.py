@@ -9,7 +9,7 @@ _RECENT_VALIDATIONS = 3  # an early model's translations are of other lengths
 class Pace:
     """Means over the latest steps and validations of this process.
 
-    The first step is left out: it waits for the compilation.
+    The first step is left out, and the beginning of the first validation: they wait for compilations.
     """
 
     def __init__(self) -> None:
@@ -31,9 +31,14 @@ class Pace:
             self._steps.append(seconds)
         self._num_steps += 1
 
-    def add_validation(self, seconds: float) -> None:
-        """Count a validation."""
-        self._validations.append(seconds)
+    def add_validation(self, seconds: float, until_first_sign: float) -> None:
+        """Count a validation.
+
+        Args:
+            seconds: All of it.
+            until_first_sign: The part before it told for the first time how far it is.
+        """
+        self._validations.append(seconds if self._validations else seconds - until_first_sign)
 
     def tokens_per_second(self, tokens: float) -> float:
         """The speed of the epoch so far, of which so many tokens are learnt now."""

@@ -15,6 +15,7 @@ from ptenmt.errors import TrainingError
 from ptenmt.events import CurvePoint, Event, StepDone, Stopped, TrainingStarted, Warned
 from ptenmt.runs import Run, run_path, set_aside
 from ptenmt.training.cluster import find_cluster
+from ptenmt.training.exporting import Exporter
 from ptenmt.training.machine import prepare
 from ptenmt.training.preparation import Material, Preparation
 from ptenmt.training.signals import StopSignals
@@ -150,6 +151,7 @@ def _train(
     pairs = material.corpus.validation
     validator = Validator(config, built.model, material.tokenizers, pairs, built.validation_pairs, workers)
     trainer = Trainer(config, run, built.model, built.plan, validator, workers)
+    exporter = Exporter(run, config, material.tokenizers, preparation.warn) if workers.is_chief else None
     board = TensorBoard(run) if config.training.tensorboard and workers.is_chief else None
     event: Event | None = None
     for event in trainer.fit():
@@ -161,9 +163,12 @@ def _train(
             _check_shared(run, workers)
         elif isinstance(event, StepDone | CurvePoint):
             stop.hand_over(trainer.stop)
-        if board is not None:
-            board.add(event)
+        for consumer in (exporter, board):
+            if consumer is not None:
+                consumer.add(event)
         preparation.on_event(event)
+    if exporter is not None:
+        exporter.renew()
     is_stopped = isinstance(event, Stopped)
     if is_stopped:  # a signal to one worker stops all
         stop.received = next((number for number in workers.gather(stop.received) if number), None)

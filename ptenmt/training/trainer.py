@@ -256,10 +256,13 @@ class Trainer:
         if self._stop_requested.is_set() or not self._judge.is_due(within_epoch):
             return
         with closing(self._judge.validate(self._train_step.learning_rate())) as validation:
+            started, until_first_sign = time.perf_counter(), None
             for event in validation:
+                if until_first_sign is None:
+                    until_first_sign = time.perf_counter() - started
                 yield event
                 if isinstance(event, Validated):
-                    self._pace.add_validation(event.seconds)
+                    self._pace.add_validation(event.seconds, until_first_sign)
                 elif any(self._workers.gather(self._stop_wanted.is_set())):
                     self._stop_requested.set()
                     return

@@ -1,27 +1,37 @@
 """Scoring the model between two epochs."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from itertools import islice
 
 import tensorflow as tf
 
-from ptenmt.config import Config
+from ptenmt.config import Config, DecodingConfig
 from ptenmt.corpus.batches import Batch, EncodedPairs, num_batches, sorted_batches
 from ptenmt.corpus.pairs import SentencePair
+from ptenmt.errors import OutputError
 from ptenmt.evaluation.evaluation import score_translations
 from ptenmt.evaluation.likelihood import compile_token_sums
 from ptenmt.events import Sample, Scores, ValidationStep
+from ptenmt.export.ctranslate2 import make_export
+from ptenmt.export.limits import why_not_ctranslate2
 from ptenmt.model import TokenSums, Transformer
-from ptenmt.tokenizers import TokenizerPair
+from ptenmt.tokenizers import UNK, TokenizerPair
 from ptenmt.training.workers import Workers
 from ptenmt.translation import Translation, Translator
+from ptenmt.translation.ctranslate2_engine import CTranslate2Engine
+from ptenmt.translation.loading import forbidden
 
 NUM_SAMPLES = 2
+PAIRS_A_ROUND = 256
+"""That each of several workers translates before they hear of each other."""
 
 
 class Validator:
     """Scores a live model on the validation pairs: loss, accuracy, BLEU and chrF of greedy translations.
+
+    It is CTranslate2 that translates, with the weights as an export would have them, or the Keras engine if
+    CTranslate2 cannot express the model.
 
     Args:
         config: The run's options.
@@ -46,7 +56,12 @@ class Validator:
         self._pairs = pairs
         self._encoded = encoded
         self._score = compile_token_sums(model)
-        self._translator = Translator.from_model(model, tokenizers, config)
+        self._model = model
+        self._tokenizers = tokenizers
+        greedy = DecodingConfig(max_length=config.decoding.max_length, beam_size=1)
+        self._config = replace(config, decoding=greedy)
+        is_expressible = not why_not_ctranslate2(config.model)
+        self._keras = None if is_expressible else Translator.from_model(model, tokenizers, self._config)
 
     def validate(self) -> Iterator[ValidationStep | Scores]:
         """Score the model as it is now.
@@ -62,15 +77,13 @@ class Validator:
                 sums = sums.plus(TokenSums(*each))
             done += len(batches)
             yield ValidationStep(done=done, total=total)
-        sources = [source for source, _ in self._pairs]
+        translator = self._translator()
         translations: dict[int, Translation] = {}
-        share = self._workers.index, self._workers.count
-        for batch in self._translator.translate_batches(sources, sources, share):
-            for each in self._workers.gather([(row, asdict(found)) for row, found in batch.items()]):
-                translations |= {row: Translation(**fields) for row, fields in each}
+        for found in self._translated(translator):
+            translations |= found
             yield ValidationStep(done=done + len(translations), total=total)
-        ordered = [translations[row] for row in range(len(sources))]
-        bleu, chrf, *_ = score_translations(ordered, self._pairs, self._translator)
+        ordered = [translations[row] for row in range(len(self._pairs))]
+        bleu, chrf, *_ = score_translations(ordered, self._pairs, translator)
         yield Scores(
             loss=sums.loss / sums.tokens,
             accuracy=sums.correct / sums.tokens,
@@ -90,6 +103,38 @@ class Validator:
         own = batches[self._workers.index : self._workers.index + 1]
         sums = TokenSums(0.0, 0.0, 0.0)
         return sums.plus(self._score(*own[0])) if own else sums
+
+    def _translator(self) -> Translator:
+        """What translates greedily with the weights as they are now."""
+        if self._keras is not None:
+            return self._keras
+        weights = {weight.path: weight.numpy() for weight in self._model.trainable_variables}
+        try:
+            export = make_export(self._config.model, weights, self._tokenizers, "validated")
+        except OutputError:  # the folder of temporary files is full; that is no reason to end a training
+            return Translator.from_model(self._model, self._tokenizers, self._config)
+        engine = CTranslate2Engine(
+            export,
+            self._tokenizers,
+            with_unknown=UNK not in forbidden(self._config),
+            threads=self._config.machine.threads,
+        )
+        return Translator(engine, self._tokenizers, self._config)
+
+    def _translated(self, translator: Translator) -> Iterator[dict[int, Translation]]:
+        """The translations of some pairs by their number, until all are done; all workers' at a time."""
+        sources = [source for source, _ in self._pairs]
+        if self._workers.count == 1:
+            yield from translator.translate_prepared(sources)
+            return
+        size = PAIRS_A_ROUND * self._workers.count
+        for first in range(0, len(sources), size):
+            rows = range(first, min(first + size, len(sources)))[self._workers.index :: self._workers.count]
+            mine: dict[int, Translation] = {}
+            for found in translator.translate_prepared([sources[row] for row in rows]):
+                mine |= {rows[number]: translation for number, translation in found.items()}
+            shared = self._workers.gather([(row, asdict(translation)) for row, translation in mine.items()])
+            yield {row: Translation(**fields) for each in shared for row, fields in each}
 
     def _samples(self, translations: Sequence[Translation]) -> list[Sample]:
         chosen = zip(self._pairs[:NUM_SAMPLES], translations[:NUM_SAMPLES], strict=True)

@@ -11,7 +11,7 @@ from copy_task import TrainedRun
 
 from ptenmt.config import DecodingConfig
 from ptenmt.corpus.pairs import load_split
-from ptenmt.errors import CheckpointError, RunError
+from ptenmt.errors import CheckpointError, ConfigError, RunError
 from ptenmt.evaluation import Evaluation, evaluate
 from ptenmt.evaluation import evaluation as evaluation_module
 from ptenmt.evaluation.evaluation import encode_pairs, score_translations
@@ -47,17 +47,26 @@ def test_loss_and_accuracy_are_those_a_hand_computes(
     assert evaluation.accuracy > 0.7
 
 
-def test_scores_are_those_of_the_translations(
-    copied: TrainedRun, translator: Translator, evaluation: Evaluation
-):
+def test_scores_are_those_of_the_translations(copied: TrainedRun, evaluation: Evaluation):
     pairs = load_split(copied.config.data, copied.config.seed, "test")
+    translator = Translator.load(copied.path)
     hypotheses = [translation.text for translation in translator.translate(source for source, _ in pairs)]
     references = [[target for _, target in pairs]]
     bleu, chrf = evaluation.scores
     assert bleu.value == pytest.approx(sacrebleu.corpus_bleu(hypotheses, references).score)
     assert chrf.value == pytest.approx(sacrebleu.corpus_chrf(hypotheses, references).score)
     assert (evaluation.run, evaluation.split, evaluation.num_pairs) == ("run", "test", 30)
-    assert (evaluation.num_cut, evaluation.num_sources_cut) == (0, 0)
+    assert (evaluation.num_cut, evaluation.num_split) == (0, 0)
+    assert (evaluation.engine, evaluation.compute_type, evaluation.beam_size) == ("ctranslate2", "int8", 4)
+
+
+def test_the_engine_and_the_beams_are_a_choice(copied: TrainedRun, evaluation: Evaluation):
+    reference = evaluate(copied.path, engine="keras", beam_size=1)
+    assert (reference.engine, reference.compute_type, reference.beam_size) == ("keras", "float32", 1)
+    assert (reference.loss, reference.accuracy) == (evaluation.loss, evaluation.accuracy)
+    assert reference.scores[0].value == pytest.approx(evaluation.scores[0].value, abs=5)
+    with pytest.raises(ConfigError, match="decoding.beam_size=0 must be 1 or more"):
+        evaluate(copied.path, beam_size=0)
 
 
 def test_progress_reaches_its_end(evaluation: Evaluation, progress: list[tuple[str, int, int]]):
@@ -75,7 +84,7 @@ def test_facts_are_json(evaluation: Evaluation):
 
 
 def test_the_validation_pairs_score_as_they_did_in_training(copied: TrainedRun):
-    evaluation = evaluate(copied.path, "validation")
+    evaluation = evaluate(copied.path, "validation", beam_size=1)
     best = Run(copied.path).best_models()[0].step
     last = next(line["validation"] for line in copied.history if line["step"] == best)
     assert evaluation.num_pairs == 20
@@ -113,16 +122,15 @@ def test_a_corpus_that_comes_tokenised_is_scored_on_its_tokens_too(translator: T
     assert [round(score.value, 6) for score in scores] == [100] * 4
 
 
-def test_cut_translations_and_sources_are_counted(
-    copied: TrainedRun, translator: Translator, monkeypatch: pytest.MonkeyPatch
+def test_cut_translations_and_split_sources_are_counted(
+    copied: TrainedRun, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
-    config = replace(translator.config, decoding=DecodingConfig(max_length=2))
-    bounded = Translator(translator.engine, translator.tokenizers, config)
-    monkeypatch.setattr(Translator, "load", lambda *_: bounded)
+    run = Run(Path(shutil.copytree(copied.path, tmp_path / "copy")))
+    run.write(replace(copied.config, decoding=DecodingConfig(max_length=2)), {})
     pairs = [("bala", "bala"), ("bala dico fute", "x"), (" ".join(["bala"] * 40), "x")]
     monkeypatch.setattr(evaluation_module, "load_split", lambda *_: pairs)
-    evaluation = evaluate(copied.path, on_warning=lambda _other_pairs: None)
-    assert (evaluation.num_cut, evaluation.num_sources_cut) == (2, 1)
+    evaluation = evaluate(run)
+    assert (evaluation.num_cut, evaluation.num_split) == (2, 1)
 
 
 def test_pairs_are_framed_and_cut_to_the_positions(translator: Translator):

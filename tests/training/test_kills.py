@@ -28,6 +28,7 @@ from ptenmt.config import (
     ValidationConfig,
 )
 from ptenmt.config.files import dump_config
+from ptenmt.export.ctranslate2 import read_export
 from ptenmt.runs import Run
 
 pytestmark = [
@@ -205,9 +206,11 @@ def test_killed_at_any_moment_it_ends_as_if_nothing_had_happened(
     assert lines(mine.path) == lines(theirs.path)
     endings = {file.name.split(".")[0] for file in mine.path.iterdir()}
     assert len(mine.checkpoints()) == 2
-    assert endings == {"run", "config", "tokenizer", "history", "best", "checkpoint"} | {
+    assert endings == {"run", "config", "tokenizer", "history", "best", "checkpoint", "export"} | {
         path.name for path in mine.checkpoints()
     } | {model.name for model in mine.best_models()}, "nothing is left behind"
+    assert [folder.name for folder in (mine.path / "export").iterdir()] == ["ctranslate2"]
+    assert read_export(mine.export_folder()).files == read_export(theirs.export_folder()).files
     log = (tmp_path / "log").read_text()
     assert "Traceback" not in log
     assert "damaged" not in log

@@ -7,10 +7,11 @@ from pathlib import Path
 import pytest
 import tensorflow as tf
 
+from ptenmt import cores
 from ptenmt.config import Config, MachineConfig, TrainingConfig
+from ptenmt.cores import available_cores
 from ptenmt.errors import ConfigError
-from ptenmt.training import machine
-from ptenmt.training.machine import available_cores, prepare
+from ptenmt.training.machine import prepare
 
 
 @pytest.fixture
@@ -31,7 +32,7 @@ def test_a_containers_share_of_the_cores_counts(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, limit: str, expected: int
 ):
     (tmp_path / "cpu.max").write_text(limit)
-    monkeypatch.setattr(machine, "_CPU_LIMIT", tmp_path / "cpu.max")
+    monkeypatch.setattr(cores, "_CPU_LIMIT", tmp_path / "cpu.max")
     monkeypatch.setattr(os, "sched_getaffinity", lambda _process: {0, 1, 5}, raising=False)
     assert available_cores() == expected
 
