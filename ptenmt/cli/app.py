@@ -5,27 +5,41 @@ import contextlib
 import os
 import signal
 import sys
+from importlib import import_module
 from typing import Annotated, Any
 
 import typer
 from typer.core import TyperGroup
 
 from ptenmt import __version__
-from ptenmt.cli.average import average
 from ptenmt.cli.console import print_error
-from ptenmt.cli.download import download
-from ptenmt.cli.evaluate import evaluate
-from ptenmt.cli.info import info
-from ptenmt.cli.train import train
-from ptenmt.cli.translate import translate
+from ptenmt.cli.options import COMMAND_LINE
 from ptenmt.errors import PtenmtError
 
+COMMANDS = ("download", "train", "evaluate", "translate", "average", "export", "info")
+"""Each is a function of this name in a module of this name."""
 INTERRUPTED = 130
 TERMINATED = 143
+_MARKUP: Any = {"rich_markup_mode": "markdown", "pretty_exceptions_enable": False}
 
 
 class _Group(TyperGroup):
-    """Turns what a user can mend into a line or two on stderr and exit code 1."""
+    """Imports a command when it is asked for, and turns what a user can mend into a line or two on stderr."""
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(**options)
+        self.commands: Any = dict.fromkeys(COMMANDS)
+
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:  # noqa: ARG002 - it is the same in every context
+        if cmd_name not in self.commands:
+            return None
+        command = typer.Typer(add_completion=False, **_MARKUP)
+        command.command(cmd_name)(getattr(import_module(f"ptenmt.cli.{cmd_name}"), cmd_name))
+        return typer.main.get_command(command)
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        ctx.meta[COMMAND_LINE] = list(args)
+        return super().parse_args(ctx, args)
 
     def invoke(self, ctx: Any) -> Any:
         try:
@@ -46,11 +60,8 @@ app = typer.Typer(
     "Start with: ptenmt train --config demo.yaml, then ptenmt translate "
     '"este modelo parece funcionar bem".',
     no_args_is_help=True,
-    rich_markup_mode="markdown",
-    pretty_exceptions_enable=False,
+    **_MARKUP,
 )
-for command in (download, train, evaluate, translate, average, info):
-    app.command()(command)
 
 
 def _show_version(wanted: bool) -> None:

@@ -8,15 +8,16 @@ import shlex
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from typing import IO, Any
-
-from rich.console import Console
-from rich.control import Control
-from rich.progress import BarColumn, DownloadColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
-from rich.segment import ControlType
+from functools import cached_property
+from typing import IO, TYPE_CHECKING, Any
 
 from ptenmt.errors import OutputError, PtenmtError
-from ptenmt.events import DownloadProgress
+
+if TYPE_CHECKING:
+    from rich.console import Console
+    from rich.progress import Progress, TaskID
+
+    from ptenmt.events import DownloadProgress
 
 
 class Screen:
@@ -28,13 +29,18 @@ class Screen:
     """
 
     def __init__(self, *, quiet: bool = False, verbose: bool = False) -> None:
-        self.console = _console(stderr=True, quiet=quiet)
+        self._quiet = quiet
         self.verbose = verbose
         if verbose:
             logging.basicConfig(level=logging.INFO, format="%(name)s: %(message)s")
             logging.getLogger("ptenmt").setLevel(logging.DEBUG)
         else:
             logging.getLogger("ptenmt").addHandler(_Warnings(self))
+
+    @cached_property
+    def console(self) -> "Console":
+        """What draws; rich takes 40 ms to import, for which who has nothing to say need not wait."""
+        return _console(stderr=True, quiet=self._quiet)
 
     @property
     def is_live(self) -> bool:
@@ -65,6 +71,8 @@ class Screen:
     @contextmanager
     def bar(self, what: str, unit: str) -> Iterator["Bar"]:
         """Show a progress bar while something is counted."""
+        from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
+
         columns = (
             TextColumn("{task.description}"),
             BarColumn(bar_width=None),
@@ -77,6 +85,8 @@ class Screen:
     @contextmanager
     def downloads(self) -> Iterator["Downloads"]:
         """Show a bar a file while files are fetched."""
+        from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn
+
         columns = (
             TextColumn("{task.description}"),
             BarColumn(bar_width=None),
@@ -109,7 +119,7 @@ class Bar:
         what: The first description.
     """
 
-    def __init__(self, progress: Progress, what: str) -> None:
+    def __init__(self, progress: "Progress", what: str) -> None:
         self._progress = progress
         self._task = progress.add_task(what, total=1)
 
@@ -126,12 +136,12 @@ class Downloads:
         progress: What draws the bars.
     """
 
-    def __init__(self, screen: Screen, progress: Progress) -> None:
+    def __init__(self, screen: Screen, progress: "Progress") -> None:
         self._screen = screen
         self._progress = progress
         self._tasks: dict[str, TaskID] = {}
 
-    def show(self, state: DownloadProgress) -> None:
+    def show(self, state: "DownloadProgress") -> None:
         """Show how far a download is."""
         if state.name not in self._tasks:
             self._tasks[state.name] = self._progress.add_task(state.name, total=None)
@@ -143,7 +153,7 @@ class Downloads:
             self._progress.stop()  # other bars may follow
 
 
-def result_console() -> Console:
+def result_console() -> "Console":
     """Where results are drawn if stdout is a terminal."""
     return _console()
 
@@ -206,12 +216,23 @@ def quiet_tensorflow(screen: Screen) -> Iterator[None]:
         os.close(nowhere)
         os.close(kept)
         if screen.is_live:
+            from rich.control import Control
+            from rich.segment import ControlType
+
             screen.console.control(Control((ControlType.ERASE_IN_LINE, 2)))
     yield
 
 
-def _console(**options: Any) -> Console:
+def load_tensorflow(screen: Screen) -> None:
+    """Import TensorFlow as ``quiet_tensorflow`` does, if that is not done yet."""
+    with quiet_tensorflow(screen):
+        pass
+
+
+def _console(**options: Any) -> "Console":
     """A console that shows texts as they are, and with NO_COLOR not even in bold."""
+    from rich.console import Console
+
     if os.environ.get("NO_COLOR"):
         options["color_system"] = None
     return Console(highlight=False, markup=False, emoji=False, **options)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from ptenmt.cli.console import Screen, quiet_tensorflow
-from ptenmt.cli.options import Quiet, RunName, Verbose, WhichWeights
+from ptenmt.cli.options import BeamSize, Quiet, RunName, Verbose, WhichEngine, WhichWeights
 from ptenmt.cli.tables import Grid, print_grid
 from ptenmt.corpus.pairs import HeldOutSplit
 from ptenmt.runs import find_run
@@ -22,19 +22,24 @@ def evaluate(
     run: RunName = None,
     checkpoint: WhichWeights = "best",
     split: Annotated[HeldOutSplit, typer.Option(help="Which of the run's own pairs to score.")] = "test",
+    engine: WhichEngine = "auto",
+    beam_size: BeamSize = None,
     report: Annotated[
         Path | None, typer.Option("--report", metavar="FILE.json", help="Write the figures as JSON too.")
     ] = None,
     quiet: Quiet = False,
     verbose: Verbose = False,
 ) -> None:
-    """Score a run: loss, perplexity and token accuracy; BLEU and chrF of its greedy translations.
+    """Score a run: loss, perplexity and token accuracy; BLEU and chrF of its translations.
 
     BLEU and chrF are sacreBLEU's, with its signatures: on detokenised text, and on the corpus' own
     tokens where it comes tokenised. What the published tokenizer splits (n ' t) is joined before.
-    Obeys decoding.max_length of the run's config.
+    It translates as the section decoding of the run's config says. Loss and accuracy are the Keras
+    model's, whichever engine translates.
 
     Example: ptenmt evaluate --run base --split validation --report scores.json
+
+    Example: ptenmt evaluate --run base --engine keras --beam-size 1
     """
     screen = Screen(quiet=quiet, verbose=verbose)
     found = find_run(run)
@@ -44,7 +49,13 @@ def evaluate(
     with nullcontext() if report is None else written_whole(report) as stream:
         with screen.bar("loading", "") as bar:
             evaluation = evaluate_run(
-                found, split, checkpoint=checkpoint, on_progress=bar.show, on_warning=screen.warn
+                found,
+                split,
+                checkpoint=checkpoint,
+                engine=engine,
+                beam_size=beam_size,
+                on_progress=bar.show,
+                on_warning=screen.warn,
             )
         if stream is not None:
             stream.write(json.dumps(evaluation.facts(), indent=2, ensure_ascii=False) + "\n")
@@ -62,9 +73,11 @@ def _grid(evaluation: "Evaluation") -> Grid:
         how = f"{score.text}: {score.signature.replace('|', ' ')}"
         rows.append((score.name, f"{score.value:.2f}", how))
     rate = evaluation.num_pairs / evaluation.seconds
-    rows.append(("speed", f"{rate:,.1f}", "sentences a second"))
+    search = "greedy" if evaluation.beam_size == 1 else f"beam {evaluation.beam_size}"
+    how = f"sentences a second: {evaluation.engine}, {evaluation.compute_type}, {search}"
+    rows.append(("speed", f"{rate:,.1f}", how))
     rows.append(("cut translations", f"{evaluation.num_cut:,}", "the length limit came before the end"))
-    if evaluation.num_sources_cut:
-        rows.append(("cut sources", f"{evaluation.num_sources_cut:,}", "longer than model.max_positions"))
+    if evaluation.num_split:
+        rows.append(("split sources", f"{evaluation.num_split:,}", "longer than model.max_positions"))
     title = f"{evaluation.run}: {evaluation.num_pairs:,} {evaluation.split} pairs"
     return Grid(title=title, header=("score", "value", "how"), rows=rows, numbers=frozenset({1}))

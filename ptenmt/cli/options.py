@@ -1,12 +1,16 @@
 """Options that several commands share, declared once."""
 
-from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import typer
 
 from ptenmt.config import config_folders
 from ptenmt.runs import list_runs
+
+COMMAND_LINE = "ptenmt.command_line"
+"""The entry of a context's ``meta`` that holds the words behind ``ptenmt``."""
+SEARCH_PANEL = "How to search"
+"""What the part of a help is called that tells how translations are searched for."""
 
 
 def _presets() -> str:
@@ -72,6 +76,34 @@ Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Show results and err
 Verbose = Annotated[
     bool, typer.Option("--verbose", "-v", help="Show log messages too, TensorFlow's included.")
 ]
-InputFile = Annotated[
-    Path | None, typer.Option("--input", "-i", metavar="FILE", help="Translate this file, a line a sentence.")
+WhichEngine = Annotated[
+    Literal["auto", "ctranslate2", "keras"],
+    typer.Option(
+        "--engine",
+        help="CTranslate2, the fast one; Keras, the reference; or whichever can: CTranslate2, if it "
+        "knows the model's options.",
+    ),
+]
+Device = Annotated[
+    Literal["cpu", "cuda", "auto"], typer.Option("--device", help="What CTranslate2 computes on.")
+]
+Threads = Annotated[
+    int | None,
+    typer.Option(
+        "--threads",
+        min=1,
+        metavar="N",
+        help="How many batches CTranslate2 translates at a time.",
+        show_default="one a core",
+    ),
+]
+BeamSize = Annotated[
+    int | None,
+    typer.Option(
+        "--beam-size",
+        metavar="N",
+        help="How many beginnings of a translation are followed at a time; 1 is greedy search.",
+        show_default="decoding.beam_size of the run's config",
+        rich_help_panel=SEARCH_PANEL,
+    ),
 ]

@@ -1,119 +1,186 @@
 """``ptenmt translate``."""
 
-import json
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import asdict
-from itertools import chain, islice
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
 import typer
 
-from ptenmt.cli.console import Screen, quiet_tensorflow, standard_output
-from ptenmt.cli.options import InputFile, Quiet, RunName, Verbose, WhichWeights
-from ptenmt.corpus.files import decoded_lines, read_lines
+from ptenmt.cli.console import Screen, load_tensorflow
+from ptenmt.cli.destination import Destination
+from ptenmt.cli.options import (
+    COMMAND_LINE,
+    BeamSize,
+    Device,
+    Quiet,
+    RunName,
+    Threads,
+    Verbose,
+    WhichEngine,
+    WhichWeights,
+)
+from ptenmt.cli.translation_form import TranslationForm
+from ptenmt.cli.translation_job import TranslationJob
+from ptenmt.cli.translation_options import (
+    Alternatives,
+    AsJson,
+    DecodingOverrides,
+    InputFile,
+    Interactive,
+    MaxLength,
+    NBest,
+    OutputFile,
+    Prefix,
+    Raw,
+    Resume,
+    SkipInvalid,
+    Texts,
+    chosen_decoding,
+    decoding_overrides,
+)
+from ptenmt.cli.translation_view import TranslationView
+from ptenmt.corpus.lines import Lines, opened_lines
 from ptenmt.errors import OutputError, PtenmtError
-from ptenmt.runs import find_run
-from ptenmt.writing import written_whole
+from ptenmt.runs import Choice, Run, find_run
 
 if TYPE_CHECKING:
-    from ptenmt.translation import Translation
+    from ptenmt.translation import Translator
+    from ptenmt.translation.loading import EngineName
+
+_HINT = "save the file as UTF-8, or leave such lines empty with --skip-invalid"
+_NAMES = {"beam_size": "--beam-size", "num_hypotheses": "--n-best", "max_length": "--max-length"}
 
 
 def translate(
-    texts: Annotated[
-        list[str] | None, typer.Argument(metavar="TEXT", help="Sentences; by default standard input.")
-    ] = None,
+    context: typer.Context,
+    texts: Texts = None,
     run: RunName = None,
     checkpoint: WhichWeights = "best",
+    engine: WhichEngine = "auto",
+    device: Device = "cpu",
+    threads: Threads = None,
+    beam_size: BeamSize = None,
+    n_best: NBest = None,
+    max_length: MaxLength = None,
+    prefix: Prefix = "",
+    alternatives: Alternatives = None,
+    overrides: DecodingOverrides = None,
     input_file: InputFile = None,
-    output_file: Annotated[
-        Path | None,
-        typer.Option("--output", "-o", metavar="FILE", help="Write the translations to this file."),
-    ] = None,
-    raw: Annotated[
-        bool, typer.Option("--raw", help="Keep the training corpus' spacing: 'well .' for 'well.'")
-    ] = False,
-    as_json: Annotated[
-        bool, typer.Option("--json", help="A JSON object a line: source, text, raw, tokens and more.")
-    ] = False,
+    output_file: OutputFile = None,
+    resume: Resume = False,
+    skip_invalid: SkipInvalid = False,
+    raw: Raw = False,
+    as_json: AsJson = False,
+    interactive: Interactive = False,
     quiet: Quiet = False,
     verbose: Verbose = False,
 ) -> None:
-    """Translate sentences: arguments, a file, or standard input, a line a sentence.
+    """Translate sentences: arguments, a file, standard input, or what is typed at a prompt.
 
-    Empty lines stay empty, the order is kept, and only translations go to standard output. Where the
-    training corpus comes tokenised, spacing is repaired. Obeys decoding.max_length of the run's config.
+    Every line is a text: empty ones stay empty, the order is kept, and only translations go to standard
+    output. Long texts are translated sentence by sentence. Where the training corpus comes tokenised, spacing
+    is repaired. How translations are searched for is up to the section decoding of the run's config.
 
     Example: ptenmt translate "este modelo parece funcionar bem"
 
     Example: ptenmt translate --input letter.pt.txt --output letter.en.txt
     """
     screen = Screen(quiet=quiet, verbose=verbose)
+    words = ["ptenmt", *context.meta[COMMAND_LINE]]
+    destination = Destination(file=output_file, resume=resume, command=words)
+    _check(texts, input_file, output_file, interactive=interactive)
+    if n_best is not None and alternatives is not None:
+        raise PtenmtError("--n-best and --alternatives exclude each other", "give one of them")
+    found = find_run(run)
+    changes = decoding_overrides(overrides or [], beam_size=beam_size, n_best=n_best, max_length=max_length)
+    decoding = chosen_decoding(found.config().decoding, changes, _NAMES) if changes else None
+    with _opened(texts, input_file, skip_invalid=skip_invalid) as lines, destination.reserved():
+        if destination.left_over is not None:
+            screen.warn(
+                f"{destination.left_over} is of an interrupted run, and is begun anew without --resume"
+            )
+        translator, weights = _loaded(
+            found, screen, checkpoint, engine=engine, device=device, threads=threads
+        )
+        if decoding is not None:
+            translator = translator.with_options(**asdict(decoding))
+        num_best = translator.config.decoding.num_hypotheses
+        num_rows = alternatives or (num_best if n_best or num_best > 1 else 0)
+        job = TranslationJob(
+            translator=translator,
+            weights=weights,
+            form=TranslationForm(raw=raw, as_json=as_json, num_rows=num_rows),
+            prefix=_writable(prefix),
+            alternatives=alternatives,
+        )
+        is_typed = not texts and input_file is None and sys.stdin.isatty()
+        if is_typed and sys.stderr.isatty() and (interactive or not (output_file or as_json)):
+            from ptenmt.cli.interactive import converse
+
+            converse(screen, job)
+            return
+        if is_typed:
+            screen.say("Type a sentence and press Enter; Ctrl-D ends.")
+        file = lines if isinstance(lines, Lines) else None
+        is_shown = not is_typed and (output_file or (input_file and not sys.stdout.isatty()))
+        view = TranslationView(screen, file, is_shown=bool(file and is_shown))
+        job.run(lines, destination, view, line_by_line=is_typed or interactive)
+
+
+def _check(
+    texts: list[str] | None, input_file: Path | None, output_file: Path | None, *, interactive: bool
+) -> None:
+    """Refuse what does not go together."""
     if texts and input_file is not None:
         raise PtenmtError("TEXT and --input exclude each other", "give one of them")
+    others = {"TEXT": texts, "--input": input_file, "--output": output_file}
+    for name, value in others.items():
+        if interactive and value:
+            raise PtenmtError(f"--interactive and {name} exclude each other", "give one of them")
     if input_file is not None and output_file is not None and _same_file(input_file, output_file):
         raise OutputError(f"--output {output_file} is the input itself", "choose another file")
-    if output_file is not None and output_file.suffix.lower() == ".gz":
-        raise OutputError(f"--output {output_file}: translations are written as plain text", "leave out .gz")
-    found = find_run(run)
-    sources = _sources(texts, input_file)
-    interactive = not texts and input_file is None and sys.stdin.isatty()
-    with quiet_tensorflow(screen):
-        from ptenmt.translation import Translator
-    with screen.working("loading the model"):
-        translator = Translator.load(found, screen.warn, checkpoint)
-    if interactive:
-        screen.say("Type a sentence and press Enter; Ctrl-D ends.")
-    window = {"window": 1} if interactive else {}
-    counted = _Counted(translator.translate_iterable(sources, **window))
-    with standard_output() if output_file is None else written_whole(output_file) as stream:
-        for translation in counted:
-            stream.write(_line(translation, raw=raw, as_json=as_json))
-            stream.flush()
-    for message in counted.remarks():
-        screen.warn(message)
 
 
-class _Counted:
-    """Passes translations on and counts those that are not whole."""
-
-    def __init__(self, translations: Iterable["Translation"]) -> None:
-        self._translations = translations
-        self._num_cut = self._num_sources_cut = 0
-
-    def __iter__(self) -> Iterator["Translation"]:
-        for translation in self._translations:
-            self._num_cut += not translation.is_complete
-            self._num_sources_cut += translation.is_source_cut
-            yield translation
-
-    def remarks(self) -> Iterator[str]:
-        if self._num_cut:
-            yield f"translations cut at the length limit (decoding.max_length): {self._num_cut:,}"
-        if self._num_sources_cut:
-            yield (
-                "sentences longer than the model's positions, of which only the beginning "
-                f"was translated: {self._num_sources_cut:,}"
-            )
+@contextmanager
+def _opened(
+    texts: list[str] | None, input_file: Path | None, *, skip_invalid: bool
+) -> Iterator[Lines | list[str]]:
+    """What is to be translated; a missing file is told now, not once the model is loaded."""
+    if input_file is not None:
+        with opened_lines(input_file, skip_invalid=skip_invalid, hint=_HINT) as lines:
+            yield lines
+    elif texts:
+        yield list(map(_writable, texts))
+    else:
+        yield Lines(sys.stdin.buffer, "standard input", skip_invalid=skip_invalid, hint=_HINT)
 
 
-def _sources(texts: list[str] | None, input_file: Path | None) -> Iterable[str]:
-    if texts:
-        # Bytes that are not UTF-8 reach Python as halves of surrogate pairs, which cannot be written.
-        return [text.encode(errors="replace").decode() for text in texts]
-    if input_file is None:
-        return decoded_lines(sys.stdin.buffer, "standard input")
-    lines = read_lines(input_file)
-    first = list(islice(lines, 1))  # a missing file is told now, not once the model is loaded
-    return chain(first, lines)
+def _loaded(
+    run: Run, screen: Screen, checkpoint: Choice, *, engine: "EngineName", device: str, threads: int | None
+) -> tuple["Translator", str]:
+    """The translator, and a name for its weights."""
+    from ptenmt.export.origin import newest_weights
+    from ptenmt.translation import Translator
+
+    translator = Translator.load(
+        run,
+        screen.warn,
+        checkpoint,
+        engine=engine,
+        device=device,
+        threads=threads,
+        on_tensorflow=partial(load_tensorflow, screen),
+    )
+    return translator, newest_weights(run, checkpoint) or ""
 
 
-def _line(translation: "Translation", *, raw: bool, as_json: bool) -> str:
-    if as_json:
-        return json.dumps(asdict(translation), ensure_ascii=False) + "\n"
-    return (translation.raw if raw else translation.text) + "\n"
+def _writable(text: str) -> str:
+    """Bytes that are not UTF-8 reach Python as halves of surrogate pairs, which cannot be written."""
+    return text.encode(errors="replace").decode()
 
 
 def _same_file(one: Path, other: Path) -> bool:

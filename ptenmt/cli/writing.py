@@ -20,8 +20,12 @@ def duration(seconds: float) -> str:
 
 
 def amount(num_bytes: float) -> str:
-    """Bytes as ``512 MB`` or ``3.2 GB``, in powers of ten."""
-    return f"{num_bytes / 1e9:.1f} GB" if num_bytes >= 1e9 else f"{num_bytes / 1e6:.0f} MB"
+    """Bytes as ``40 kB``, ``5.1 MB``, ``512 MB`` or ``3.2 GB``, in powers of ten."""
+    if num_bytes >= 1e9:
+        return f"{num_bytes / 1e9:.1f} GB"
+    if num_bytes >= 1e6:
+        return f"{num_bytes / 1e6:.{1 if num_bytes < 1e7 else 0}f} MB"
+    return f"{num_bytes / 1e3:.0f} kB"
 
 
 def metric_name(metric: str) -> str:

@@ -116,3 +116,38 @@ def empty(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """An empty folder to work in."""
     monkeypatch.chdir(tmp_path)
     return tmp_path
+
+
+@pytest.fixture(scope="session")
+def random_run(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """An exported run with SentencePiece tokenizers and random weights, whose translations vary."""
+    import numpy as np
+
+    from ptenmt.config import Config, DataConfig, DecodingConfig, ModelConfig, TokenizerConfig
+    from ptenmt.export.ctranslate2 import make_export, write_export
+    from ptenmt.model import Transformer
+    from ptenmt.runs import Run
+    from ptenmt.tokenizers import build_tokenizers
+
+    run = Run(tmp_path_factory.mktemp("runs") / "random")
+    config = Config(
+        data=DataConfig(source="files", path="pairs.tsv"),
+        tokenizer=TokenizerConfig(kind="sentencepiece", vocabulary_size=80),
+        model=ModelConfig(num_layers=1, d_model=16, num_heads=2, d_ff=32, max_positions=500),
+        decoding=DecodingConfig(beam_size=1, max_length=8, no_repeat_ngram=1),
+    )
+    tokenizers = build_tokenizers(config.tokenizer, PAIRS, ("pt", "en"))
+    sizes = tokenizers.source.vocabulary_size, tokenizers.target.vocabulary_size
+    model = Transformer(config.model, *sizes)
+    model.build_weights()
+    numbers = np.random.default_rng(1)
+    weights = {
+        variable.path: numbers.normal(size=variable.shape).astype(np.float32)
+        if len(variable.shape) > 1
+        else variable.numpy()
+        for variable in model.trainable_variables
+    }
+    run.write(config, {})
+    tokenizers.save(run.tokenizer_folder)
+    write_export(run.export_folder(), make_export(config.model, weights, tokenizers, "random:0"))
+    return run.path

@@ -16,8 +16,7 @@ def test_a_config_that_needs_nothing(ptenmt, empty: Path) -> None:
 def test_a_tokenizer_that_is_here_already(ptenmt, empty: Path) -> None:
     folder = empty / "tokenizer" / "ted"
     (folder / "assets").mkdir(parents=True)
-    (folder / "saved_model.pb").touch()
-    (folder / "assets" / "vocabulary.txt").touch()
+    (folder / "assets" / "pt_vocab.txt").touch()
     arguments = ["--set", "data.source=demo", "--set", "tokenizer.path=tokenizer"]
     assert ptenmt("download", *arguments).stderr == f"tokenizer: {folder}\n"
 

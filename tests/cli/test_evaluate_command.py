@@ -30,6 +30,8 @@ def test_the_table_and_the_report_agree(ptenmt, tmp_path: Path) -> None:
         assert f" {score['value']:.2f} " in table
         assert score["signature"].replace("|", " ") in table
     assert SIGNATURE in table
+    assert (report["engine"], report["compute_type"], report["beam_size"]) == ("ctranslate2", "int8", 4)
+    assert "sentences a second: ctranslate2, int8, beam 4" in table
     assert answer.stderr == ""
 
 
@@ -37,11 +39,17 @@ def test_the_validation_pairs(ptenmt, beside: Path) -> None:
     run = Run(beside / "checkpoints/tiny")
     (best,) = run.best_models()
     trained = next(line["validation"] for line in run.history() if line["step"] == best.step)
-    table = ptenmt("evaluate", "--split", "validation").stdout
+    table = ptenmt("evaluate", "--split", "validation", "--beam-size", "1").stdout
 
     assert table.startswith("tiny: 6 validation pairs")
     assert f" {trained['loss']:.4f} " in table
     assert f" {trained['bleu']:.2f} " in table
+
+
+@pytest.mark.usefixtures("beside")
+def test_the_reference_engine(ptenmt) -> None:
+    table = ptenmt("evaluate", "--engine", "keras", "--beam-size", "1").stdout
+    assert "sentences a second: keras, float32, greedy" in table
 
 
 @pytest.mark.usefixtures("beside")

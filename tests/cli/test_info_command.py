@@ -49,7 +49,7 @@ def test_one_run_in_full(ptenmt, beside: Path) -> None:
     assert table["skipped steps"] == "0"
     assert re.fullmatch(r"\d{4}-\d\d-\d\d \d\d:\d\d UTC", table["first started"])
     assert "tensorflow 2" in table["versions"]
-    assert re.fullmatch(r"\d+, \d MB", table["files"])
+    assert re.fullmatch(r"\d+, \d+ kB", table["files"])
     assert table["model.d_model"] == "16"
     assert table["data.path"] == str(beside / "pairs.tsv")
     assert table["data.lowercase"] == "false"

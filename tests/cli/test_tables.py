@@ -69,4 +69,5 @@ def test_durations(seconds: float, text: str) -> None:
 
 
 def test_amounts() -> None:
-    assert (amount(1_250_000), amount(3_210_000_000)) == ("1 MB", "3.2 GB")
+    amounts = [amount(size) for size in (40_100, 5_140_000, 12_500_000, 3_210_000_000)]
+    assert amounts == ["40 kB", "5.1 MB", "12 MB", "3.2 GB"]

@@ -1,44 +1,45 @@
-"""``ptenmt translate``: text in, text out; whole files or none."""
+"""``ptenmt translate``: text in, text out; every option of how to search."""
 
 import gzip
 import io
 import json
-from functools import cache
+import shutil
+import sys
 from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
 
-from ptenmt.runs import Run
 from ptenmt.translation import Translation, Translator
 
 LINES = ["o gato come hoje .", "", "a mãe canta aqui .", "   ", "o rei dorme , não é ?", "o cão come agora ."]
 TEXT = "".join(f"{line}\n" for line in LINES)
-KEYS = ["source", "text", "raw", "tokens", "is_complete", "is_source_cut"]
+KEYS = [
+    "source",
+    "translation",
+    "raw",
+    "score",
+    "tokens",
+    "alternatives",
+    "milliseconds",
+    "is_complete",
+    "is_split",
+]
 
 
 @pytest.fixture(scope="module")
-def load():
-    """``Translator.load``, which takes its time, once a run."""
-    return cache(Translator.load)
+def tiny(trained: Path) -> Translator:
+    return Translator.load(trained / "checkpoints" / "tiny")
 
 
 @pytest.fixture(autouse=True)
-def loaded_once(load, trained: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def _there(trained: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(trained)
-    path = trained / "checkpoints" / "tiny"
-
-    def load_once(run: Run, _on_warning: object, checkpoint: str) -> Translator:
-        assert run.path.resolve() == path.resolve()
-        assert checkpoint == "best"
-        return load(path)
-
-    monkeypatch.setattr(Translator, "load", load_once)
 
 
-@pytest.fixture
-def translations(load, trained: Path) -> list[Translation]:
-    return load(trained / "checkpoints" / "tiny").translate(LINES)
+@pytest.fixture(scope="module")
+def translations(tiny: Translator) -> list[Translation]:
+    return tiny.translate(LINES)
 
 
 def texts(translations: list[Translation]) -> str:
@@ -63,7 +64,9 @@ def test_arguments(ptenmt, translations: list[Translation]) -> None:
 def test_a_file(ptenmt, translations, tmp_path: Path, name: str, newline: str) -> None:
     data = TEXT.replace("\n", newline).encode()
     (tmp_path / name).write_bytes(gzip.compress(data) if name.endswith(".gz") else data)
-    assert ptenmt("translate", "--input", str(tmp_path / name)).stdout == texts(translations)
+    answer = ptenmt("translate", "--input", str(tmp_path / name))
+    assert answer.stdout == texts(translations)
+    assert answer.stderr.startswith("translated 6 lines in 0.")
 
 
 def test_standard_input(ptenmt, translations: list[Translation]) -> None:
@@ -73,45 +76,27 @@ def test_standard_input(ptenmt, translations: list[Translation]) -> None:
     assert ptenmt("translate", stdin="").stdout == ""
 
 
-def test_a_terminal_is_answered_line_by_line(ptenmt, translations, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("arguments", [["--interactive"], []])
+def test_who_waits_is_answered_line_by_line(
+    ptenmt, translations, monkeypatch: pytest.MonkeyPatch, arguments: list[str]
+) -> None:
+    """A program at the other end of a pipe, and a keyboard whose user sees no prompt."""
     windows = []
-    whole = Translator.translate_iterable
+    whole = Translator.translate_windows
 
     def spy(self, sources, **options):
-        windows.append(options)
+        windows.append(options.get("window"))
         return whole(self, sources, **options)
 
-    monkeypatch.setattr(Translator, "translate_iterable", spy)
-    keyboard = SimpleNamespace(buffer=io.BytesIO(TEXT.encode()), isatty=lambda: True)
-    monkeypatch.setattr("ptenmt.cli.translate.sys", SimpleNamespace(stdin=keyboard))
-    answer = ptenmt("translate")
+    monkeypatch.setattr(Translator, "translate_windows", spy)
+    streams = {name: getattr(sys, name) for name in ("stdout", "stderr")}
+    keyboard = SimpleNamespace(buffer=io.BytesIO(TEXT.encode()), isatty=lambda: not arguments)
+    monkeypatch.setattr("ptenmt.cli.translate.sys", SimpleNamespace(stdin=keyboard, **streams))
+    answer = ptenmt("translate", *arguments)
 
     assert answer.stdout == texts(translations)
-    assert answer.stderr == "Type a sentence and press Enter; Ctrl-D ends.\n"
-    assert windows == [{"window": 1}]
-
-
-def test_an_output_file(ptenmt, translations: list[Translation], tmp_path: Path) -> None:
-    answer = ptenmt("translate", "--output", str(tmp_path / "out.txt"), stdin=TEXT)
-    assert (tmp_path / "out.txt").read_text(encoding="utf-8") == texts(translations)
-    assert answer.stdout == answer.stderr == ""
-
-
-def test_a_bad_line_leaves_the_old_output_alone(ptenmt, tmp_path: Path) -> None:
-    bad = tmp_path / "bad.txt"
-    bad.write_bytes("o gato come .\nnão\nol\xe1\nfim\n".encode("latin-1").replace(b"n\xe3o", b"sim"))
-    output = tmp_path / "out.txt"
-    output.write_text("old\n")
-    answer = ptenmt("translate", "--input", str(bad), "--output", str(output), code=1)
-
-    assert answer.stderr == (f"error: {bad}, line 3: byte 3 is not valid UTF-8\n  save the file as UTF-8\n")
-    assert output.read_text() == "old\n"
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["bad.txt", "out.txt"]
-
-
-def test_a_bad_line_of_standard_input(ptenmt) -> None:
-    answer = ptenmt("translate", stdin=b"sim\nol\xe1\n", code=1)
-    assert "error: standard input, line 2: byte 3 is not valid UTF-8" in answer.stderr
+    assert answer.stderr == ("" if arguments else "Type a sentence and press Enter; Ctrl-D ends.\n")
+    assert windows == [1]
 
 
 def test_raw_keeps_the_spacing_of_the_corpus(ptenmt, translations: list[Translation]) -> None:
@@ -121,13 +106,114 @@ def test_raw_keeps_the_spacing_of_the_corpus(ptenmt, translations: list[Translat
     assert not any(line.endswith(" .") for line in ptenmt("translate", *LINES).lines)
 
 
-def test_json_has_an_object_a_line(ptenmt, translations: list[Translation]) -> None:
-    answers = [json.loads(line) for line in ptenmt("translate", "--json", stdin=TEXT).lines]
+def test_json_has_an_object_a_line(ptenmt, tiny: Translator) -> None:
+    answers = [json.loads(line) for line in ptenmt("translate", "--json", "--n-best", "2", stdin=TEXT).lines]
+    expected = tiny.with_options(num_hypotheses=2).translate(LINES)
     assert [list(answer) for answer in answers] == [KEYS] * len(LINES)
-    assert answers == [vars(translation) for translation in translations]
-    assert [answer["source"] for answer in answers] == LINES
-    assert answers[0]["tokens"][0] == "[START]"
+    for answer, translation in zip(answers, expected, strict=True):
+        assert answer["source"] == translation.source
+        assert answer["translation"] == translation.text
+        assert (answer["raw"], answer["tokens"]) == (translation.raw, translation.tokens)
+        assert answer["score"] == pytest.approx(translation.score)
+        assert (answer["is_complete"], answer["is_split"]) == (True, False)
+        assert [other["translation"] for other in answer["alternatives"]] == [
+            other.text for other in translation.alternatives
+        ]
+        assert (answer["milliseconds"] > 0) == bool(translation.source.strip())
+    assert list(answers[0]["alternatives"][0]) == ["translation", "raw", "score", "tokens", "is_complete"]
     assert answers[1]["tokens"] == ["[START]", "[END]"]
+
+
+def test_n_best_are_ranked_lines_as_many_for_each_text(ptenmt, tiny: Translator) -> None:
+    lines = ptenmt("translate", "--n-best", "5", *LINES).lines
+    rows = [line.split("\t") for line in lines]
+    first = tiny.with_options(beam_size=5, num_hypotheses=5).translate(LINES[0])[0]
+
+    assert [row[0] for row in rows] == list("12345") * len(LINES)
+    assert [row[2] for row in rows[:5]] == [first.text, *(other.text for other in first.alternatives)]
+    scores = [float(row[1]) for row in rows[:5]]
+    assert scores == sorted(scores, reverse=True)
+    assert rows[5:10] == [["1", "0.0000", ""], *([rank, "", ""] for rank in "2345")]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "options"),
+    [
+        (["--beam-size", "1"], {"beam_size": 1}),
+        (["--max-length", "2"], {"max_length": 2}),
+        (["--set", "decoding.length_penalty=0.0"], {"length_penalty": 0.0}),
+        (["--set", "decoding.no_repeat_ngram=1", "--beam-size", "2"], {"no_repeat_ngram": 1, "beam_size": 2}),
+    ],
+)
+def test_options_of_how_to_search(ptenmt, tiny: Translator, arguments: list[str], options: dict) -> None:
+    answers = [json.loads(line) for line in ptenmt("translate", "--json", *arguments, *LINES).lines]
+    expected = tiny.with_options(**options).translate(LINES)
+    assert [answer["translation"] for answer in answers] == [each.text for each in expected]
+    assert [answer["score"] for answer in answers] == pytest.approx([each.score for each in expected])
+
+
+def test_a_cut_translation_is_told(ptenmt) -> None:
+    answer = ptenmt("translate", "--max-length", "2", *LINES)
+    assert answer.stderr == "warning: translations cut at the length limit (decoding.max_length): 4\n"
+    assert ptenmt("translate", "--quiet", "--max-length", "2", *LINES).stderr == ""
+
+
+def test_a_prefix_is_completed(ptenmt) -> None:
+    whole, completed = [
+        ptenmt("translate", *given, "o gato come hoje .").lines[0] for given in ([], ["--prefix", "the bird"])
+    ]
+    assert completed.startswith("the bird ")
+    assert not whole.startswith("the bird ")
+
+
+def test_alternatives_go_on_differently_after_the_prefix(ptenmt, tiny: Translator) -> None:
+    arguments = ["--alternatives", "3", "--prefix", "the", "--json", "--", "o gato come hoje .", ""]
+    first, blank = [json.loads(line) for line in ptenmt("translate", *arguments).lines]
+    tokens = [first["tokens"], *(other["tokens"] for other in first["alternatives"])]
+    assert [each[:2] for each in tokens] == [["[START]", "the"]] * 3
+    assert len({each[2] for each in tokens}) == 3
+    assert blank["translation"] == ""
+    expected = tiny.branches("o gato come hoje .", "the", 3)
+    rows = [line.split("\t") for line in ptenmt("translate", *arguments[:4], "o gato come hoje .").lines]
+    assert [row[2] for row in rows] == [each.text for each in expected]
+
+
+def test_drawn_translations_follow_from_the_seed(ptenmt) -> None:
+    drawn = ["--beam-size", "1", "--set", "decoding.top_k=0", "--set", "decoding.temperature=5"]
+    one, again, other = [
+        ptenmt("translate", *drawn, "--set", f"decoding.seed={seed}", *LINES).stdout for seed in (1, 1, 2)
+    ]
+    assert one == again != other
+
+
+def test_threads_change_nothing_else(ptenmt, translations: list[Translation]) -> None:
+    assert ptenmt("translate", "--threads", "1", *LINES).stdout == texts(translations)
+
+
+def test_the_keras_engine_translates_too(ptenmt, monkeypatch: pytest.MonkeyPatch) -> None:
+    load = Translator.load
+    loaded: list[Translator] = []
+
+    def spy(*arguments: object, **options: object) -> Translator:
+        loaded.append(load(*arguments, **options))
+        return loaded[0]
+
+    monkeypatch.setattr(Translator, "load", spy)
+    answer = ptenmt("translate", "--engine", "keras", "--beam-size", "1", LINES[0])
+    assert loaded[0].engine.identity == "keras"
+    assert answer.stdout == texts(loaded[0].with_options(beam_size=1).translate(LINES[0]))
+    assert answer.stderr == ""
+
+
+def test_tensorflow_is_loaded_for_an_export_and_not_for_a_translation(
+    ptenmt, copied_run: Path, translations: list[Translation], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    loaded: list[object] = []
+    monkeypatch.setattr("ptenmt.cli.translate.load_tensorflow", loaded.append)
+    shutil.rmtree(copied_run / "checkpoints" / "tiny" / "export", ignore_errors=True)
+    for _ in range(2):
+        assert ptenmt("translate", *LINES).stdout == texts(translations)
+        assert len(loaded) == 1
 
 
 @pytest.mark.parametrize(
@@ -135,36 +221,44 @@ def test_json_has_an_object_a_line(ptenmt, translations: list[Translation]) -> N
     [
         "o gato \U0001f600 come .",
         "o\x07gato\x1b[31m come\x00 agora .",
-        "o gato\ncome\r\nagora \x85 \u2028 .",
         "ol\udce1 \ud800",
         "кот ест 猫は食べる \u202eمرحبا",
         "\ufeffo gato",
         "e\u0301 " * 3,
         "--- [b]x[/b] :cat:",
     ],
-    ids=["emoji", "control", "line-ends", "surrogates", "scripts", "bom", "combining", "markup"],
+    ids=["emoji", "control", "surrogates", "scripts", "bom", "combining", "markup"],
 )
 def test_any_text_is_one_line(ptenmt, text: str) -> None:
     answer = ptenmt("translate", "--json", "--", text)
     (line,) = answer.stdout.removesuffix("\n").split("\n")
     parsed = json.loads(line)
     assert parsed["source"] == text.encode(errors="replace").decode()
-    assert parsed["text"]
+    assert parsed["translation"]
     assert answer.stderr == ""
     assert ptenmt("translate", "--", text).stdout.count("\n") == 1
 
 
-def test_ten_thousand_characters_are_cut_and_told(ptenmt) -> None:
-    answer = ptenmt("translate", "--json", "o gato come " * 834, "o gato", "x" * 10_000)
-    assert [json.loads(line)["is_source_cut"] for line in answer.lines] == [True, False, False]
-    assert "only the beginning was translated: 1\n" in answer.stderr
-    assert ptenmt("translate", "--quiet", "o gato come " * 834).stderr == ""
+def test_a_text_of_several_lines_keeps_them(ptenmt, translations: list[Translation]) -> None:
+    answer = ptenmt("translate", f"{LINES[0]}\n\n{LINES[2]}\n")
+    assert answer.stdout == f"{translations[0].text}\n\n{translations[2].text}\n\n"
+    assert ptenmt("translate", "--n-best", "2", f"{LINES[0]}\n{LINES[2]}").stdout.count("\n") == 2
+
+
+def test_a_sentence_beyond_the_positions_is_told(ptenmt) -> None:
+    answer = ptenmt("translate", "--json", "o gato come " * 834, "o gato")
+    assert [json.loads(line)["is_split"] for line in answer.lines] == [True, False]
+    assert "which was translated in parts: 1\n" in answer.stderr
 
 
 @pytest.mark.parametrize(
     ("arguments", "told"),
     [
         (["olá", "--input", "pairs.tsv"], "TEXT and --input exclude each other\n  give one of them"),
+        (["olá", "--interactive"], "--interactive and TEXT exclude each other\n  give one of them"),
+        (["olá", "--n-best", "2", "--alternatives", "2"], "--n-best and --alternatives exclude each other"),
+        (["olá", "--resume"], "--resume goes on with an --output, and none is given\n"),
+        (["olá", "--resume", "-o", "/dev/null"], "--resume: /dev/null is no file that could be gone on with"),
         (["--input", "nowhere.txt"], "cannot read nowhere.txt: No such file or directory"),
         (["--input", "checkpoints"], "cannot read checkpoints: Is a directory"),
         (["olá", "--output", "nowhere/out.txt"], "cannot write nowhere/out.txt: No such file or directory"),
@@ -172,14 +266,35 @@ def test_ten_thousand_characters_are_cut_and_told(ptenmt) -> None:
         (["olá", "--output", "out.txt.gz"], "--output out.txt.gz: translations are written as plain text"),
         (["--input", "pairs.tsv", "--output", "./pairs.tsv"], "--output pairs.tsv is the input itself"),
         (["olá", "--run", "tny"], "no run in checkpoints/tny\n  runs here: tiny"),
+        (["olá", "--beam-size", "0"], "--beam-size 0 must be 1 or more\n"),
+        (["olá", "--n-best", "0"], "--n-best 0 must be 1 or more\n"),
+        (["olá", "--n-best", "5", "--beam-size", "4"], "--n-best 5 must be at most --beam-size 4\n"),
+        (["olá", "--alternatives", "999"], "--alternatives 999: the vocabulary has 22 tokens\n"),
+        (["olá", "--max-length", "0"], "--max-length 0 must be 1 or more\n"),
+        (
+            ["olá", "--set", "decoding.top_k=5"],
+            "decoding.top_k=5 draws tokens, which needs --beam-size 1, not 4\n",
+        ),
+        (["olá", "--set", "decoding.beem=5"], "unknown option decoding.beem"),
+        (
+            ["olá", "--set", "model.dropout=0"],
+            "--set model.dropout=0: of a trained model only the section decoding",
+        ),
+        (["olá", "--set", "seed=3"], "--set seed=3: of a trained model only the section decoding"),
+        (
+            ["olá", "--engine", "keras", "--prefix", "the"],
+            "the Keras engine does not complete a given beginning",
+        ),
     ],
 )
 def test_what_cannot_be_done_is_told(ptenmt, trained: Path, arguments: list[str], told: str) -> None:
     before = (trained / "pairs.tsv").read_bytes()
+    names = sorted(path.name for path in trained.iterdir())
     answer = ptenmt("translate", *arguments, code=1)
     assert answer.stderr.startswith(f"error: {told}")
     assert answer.stdout == ""
     assert (trained / "pairs.tsv").read_bytes() == before
+    assert sorted(path.name for path in trained.iterdir()) == names
 
 
 def test_a_missing_input_is_told_before_the_model_is_loaded(ptenmt, monkeypatch: pytest.MonkeyPatch) -> None:

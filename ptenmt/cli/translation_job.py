@@ -1,0 +1,110 @@
+"""Texts in, translations out."""
+
+import time
+from collections.abc import Iterable, Iterator
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any
+
+from ptenmt import __version__
+from ptenmt.cli.destination import Destination, Sink
+from ptenmt.cli.translation_form import TranslationForm
+from ptenmt.cli.translation_view import TranslationView
+from ptenmt.errors import PtenmtError
+
+if TYPE_CHECKING:
+    from ptenmt.translation import Translation, Translator
+
+
+@dataclass(frozen=True, kw_only=True)
+class TranslationJob:
+    """How texts are translated, and written down.
+
+    Raises:
+        PtenmtError: More alternatives are wanted than there are tokens.
+    """
+
+    translator: "Translator"
+    weights: str
+    """A name for the weights that translate."""
+    form: TranslationForm
+    prefix: str
+    """What every translation begins with."""
+    alternatives: int | None
+    """If given: so many different tokens after the prefix, and how each goes on."""
+
+    def __post_init__(self) -> None:
+        size = self.translator.tokenizers.target.vocabulary_size
+        if self.alternatives is not None and self.alternatives > size:
+            raise PtenmtError(f"--alternatives {self.alternatives}: the vocabulary has {size:,} tokens")
+
+    def translate(self, text: str) -> "Translation":
+        """Translate one text."""
+        ((translation,),) = self._windows(iter([text]))
+        return translation
+
+    def run(
+        self,
+        texts: Iterable[str],
+        destination: Destination,
+        view: TranslationView,
+        *,
+        line_by_line: bool,
+    ) -> None:
+        """Translate it all.
+
+        Args:
+            texts: What is translated.
+            destination: Where the translations go.
+            view: Shows how far it is.
+            line_by_line: Translate each text before the next is read.
+
+        Raises:
+            OutputError: The output cannot be written or gone on with.
+            DataError: A text cannot be read.
+        """
+        stream = iter(texts)
+        window = {"window": 1} if line_by_line else {}
+        is_repeatable = not self.translator.config.decoding.is_sampled
+        sink: Sink | None = None
+        try:
+            with (
+                destination.opened(stream, self._facts(), is_repeatable=is_repeatable) as sink,
+                view.showing(sink.num_kept),
+            ):
+                for translations in self._windows(stream, **window):
+                    sink.append([each.source for each in translations], self.form.written(translations))
+                    view.show(translations)
+        except BaseException:
+            if sink is not None and sink.num_kept:
+                view.tell_how_to_go_on(sink.num_kept, destination.command_to_resume)
+            raise
+        view.tell_end()
+
+    def _windows(self, texts: Iterator[str], **window: int) -> Iterator[list["Translation"]]:
+        if self.alternatives is None:
+            return self.translator.translate_windows(texts, prefix=self.prefix, **window)
+        count = self.alternatives
+        return ([self._branched(text, count)] for text in texts)
+
+    def _branched(self, text: str, count: int) -> "Translation":
+        """A text's alternatives, the likeliest of which is its translation."""
+        from ptenmt.translation import Translation
+
+        if not text.strip():
+            return self.translator.translate(text)[0]
+        began = time.perf_counter()
+        best, *others = self.translator.branches(text, self.prefix, count)
+        milliseconds = 1000 * (time.perf_counter() - began)
+        return Translation(**vars(best), source=text, alternatives=others, milliseconds=milliseconds)
+
+    def _facts(self) -> dict[str, Any]:
+        """What translations depend on, by name."""
+        return {
+            "ptenmt": __version__,
+            "weights": self.weights,
+            "engine": self.translator.engine.identity,
+            "prefix": self.prefix,
+            "alternatives": self.alternatives,
+            **asdict(self.form),
+            **asdict(self.translator.config.decoding),
+        }

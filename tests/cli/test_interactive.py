@@ -1,0 +1,217 @@
+"""``ptenmt translate --interactive``: what is typed is answered, and commands are obeyed."""
+
+import io
+import stat
+from collections.abc import Iterable
+from pathlib import Path
+
+import numpy as np
+import pytest
+from rich.console import Console
+
+from ptenmt.cli.alignment import alignment_lines
+from ptenmt.cli.console import Screen
+from ptenmt.cli.interactive import Conversation
+from ptenmt.cli.translation_form import TranslationForm
+from ptenmt.cli.translation_job import TranslationJob
+from ptenmt.translation import Alignment, Translator
+
+SENTENCE = "o gato come hoje ."
+
+
+@pytest.fixture(scope="module")
+def tiny(trained: Path) -> Translator:
+    return Translator.load(trained / "checkpoints" / "tiny")
+
+
+@pytest.fixture
+def talk(tiny: Translator, capsys: pytest.CaptureFixture[str]):
+    """Types some lines; gives the lines of both streams."""
+
+    def type_in(*lines: str | type[BaseException]) -> tuple[list[str], list[str]]:
+        typed = iter(lines)
+
+        def read() -> str:
+            line = next(typed, EOFError)
+            if isinstance(line, str):
+                return line
+            raise line
+
+        form = TranslationForm()
+        job = TranslationJob(translator=tiny, weights="", form=form, prefix="", alternatives=None)
+        Conversation(Screen(), job, read).run()
+        said = capsys.readouterr()
+        return said.out.splitlines(), said.err.splitlines()
+
+    return type_in
+
+
+def test_a_sentence_is_answered_with_its_time(talk, tiny: Translator) -> None:
+    out, err = talk(SENTENCE, "", "  ", "a mãe canta aqui .")
+    expected = [translation.text for translation in tiny.translate([SENTENCE, "a mãe canta aqui ."])]
+    assert out == expected
+    assert len(err) == 2
+    assert all(line.endswith(" ms") for line in err)
+
+
+def test_control_c_clears_a_line_and_control_d_ends(talk) -> None:
+    out, _ = talk(KeyboardInterrupt, SENTENCE, EOFError, SENTENCE)
+    assert len(out) == 1
+
+
+def test_quit_ends(talk) -> None:
+    assert talk(":quit", SENTENCE) == ([], [])
+
+
+def test_several_translations_and_more_beams(talk, tiny: Translator) -> None:
+    out, err = talk(":n 5", SENTENCE, ":n 1", ":beam 1", SENTENCE, ":beam")
+    best = tiny.with_options(num_hypotheses=5, beam_size=5).translate(SENTENCE)[0]
+    assert [line.split("\t")[0] for line in out[:5]] == list("12345")
+    assert [line.split("\t")[2] for line in out[:5]] == [
+        best.text,
+        *(each.text for each in best.alternatives),
+    ]
+    assert out[5:] == [tiny.with_options(beam_size=1).translate(SENTENCE)[0].text]
+    assert [line for line in err if not line.endswith(" ms")] == [
+        "translations: 5, beams: 5",
+        "translations: 1, beams: 5",
+        "translations: 1, beams: 1",
+        ":beam 1",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("line", "told"),
+    [
+        (":foo", "there is no command :foo; :help tells the commands"),
+        (": n", "there is no command :; :help tells the commands"),
+        (":n x", ":n x must be a whole number"),
+        (":n 0", ":n 0 must be 1 or more"),
+        (":beam", ":beam 4"),
+        (":beam -1", ":beam -1 must be 1 or more"),
+    ],
+)
+def test_what_is_wrong_gets_one_line(talk, line: str, told: str) -> None:
+    assert talk(line) == ([], [told if line == ":beam" else f"error: {told}"])
+
+
+def test_more_translations_than_beams_get_one_line(talk) -> None:
+    _, err = talk(":n 3", ":beam 2")
+    assert err == ["translations: 3, beams: 4", "error: :n 3 must be at most :beam 2"]
+
+
+def test_help_names_every_command(talk) -> None:
+    _, err = talk(":help")
+    commands = [line.split()[0] for line in err if line.startswith(":")]
+    assert commands == [":n", ":beam", ":attention", ":help", ":quit"]
+
+
+def test_control_c_stops_a_translation_and_no_more(talk, monkeypatch: pytest.MonkeyPatch) -> None:
+    whole = Translator.translate_windows
+    calls: list[int] = []
+
+    def interrupted(self: Translator, *arguments: object, **options: object) -> Iterable[object]:
+        calls.append(1)
+        if len(calls) == 1:
+            raise KeyboardInterrupt
+        return whole(self, *arguments, **options)
+
+    monkeypatch.setattr(Translator, "translate_windows", interrupted)
+    out, err = talk(SENTENCE, SENTENCE)
+    assert len(out) == 1
+    assert err[0] == "stopped"
+
+
+def test_attention_is_shown_of_the_last_sentence_and_those_that_follow(talk, tiny: Translator) -> None:
+    out, err = talk(SENTENCE, ":attention", "a mãe canta aqui .", ":attention", SENTENCE)
+    first, second = tiny.align(SENTENCE), tiny.align("a mãe canta aqui .")
+    assert len(out) == 3 + len(first.target_pieces) + len(second.target_pieces)
+    assert [line.split()[0] for line in out[1 : 1 + len(first.target_pieces)]] == first.target_pieces
+    assert "attention is shown no more" in err
+
+
+ALIGNED = {
+    80: [
+        "▁this        ████████ 100% ▁desenvolvimento",
+        "▁development ████     50% ▁desenvolvimento, 30% ▁parece, 15% ▁猫",
+        "▁cat         ███████▋ 96% ▁猫",
+        "[END]        █▋       20% [START], 20% ▁desenvolvimento, 20% ▁parece",
+    ],
+    40: [
+        "▁this        ████ 100% ▁desenvolvimento",
+        "▁development ██   50% ▁desenvolvimento",
+        "▁cat         ███▉ 96% ▁猫",
+        "[END]        ▊    20% [START]",
+    ],
+}
+
+
+@pytest.mark.parametrize("width", [80, 40])
+def test_an_alignment_is_legible_on_narrow_terminals_and_without_colours(width: int) -> None:
+    alignment = Alignment(
+        source_pieces=["[START]", "▁desenvolvimento", "▁parece", "▁猫", "[END]"],
+        target_pieces=["▁this", "▁development", "▁cat", "[END]"],
+        weights=np.array(
+            [[0, 1, 0, 0, 0], [0, 0.5, 0.3, 0.15, 0.05], [0.04, 0, 0, 0.96, 0], [0.2, 0.2, 0.2, 0.2, 0.2]]
+        ),
+    )
+    file = io.StringIO()
+    console = Console(file=file, width=width, color_system=None, force_terminal=True)
+    console.print(alignment_lines(alignment, width))
+    lines = file.getvalue().splitlines()
+    assert [" ".join(line.split()) for line in lines] == [" ".join(line.split()) for line in ALIGNED[width]]
+    assert len({line.index("%") for line in lines[1:]}) == 1
+
+
+def test_what_is_typed_is_remembered_for_its_owner(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from ptenmt.cli import prompt
+
+    monkeypatch.setattr(prompt, "_MOST_ENTRIES", 3)
+    file = tmp_path / "state" / "history"
+    history = prompt.SavedHistory(file)
+    for entry in ("um", "dois\ntrês", "\udce1", "quatro"):
+        history.append_string(entry)
+    assert stat.S_IMODE(file.stat().st_mode) == 0o600
+    assert list(prompt.SavedHistory(file).load_history_strings()) == ["quatro", "?", "dois três", "um"]
+    for number in range(3):
+        history.append_string(str(number))
+    assert list(prompt.SavedHistory(file).load_history_strings()) == ["2", "1", "0"]
+    assert file.read_text() == "0\n1\n2\n"
+    assert stat.S_IMODE(file.stat().st_mode) == 0o600
+
+
+def test_a_history_that_cannot_be_kept_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from ptenmt.cli import prompt
+
+    (tmp_path / "file").touch()
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "file"))
+    told: list[str] = []
+    history = prompt._history(told.append)
+    history.append_string("um")
+    assert history.get_strings() == ["um"]
+    assert len(told) == 1
+    assert told[0].startswith(
+        f"what is typed is not remembered in {tmp_path / 'file' / 'ptenmt' / 'history'}: "
+    )
+
+
+def test_the_prompt_reads_a_line_and_its_history(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from prompt_toolkit.application import create_app_session
+    from prompt_toolkit.input import create_pipe_input
+    from prompt_toolkit.output import DummyOutput
+
+    from ptenmt.cli import prompt
+
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
+    monkeypatch.setattr(prompt, "create_output", lambda _stream: DummyOutput())
+    with create_pipe_input() as keys, create_app_session(input=keys, output=DummyOutput()):
+        asked = prompt.Prompt("pt", pytest.fail)
+        keys.send_text("o gaato\x1b[D\x1b[D\x7f\r")
+        assert asked.read() == "o gato"
+        keys.send_text("\x1b[A\r")
+        assert asked.read() == "o gato"
+        for key, error in (("\x03", KeyboardInterrupt), ("\x04", EOFError)):
+            keys.send_text(key)
+            with pytest.raises(error):
+                asked.read()
+    assert (tmp_path / "ptenmt" / "history").read_text() == "o gato\n"

@@ -1,0 +1,326 @@
+"""``ptenmt translate --input FILE --output FILE``: big, interrupted, damaged and hostile files."""
+
+import gzip
+import json
+import os
+import random
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from ptenmt.corpus.lock import exclusive
+from ptenmt.translation import Translation, Translator
+
+WORDS = ["gato", "cão", "ave", "rei", "mãe", "come", "dorme", "canta", "hoje", "agora", ".", ",", "?"]
+NUM_LINES = 2100
+
+
+def random_lines(count: int, seed: int = 1) -> list[str]:
+    chosen = random.Random(seed)
+    return [" ".join(chosen.choices(WORDS, k=chosen.randint(0, 9))) for _ in range(count)]
+
+
+def write_lines(file: Path, lines: list[str]) -> Path:
+    file.write_bytes("".join(f"{line}\n" for line in lines).encode())
+    return file
+
+
+@pytest.fixture(scope="module")
+def source(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Two whole windows, and a third."""
+    return write_lines(tmp_path_factory.mktemp("source") / "source.txt", random_lines(NUM_LINES))
+
+
+@pytest.fixture
+def job(ptenmt, random_run: Path, tmp_path: Path):
+    """Translates a file into out.txt."""
+
+    def translate(file: Path, *arguments: str, code: int = 0):
+        files = ["--input", str(file), "--output", str(tmp_path / "out.txt")]
+        return ptenmt("translate", "--run", str(random_run), *files, *arguments, code=code)
+
+    return translate
+
+
+@pytest.fixture(scope="module")
+def whole(source: Path, random_run: Path) -> bytes:
+    """The translation of all lines, made without interruption."""
+    texts = source.read_text(encoding="utf-8").split("\n")[:-1]
+    translations = Translator.load(random_run).translate_iterable(texts)
+    return "".join(f"{translation.text}\n" for translation in translations).encode()
+
+
+def interrupt_after(monkeypatch: pytest.MonkeyPatch, num_windows: int) -> list[int]:
+    """Raise KeyboardInterrupt behind the first windows; gives the sizes of those translated."""
+    translate = Translator.translate_windows
+    sizes: list[int] = []
+
+    def interrupted(self: Translator, *arguments: object, **options: object) -> Iterator[list[Translation]]:
+        for window in translate(self, *arguments, **options):
+            if len(sizes) == num_windows:
+                raise KeyboardInterrupt
+            sizes.append(len(window))
+            yield window
+
+    monkeypatch.setattr(Translator, "translate_windows", interrupted)
+    return sizes
+
+
+def names(folder: Path) -> list[str]:
+    return sorted(path.name for path in folder.iterdir())
+
+
+def test_a_file_is_whole_and_told(job, source: Path, whole: bytes, tmp_path: Path) -> None:
+    answer = job(source)
+    assert (tmp_path / "out.txt").read_bytes() == whole
+    assert whole.count(b"\n") == NUM_LINES
+    assert len(set(whole.split(b"\n"))) > NUM_LINES / 4
+    assert answer.stdout == ""
+    assert answer.stderr.startswith("translated 2,100 lines in ")
+    assert " a second\nwarning: translations cut" in answer.stderr
+    assert names(tmp_path) == ["out.txt"]
+    assert job(source, "--quiet").stderr == ""
+
+
+def test_packed_files_and_pipes_are_read_alike(job, source: Path, whole: bytes, tmp_path: Path) -> None:
+    (tmp_path / "source.txt.gz").write_bytes(gzip.compress(source.read_bytes()))
+    job(tmp_path / "source.txt.gz")
+    assert (tmp_path / "out.txt").read_bytes() == whole
+    reading, writing = os.pipe()
+    with os.fdopen(writing, "wb") as pipe:
+        pipe.write(b"gato\n")
+    job(Path(f"/dev/fd/{reading}"))
+    os.close(reading)
+    assert (tmp_path / "out.txt").read_bytes().count(b"\n") == 1
+
+
+def test_an_interrupted_file_goes_on_where_it_was(
+    job, source: Path, whole: bytes, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "out.txt").write_text("old")
+    with monkeypatch.context() as patch:
+        interrupt_after(patch, 2)
+        answer = job(source, code=130)
+    assert (
+        "stopped: 2,048 lines translated and kept; go on with\n  ptenmt translate --resume --run"
+        in answer.stderr
+    )
+    assert (tmp_path / "out.txt").read_text() == "old"
+    assert names(tmp_path) == [".out.txt.partial", ".out.txt.partial.jsonl", "out.txt"]
+
+    with monkeypatch.context() as patch:
+        sizes = interrupt_after(patch, 99)
+        answer = job(source, "--resume")
+    assert sizes == [NUM_LINES - 2048]
+    assert (tmp_path / "out.txt").read_bytes() == whole
+    assert "translated 52 lines in" in answer.stderr
+    assert "2,048 more before" in answer.stderr
+    assert names(tmp_path) == ["out.txt"]
+
+
+def test_it_can_be_interrupted_again_and_again(
+    job, source: Path, whole: bytes, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for _ in range(2):
+        with monkeypatch.context() as patch:
+            interrupt_after(patch, 1)
+            assert job(source, "--resume", code=130).stderr.count("--resume") <= 1
+    with (tmp_path / ".out.txt.partial").open("ab") as partial:
+        partial.write(b"cut off in the mid")
+    with (tmp_path / ".out.txt.partial.jsonl").open("ab") as journal:
+        journal.write(b'{"texts": 99')
+    job(source, "--resume")
+    assert (tmp_path / "out.txt").read_bytes() == whole
+
+
+def test_without_resume_it_begins_anew(
+    job, source: Path, whole: bytes, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with monkeypatch.context() as patch:
+        interrupt_after(patch, 1)
+        job(source, "--beam-size", "2", code=130)
+    assert "2,100 lines" in job(source).stderr
+    assert (tmp_path / "out.txt").read_bytes() == whole
+    assert names(tmp_path) == ["out.txt"]
+
+
+def test_what_was_begun_otherwise_is_not_gone_on_with(
+    job, source: Path, random_run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with monkeypatch.context() as patch:
+        interrupt_after(patch, 1)
+        job(source, code=130)
+    before = {path: path.read_bytes() for path in tmp_path.iterdir()}
+    other = write_lines(source.with_name("other.txt"), ["another", *random_lines(NUM_LINES)[1:]])
+    short = write_lines(source.with_name("short.txt"), random_lines(NUM_LINES)[:1000])
+    hint = "\n  leave out --resume to begin anew\n"
+
+    told = job(source, "--resume", "--beam-size", "2", code=1).stderr
+    assert told == f"error: --resume: out.txt was begun with beam_size 1, not 2{hint}"
+    assert "begun with raw False, not True" in job(source, "--resume", "--raw", code=1).stderr
+    for file in (other, short):
+        told = job(file, "--resume", code=1).stderr
+        assert "the input does not begin with the 1,024 lines that were translated before for out.txt" in told
+        assert told.endswith(hint)
+    shutil.copytree(random_run, source.with_name("run"))
+    facts = source.with_name("run") / "export" / "ctranslate2" / "export.json"
+    facts.write_text(facts.read_text().replace("random:0", "random:1"))
+    told = job(source, "--resume", "--run", str(source.with_name("run")), code=1).stderr
+    assert "int8 random:0, not ctranslate2" in told
+    assert "int8 random:1" in told
+    assert {path: path.read_bytes() for path in tmp_path.iterdir()} == before
+
+
+def test_a_damaged_beginning_is_not_gone_on_with(
+    job, source: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with monkeypatch.context() as patch:
+        interrupt_after(patch, 1)
+        job(source, code=130)
+    partial = tmp_path / ".out.txt.partial"
+    partial.write_bytes(b"x" + partial.read_bytes()[1:])
+    assert f"--resume: {partial} is damaged" in job(source, "--resume", code=1).stderr
+
+
+def test_what_is_drawn_is_not_gone_on_with(job, source: Path, tmp_path: Path) -> None:
+    drawn = ["--set", "decoding.top_k=3"]
+    assert "what is drawn at random" in job(source, *drawn, "--resume", code=1).stderr
+    job(write_lines(tmp_path / "few.txt", ["gato"]), *drawn)
+    assert names(tmp_path) == ["few.txt", "out.txt"]
+
+
+def test_one_process_at_a_time_writes_a_file(job, source: Path, tmp_path: Path) -> None:
+    with exclusive(tmp_path / ".out.txt.lock"):
+        answer = job(source, code=1)
+    assert answer.stderr == (
+        f"error: {tmp_path / 'out.txt'} is being written by process {os.getpid()}\n"
+        "  wait for it, or choose another file\n"
+    )
+    assert names(tmp_path) == []
+
+
+def test_a_device_is_written_as_it_is(ptenmt, random_run: Path, source: Path) -> None:
+    answer = ptenmt("translate", "--run", str(random_run), "--input", str(source), "--output", "/dev/null")
+    assert "translated 2,100 lines" in answer.stderr
+
+
+def test_a_bad_line_is_named_and_what_came_before_is_kept(job, source: Path, tmp_path: Path) -> None:
+    lines = source.read_bytes().split(b"\n")
+    lines[1499] = "olá".encode("latin-1")
+    bad = tmp_path / "bad.txt"
+    bad.write_bytes(b"\n".join(lines))
+    (tmp_path / "out.txt").write_text("old\n")
+    answer = job(bad, code=1)
+    assert f"error: {bad}, line 1500: byte 3 is not valid UTF-8\n" in answer.stderr
+    assert "--skip-invalid" in answer.stderr
+    assert "stopped: 1,024 lines translated and kept; go on with\n" in answer.stderr
+    assert (tmp_path / "out.txt").read_text() == "old\n"
+
+    answer = job(bad, "--skip-invalid", "--resume")
+    assert answer.stderr.endswith("warning: lines that are not valid UTF-8, left empty: 1\n")
+    resumed = (tmp_path / "out.txt").read_bytes()
+    assert resumed.split(b"\n")[1499] == b""
+    job(bad, "--skip-invalid")
+    assert (tmp_path / "out.txt").read_bytes() == resumed
+    assert resumed.count(b"\n") == NUM_LINES
+
+
+def test_a_bad_line_in_the_first_window_leaves_nothing(job, tmp_path: Path) -> None:
+    (tmp_path / "bad.txt").write_bytes(b"sim\nol\xe1\nfim\n")
+    answer = job(tmp_path / "bad.txt", code=1)
+    assert answer.stderr.startswith(f"error: {tmp_path / 'bad.txt'}, line 2: byte 3 is not valid UTF-8\n")
+    assert names(tmp_path) == ["bad.txt"]
+
+
+def test_what_came_before_a_bad_line_of_standard_input_is_written(ptenmt, random_run: Path) -> None:
+    answer = ptenmt("translate", "--run", str(random_run), stdin=b"gato\nol\xe1\n", code=1)
+    assert answer.stdout.count("\n") == 1
+    assert "error: standard input, line 2: byte 3 is not valid UTF-8" in answer.stderr
+
+
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+def test_a_signal_ends_it_within_two_seconds(
+    job, source: Path, random_run: Path, tmp_path: Path, number: int, code: int
+) -> None:
+    journal = tmp_path / ".out.txt.partial.jsonl"
+    files = ["--input", str(source), "--output", str(tmp_path / "out.txt")]
+    slow = ["--threads", "1", "--beam-size", "6", "--max-length", "30"]
+    process = subprocess.Popen(
+        [sys.executable, "-m", "ptenmt", "translate", "--run", str(random_run), *files, *slow],
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    while not (journal.exists() and journal.read_bytes().count(b"\n") > 1):
+        assert process.poll() is None
+        time.sleep(0.01)
+    process.send_signal(number)
+    began = time.monotonic()
+    told = process.communicate()[1]
+    assert time.monotonic() - began < 2
+    assert process.returncode == code
+    assert "lines translated and kept; go on with\n  ptenmt translate --resume" in told
+    assert "more before\n" in job(source, *slow, "--resume").stderr
+    assert (tmp_path / "out.txt").read_bytes().count(b"\n") == NUM_LINES
+
+
+STRANGE = [
+    "\0",
+    "\0 gato \0\0",
+    " ",
+    "\t\t",
+    "\u00a0\u3000",
+    "...?!,,",
+    "—«»“”",
+    "\r",
+    "gato\rcão",
+    "\r gato",
+    "gato\u2028cão\u2029\x85\x0b\x0c\x1c",
+    "\ufeff\u200b",
+    "שלום עולם",
+    "\u202eمرحبا بالعالم\u202c",
+    "\U0001f600\U0001f468\u200d\U0001f469\u200d\U0001f467",
+    "e\u0301" * 40,
+    "▁▁ [START] [END] [UNK] <s> </s>",
+    "\ue000gato\ue001",
+    "猫は魚を食べる。" * 20,
+]
+
+
+def fuzzed(count: int) -> list[str]:
+    chosen = random.Random(7)
+    letters = [chr(code) for code in range(0x2000) if code not in (0x0A,)] + WORDS + STRANGE
+    lines = [
+        "".join(chosen.choices(letters, k=chosen.choice([1, 3, 10, 40]))) for _ in range(count - len(STRANGE))
+    ]
+    lines[100:100] = STRANGE
+    return [line.rstrip("\r") for line in lines]
+
+
+def test_ten_thousand_strange_lines(ptenmt, random_run: Path, tmp_path: Path) -> None:
+    """None crashes it, none is lost, and they stay in their order."""
+    lines = fuzzed(10_000)
+    lines[5000] = f"gato, cão {' ' * 40}" * 20_000
+    content = [line.encode() for line in lines]
+    for bad in (77, 7777):
+        content[bad], lines[bad] = b"gat\xf0 c\xe3o", ""
+    (tmp_path / "in.txt").write_bytes(b"\n".join(content) + b"\n")
+    (tmp_path / "begin.txt").write_bytes(b"\n".join(content[:4096]) + b"\n")
+    command = ["translate", "--run", str(random_run), "--skip-invalid", "--input"]
+
+    told = ptenmt(*command, str(tmp_path / "in.txt"), "--output", str(tmp_path / "out.txt"))
+    written = (tmp_path / "out.txt").read_text(encoding="utf-8").split("\n")[:-1]
+    assert len(written) == len(lines)
+    assert [number for number, line in enumerate(lines) if not line.strip() and written[number]] == []
+    assert len(written[5000]) > 1000
+    assert "lines that are not valid UTF-8, left empty: 2\n" in told.stderr
+    assert "translated in parts: 1\n" in told.stderr
+    told = ptenmt(*command, str(tmp_path / "begin.txt"), "--json")
+    answers = [json.loads(line) for line in told.stdout.split("\n")[:-1]]
+    assert [answer["source"] for answer in answers] == lines[:4096]
+    assert [answer["translation"] for answer in answers] == written[:4096]

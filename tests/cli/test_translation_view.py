@@ -1,0 +1,67 @@
+"""How far a translation is: a bar on a terminal, a line a minute elsewhere."""
+
+import io
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+from rich.console import Console
+
+from ptenmt.cli.console import Screen
+from ptenmt.cli.translation_view import TranslationView
+from ptenmt.corpus.lines import opened_lines
+from ptenmt.translation import Translation
+
+LINE = "o gato"
+
+
+def translated(count: int) -> list[Translation]:
+    words = Translation(source=LINE, text="", raw="", tokens=[], is_complete=True, score=0.0)
+    return [words] * count
+
+
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> SimpleNamespace:
+    """A clock that the test puts forward."""
+    clock = SimpleNamespace(now=0.0)
+    clock.monotonic = lambda: clock.now
+    monkeypatch.setattr("ptenmt.cli.translation_view.time", clock)
+    return clock
+
+
+def shown(tmp_path: Path, clock: SimpleNamespace, console: Console) -> str:
+    """What is shown while 100 lines a second are translated, 10,000 of 40,000, and 5,000 before."""
+    screen = Screen()
+    screen.console = console
+    (tmp_path / "text.txt").write_text(f"{LINE}\n" * 40_000)
+    with opened_lines(tmp_path / "text.txt") as lines:
+        texts = iter(lines)
+        for _ in range(5000):
+            next(texts)
+        view = TranslationView(screen, lines, is_shown=True)
+        with view.showing(num_kept=5000):
+            for _ in range(10):
+                next(texts)
+                clock.now += 10
+                view.show(translated(1000))
+        view.tell_end()
+    output = console.file
+    assert isinstance(output, io.StringIO)
+    return output.getvalue()
+
+
+@pytest.mark.parametrize("width", [100, 40])
+def test_a_terminal_has_a_bar(tmp_path: Path, clock: SimpleNamespace, width: int) -> None:
+    file = io.StringIO()
+    console = Console(file=file, width=width, force_terminal=True, color_system="standard", highlight=False)
+    text = " ".join(shown(tmp_path, clock, console).split())
+    assert "15,000 lines, 100/s, 4 min left" in text
+    assert "━" in text
+    assert text.endswith("translated 10,000 lines in 2 min, 100 a second, 5,000 more before")
+
+
+def test_a_file_has_a_line_a_minute(tmp_path: Path, clock: SimpleNamespace) -> None:
+    assert shown(tmp_path, clock, Console(file=io.StringIO(), width=100)).splitlines() == [
+        "12,000 lines, 100/s, 5 min left",
+        "translated 10,000 lines in 2 min, 100 a second, 5,000 more before",
+    ]
