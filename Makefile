@@ -41,7 +41,8 @@ test-slow: setup
 
 bench: setup
 	$(BIN)/ptenmt train --config demo.yaml --quiet
-	$(BIN)/python benchmarks/decoding.py --run demo
+	$(BIN)/python benchmarks/translation.py --run demo --rounds 2 --repeat 2 --loop-sentences 4
+	$(BIN)/python benchmarks/parity.py --run demo
 	$(BIN)/python benchmarks/training.py --warmup 5 --seconds 5 --rounds 2 \
 		$(if $(TORCH_PYTHON),--torch-python $(TORCH_PYTHON))
 

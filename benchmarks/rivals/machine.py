@@ -26,7 +26,7 @@ def describe(torch_python: str | None) -> str:
     return f"{datetime.now(UTC):%Y-%m-%d}, {os.cpu_count()} cores of {_processor()}\n{named}"
 
 
-PACKAGES = {"ptenmt": "ptenmt", "TensorFlow": "tensorflow", "Keras": "keras"}
+PACKAGES = {"ptenmt": "ptenmt", "TensorFlow": "tensorflow", "Keras": "keras", "CTranslate2": "ctranslate2"}
 
 
 def has_amx() -> bool:

@@ -1,0 +1,232 @@
+"""Whether ptenmt's two engines say the same: CTranslate2, which translates, and Keras, the reference.
+
+Translates the run's test pairs with both, greedily and with 4 beams, and scores given translations token
+by token. Where greedy translations differ, the Keras model's logits tell how near the two tokens were at the
+first difference. Both exports, float32 and int8, are made for the occasion; the run is not written to.
+
+    python benchmarks/parity.py --run DIR/base [--data-dir DIR]
+"""
+
+import argparse
+import os
+import warnings
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import NamedTuple
+
+os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
+
+import ctranslate2
+import numpy as np
+import tensorflow as tf
+from rivals.bars import Bar, at_least, at_most, show, show_bars
+from rivals.machine import describe, same_command
+
+from ptenmt.checkpoints import load_weights
+from ptenmt.cores import available_cores
+from ptenmt.corpus.batches import sorted_batches
+from ptenmt.corpus.encoding import encode_pairs
+from ptenmt.corpus.pairs import SentencePair, load_split
+from ptenmt.evaluation.evaluation import score_translations
+from ptenmt.export.ctranslate2 import Export, make_export
+from ptenmt.model import Transformer
+from ptenmt.runs import find_run
+from ptenmt.tokenizers import PAD, UNK, TokenizerPair, frame
+from ptenmt.translation import Translation, Translator
+from ptenmt.translation.ctranslate2_engine import CTranslate2Engine
+from ptenmt.translation.loading import forbidden
+
+BEAMS = (1, 4)
+BATCH = 32
+REFERENCE = "Keras"
+
+
+def parse() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    parser.add_argument("--run", help="the trained run; by default the last one")
+    parser.add_argument("--data-dir", help="TFDS folder with the run's corpus, if it was moved")
+    parser.add_argument("--sentences", type=int, help="only the first so many test pairs")
+    return parser.parse_args()
+
+
+@dataclass(frozen=True)
+class Found:
+    """What one engine made of the test pairs."""
+
+    translations: dict[int, list[Translation]]
+    """By beam size."""
+    bleu: dict[int, dict[str, float]]
+    """By beam size, then by how the text is scored."""
+
+
+class Difference(NamedTuple):
+    """Two greedy translations that part."""
+
+    sentence: int
+    position: int
+    """Of the first token that is not the same, [START] not counted."""
+    tokens: tuple[str, str]
+    """The reference's there, and the other's."""
+    gap: float
+    """By how much the reference's logit is the greater."""
+
+
+def translator_of(export: Export, reference: Translator) -> Translator:
+    """One that translates with CTranslate2."""
+    config, tokenizers = reference.config, reference.tokenizers
+    engine = CTranslate2Engine(export, tokenizers, with_unknown=UNK not in forbidden(config))
+    wanted = export.facts.quantization
+    assert engine.compute_type == wanted, f"this processor computes in {engine.compute_type}, not in {wanted}"
+    return Translator(engine, tokenizers, config)
+
+
+def translate(translator: Translator, pairs: Sequence[SentencePair]) -> Found:
+    found = Found({}, {})
+    for beam_size in BEAMS:
+        searching = translator.with_options(beam_size=beam_size)
+        done: dict[int, Translation] = {}
+        for some in searching.translate_prepared([source for source, _ in pairs]):
+            done |= some
+        translations = [done[row] for row in range(len(pairs))]
+        found.translations[beam_size] = translations
+        scores = score_translations(translations, pairs, searching)
+        found.bleu[beam_size] = {score.text: score.value for score in scores if score.name == "BLEU"}
+    return found
+
+
+def share_alike(one: Found, other: Found, beam_size: int) -> float:
+    """The share of sentences for which both say the same, token by token."""
+    both = list(zip(one.translations[beam_size], other.translations[beam_size], strict=True))
+    return sum(first.tokens == second.tokens for first, second in both) / len(both)
+
+
+def differences(reference: Translator, one: Found, other: Found) -> Iterator[Difference]:
+    """Where greedy translations part, and how near the two tokens are there."""
+    tokenizers, longest = reference.tokenizers, reference.config.model.max_positions
+    target_pieces = tokenizers.target.pieces(range(tokenizers.target.vocabulary_size))
+    ids = {piece: token for token, piece in enumerate(target_pieces)}
+    both = zip(one.translations[1], other.translations[1], strict=True)
+    for sentence, (first, second) in enumerate(both):
+        if first.tokens == second.tokens:
+            continue
+        steps = zip(first.tokens, second.tokens, strict=False)
+        position = next(place for place, (token, its) in enumerate(steps) if token != its)
+        source = frame(tokenizers.source.encode([first.source])[0], longest)
+        prefix = [ids[piece] for piece in first.tokens[:position]]
+        logits = reference.engine.model((np.array([source]), np.array([prefix]))).numpy()[0, -1]
+        tokens = first.tokens[position], second.tokens[position]
+        gap = float(logits[ids[tokens[0]]] - logits[ids[tokens[1]]])
+        yield Difference(sentence, position - 1, tokens, abs(gap))
+
+
+def log_probabilities(model: Transformer) -> Callable[[np.ndarray, np.ndarray], np.ndarray]:
+    """A function of source ids [B, S] and target ids [B, T + 1] that gives float32 [B, T]."""
+    ids = tf.TensorSpec([None, None], tf.int64)
+
+    @tf.function(input_signature=[ids, ids])
+    def score(source, target):
+        every = tf.nn.log_softmax(model((source, target[:, :-1])))
+        return tf.gather(every, target[:, 1:], axis=2, batch_dims=2)
+
+    return lambda source, target: score(source, target).numpy()
+
+
+def largest_difference(
+    reference: Translator, exports: dict[str, Export], texts: Sequence[SentencePair]
+) -> dict[str, float]:
+    """The largest difference between log-probabilities of the targets' tokens, for each export."""
+    tokenizers, longest = reference.tokenizers, reference.config.model.max_positions
+    score = log_probabilities(reference.engine.model)
+    encoded, _ = encode_pairs(tokenizers, texts, longest)
+    threads = {"inter_threads": available_cores(), "intra_threads": 1}
+    scorers = {
+        name: ctranslate2.Translator(name, compute_type=name, files=export.files, **threads)
+        for name, export in exports.items()
+    }
+    largest = dict.fromkeys(exports, 0.0)
+    for source, target in sorted_batches(encoded, BATCH):
+        expected = score(source, target)
+        for name, scorer in scorers.items():
+            found = scorer.score_batch(*_pieces(tokenizers, source, target), max_input_length=0)
+            for row, result in enumerate(found):
+                length = np.count_nonzero(target[row]) - 1
+                gaps = np.abs(np.array(result.log_probs) - expected[row, :length])
+                largest[name] = max(largest[name], float(gaps.max()))
+    return largest
+
+
+def _pieces(
+    tokenizers: TokenizerPair, source: np.ndarray, target: np.ndarray
+) -> tuple[list[list[str]], list[list[str]]]:
+    """As CTranslate2 is given them: it puts [START] and [END] around the targets itself."""
+    sources = [tokenizers.source.pieces(row[row != PAD].tolist()) for row in source]
+    return sources, [tokenizers.target.pieces(row[row != PAD][1:-1].tolist()) for row in target]
+
+
+def table(found: dict[str, Found], gaps: dict[str, dict[str, float]]) -> list[list[str]]:
+    rows = [["", *found]]
+    reference = found[REFERENCE]
+    for beam_size in BEAMS:
+        shares = [f"{share_alike(reference, each, beam_size):.2%}" for each in found.values()]
+        rows.append([f"{_search(beam_size)}: same translation as Keras", *shares])
+    for what, largest in gaps.items():
+        values = [f"{largest[name]:.1e}" if name in largest else "–" for name in found]
+        rows.append([f"log-probabilities of the {what}: largest difference", *values])
+    for beam_size in BEAMS:
+        for text in reference.bleu[beam_size]:
+            values = [f"{each.bleu[beam_size][text]:.2f}" for each in found.values()]
+            rows.append([f"{_search(beam_size)}: BLEU {text}", *values])
+    return rows
+
+
+def bars(
+    found: dict[str, Found], gaps: dict[str, dict[str, float]], apart: Sequence[Difference]
+) -> Iterator[Bar]:
+    exact, small = found["float32"], found["int8"]
+    share = 100 * share_alike(found[REFERENCE], exact, 1)
+    yield at_least("float32 greedy = Keras greedy", share, 99.8, "{:.2f} % of sentences")
+    gap = max((each.gap for each in apart), default=0.0)
+    yield at_most("gap between the logits where they part", gap, 1e-4, "{:.1e}")
+    for what, largest in gaps.items():
+        yield at_most(f"float32, log-probabilities of the {what}", largest["float32"], 1e-3, "{:.1e}")
+    yield at_most("greedy: int8 and float32", _apart(small, exact, 1), 0.3, "{:.2f} BLEU apart")
+    yield at_most("beam 4: Keras and float32", _apart(found[REFERENCE], exact, 4), 0.1, "{:.2f} BLEU apart")
+
+
+def _apart(one: Found, other: Found, beam_size: int) -> float:
+    """How far the scores are apart, at most."""
+    return max(abs(value - other.bleu[beam_size][text]) for text, value in one.bleu[beam_size].items())
+
+
+def _search(beam_size: int) -> str:
+    return "greedy" if beam_size == 1 else f"beam {beam_size}"
+
+
+def main() -> None:
+    options = parse()
+    run = find_run(options.run)
+    config = run.config()
+    data = replace(config.data, data_dir=options.data_dir) if options.data_dir else config.data
+    pairs = load_split(data, config.seed, "test")[: options.sentences]
+    reference = Translator.load(run, engine="keras")
+    path, weights = load_weights(run, warnings.warn)
+    exports = {
+        name: make_export(config.model, weights, reference.tokenizers, path.name, name)
+        for name in ("float32", "int8")
+    }
+    engines = {name: translator_of(export, reference) for name, export in exports.items()}
+    found = {name: translate(each, pairs) for name, each in ({REFERENCE: reference} | engines).items()}
+    own = [(done.source, done.raw) for done in found[REFERENCE].translations[1]]
+    texts = {"references": pairs, "Keras translations": own}
+    gaps = {what: largest_difference(reference, exports, each) for what, each in texts.items()}
+    parted = list(differences(reference, found[REFERENCE], found["float32"]))
+    print(f"{describe(None)}\n{same_command(for_page=True)}\nrun {run.name}, {len(pairs):,} test pairs\n")
+    show(table(found, gaps))
+    show_bars(bars(found, gaps, parted))
+    for each in parted:
+        here, there = each.tokens
+        print(f"sentence {each.sentence}, token {each.position}: {here} or {there}, {each.gap:.1e} apart")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,19 @@
+"""Contestant: ptenmt's own engines, from sentences to translations, without the command line."""
+
+import time
+
+from rivals.translation_task import Measured, Task
+
+WARM_UP = 64
+
+
+def translate_with(task: Task, engine: str, beam_size: int, repeat: int) -> Measured:
+    """Translate all sentences so many times; loading and compiling are not counted."""
+    from ptenmt.translation import Translator
+
+    translator = Translator.load(task.run, engine=engine).with_options(beam_size=beam_size)
+    sentences = task.sentences(repeat)
+    translator.translate(sentences[:WARM_UP])
+    started = time.perf_counter()
+    tokens = sum(len(done.tokens) - 1 for done in translator.translate_iterable(sentences))
+    return Measured(len(sentences), time.perf_counter() - started, tokens)

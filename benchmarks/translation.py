@@ -1,0 +1,253 @@
+"""How fast ptenmt translates, beside others, on the processor of this machine, and what it takes to start.
+
+Contestants take turns, each turn in a process of its own, so that noise hits all alike:
+
+  sources' loop      the lecture's way: a sentence at a time, everything anew for each token, nothing compiled
+  Keras engine       ptenmt's reference, from sentences to translations
+  engine             ptenmt's CTranslate2 engine, from sentences to translations
+  raw                ctranslate2.Translator.translate_batch, fed with ready tokens, at its best settings
+  ptenmt translate   the whole command: reading a file, tokenising, translating, putting into words, writing
+
+Loading is not counted: of the command's time, what it takes for a file of one line is subtracted. Ratios
+are medians of the rounds' own ratios. All but the sources' loop translate the run's test pairs (or the
+sentences of --input), several times where they are fast. The run's export is renewed if need be.
+
+    python benchmarks/translation.py --run DIR/base [--data-dir DIR] [--memory]
+"""
+
+import argparse
+import os
+import resource
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import ProcessPoolExecutor
+from functools import partial
+from multiprocessing import get_context
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from rivals.bars import Bar, at_least, at_most, show, show_bars
+from rivals.machine import describe, same_command
+from rivals.ptenmt_translation import translate_with
+from rivals.raw_ctranslate2 import SETTINGS, Setting, translate_raw
+from rivals.translation_task import Measured, Task
+from rivals.tutorial_translation import translate_by_the_lecture
+
+SENTENCE = "este modelo parece funcionar bem"
+SEARCHES = {1: "greedy", 4: "beam 4"}
+LOOP = "sources' loop, greedy"
+STARTS = 15
+MANY_LINES = [50_000, 500_000]
+
+Rates = dict[str, list[Measured]]
+"""A turn a round of each contestant."""
+
+
+def parse() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    parser.add_argument("--run", required=True, help="the trained run")
+    parser.add_argument("--data-dir", help="TFDS folder with the run's corpus, if it was moved")
+    parser.add_argument("--input", help="a file of sentences, instead of the run's test pairs")
+    parser.add_argument("--sentences", type=int, help="only the first so many")
+    parser.add_argument("--rounds", type=int, default=3, help="turns each (default: 3)")
+    parser.add_argument("--repeat", type=int, default=10, help="how often the fast ones translate all (10)")
+    parser.add_argument("--loop-sentences", type=int, default=24, help="for the sources' loop (default: 24)")
+    parser.add_argument(
+        "--memory",
+        type=int,
+        nargs="*",
+        metavar="LINES",
+        help="the command's peak memory at so many lines, too (minutes; without numbers: 50000 500000)",
+    )
+    return parser.parse_args()
+
+
+class Ended(NamedTuple):
+    """A process that did what it was to do."""
+
+    seconds: float
+    peak_memory: int
+    """The most it ever held, in bytes (resident)."""
+
+
+def command(task: Task, *words: str) -> Ended:
+    """Run ``ptenmt translate`` with these words."""
+    log = task.folder / "log.txt"
+    whole = [sys.executable, "-m", "ptenmt", "translate", "--run", task.run, *words]
+    started = time.perf_counter()
+    with log.open("w") as errors:
+        child = subprocess.Popen(whole, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=errors)
+        _, status, usage = os.wait4(child.pid, 0)
+    child.returncode = os.waitstatus_to_exitcode(status)
+    if child.returncode:
+        raise SystemExit(f"{' '.join(whole)} failed:\n{log.read_text()[-3000:]}")
+    return Ended(time.perf_counter() - started, _bytes(usage))
+
+
+def translate_file(task: Task, file: Path, beam_size: int) -> Ended:
+    """Run the command on a file."""
+    output = task.folder / "output.txt"
+    output.unlink(missing_ok=True)
+    words = "--input", str(file), "--output", str(output), "--beam-size", str(beam_size)
+    return command(task, *words)
+
+
+def whole_command(task: Task, file: Path, num_lines: int, beam_size: int) -> Measured:
+    """The command on a file, start-up apart."""
+    seconds = translate_file(task, file, beam_size).seconds
+    return Measured(num_lines, seconds - translate_file(task, task.file_of(1), beam_size).seconds)
+
+
+def apart(function: Callable[..., Any], *arguments: Any) -> Any:
+    """What a function gives in a process of its own."""
+    with ProcessPoolExecutor(1, get_context("spawn")) as pool:
+        return pool.submit(function, *arguments).result()
+
+
+def best_setting(task: Task, beam_size: int, options: argparse.Namespace) -> Setting:
+    """How raw CTranslate2 likes its batches, tried in two rounds."""
+    repeat = max(1, options.repeat // 5)
+    rates: dict[Setting, list[float]] = {setting: [] for setting in SETTINGS}
+    for _ in range(2):
+        for setting, found in rates.items():
+            found.append(apart(translate_raw, task, beam_size, repeat, setting).rate)
+    best = max(rates, key=lambda setting: statistics.mean(rates[setting]))
+    for setting, found in rates.items():
+        told = ", ".join(f"{rate:,.0f}" for rate in found)
+        _tell(f"raw, {SEARCHES[beam_size]}, batches of {setting}: {told} sentences/s")
+    return best
+
+
+def contestants(
+    task: Task, num_sentences: int, settings: dict[int, Setting], options: argparse.Namespace
+) -> dict[str, Callable[[], Measured]]:
+    """What each does in its turn."""
+    num_lines = num_sentences * options.repeat
+    file = task.file_of(num_lines)
+    turns = {LOOP: partial(apart, translate_by_the_lecture, task, options.loop_sentences)}
+    for beam, search in SEARCHES.items():
+        ours, raw = (translate_with, task), (translate_raw, task)
+        turns |= {
+            f"Keras engine, {search}": partial(apart, *ours, "keras", beam, 1),
+            f"engine, {search}": partial(apart, *ours, "ctranslate2", beam, options.repeat),
+            f"raw, {search}": partial(apart, *raw, beam, options.repeat, settings[beam]),
+            f"ptenmt translate, {search}": partial(whole_command, task, file, num_lines, beam),
+        }
+    return turns
+
+
+def compete(turns: dict[str, Callable[[], Measured]], rounds: int) -> Rates:
+    """Let all take turns."""
+    rates: Rates = {name: [] for name in turns}
+    for number in range(1, rounds + 1):
+        for name, turn in turns.items():
+            rates[name].append(turn())
+            _tell(f"round {number} {name:>24}: {rates[name][-1].rate:10,.2f} sentences/s")
+    return rates
+
+
+def ratio(rates: Rates, name: str, other: str) -> float:
+    """The median of the rounds' own ratios."""
+    pairs = zip(rates[name], rates[other], strict=True)
+    return statistics.median(one.rate / two.rate for one, two in pairs)
+
+
+def table(rates: Rates) -> list[list[str]]:
+    rows = [["", "sentences/s, median (range)", "tokens a sentence", "× sources' loop", "of raw"]]
+    for name, turns in rates.items():
+        values = [turn.rate for turn in turns]
+        digits = 0 if min(values) >= 100 else 2
+        middle, least, most = (
+            f"{value:,.{digits}f}" for value in (statistics.median(values), min(values), max(values))
+        )
+        raw = f"raw, {name.partition(', ')[2]}"
+        is_fast = name.startswith(("engine", "raw", "ptenmt"))
+        rows.append(
+            [
+                name,
+                f"{middle} ({least}–{most})",
+                f"{turns[0].tokens / turns[0].sentences:.1f}" if turns[0].tokens else "–",
+                f"{ratio(rates, name, LOOP):,.0f}",
+                f"{ratio(rates, name, raw):.0%}" if is_fast else "–",
+            ]
+        )
+    return rows
+
+
+def speed_bars(rates: Rates) -> Iterator[Bar]:
+    for search in SEARCHES.values():
+        value = ratio(rates, f"ptenmt translate, {search}", f"raw, {search}")
+        yield at_least(f"ptenmt translate, {search}, of raw", value, 0.9, "{:.2f}")
+    value = ratio(rates, "ptenmt translate, greedy", LOOP)
+    yield at_least("ptenmt translate, greedy, × sources' loop", value, 3000, "{:,.0f}")
+    value = ratio(rates, "Keras engine, greedy", LOOP)
+    yield at_least("Keras engine, greedy, × sources' loop", value, 100, "{:,.0f}")
+    value = ratio(rates, "Keras engine, greedy", "Keras engine, beam 4")
+    yield at_most("Keras engine, greedy, × beam 4", value, 5, "{:.2f}")
+
+
+def start_bars(task: Task) -> Iterator[Bar]:
+    """The command on one sentence, the options as they come."""
+    command(task, SENTENCE)  # the files are in memory now
+    starts = [command(task, SENTENCE) for _ in range(STARTS)]
+    seconds = statistics.median(start.seconds for start in starts)
+    name = f'ptenmt translate "{SENTENCE}"'
+    yield at_most(f"{name}, median of {STARTS}", seconds, 0.35, "{:.2f} s")
+    yield at_most(f"{name}, peak memory", max(start.peak_memory for start in starts) / 1e6, 80, "{:.0f} MB")
+
+
+def memory_bars(task: Task, numbers: list[int]) -> Iterator[Bar]:
+    """The command on ever more lines, greedily; noise apart the peak may not grow."""
+    first, *others = ((number, _peak_at(task, number)) for number in numbers)
+    for number, peak in others:
+        what = f"peak memory at {number:,} lines ({first[1]:.0f} MB at {first[0]:,})"
+        yield at_most(what, peak, 1.05 * first[1], "{:.0f} MB")
+
+
+def _peak_at(task: Task, num_lines: int) -> float:
+    file = task.file_of(num_lines)
+    peak = translate_file(task, file, 1).peak_memory / 1e6
+    file.unlink()
+    _tell(f"peak memory at {num_lines:,} lines: {peak:.1f} MB")
+    return peak
+
+
+def _bytes(usage: resource.struct_rusage) -> int:
+    return usage.ru_maxrss if sys.platform == "darwin" else usage.ru_maxrss * 1024
+
+
+def _tell(line: str) -> None:
+    print(line, file=sys.stderr, flush=True)
+
+
+def main() -> None:
+    options = parse()
+    # The processor is what is compared; a GPU would be used by some and not by others.
+    os.environ |= {"CUDA_VISIBLE_DEVICES": "-1", "TF_CPP_MIN_LOG_LEVEL": "3"}
+    with tempfile.TemporaryDirectory() as folder:
+        task = Task(Path(folder), options.run)
+        num_sentences = apart(task.write, options.data_dir, options.input, options.sentences)
+        print(f"{describe(None)}\n{same_command(for_page=True)}", flush=True)
+        bars = list(start_bars(task))
+        settings = {beam: best_setting(task, beam, options) for beam in SEARCHES}
+        rates = compete(contestants(task, num_sentences, settings, options), options.rounds)
+        bars += speed_bars(rates)
+        if options.memory is not None:
+            bars += memory_bars(task, options.memory or MANY_LINES)
+    best = " and ".join(f"{setting} ({SEARCHES[beam]})" for beam, setting in settings.items())
+    print(
+        f"{num_sentences:,} sentences, × {options.repeat} for the fast; {options.loop_sentences} for the "
+        f"sources' loop; {options.rounds} rounds; raw CTranslate2 in batches of {best}\n"
+    )
+    show(table(rates))
+    show_bars(bars)
+    own = _bytes(resource.getrusage(resource.RUSAGE_SELF))
+    print(f"No peak memory can be less than that of the process that measured: {own / 1e6:.0f} MB.")
+
+
+if __name__ == "__main__":
+    main()
