@@ -1,0 +1,60 @@
+"""Translating with an export loads nothing that training needs."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+from ptenmt.config import Config, DataConfig, ModelConfig, TokenizerConfig
+from ptenmt.runs import Run
+from ptenmt.tokenizers import SPECIAL_PIECES, TokenizerPair, build_tokenizers
+from ptenmt.tokenizers.wordpiece import WordPieceTokenizer
+
+HEAVY = ["keras", "sacrebleu", "sacremoses", "tensorflow", "tensorflow_text", "torch"]
+PAIRS = [("o gato vê o cão .", "the cat sees the dog ."), ("o cão vê a casa .", "the dog sees the house .")]
+PROGRAM = f"""
+import json, sys
+from ptenmt.cli.app import app
+for run in sys.argv[1:]:
+    app(["translate", "--run", run, "O gato vê a casa."], standalone_mode=False)
+    print(json.dumps(sorted(set({HEAVY}) & sys.modules.keys())))
+"""
+
+
+def tokenizers(kind: str) -> TokenizerPair:
+    if kind != "wordpiece":
+        return build_tokenizers(TokenizerConfig(kind=kind, vocabulary_size=40), PAIRS, ("pt", "en"))
+    words = sorted({word for pair in PAIRS for text in pair for word in text.split()})
+    vocabulary = "".join(f"{piece}\n" for piece in (*SPECIAL_PIECES, *words)).encode()
+    return TokenizerPair(WordPieceTokenizer("pt", vocabulary), WordPieceTokenizer("en", vocabulary))
+
+
+def exported_run(folder: Path, kind: str) -> Path:
+    """A run with an export of a model that has learnt nothing, and no checkpoint."""
+    from ptenmt.export.ctranslate2 import make_export, write_export
+    from ptenmt.model import Transformer
+
+    config = Config(
+        data=DataConfig(source="demo" if kind == "sentencepiece" else "tfds"),
+        tokenizer=TokenizerConfig(kind=kind),
+        model=ModelConfig(num_layers=1, d_model=8, num_heads=2, d_ff=8, max_positions=16),
+    )
+    run, pair = Run(folder), tokenizers(kind)
+    run.write(config, {})
+    pair.save(run.tokenizer_folder)
+    model = Transformer(config.model, pair.source.vocabulary_size, pair.target.vocabulary_size)
+    model.build_weights()
+    weights = {weight.path: weight.numpy() for weight in model.weights}
+    write_export(run.export_folder(), make_export(config.model, weights, pair, "untrained"))
+    return folder
+
+
+def test_translating_loads_no_training(tmp_path: Path) -> None:
+    kinds = ("sentencepiece", "wordpiece", "words")
+    runs = [str(exported_run(tmp_path / kind, kind)) for kind in kinds]
+    answer = subprocess.run(
+        [sys.executable, "-c", PROGRAM, *runs], capture_output=True, text=True, encoding="utf-8", check=False
+    )
+    assert answer.returncode == 0, answer.stderr
+    loaded = [json.loads(line) for line in answer.stdout.splitlines()[1::2]]
+    assert dict(zip(kinds, loaded, strict=True)) == dict.fromkeys(kinds, [])
