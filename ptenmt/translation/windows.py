@@ -12,8 +12,11 @@ from ptenmt.translation.engine import Engine, Found, Hypothesis
 from ptenmt.translation.results import Translation
 from ptenmt.translation.segments import Segment, Segments
 
-BATCH_SENTENCES = 64
-BATCH_TOKENS = 4096
+BATCH_SENTENCES = 32
+"""CTranslate2 takes 2 to 5 % longer with 64, and with 128 over 6 %, for greedy search and for 4 beams; so does
+greedy search with 16."""
+BATCH_TOKENS = 2048
+"""Source tokens, padding included."""
 WINDOW_CHARACTERS = 1_000_000
 NOTHING = [Hypothesis([START, END])]
 """What is found for a segment in which there is nothing to translate."""
@@ -53,7 +56,7 @@ class Window:
         return [self.translations[row] for row in range(len(self.texts))]
 
     def batches(self, limit: Callable[[int], int]) -> Iterator["Batch"]:
-        """The segments, by length.
+        """The segments, the longest first: what comes last keeps no thread waiting for another for long.
 
         Args:
             limit: Gives the most tokens of a translation for the number of the source's.
@@ -64,13 +67,13 @@ class Window:
             for number, segment in enumerate(text.segments)
             if not segment.is_blank
         ]
-        places.sort(key=lambda place: len(self.segment(place).ids))
+        places.sort(key=lambda place: -len(self.segment(place).ids))
         for length, group in groupby(places, key=lambda place: limit(len(self.segment(place).ids))):
             alike = list(group)
-            longest = len(self.segment(alike[-1]).ids)
-            size = max(1, min(BATCH_SENTENCES, BATCH_TOKENS // longest))
-            for first in range(0, len(alike), size):
-                yield Batch(self, alike[first : first + size], length)
+            while alike:
+                size = max(1, min(BATCH_SENTENCES, BATCH_TOKENS // len(self.segment(alike[0]).ids)))
+                yield Batch(self, alike[:size], length)
+                del alike[:size]
 
     def segment(self, place: tuple[int, int]) -> Segment:
         """The segment of this number in the text of this row."""

@@ -104,7 +104,7 @@ def test_a_sentence_longer_than_the_positions_is_translated_in_parts_and_says_so
     assert [translation.is_split for translation in translations] == [False, True, False]
     assert translations[1].source == too_long
     assert translations[1].tokens.count("[START]") == 2
-    assert translations[2] == translator.translate([fits])[0]
+    assert said(translations[2:]) == said(translator.translate([fits]))
     assert len(translator.attention(too_long).source_pieces) == 32
 
 

@@ -76,7 +76,7 @@ def test_batches_hold_similar_lengths_with_one_limit_and_leave_out_blanks():
     assert sorted(rows) == [row for row, text in enumerate(texts) if text]
     assert window.blank_rows == [row for row, text in enumerate(texts) if not text]
     lengths = [len(ids) for batch in batches for ids in batch.sources]
-    assert lengths == sorted(lengths)
+    assert lengths == sorted(lengths, reverse=True)
     for batch in batches:
         assert {limit(len(ids)) for ids in batch.sources} == {batch.limit}
         assert len(batch.places) <= BATCH_SENTENCES
@@ -86,6 +86,12 @@ def test_long_segments_make_small_batches():
     texts = ["x" * 1000] * 20
     sizes = [len(batch.places) for batch in Window(texts, cut(texts)).batches(limit)]
     assert sizes == [BATCH_TOKENS // 1002] * (20 // (BATCH_TOKENS // 1002))
+
+
+def test_a_long_segment_makes_no_other_batch_small():
+    texts = ["x" * 1000, *["x" * 10] * 3 * BATCH_SENTENCES]
+    batches = Window(texts, cut(texts)).batches(lambda _length: 40)
+    assert [len(batch.places) for batch in batches][1:-1] == [BATCH_SENTENCES] * 2
 
 
 @pytest.mark.parametrize("queue", [0, 3])
