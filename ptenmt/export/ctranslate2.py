@@ -161,7 +161,7 @@ def _check_replaceable(folder: Path) -> None:
     """Refuse to replace what is no export."""
     hint = "choose another folder with --output"
     try:
-        found = {file.name for file in folder.iterdir() if not file.name.startswith(".")}
+        found = {file.name for file in folder.iterdir()} - {".DS_Store"}  # which macOS puts everywhere
     except FileNotFoundError:
         return
     except NotADirectoryError as error:

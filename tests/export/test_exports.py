@@ -146,7 +146,10 @@ def test_what_is_no_export_is_left_alone(export: Export, folder: Path, tmp_path:
     with pytest.raises(OutputError, match=r"holds what is no part of an export: thesis.txt") as failure:
         write_export(folder, export)
     assert "--output" in failure.value.hint
-    assert (folder / "thesis.txt").read_text() == "precious"
+    (folder / "thesis.txt").rename(folder / ".git")
+    with pytest.raises(OutputError, match=r"no part of an export: .git"):
+        write_export(folder, export)
+    assert (folder / ".git").read_text() == "precious"
     (tmp_path / "file").write_text("precious")
     with pytest.raises(OutputError, match="is a file, or below one"):
         write_export(tmp_path / "file", export)
