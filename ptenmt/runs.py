@@ -152,12 +152,7 @@ class Run:
             raise OutputError(f"cannot create {self.path}: {error.strerror or error}") from error
         now = datetime.now(UTC).isoformat(timespec="microseconds")
         created = self.facts().get("created", now) if (self.path / "run.json").exists() else now
-        own = {
-            "format_version": FORMAT_VERSION,
-            "created": created,
-            "trained": now,
-            "versions": _versions(),
-        }
+        own = {"format_version": FORMAT_VERSION, "created": created, "trained": now, "versions": _versions()}
         write_text(self.path / "run.json", json_text(own | facts | own, indent=2) + "\n")
         write_text(self.path / "config.yaml", dump_config(config))
 
