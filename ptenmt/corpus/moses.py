@@ -99,13 +99,16 @@ class Moses:
             kind = _kind(token)
             if kind == "quote":
                 kind = self._side_of_quote(token, before, opened)
-            sticks = sticks or kind == "closing" or (before != "" and self._sticks(kind, before))
+            if kind != "word" and before:
+                sticks = sticks or self._sticks(kind, before)
             parts.append(token if sticks else f" {token}")
             before, sticks = token, kind == "opening"
         return "".join(parts)
 
     def _sticks(self, kind: _Kind, before: str) -> bool:
-        """Whether a token goes to the one before it: 's and the like, and words of scripts without blanks."""
+        """Whether a token goes to the one before it: , and 's and words of scripts without blanks."""
+        if kind == "closing":
+            return True
         if kind == "contraction":
             return self.language == "en"
         return kind == "chinese" and _CHINESE.match(before[-1]) is not None

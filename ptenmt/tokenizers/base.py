@@ -9,6 +9,7 @@ from typing import ClassVar, Self
 
 PAD, UNK, START, END = 0, 1, 2, 3
 SPECIAL_PIECES = ("[PAD]", "[UNK]", "[START]", "[END]")
+_FRAMING = frozenset((PAD, START, END))
 
 # Control characters and white space other than the plain blank; then marks without width, and lone
 # surrogates, which Python's command-line arguments may hold but UTF-8 cannot.
@@ -79,7 +80,7 @@ def clean_text(text: str) -> str:
 
 def without_framing(ids: Sequence[int]) -> list[int]:
     """Leave out [PAD], [START] and [END]; the result holds plain ints."""
-    return [int(token) for token in ids if token not in (PAD, START, END)]
+    return [int(token) for token in ids if token not in _FRAMING]
 
 
 def frame(ids: Sequence[int], max_length: int) -> list[int]:

@@ -25,7 +25,9 @@ _ANEW = "delete that folder, so that it is downloaded or copied anew"
 _LONGEST_WORD = 100
 """Bytes; what is longer is unknown."""
 _CONTINUES = "##"
-_CHUNKS_KEPT = 1 << 16
+_CHUNKS_KEPT = 1 << 14
+_LONG_TEXT = 1000
+"""Characters; nothing of that length is kept."""
 
 
 class WordPieceTokenizer(Tokenizer):
@@ -43,7 +45,7 @@ class WordPieceTokenizer(Tokenizer):
         self._language = language
         self._vocabulary = vocabulary
         self._pieces = vocabulary.decode().split("\n")[:-1]
-        self._ids_of_common = lru_cache(_CHUNKS_KEPT)(self._find_ids)
+        self._ids_of_short = lru_cache(_CHUNKS_KEPT)(self._find_ids)
 
     @property
     def vocabulary_size(self) -> int:
@@ -57,7 +59,11 @@ class WordPieceTokenizer(Tokenizer):
 
     def encode(self, texts: Sequence[str]) -> list[list[int]]:
         """Give each text's ids, without the [START] and [END] that the published model adds."""
-        return [[token for chunk in text.split(" ") for token in self._ids(chunk)] for text in texts]
+        encoded = []
+        for text in texts:
+            find = self._ids_of_short if len(text) < _LONG_TEXT else self._ids_of_any
+            encoded.append([token for chunk in text.split(" ") for token in find(chunk)])
+        return encoded
 
     def decode(self, sequences: Sequence[Sequence[int]]) -> list[str]:
         """Give each sequence's text, words and punctuation apart (``is n ' t it ?``)."""
@@ -112,11 +118,11 @@ class WordPieceTokenizer(Tokenizer):
             raise TokenizerError(f"{file} is damaged: it does not begin with {SPECIAL_PIECES}", _ANEW)
         return tokenizer
 
-    def _ids(self, chunk: str) -> list[int]:
-        """The ids of what stands between two blanks; nothing reaches over a blank."""
-        return self._ids_of_common(chunk) if len(chunk) < _LONGEST_WORD else self._find_ids(chunk)
+    def _ids_of_any(self, chunk: str) -> list[int]:
+        return self._ids_of_short(chunk) if len(chunk) < _LONG_TEXT else self._find_ids(chunk)
 
     def _find_ids(self, chunk: str) -> list[int]:
+        """The ids of what stands between two blanks; nothing reaches over a blank."""
         words = BREAK.join(map(_or_unknown, split_words(chunk)))
         ids: list[int] = self._model.encode(words).ids
         return ids

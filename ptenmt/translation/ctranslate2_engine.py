@@ -138,7 +138,7 @@ class CTranslate2Engine:
         attention = result.attention if with_attention else [None] * len(result.hypotheses)
         return [
             Hypothesis(
-                [START, *(self._target_ids[piece] for piece in pieces)],
+                [START, *map(self._target_ids.__getitem__, pieces)],
                 score,
                 None if weights is None else _array(weights),
             )
