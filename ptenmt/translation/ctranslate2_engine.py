@@ -41,6 +41,7 @@ class CTranslate2Engine:
     """
 
     name = "ctranslate2"
+    batch_sentences = BATCH_SENTENCES
 
     def __init__(
         self,
@@ -70,7 +71,7 @@ class CTranslate2Engine:
                 inter_threads=threads,
                 intra_threads=1,  # several batches at a time are far faster than several threads a batch
                 # One more would be waited for where no signal is heard; with attention each sentence is one.
-                max_queued_batches=(self.queue + 1) * BATCH_SENTENCES,
+                max_queued_batches=(self.queue + 1) * self.batch_sentences,
                 files=export.files,
             )
         except (RuntimeError, ValueError) as error:

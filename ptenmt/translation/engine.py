@@ -42,6 +42,8 @@ class Engine(Protocol):
     """What it computes in, such as ``float32`` or ``int8``."""
     identity: str
     """What its translations depend on, besides the run's weights and the options."""
+    batch_sentences: int
+    """How many sentences of usual length a batch is to have."""
     queue: int
     """How many batches it may be given before the first is waited for; 0: it works when it is waited for."""
 

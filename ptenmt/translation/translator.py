@@ -145,7 +145,9 @@ class Translator:
                 failure = read.failure
                 opened.append(read)
                 self._finish(read, read.blank_rows)
-                yield from read.batches(lambda length: self.limit(length, len(begun)))
+                yield from read.batches(
+                    lambda length: self.limit(length, len(begun)), self.engine.batch_sentences
+                )
                 if window == 1 or read.is_done:  # or blank lines would pile up
                     yield None
 
@@ -165,7 +167,7 @@ class Translator:
         """
         window = Window(list(sources), self._encoding.segmenter(is_corpus=True).cut(sources))
         yield self._finish(window, window.blank_rows)
-        yield from self._translated(window.batches(self.limit), ())
+        yield from self._translated(window.batches(self.limit, self.engine.batch_sentences), ())
 
     def branches(self, text: str, prefix: str, count: int) -> list[Alternative]:
         """What may follow the beginning of a translation: so many different next tokens, likeliest first.

@@ -69,7 +69,7 @@ def test_order_is_kept_whatever_the_window(translator: Translator, monkeypatch: 
     expected = translator.translate(texts)
     assert [translation.source for translation in expected] == texts
     assert len({translation.text for translation in expected}) > 10
-    monkeypatch.setattr("ptenmt.translation.windows.BATCH_SENTENCES", 3)
+    monkeypatch.setattr(translator.engine, "batch_sentences", 3)
     for window in (1, 5, 23, 24):
         assert said(translator.translate_iterable(texts, window=window)) == said(expected)
 
