@@ -33,6 +33,7 @@ Choice = Literal["best", "latest"]
 """Which of a run's weights: those that scored best in validation, or those of the newest checkpoint."""
 
 _BEST = "best.json"
+_YamlLoader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # not every PyYAML has the fast one
 _PACKAGES = (
     "ptenmt",
     "tensorflow",
@@ -97,7 +98,7 @@ class Run:
         self.facts()  # of a format that this program can read?
         file = self.path / "config.yaml"
         try:
-            return build_config(yaml.safe_load(file.read_text(encoding="utf-8")))
+            return build_config(yaml.load(file.read_text(encoding="utf-8"), _YamlLoader))
         except (OSError, ValueError, yaml.YAMLError, ConfigError) as error:
             raise RunError(f"{file} is damaged or unreadable: {' '.join(str(error).split())}") from error
 

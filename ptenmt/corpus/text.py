@@ -29,12 +29,16 @@ def _compiled(*rules: tuple[str, str, str]) -> _Rules:
 
 _ENGLISH_CONTRACTIONS = _compiled(
     (" '", r"(?i)(n) ('t)(?!\S)", r" \1\2"),  # isn 't -> is n't
-    ("' ", r"(?i)(?<!\S)' (s|m|re|ve|ll|d)(?!\S)", r"'\1"),  # it ' s -> it 's
+    ("' ", r"(?i)(?<!\S)' (?=(?:s|m|re|ve|ll|d)(?!\S))", "'"),  # it ' s -> it 's
 )
 """From the Moses tokenizer's English contractions to the Penn Treebank's."""
 
 # Splits that both WordPiece and the Moses tokenizer make.
-_TYPOGRAPHIC_CONTRACTION = (" ’ ", r"(?i)(?<=\w) ’ (t|s|m|re|ve|ll|d)(?!\S)", r"’\1")  # haven ’ t -> haven’t
+_TYPOGRAPHIC_CONTRACTION = (
+    " ’ ",
+    r"(?i)(?<=\w) ’ (?=(?:t|s|m|re|ve|ll|d)(?!\S))",
+    "’",
+)  # haven ’ t -> haven’t
 _DOUBLE_HYPHEN = ("- -", r"(?<!\S)- -(?!\S)", "--")
 _SLASH = (" / ", r"(?<=\w) / (?=\w)", "/")  # and / or -> and/or
 _TIME = (" : ", r"(?<!\d)(\d\d?) : (?=\d\d(?!\d))", r"\1:")  # 10 : 30 -> 10:30
@@ -43,7 +47,7 @@ _PIECES_TO_TOKENS = _compiled(
     ("` `", r"(?<!\S)` `(?!\S)", "``"),
     ("' '", r"(?<!\S)' '(?!\S)", "''"),
     ("n ' t", r"(?<!\S)n ' t(?!\S)", "n't"),  # is n ' t -> is n't
-    (" ' ", r"(?<=\w )' (s|m|re|ve|ll|d)(?!\S)", r"'\1"),  # it ' s -> it 's
+    (" ' ", r"(?<=\w )' (?=(?:s|m|re|ve|ll|d)(?!\S))", "'"),  # it ' s -> it 's
     _TYPOGRAPHIC_CONTRACTION,
     _DOUBLE_HYPHEN,
     (" - ", r"(?<=\w) - (?=\w)", "-"),  # twenty - five -> twenty-five
@@ -70,7 +74,7 @@ _BEFORE_JOINING = _compiled(
     ("''", r"(?<!\S)''(?: (?:``|''))*(?!\S)", _CLOSING),
     ("“ ", r"“ ([^“”]*) ”", r"“\1 ”"),
     ("« ", r"« ([^«»]*) »", r"«\1 »"),
-    (" 's", r"(?<=\w) 's(?!\S)", "'s"),  # names like levi 's in any language
+    (" 's", r"(?<=\w) (?='s(?!\S))", ""),  # names like levi 's in any language
     _TYPOGRAPHIC_CONTRACTION,
     *((f" {sign}", rf"(?<=\d) {sign}(?= \D|$)", sign) for sign in "€£¥"),  # 5 € is not € 5
     _DOUBLE_HYPHEN,
@@ -78,7 +82,7 @@ _BEFORE_JOINING = _compiled(
     _TIME,
 )
 _BEFORE_JOINING_ENGLISH = _compiled(
-    ("'", r"(?i)(?<=\w) (n't)(?!\S)", r"\1"),  # is n't -> isn't
+    ("'", r"(?i)(?<=\w) (?=n't(?!\S))", ""),  # is n't -> isn't
     ("'", r"(?i)(?<!\S)'(?!(?:t|s|m|re|ve|ll|d)(?!\S))(?=\w)", "' "),  # 'how opens a quote, 's does not
 )
 _AFTER_JOINING = _compiled(

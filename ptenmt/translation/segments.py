@@ -142,6 +142,8 @@ class Segmenter:
 def _edges(text: str) -> tuple[str, str, str]:
     """White space, text, white space."""
     core = text.strip()
+    if len(core) == len(text):
+        return "", text, ""
     begin = len(text) - len(text.lstrip())
     before, after = text[:begin], text[begin + len(core) :]
     return _STRANGE_BLANK.sub(" ", before), core, _STRANGE_BLANK.sub(" ", after)

@@ -13,8 +13,8 @@ from ptenmt.translation.results import Translation
 from ptenmt.translation.segments import Segment, Segments
 
 BATCH_SENTENCES = 32
-"""CTranslate2 takes 2 to 5 % longer with 64, and with 128 over 6 %, for greedy search and for 4 beams; so does
-greedy search with 16."""
+"""CTranslate2 takes 2 to 5 % longer with 64, and with 128 over 6 %, for greedy search and for 4 beams; so
+does greedy search with 16."""
 BATCH_TOKENS = 2048
 """Source tokens of so many sentences, padding included."""
 WINDOW_CHARACTERS = 1_000_000

@@ -79,6 +79,8 @@ class Wording:
 
     def _joined(self, text: Segments, parts: Sequence[Sequence[Alternative]]) -> list[Alternative]:
         """The translations of a text from those of its segments."""
+        if len(parts) == 1 and not (text.segments[0].before or text.after):
+            return list(parts[0])
         count = max(map(len, parts))
         return [
             self._join(text, [part[min(place, len(part) - 1)] for part in parts]) for place in range(count)
