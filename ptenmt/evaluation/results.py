@@ -1,0 +1,299 @@
+"""What an evaluation finds: plain facts, for tables, reports and programs."""
+
+import math
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from typing import Any, Literal
+
+from ptenmt.corpus.pairs import HeldOutSplit
+
+TextForm = Literal["detokenised", "tokenised"]
+"""``detokenised``: spacing as people write; ``tokenised``: the corpus' own tokens, lower-cased."""
+LOWER_IS_BETTER = frozenset({"TER"})
+
+
+@dataclass(frozen=True, kw_only=True)
+class Score:
+    """A corpus score, how sure it is, and how it was computed."""
+
+    name: str
+    """``BLEU``, ``chrF2++`` or ``TER``."""
+    text: TextForm
+    """Which form of the texts was compared."""
+    value: float
+    """0 to 100 (TER may exceed it); the higher the better, but TER: the lower the better."""
+    mean: float
+    """Of the bootstrap's resamples."""
+    margin: float
+    """Half the width of the 95 % confidence interval around ``mean``."""
+    signature: str
+    """sacreBLEU's signature; quote it with the value."""
+
+    @property
+    def low(self) -> float:
+        """The lower end of the 95 % confidence interval."""
+        return self.mean - self.margin
+
+    @property
+    def high(self) -> float:
+        """The upper end of the 95 % confidence interval."""
+        return self.mean + self.margin
+
+
+@dataclass(frozen=True, kw_only=True)
+class Difference:
+    """A score beside the baseline's of the same name and text."""
+
+    score: Score
+    baseline: Score
+    p_value: float | None
+    """How often resampling alone would give such a difference, by sacreBLEU's paired bootstrap; None: there
+    is no difference at all."""
+
+    @property
+    def is_better(self) -> bool:
+        """Whether the score is better than the baseline's, by however little."""
+        delta = self.score.value - self.baseline.value
+        return delta < 0 if self.score.name in LOWER_IS_BETTER else delta > 0
+
+    @property
+    def is_significant(self) -> bool:
+        """Whether p < 0.05."""
+        return self.p_value is not None and self.p_value < 0.05
+
+
+@dataclass(frozen=True, kw_only=True)
+class Comparison:
+    """Every score beside a baseline's."""
+
+    name: str
+    """Of the run or file that is the baseline."""
+    differences: list[Difference]
+
+
+@dataclass(frozen=True, kw_only=True)
+class SearchFacts:
+    """How a run translated."""
+
+    engine: str
+    """What translated: ``ctranslate2`` or ``keras``."""
+    compute_type: str
+    """What it computed in, such as ``int8``."""
+    beam_size: int
+    """1: greedily."""
+    length_penalty: float
+    num_cut: int
+    """Translations that reached the length limit before [END]."""
+    num_split: int
+    """Sentences longer than the model's positions, translated in parts."""
+    seconds: float
+    """For translating alone."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Sentence:
+    """A sentence, its references and what is to be judged."""
+
+    row: int
+    """Which pair it is, from 1: the line in a file."""
+    source: str | None
+    """None where only hypotheses and references are known."""
+    references: list[str]
+    """As people write them."""
+    hypothesis: str
+    """As people write it."""
+    score: float
+    """chrF2++ of this sentence alone, 0 to 100."""
+    baseline: str | None = None
+    """The baseline's hypothesis."""
+    baseline_score: float | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Band:
+    """Sentences that are alike in something."""
+
+    name: str
+    """Such as ``10–19``."""
+    num_pairs: int
+    scores: list[Score]
+    """Detokenised; empty where there is no pair."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Breakdown:
+    """Scores by something that makes sentences easy or hard."""
+
+    title: str
+    """Such as ``source length``."""
+    unit: str
+    """What the bands' names count."""
+    bands: list[Band]
+    missing: str = ""
+    """Why there are no bands, if there are none."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Oddity:
+    """A way in which hypotheses go wrong that can be told without understanding them."""
+
+    name: str
+    """``empty``, ``repeating``, ``copying`` or ``over-long``."""
+    meaning: str
+    """What makes a hypothesis one of them."""
+    count: int
+    examples: list[Sentence]
+    """The first few."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Words:
+    """Source words that a run does not know, or does not know as a whole."""
+
+    num_words: int
+    """In all sources."""
+    num_unknown: int
+    """Those whose pieces have [UNK] among them."""
+    num_cut: int
+    """Those that are cut into several pieces."""
+    num_unseen: int | None
+    """Those that no training sentence had; None if the training pairs cannot be read."""
+    num_sentences_with_unknown: int
+    unknown: dict[str, int]
+    """The most frequent unknown words, and how often they occur."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Weaknesses:
+    """Where it fails."""
+
+    breakdowns: list[Breakdown]
+    worst: list[Sentence]
+    """By ``Sentence.score``, the worst first."""
+    best: list[Sentence]
+    oddities: list[Oddity]
+    words: Words | None
+    """None if no run is known, and so no vocabulary."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Contrast:
+    """Two sentences that differ in little, which must make a difference in the translation."""
+
+    phenomenon: str
+    """Such as ``accents: avó, avô``."""
+    sources: tuple[str, str]
+    translations: tuple[str, str]
+    expected: tuple[list[str], list[str]]
+    """For each, words one of which its translation must have; and it must have none of the other's."""
+    is_right: tuple[bool, bool]
+    is_same_input: bool
+    """Whether the tokenizer makes the same of both, so that no model could tell them apart."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Contrasts:
+    """How a run did on the shipped minimal pairs."""
+
+    items: list[Contrast]
+
+    @property
+    def num_right(self) -> int:
+        """Pairs both of whose translations are right."""
+        return sum(all(item.is_right) for item in self.items)
+
+    def by_phenomenon(self) -> dict[str, tuple[int, int]]:
+        """For each phenomenon how many pairs are right, and how many there are."""
+        counts: dict[str, tuple[int, int]] = {}
+        for item in self.items:
+            right, all_of_it = counts.get(item.phenomenon, (0, 0))
+            counts[item.phenomenon] = (right + all(item.is_right), all_of_it + 1)
+        return counts
+
+
+@dataclass(frozen=True, kw_only=True)
+class Evaluation:
+    """All that ``ptenmt evaluate`` found."""
+
+    name: str
+    """The run's name, or that of the file of hypotheses."""
+    folder: str | None
+    """The run; None if finished hypotheses were scored without one."""
+    checkpoint: str | None
+    """Which of the run's weights translated, such as ``weights-3``."""
+    split: HeldOutSplit | None
+    """Which of the run's own pairs; None: files."""
+    files: dict[str, list[str]] = field(default_factory=dict)
+    """Files that were read: ``source``, ``reference`` (any number), ``hypotheses``."""
+    fingerprint: str
+    """SHA-256 of the sources and first references."""
+    num_pairs: int
+    num_references: int
+    loss: float | None
+    """Mean cross-entropy of the real target tokens, in nats; None without a model."""
+    accuracy: float | None
+    """Share of the real target tokens that had the highest logit, given the right ones before them."""
+    scores: list[Score]
+    """BLEU, chrF2++ and TER, detokenised; then, where the corpus comes tokenised, of its tokens."""
+    comparison: Comparison | None
+    search: SearchFacts | None
+    """None: the hypotheses were given."""
+    weaknesses: Weaknesses
+    contrasts: Contrasts | None
+    """None without a model, or for other languages than Portuguese and English."""
+    sentences: list[Sentence]
+    """All of them, in order."""
+
+    @property
+    def perplexity(self) -> float | None:
+        """The exponential of the loss."""
+        return None if self.loss is None else math.exp(self.loss)
+
+    @property
+    def pairs_name(self) -> str:
+        """What was scored: ``test pairs``, or the files' name."""
+        return f"{self.split} pairs" if self.split else f"pairs of {self.files['reference'][0]}"
+
+    def facts(self) -> dict[str, Any]:
+        """Everything but the list of all sentences, as JSON takes it."""
+        facts: Mapping[str, Any] = asdict(self)
+        return {name: value for name, value in facts.items() if name != "sentences"} | {
+            "perplexity": self.perplexity
+        }
+
+
+@dataclass(frozen=True, kw_only=True)
+class Setting:
+    """One way to search, and what it gave."""
+
+    beam_size: int
+    length_penalty: float
+    bleu: float
+    seconds: float
+    p_value: float | None
+    """Of its difference from the best setting; None: there is none."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Sweep:
+    """What ``ptenmt evaluate --sweep`` found."""
+
+    name: str
+    pairs_name: str
+    num_pairs: int
+    engine: str
+    signature: str
+    """Of BLEU."""
+    settings: list[Setting]
+    """By beam size, then length penalty; greedy search, which has no use for a penalty, is there once."""
+
+    @property
+    def best(self) -> Setting:
+        """The one with the highest BLEU; of equals, the one with the fewer beams."""
+        return max(self.settings, key=lambda setting: (setting.bleu, -setting.beam_size))
+
+    @property
+    def quickest(self) -> Setting:
+        """The quickest one that is not significantly worse than the best (p ≥ 0.05)."""
+        good = [each for each in self.settings if each.p_value is None or each.p_value >= 0.05]
+        return min(good, key=lambda setting: setting.seconds)
