@@ -26,27 +26,37 @@ def written_whole(file: Path) -> Iterator[IO[str]]:
     Raises:
         OutputError: It cannot be written; what stood there before is unharmed.
     """
+    with _opened(file, mode="w", encoding="utf-8", newline="") as stream:
+        yield stream
+
+
+def write_bytes(file: Path, content: bytes) -> None:
+    """Write a binary file whole or not at all, as ``written_whole`` does a text file.
+
+    Raises:
+        OutputError: It cannot be written; what stood there before is unharmed.
+    """
+    with _opened(file, mode="wb") as stream:
+        stream.write(content)
+
+
+@contextmanager
+def _opened(file: Path, **how: Any) -> Iterator[IO[Any]]:
     try:
         if file.exists() and not file.is_file():
-            with file.open("w", encoding="utf-8", newline="") as device:
+            with file.open(**how) as device:
                 yield device
             return
-        with _replacing(file.resolve()) as stream:
+        with _replacing(file.resolve(), **how) as stream:
             yield stream
     except OSError as error:
         raise OutputError(f"cannot write {file}: {error.strerror or error}") from error
 
 
 @contextmanager
-def _replacing(file: Path) -> Iterator[IO[str]]:
+def _replacing(file: Path, **how: Any) -> Iterator[IO[Any]]:
     stream = tempfile.NamedTemporaryFile(  # noqa: SIM115 — renamed once it is closed
-        "w",
-        dir=file.parent,
-        prefix=f".{file.name}.",
-        suffix=_SUFFIX,
-        encoding="utf-8",
-        newline="",
-        delete=False,
+        dir=file.parent, prefix=f".{file.name}.", suffix=_SUFFIX, delete=False, **how
     )
     temporary = Path(stream.name)
     try:

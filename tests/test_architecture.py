@@ -32,6 +32,7 @@ ROWS = [
     {"runs"},
     {"history"},
     {"model"},
+    {"positions", "schedule"},
     {"corpus"},
     {"tokenizers"},
     {"config", "events"},
@@ -49,6 +50,7 @@ WITHOUT_TENSORFLOW = [
     "ptenmt.corpus.sources",
     "ptenmt.runs",
     "ptenmt.translation",
+    *sorted(f"ptenmt.inspection.{file.stem}" for file in (PACKAGE / "inspection").glob("[!_]*.py")),
 ]
 
 

@@ -5,37 +5,26 @@ import contextlib
 import os
 import signal
 import sys
-from importlib import import_module
 from typing import Annotated, Any
 
 import typer
-from typer.core import TyperGroup
 
 from ptenmt import __version__
 from ptenmt.cli.console import print_error
+from ptenmt.cli.groups import MARKUP, LazyGroup
 from ptenmt.cli.options import COMMAND_LINE
 from ptenmt.errors import PtenmtError
 
-COMMANDS = ("download", "train", "evaluate", "translate", "average", "export", "info")
-"""Each is a function of this name in a module of this name."""
+COMMANDS = ("download", "train", "evaluate", "translate", "average", "export", "info", "inspect")
+"""Each is a function or a group of this name in a module of this name."""
 INTERRUPTED = 130
 TERMINATED = 143
-_MARKUP: Any = {"rich_markup_mode": "markdown", "pretty_exceptions_enable": False}
 
 
-class _Group(TyperGroup):
-    """Imports a command when it is asked for, and turns what a user can mend into a line or two on stderr."""
+class _Group(LazyGroup):
+    """Turns what a user can mend into a line or two on stderr."""
 
-    def __init__(self, **options: Any) -> None:
-        super().__init__(**options)
-        self.commands: Any = dict.fromkeys(COMMANDS)
-
-    def get_command(self, ctx: Any, cmd_name: str) -> Any:  # noqa: ARG002 - it is the same in every context
-        if cmd_name not in self.commands:
-            return None
-        command = typer.Typer(add_completion=False, **_MARKUP)
-        command.command(cmd_name)(getattr(import_module(f"ptenmt.cli.{cmd_name}"), cmd_name))
-        return typer.main.get_command(command)
+    modules = {command: f"ptenmt.cli.{command}" for command in COMMANDS}
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         ctx.meta[COMMAND_LINE] = list(args)
@@ -60,7 +49,7 @@ app = typer.Typer(
     "Start with: ptenmt train --config demo.yaml, then ptenmt translate "
     '"este modelo parece funcionar bem".',
     no_args_is_help=True,
-    **_MARKUP,
+    **MARKUP,
 )
 
 

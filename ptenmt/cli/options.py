@@ -1,5 +1,6 @@
 """Options that several commands share, declared once."""
 
+from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import typer
@@ -67,6 +68,9 @@ RunToBeginWith = Annotated[
         autocompletion=complete_run,
     ),
 ]
+RunsToCompare = Annotated[
+    list[str] | None, _run_option("A folder, or a name below checkpoints/; may be given several times.", _LAST)
+]
 RunToDescribe = Annotated[str | None, _run_option("The run to describe.", False)]
 WhichWeights = Annotated[
     Literal["best", "latest"],
@@ -105,5 +109,27 @@ BeamSize = Annotated[
         help="How many beginnings of a translation are followed at a time; 1 is greedy search.",
         show_default="decoding.beam_size of the run's config",
         rich_help_panel=SEARCH_PANEL,
+    ),
+]
+
+
+def _figure_file(file: Path | None) -> Path | None:
+    """Refuse what figures cannot be written as, before any work is done."""
+    if file is not None:
+        from ptenmt.inspection.drawing import figure_format
+
+        figure_format(file)
+    return file
+
+
+FigureFile = Annotated[
+    Path | None,
+    typer.Option(
+        "--output",
+        "-o",
+        metavar="FILE",
+        callback=_figure_file,
+        help="Draw it into a file: PNG, SVG or PDF, by its ending.",
+        show_default="the terminal",
     ),
 ]

@@ -3,7 +3,7 @@
 from ptenmt.model.attention import MultiHeadAttention, causal_mask, padding_mask
 from ptenmt.model.blocks import DecoderBlock, EncoderBlock
 from ptenmt.model.dropout import Dropout, dropout_seed
-from ptenmt.model.embedding import PositionalEmbedding, TiedProjection, positional_encoding
+from ptenmt.model.embedding import PositionalEmbedding, TiedProjection
 from ptenmt.model.loss import TokenSums, real_positions, token_sums, training_loss
 from ptenmt.model.sublayers import AddAndNorm, FeedForward
 from ptenmt.model.transformer import Decoder, DecoderState, Encoder, Transformer, decoder_mask
@@ -26,7 +26,6 @@ __all__ = [
     "decoder_mask",
     "dropout_seed",
     "padding_mask",
-    "positional_encoding",
     "real_positions",
     "token_sums",
     "training_loss",

@@ -10,8 +10,8 @@ from ptenmt.model import (
     EncoderBlock,
     FeedForward,
     PositionalEmbedding,
-    positional_encoding,
 )
+from ptenmt.positions import positional_encoding
 
 
 @pytest.fixture(autouse=True)

@@ -1,0 +1,1 @@
+"""A look inside a model: facts first, then figures. Nothing here needs TensorFlow or Keras."""

@@ -1,0 +1,246 @@
+"""Pictures as matplotlib figures, and figures as files; no display is needed, and nothing global is changed."""
+
+import io
+import math
+import warnings
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import AbstractContextManager
+from itertools import chain
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ptenmt.errors import OutputError
+from ptenmt.inspection.pictures import Bars, HeatMap, LinePlot, Panel
+from ptenmt.writing import write_bytes
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+    from matplotlib.font_manager import FontEntry
+
+FORMATS = ("png", "svg", "pdf")
+MOST_LABELS = 60
+"""More tokens than this are not drawn: nobody could read them."""
+
+_FONT = "DejaVu Sans"  # comes with matplotlib
+_COLOURS = {"blues": "Blues", "reds": "Reds", "greys": "Greys", "diverging": "RdBu"}
+_WIDEST = 20.0  # inches, as are the following
+_LABELLED_CELL = 0.3
+_PLOT_SIZE = 6.0, 3.6
+_BAR_HEIGHT = 0.28
+_DOTS_AN_INCH = 150
+_LEAST_TEXT, _MOST_TEXT = 4.5, 9.0  # points
+_UNDATED: dict[str, dict[str, Any]] = {"png": {}, "svg": {"Date": None}, "pdf": {"CreationDate": None}}
+
+
+def figure_format(file: Path) -> str:
+    """The format that a file's ending means: ``png``, ``svg`` or ``pdf``.
+
+    Raises:
+        OutputError: It means none of them.
+    """
+    ending = file.suffix.lower().removeprefix(".")
+    if ending not in FORMATS:
+        raise OutputError(
+            f"cannot draw {file}: a figure's name ends in .png, .svg or .pdf", f"such as {file.stem}.png"
+        )
+    return ending
+
+
+def save_figure(figure: "Figure", file: Path, on_warning: Callable[[str], None] = warnings.warn) -> None:
+    """Write a figure into a file, whole or not at all; the same figure gives the same bytes.
+
+    Args:
+        figure: Any matplotlib figure.
+        file: Its ending says whether it becomes PNG, SVG or PDF.
+        on_warning: Told, in a sentence, of characters that no font on this machine has.
+
+    Raises:
+        OutputError: The ending is another, or it cannot be written; what stood there before is unharmed.
+    """
+    ending, content = figure_format(file), io.BytesIO()
+    with warnings.catch_warnings(), _style(_texts(figure)):
+        warnings.filterwarnings("ignore", "Glyph .* missing from font", UserWarning)
+        figure.savefig(content, format=ending, dpi=_DOTS_AN_INCH, metadata=_UNDATED[ending])
+    missing = _fonts(_texts(figure))[1]
+    if missing:
+        shown = " ".join(sorted(missing)[:10])
+        on_warning(f"{file}: boxes stand for characters that no font on this machine has: {shown}")
+    write_bytes(file, content.getvalue())
+
+
+def draw(panels: Sequence[Panel], *, title: str = "", columns: int = 1) -> "Figure":
+    """Draw pictures side by side.
+
+    Args:
+        panels: At least one.
+        title: Of the whole.
+        columns: How many panels stand in a row.
+
+    Returns:
+        The figure, which a notebook shows and ``save_figure`` writes.
+    """
+    from matplotlib.figure import Figure
+
+    panels = [_readable(panel) for panel in panels]
+    columns = min(columns, len(panels))
+    rows = math.ceil(len(panels) / columns)
+    width, height, text = _sizes(panels, columns)
+    with _style(chain([title], *map(_words, panels)), text):
+        figure = Figure(figsize=(columns * width, rows * height), layout="constrained")
+        axes = figure.subplots(rows, columns, squeeze=False).ravel()
+        for axis, panel in zip(axes, panels, strict=False):
+            _draw_panel(axis, panel)
+        for axis in axes[len(panels) :]:
+            axis.set_axis_off()
+        _add_colour_bars(figure, axes[: len(panels)], panels)
+        if title:
+            figure.suptitle(title)
+    return figure
+
+
+def _readable(panel: Panel) -> Panel:
+    if isinstance(panel, HeatMap) and panel.row_labels:
+        return panel.fitted(MOST_LABELS, MOST_LABELS)
+    return panel
+
+
+def _sizes(panels: Sequence[Panel], columns: int) -> tuple[float, float, float]:
+    """A panel's width and height in inches, and the size of its text in points."""
+    if isinstance(panels[0], Bars):
+        return _PLOT_SIZE[0], 1.2 + _BAR_HEIGHT * max(len(_words(panel)) for panel in panels), _MOST_TEXT
+    maps = [panel for panel in panels if isinstance(panel, HeatMap)]
+    if not maps:
+        return *_PLOT_SIZE, _MOST_TEXT
+    widest = _WIDEST / columns
+    if not maps[0].row_labels:
+        return min(9.0, widest), min(6.0, widest), _MOST_TEXT
+    num_columns = max(panel.num_columns for panel in maps)
+    num_rows = max(panel.num_rows for panel in maps)
+    cell = min(_LABELLED_CELL, (widest - 1) / num_columns)
+    text = min(_MOST_TEXT, max(_LEAST_TEXT, 0.75 * 72 * cell))
+    return max(3.2, cell * num_columns + 1.2), max(2.8, cell * num_rows + 1.4), text
+
+
+def _draw_panel(axis: "Axes", panel: Panel) -> None:
+    if isinstance(panel, HeatMap):
+        _draw_heat_map(axis, panel)
+    elif isinstance(panel, LinePlot):
+        _draw_lines(axis, panel)
+    else:
+        _draw_bars(axis, panel)
+    axis.set_title(panel.title, wrap=True)
+
+
+def _draw_heat_map(axis: "Axes", panel: HeatMap) -> None:
+    aspect = "equal" if panel.row_labels else "auto"
+    colours = _COLOURS[panel.palette]
+    axis.imshow(panel.values, cmap=colours, vmin=panel.low, vmax=panel.high, aspect=aspect, interpolation="none")
+    axis.set_xlabel(panel.column_name)
+    axis.set_ylabel(panel.row_name)
+    if panel.row_labels:
+        axis.set_xticks(range(panel.num_columns), panel.column_labels, rotation=90)
+        axis.set_yticks(range(panel.num_rows), panel.row_labels)
+    if panel.has_numbers:
+        middle = (panel.low + panel.high) / 2
+        for row, values in enumerate(panel.values):
+            for column, value in enumerate(values):
+                colour = "white" if value > middle else "black"
+                axis.text(column, row, f"{value:.0f}", ha="center", va="center", color=colour)
+
+
+def _draw_lines(axis: "Axes", panel: LinePlot) -> None:
+    for line in panel.lines:
+        axis.plot(line.x, line.y, label=line.name, marker="o" if line.has_marks else None, markersize=3)
+    axis.set_xlabel(panel.x_name)
+    axis.set_ylabel(panel.y_name)
+    axis.grid(alpha=0.3)
+    axis.margins(x=0.02)
+    if len(panel.lines) > 1:
+        axis.legend()
+
+
+def _draw_bars(axis: "Axes", panel: Bars) -> None:
+    places = range(len(panel.names))
+    axis.barh(places, panel.values)
+    axis.set_yticks(places, panel.names)
+    axis.invert_yaxis()
+    axis.set_xlabel(panel.value_name)
+    axis.set_xlim(min(0.0, *panel.values), 1.0)
+
+
+def _add_colour_bars(figure: "Figure", axes: Sequence["Axes"], panels: Sequence[Panel]) -> None:
+    """One for all heat maps if it means the same in each, else one each; none where numbers say it."""
+    shown = [
+        (axis, panel)
+        for axis, panel in zip(axes, panels, strict=True)
+        if isinstance(panel, HeatMap) and not panel.has_numbers
+    ]
+    if not shown:
+        return
+    if len({(panel.palette, panel.low, panel.high) for _, panel in shown}) == 1:
+        figure.colorbar(shown[0][0].images[0], ax=[axis for axis, _ in shown])
+        return
+    for axis, _ in shown:
+        figure.colorbar(axis.images[0], ax=axis)
+
+
+def _words(panel: Panel) -> list[str]:
+    """Every text that a panel shows."""
+    if isinstance(panel, HeatMap):
+        return [panel.title, panel.row_name, panel.column_name, *panel.row_labels, *panel.column_labels]
+    if isinstance(panel, LinePlot):
+        return [panel.title, panel.x_name, panel.y_name, *(line.name for line in panel.lines)]
+    return [panel.title, panel.value_name, *panel.names]
+
+
+def _texts(figure: "Figure") -> list[str]:
+    """Every text in a figure."""
+    from matplotlib.text import Text
+
+    return [text.get_text() for text in figure.findobj(Text) if isinstance(text, Text)]
+
+
+def _style(texts: Iterable[str], size: float = _MOST_TEXT) -> AbstractContextManager[None]:
+    """Settings that hold while a figure with these texts is built or written; ``$`` is a dollar."""
+    import matplotlib as mpl
+
+    settings = {
+        "font.family": _fonts(texts)[0],
+        "font.size": size,
+        "axes.titlesize": size + 1,
+        "figure.titlesize": size + 2,
+        "text.parse_math": False,
+        "svg.hashsalt": "ptenmt",  # names in an SVG file are not random
+    }
+    return mpl.rc_context(settings)
+
+
+def _fonts(texts: Iterable[str]) -> tuple[list[str], set[str]]:
+    """Families of fonts that together have the glyphs of texts, and the characters that none has."""
+    from matplotlib.font_manager import findfont, fontManager
+
+    missing = {sign for text in texts for sign in text if not sign.isspace()} - _glyphs(findfont(_FONT))
+    families = [_FONT]
+    for font in filter(_is_regular, fontManager.ttflist) if missing else ():
+        found = missing & _glyphs(font.fname)
+        if found:
+            families.append(font.name)
+            missing -= found
+    return families, missing
+
+
+def _is_regular(font: "FontEntry") -> bool:
+    """Neither bold nor slanted; and not the one that has a box for every character."""
+    return font.style == "normal" and font.weight in (400, "normal") and not font.name.startswith("Last Resort")
+
+
+def _glyphs(file: str) -> set[str]:
+    """The characters that a font can draw at any size."""
+    from matplotlib.ft2font import FT2Font
+
+    try:
+        font = FT2Font(file)
+    except (OSError, RuntimeError):  # a font that is damaged, or has gone since matplotlib listed it
+        return set()
+    return set(map(chr, font.get_charmap())) if font.scalable else set()
