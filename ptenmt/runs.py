@@ -6,6 +6,7 @@
 - ``ckpt-*``: checkpoints, and ``checkpoint``, which names the latest
 - ``weights-*``: the best models, weights alone, and ``best.json``, which says how good
 - ``export/ctranslate2/``: the best one of them for CTranslate2, which translates
+- ``export/weights/``: the same in float32 as safetensors, which is what is looked into
 - ``history.jsonl``: what the training told, a JSON object a line
 """
 
@@ -61,9 +62,9 @@ class Run:
         """Where the run's tokenizers are saved."""
         return self.path / "tokenizer"
 
-    def export_folder(self, choice: Choice = "best") -> Path:
-        """Where the export for CTranslate2 is: of the ``best`` weights, or of the ``latest``."""
-        return self.path / "export" / ("ctranslate2" if choice == "best" else f"ctranslate2-{choice}")
+    def export_folder(self, choice: Choice = "best", form: str = "ctranslate2") -> Path:
+        """Where the export of a form is: of the ``best`` weights, or of the ``latest``."""
+        return self.path / "export" / (form if choice == "best" else f"{form}-{choice}")
 
     def facts(self) -> dict[str, Any]:
         """What ``run.json`` says.

@@ -42,7 +42,7 @@ def tokenizers(kind: str) -> TokenizerPair:
 
 def exported_run(folder: Path, kind: str) -> Path:
     """A run with an export of a model that has learnt nothing, and no checkpoint."""
-    from ptenmt.export.ctranslate2 import make_export, write_export
+    from ptenmt.export.ctranslate2 import CTRANSLATE2, make_export
     from ptenmt.model import Transformer
 
     config = Config(
@@ -56,7 +56,7 @@ def exported_run(folder: Path, kind: str) -> Path:
     model = Transformer(config.model, pair.source.vocabulary_size, pair.target.vocabulary_size)
     model.build_weights()
     weights = {weight.path: weight.numpy() for weight in model.weights}
-    write_export(run.export_folder(), make_export(config.model, weights, pair, "untrained"))
+    CTRANSLATE2.write(run.export_folder(), make_export(config.model, weights, pair, "untrained"))
     return folder
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import get_args
 
 from ptenmt.errors import ExportError, OutputError
-from ptenmt.export.ctranslate2 import FACTS_FILE, make_export, write_export
+from ptenmt.export.ctranslate2 import CTRANSLATE2, make_export
 from ptenmt.export.formats import Format, Quantization
 from ptenmt.export.limits import check_ctranslate2
 from ptenmt.export.origin import weights_id
@@ -69,7 +69,7 @@ def export_model(
     path, weights = load_weights(run, on_warning, checkpoint)
     tokenizers = load_tokenizers(run.tokenizer_folder)
     export = make_export(config.model, weights, tokenizers, weights_id(path), quantization)
-    write_export(folder, export)
+    CTRANSLATE2.write(folder, export)
     return Exported(
         folder=folder,
         weights=path,
@@ -86,7 +86,7 @@ def _checked(folder: Path) -> Path:
         OutputError: It is not; another program's model has the same files, too.
     """
     try:
-        is_taken = folder.is_dir() and any(folder.iterdir()) and not (folder / FACTS_FILE).exists()
+        is_taken = folder.is_dir() and any(folder.iterdir()) and not (folder / CTRANSLATE2.facts_file).exists()
     except OSError as error:
         raise OutputError(f"cannot read {folder}: {error.strerror or error}") from error
     if is_taken:

@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from ptenmt.errors import DataError
+from ptenmt.export.weights import arrays_of
 from ptenmt.inspection.forward import NumpyTransformer
 from ptenmt.runs import Choice, Run, find_run
 from ptenmt.tokenizers import load_tokenizers
@@ -77,7 +78,7 @@ class Inspector:
             ExportError: Its weights are not exported, and cannot be.
         """
         exported = self._loader.weights()
-        return NumpyTransformer(exported.facts.model, exported.arrays())
+        return NumpyTransformer(exported.facts.model, arrays_of(exported))
 
     @cached_property
     def translator(self) -> Translator:

@@ -10,9 +10,10 @@ import tensorflow as tf
 
 from ptenmt.checkpoints import read_weights, save_weights
 from ptenmt.errors import CheckpointError, OutputError, RunError
-from ptenmt.export.ctranslate2 import make_export, write_export
+from ptenmt.export.ctranslate2 import CTRANSLATE2, make_export
 from ptenmt.export.limits import why_not_ctranslate2
 from ptenmt.export.origin import weights_id
+from ptenmt.export.weights import WEIGHTS, make_weights
 from ptenmt.runs import Model, Run, find_run, run_path
 from ptenmt.tokenizers import TokenizerPair, load_tokenizers
 from ptenmt.variable_files import DamagedError
@@ -101,7 +102,7 @@ def _write(
     names: list[str],
     step: int,
 ) -> None:
-    """Write the new run, export included, beside its place, then put it there."""
+    """Write the new run, exports included, beside its place, then put it there."""
     new = Run(target.path.absolute().with_name(f".{target.name}.{os.getpid()}.new"))
     averaged = {"run": str(origin.path.absolute()), "checkpoints": names}
     try:
@@ -110,9 +111,10 @@ def _write(
         path = save_weights(
             {name: tf.Variable(array) for name, array in mean.items()}, new.path / f"weights-{step}"
         )
-        model = origin.config().model
+        model, exported = origin.config().model, weights_id(path)
+        WEIGHTS.write(new.export_folder("best", WEIGHTS.name), make_weights(model, mean, exported))
         if not why_not_ctranslate2(model):
-            write_export(new.export_folder(), make_export(model, mean, tokenizers, weights_id(path)))
+            CTRANSLATE2.write(new.export_folder(), make_export(model, mean, tokenizers, exported))
         new.write_best_models([Model(name=f"weights-{step}", step=step, score=None)])
         new.path.rename(target.path)
     except OSError as error:

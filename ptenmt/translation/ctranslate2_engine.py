@@ -10,7 +10,7 @@ import ctranslate2
 from ptenmt.config import DecodingConfig
 from ptenmt.cores import available_cores
 from ptenmt.errors import ConfigError, ExportError
-from ptenmt.export.ctranslate2 import Export, nearest_quantization
+from ptenmt.export.ctranslate2 import CTranslate2Export, nearest_quantization
 from ptenmt.tokenizers import PAD, SPECIAL_PIECES, START, TokenizerPair
 from ptenmt.translation.engine import Found, Hypothesis
 from ptenmt.translation.windows import BATCH_SENTENCES
@@ -45,7 +45,7 @@ class CTranslate2Engine:
 
     def __init__(
         self,
-        export: Export,
+        export: CTranslate2Export,
         tokenizers: TokenizerPair,
         *,
         with_unknown: bool,

@@ -8,10 +8,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from ptenmt.config import Config
-from ptenmt.errors import CheckpointError, ExportError, OutputError, PtenmtError
-from ptenmt.export.ctranslate2 import Export, NoExportError, make_export, read_export, write_export
+from ptenmt.errors import PtenmtError
+from ptenmt.export.ctranslate2 import CTRANSLATE2, CTranslate2Export, make_export
 from ptenmt.export.limits import check_ctranslate2, why_not_ctranslate2
-from ptenmt.export.origin import newest_weights, weights_id
+from ptenmt.export.origin import weights_id
+from ptenmt.export.renewal import current_export
+from ptenmt.export.weights import WEIGHTS, WeightsExport, make_weights
 from ptenmt.runs import Choice, Run
 from ptenmt.tokenizers import PAD, START, UNK, TokenizerPair
 from ptenmt.translation.engine import Engine
@@ -85,6 +87,15 @@ class Loader:
         assign_weights(model, weights, path)
         return model
 
+    def weights(self) -> WeightsExport:
+        """The weights as they are, from the run's export, which is renewed where it is missing or outdated.
+
+        Raises:
+            CheckpointError: The run has no checkpoint that can be read.
+            ExportError: There is no export that can be read, and none can be made.
+        """
+        return current_export(self.run, self.choice, WEIGHTS, self._make_weights, self.warn)
+
     @cached_property
     def _weights(self) -> tuple[Path, "Weights"]:
         """The run's weights, and the file that they are from."""
@@ -102,7 +113,7 @@ class Loader:
         from ptenmt.translation.ctranslate2_engine import CTranslate2Engine
 
         check_ctranslate2(self.config.model)
-        export = self._export()
+        export = current_export(self.run, self.choice, CTRANSLATE2, self._make_ctranslate2, self.warn)
         engine = CTranslate2Engine(
             export,
             self.tokenizers,
@@ -117,40 +128,13 @@ class Loader:
             )
         return engine
 
-    def _export(self) -> Export:
-        """The run's export, up to date if that can be had."""
-        folder = self.run.export_folder(self.choice)
-        export: Export | None = None
-        try:
-            export = read_export(folder)
-            newest = newest_weights(self.run, self.choice)
-            if newest in (None, export.facts.weights):
-                return export
-            reason = f"the export in {folder} is older than {str(newest).partition(':')[0]}"
-        except NoExportError as error:
-            reason = error.message
-        except ExportError as error:
-            reason = error.message
-            self.warn(f"{reason}: it is made anew")
-        try:
-            return self._renewed(folder)
-        except PtenmtError as error:
-            if export is None and isinstance(error, CheckpointError):
-                raise
-            if export is None:
-                raise ExportError(f"{reason}, and none can be made: {error.message}", error.hint) from error
-            self.warn(f"{reason}, and cannot be made anew: {error.message}")
-            return export
-
-    def _renewed(self, folder: Path) -> Export:
-        """Export anew, and write it if the run can be written."""
+    def _make_ctranslate2(self) -> CTranslate2Export:
         path, weights = self._weights
-        export = make_export(self.config.model, weights, self.tokenizers, weights_id(path))
-        try:
-            write_export(folder, export)
-        except OutputError as error:
-            self.warn(f"{error.message}: the export is made anew each time")
-        return export
+        return make_export(self.config.model, weights, self.tokenizers, weights_id(path))
+
+    def _make_weights(self) -> WeightsExport:
+        path, weights = self._weights
+        return make_weights(self.config.model, weights, weights_id(path))
 
 
 def forbidden(config: Config) -> list[int]:

@@ -205,6 +205,15 @@ class Translator:
             weights=best.attention,
         )
 
+    def best(self, source: Sequence[int]) -> list[int]:
+        """Translate a sentence's ids, [START] and [END] included, to the ids of its best translation.
+
+        Returns:
+            Ids, [START] first, and [END] last if it was reached.
+        """
+        wait = self._engine().submit([source], self.limit(len(source)), self.config.decoding)
+        return wait()[0][0].ids
+
     def attention(self, text: str, translation: str | None = None) -> AttentionWeights:
         """Who attends to whom while the model reads a sentence and writes its translation.
 
@@ -222,11 +231,7 @@ class Translator:
         if not isinstance(self.engine, KerasEngine):
             raise ConfigError("CTranslate2 does not tell the attention of every head", "use the Keras engine")
         source = self._encoding.source(text)
-        if translation is None:
-            wait = self.engine.submit([source], self.limit(len(source)), self.config.decoding)
-            target = wait()[0][0].ids[:-1]
-        else:
-            target = self._encoding.target(translation)[:-1]
+        target = (self.best(source) if translation is None else self._encoding.target(translation))[:-1]
         weights = self.engine.attention(np.array([source]), np.array([target]))
         return AttentionWeights(
             source_pieces=self.tokenizers.source.pieces(source),

@@ -124,7 +124,7 @@ def random_run(tmp_path_factory: pytest.TempPathFactory) -> Path:
     import numpy as np
 
     from ptenmt.config import Config, DataConfig, DecodingConfig, ModelConfig, TokenizerConfig
-    from ptenmt.export.ctranslate2 import make_export, write_export
+    from ptenmt.export.ctranslate2 import CTRANSLATE2, make_export
     from ptenmt.model import Transformer
     from ptenmt.runs import Run
     from ptenmt.tokenizers import build_tokenizers
@@ -149,5 +149,5 @@ def random_run(tmp_path_factory: pytest.TempPathFactory) -> Path:
     }
     run.write(config, {})
     tokenizers.save(run.tokenizer_folder)
-    write_export(run.export_folder(), make_export(config.model, weights, tokenizers, "random:0"))
+    CTRANSLATE2.write(run.export_folder(), make_export(config.model, weights, tokenizers, "random:0"))
     return run.path

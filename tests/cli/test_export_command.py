@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from ptenmt.export.ctranslate2 import read_export
+from ptenmt.export.ctranslate2 import CTRANSLATE2
 from ptenmt.runs import Run
 
 
@@ -16,15 +16,15 @@ def test_it_says_what_it_has_written(ptenmt, copied_run: Path) -> None:
     told = rf"exported {best.name} in float32: checkpoints/tiny/export/ctranslate2, \d+ kB, \d+\.\d s\n"
     assert re.fullmatch(told, answer.stderr)
     assert answer.stdout == ""
-    assert read_export(copied_run / run.export_folder()).facts.quantization == "float32"
+    assert CTRANSLATE2.read(copied_run / run.export_folder()).facts.quantization == "float32"
     assert ptenmt("export", "--format", "ctranslate2", "--checkpoint", "latest", "--quiet").stderr == ""
-    assert read_export(run.export_folder("latest")).facts.weights.startswith("ckpt-1:")
+    assert CTRANSLATE2.read(run.export_folder("latest")).facts.weights.startswith("ckpt-1:")
 
 
 @pytest.mark.usefixtures("beside")
 def test_another_folder(ptenmt, tmp_path: Path) -> None:
     assert f": {tmp_path / 'new'}, " in ptenmt("export", "--output", str(tmp_path / "new")).stderr
-    assert read_export(tmp_path / "new")
+    assert CTRANSLATE2.read(tmp_path / "new")
 
 
 @pytest.mark.parametrize(

@@ -14,14 +14,8 @@ from random_models import SMALL, made_up_words, random_model, weights_of
 
 from ptenmt.config import ModelConfig
 from ptenmt.errors import ExportError, OutputError
-from ptenmt.export.ctranslate2 import (
-    Export,
-    NoExportError,
-    make_export,
-    nearest_quantization,
-    read_export,
-    write_export,
-)
+from ptenmt.export.ctranslate2 import CTRANSLATE2, CTranslate2Export, make_export, nearest_quantization
+from ptenmt.export.folders import Export, NoExportError
 from ptenmt.export.formats import Quantization
 from ptenmt.export.limits import why_not_ctranslate2
 
@@ -35,19 +29,19 @@ def weights() -> dict[str, np.ndarray]:
 
 
 @pytest.fixture(scope="module")
-def export(weights: dict[str, np.ndarray]) -> Export:
+def export(weights: dict[str, np.ndarray]) -> CTranslate2Export:
     return make_export(SMALL, weights, WORDS, "weights-7:0123abcd")
 
 
 @pytest.fixture
-def folder(export: Export, tmp_path: Path) -> Path:
+def folder(export: CTranslate2Export, tmp_path: Path) -> Path:
     """Of an export."""
-    write_export(tmp_path / "new" / "export", export)
+    CTRANSLATE2.write(tmp_path / "new" / "export", export)
     return tmp_path / "new" / "export"
 
 
-def test_what_is_written_is_read_again_and_opened_by_ctranslate2_itself(export: Export, folder: Path):
-    assert read_export(folder) == export
+def test_what_is_written_is_read_again_and_opened_by_ctranslate2_itself(export: CTranslate2Export, folder: Path):
+    assert CTRANSLATE2.read(folder) == export
     assert export.facts.weights == "weights-7:0123abcd"
     names = {"config.json", "model.bin", "source_vocabulary.json", "target_vocabulary.json", "export.json"}
     assert {file.name for file in folder.iterdir()} == names
@@ -129,55 +123,55 @@ def damage(folder: Path, what: str) -> None:
 def test_damage_is_noticed(folder: Path, what: str, told: str):
     damage(folder, what)
     with pytest.raises(ExportError, match="is damaged: .*") as failure:
-        read_export(folder)
+        CTRANSLATE2.read(folder)
     assert told in failure.value.message
 
 
 def test_none_is_told_apart_from_a_damaged_one(folder: Path):
     (folder / "export.json").unlink()
     with pytest.raises(NoExportError, match="there is no export in"):
-        read_export(folder)
+        CTRANSLATE2.read(folder)
     with pytest.raises(NoExportError):
-        read_export(folder.parent / "nowhere")
+        CTRANSLATE2.read(folder.parent / "nowhere")
 
 
-def test_what_is_no_export_is_left_alone(export: Export, folder: Path, tmp_path: Path):
+def test_what_is_no_export_is_left_alone(export: CTranslate2Export, folder: Path, tmp_path: Path):
     (folder / "thesis.txt").write_text("precious")
     with pytest.raises(OutputError, match=r"holds what is no part of an export: thesis.txt") as failure:
-        write_export(folder, export)
+        CTRANSLATE2.write(folder, export)
     assert "--output" in failure.value.hint
     (folder / "thesis.txt").rename(folder / ".git")
     with pytest.raises(OutputError, match=r"no part of an export: .git"):
-        write_export(folder, export)
+        CTRANSLATE2.write(folder, export)
     assert (folder / ".git").read_text() == "precious"
     (tmp_path / "file").write_text("precious")
     with pytest.raises(OutputError, match="is a file, or below one"):
-        write_export(tmp_path / "file", export)
+        CTRANSLATE2.write(tmp_path / "file", export)
     with pytest.raises(OutputError, match="below is a file, or below one"):
-        write_export(tmp_path / "file" / "below", export)
+        CTRANSLATE2.write(tmp_path / "file" / "below", export)
     assert (tmp_path / "file").read_text() == "precious"
 
 
-def test_a_link_to_a_folder_is_followed(export: Export, folder: Path, tmp_path: Path):
+def test_a_link_to_a_folder_is_followed(export: CTranslate2Export, folder: Path, tmp_path: Path):
     (tmp_path / "link").symlink_to(folder)
-    write_export(tmp_path / "link", replace(export, facts=replace(export.facts, weights="other")))
+    CTRANSLATE2.write(tmp_path / "link", replace(export, facts=replace(export.facts, weights="other")))
     assert (tmp_path / "link").is_symlink()
-    assert read_export(folder).facts.weights == "other"
+    assert CTRANSLATE2.read(folder).facts.weights == "other"
 
 
-def test_a_full_disk_leaves_the_old_one(export: Export, folder: Path, monkeypatch: pytest.MonkeyPatch):
+def test_a_full_disk_leaves_the_old_one(export: CTranslate2Export, folder: Path, monkeypatch: pytest.MonkeyPatch):
     def full(*_arguments: object) -> None:
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr("ptenmt.writing.sync", full)
     with pytest.raises(OutputError, match="No space left on device"):
-        write_export(folder, replace(export, facts=replace(export.facts, weights="other")))
-    assert read_export(folder) == export
+        CTRANSLATE2.write(folder, replace(export, facts=replace(export.facts, weights="other")))
+    assert CTRANSLATE2.read(folder) == export
     assert [file.name for file in folder.parent.iterdir()] == ["export"]
 
 
 def test_readers_see_whole_exports_while_two_writers_replace_them(
-    export: Export, folder: Path, monkeypatch: pytest.MonkeyPatch
+    export: CTranslate2Export, folder: Path, monkeypatch: pytest.MonkeyPatch
 ):
     """Each export has a model of its own, so that a mixture would be noticed."""
     monkeypatch.setattr("ptenmt.writing.sync", lambda _path: None)
@@ -187,12 +181,12 @@ def test_readers_see_whole_exports_while_two_writers_replace_them(
 
     def write(writer: int) -> None:
         for number in range(40):
-            write_export(folder, _other(export, f"{writer}-{number}"))
+            CTRANSLATE2.write(folder, _other(export, f"{writer}-{number}"))
             time.sleep(0.002)
 
     def read() -> None:
         while not done.is_set():
-            found = read_export(folder)
+            found = CTRANSLATE2.read(folder)
             seen.append(found.facts.weights)
             assert found == export or found == _other(export, found.facts.weights)
 
@@ -215,7 +209,7 @@ def test_readers_see_whole_exports_while_two_writers_replace_them(
     assert [file.name for file in folder.parent.iterdir()] == ["export"]
 
 
-def _other(export: Export, name: str) -> Export:
+def _other(export: CTranslate2Export, name: str) -> CTranslate2Export:
     """Another export: as large as this one, with another model."""
     content = name.encode().ljust(len(export.files["model.bin"]), b"-")
     files = export.facts.files | {"model.bin": (len(content), zlib.crc32(content))}

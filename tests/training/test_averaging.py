@@ -12,7 +12,7 @@ from copy_task import TrainedRun
 from ptenmt import average
 from ptenmt.errors import CheckpointError, RunError
 from ptenmt.evaluation import evaluate
-from ptenmt.export.ctranslate2 import read_export
+from ptenmt.export.ctranslate2 import CTRANSLATE2
 from ptenmt.export.origin import newest_weights
 from ptenmt.runs import Run, find_run
 from ptenmt.training import train
@@ -47,7 +47,7 @@ def test_the_last_ones(copy: Run, monkeypatch: pytest.MonkeyPatch):
     first, second = stored(copy.path / "ckpt-2"), stored(copy.path / "ckpt-3")
     assert_close(stored(new.path / "weights-696"), {name: (first[name] + second[name]) / 2 for name in first})
     assert sorted(file.name.split(".")[0] for file in copy.path.parent.iterdir()) == ["copy", "copy-averaged"]
-    assert read_export(new.export_folder()).facts.weights == newest_weights(new, "best")
+    assert CTRANSLATE2.read(new.export_folder()).facts.weights == newest_weights(new, "best")
 
     monkeypatch.setattr("ptenmt.runs.RUNS_FOLDER", copy.path.parent)
     assert find_run(None).path == new.path  # what commands without --run take

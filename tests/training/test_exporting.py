@@ -12,6 +12,7 @@ from copy_task import TrainedRun
 from random_models import SMALL, made_up_words, random_model
 from told import of
 
+from ptenmt.checkpoints import load_weights
 from ptenmt.config import (
     CheckpointConfig,
     Config,
@@ -22,8 +23,9 @@ from ptenmt.config import (
 )
 from ptenmt.corpus.encoding import encode_pairs
 from ptenmt.events import Event, Scores, TrainingStarted, Validated, Warned
-from ptenmt.export.ctranslate2 import make_export, read_export
+from ptenmt.export.ctranslate2 import CTRANSLATE2, make_export
 from ptenmt.export.origin import newest_weights, weights_id
+from ptenmt.export.weights import WEIGHTS, arrays_of
 from ptenmt.runs import Run
 from ptenmt.tokenizers import load_tokenizers
 from ptenmt.training import train
@@ -58,9 +60,16 @@ def validated(copied: TrainedRun, *, is_best: bool) -> Validated:
 def test_a_training_leaves_an_export_of_its_best_weights(copied: TrainedRun):
     run = Run(copied.path)
     (best,) = run.best_models()
-    facts = read_export(run.export_folder()).facts
-    assert (facts.weights, facts.quantization) == (weights_id(run.path / best.name), "int8")
-    assert [path.name for path in (run.path / "export").iterdir()] == ["ctranslate2"]
+    origin = weights_id(run.path / best.name)
+    facts = CTRANSLATE2.read(run.export_folder()).facts
+    assert (facts.weights, facts.quantization) == (origin, "int8")
+    exact = WEIGHTS.read(run.export_folder("best", "weights"))
+    assert (exact.facts.weights, exact.facts.model) == (origin, copied.config.model)
+    read = load_weights(run, pytest.fail)[1]
+    assert {path: array.tolist() for path, array in arrays_of(exact).items()} == {
+        path: array.tolist() for path, array in read.items()
+    }
+    assert {path.name for path in (run.path / "export").iterdir()} == {"ctranslate2", "weights"}
 
 
 def test_each_new_best_is_exported_once(
@@ -69,14 +78,14 @@ def test_each_new_best_is_exported_once(
     exporter.add(validated(copied, is_best=False))
     assert not run.export_folder().exists()
     exporter.add(validated(copied, is_best=True))
-    assert read_export(run.export_folder()).facts.weights == newest_weights(run, "best")
+    assert CTRANSLATE2.read(run.export_folder()).facts.weights == newest_weights(run, "best")
     written = run.export_folder().stat().st_mtime_ns
     exporter.renew()
     Exporter(run, copied.config, load_tokenizers(run.tokenizer_folder), pytest.fail).renew()
     assert run.export_folder().stat().st_mtime_ns == written
     (run.path / "best.json").unlink()
     exporter.renew()
-    assert read_export(run.export_folder()).facts.weights == weights_id(run.path / "ckpt-3")
+    assert CTRANSLATE2.read(run.export_folder()).facts.weights == weights_id(run.path / "ckpt-3")
     assert warnings == []
 
 
@@ -97,7 +106,7 @@ def test_a_failure_is_told_and_made_up_for(
     (run.path / "export").unlink()
     exporter.renew()
     assert len(warnings) == 1
-    assert read_export(run.export_folder())
+    assert CTRANSLATE2.read(run.export_folder())
 
 
 def test_a_model_that_cannot_be_exported_is_told_once(run: Run, copied: TrainedRun, warnings: list[str]):
@@ -109,7 +118,7 @@ def test_a_model_that_cannot_be_exported_is_told_once(run: Run, copied: TrainedR
     exporter.renew()
     (warning,) = warnings
     assert warning.endswith("the Keras engine will translate, which is slower")
-    assert not run.export_folder().exists()
+    assert [path.name for path in (run.path / "export").iterdir()] == ["weights"]
 
 
 def test_moving_averages_are_exported_and_a_training_outlives_a_full_disk(
@@ -125,7 +134,7 @@ def test_moving_averages_are_exported_and_a_training_outlives_a_full_disk(
     run = Run(tmp_path / "run")
     events: list[Event] = []
     with monkeypatch.context() as patch:
-        patch.setattr("ptenmt.export.ctranslate2.folder_written_whole", full)
+        patch.setattr("ptenmt.export.folders.folder_written_whole", full)
         train(config, run.path, on_event=events.append)
     (warning,) = of(Warned, events)
     assert "no new export: cannot write" in warning.message
@@ -140,7 +149,7 @@ def test_moving_averages_are_exported_and_a_training_outlives_a_full_disk(
         for name in names
     }
     expected = make_export(config.model, averages, load_tokenizers(run.tokenizer_folder), "")
-    assert read_export(run.export_folder()).files == expected.files
+    assert CTRANSLATE2.read(run.export_folder()).files == expected.files
 
 
 def full(*_anything: object) -> None:

@@ -28,7 +28,7 @@ from ptenmt.config import (
     ValidationConfig,
 )
 from ptenmt.config.files import dump_config
-from ptenmt.export.ctranslate2 import read_export
+from ptenmt.export.ctranslate2 import CTRANSLATE2
 from ptenmt.runs import Run
 
 pytestmark = [
@@ -209,8 +209,8 @@ def test_killed_at_any_moment_it_ends_as_if_nothing_had_happened(
     assert endings == {"run", "config", "tokenizer", "history", "best", "checkpoint", "export"} | {
         path.name for path in mine.checkpoints()
     } | {model.name for model in mine.best_models()}, "nothing is left behind"
-    assert [folder.name for folder in (mine.path / "export").iterdir()] == ["ctranslate2"]
-    assert read_export(mine.export_folder()).files == read_export(theirs.export_folder()).files
+    assert {folder.name for folder in (mine.path / "export").iterdir()} == {"ctranslate2", "weights"}
+    assert CTRANSLATE2.read(mine.export_folder()).files == CTRANSLATE2.read(theirs.export_folder()).files
     log = (tmp_path / "log").read_text()
     assert "Traceback" not in log
     assert "damaged" not in log

@@ -10,7 +10,7 @@ from copy_task import TrainedRun
 
 from ptenmt import export_model
 from ptenmt.errors import ExportError, PtenmtError
-from ptenmt.export.ctranslate2 import read_export
+from ptenmt.export.ctranslate2 import CTRANSLATE2
 from ptenmt.export.origin import newest_weights
 from ptenmt.runs import Run
 from ptenmt.translation import Translator
@@ -57,9 +57,9 @@ def test_an_export_is_made_where_it_is_missing_or_outdated(run: Run, missing: bo
         shutil.rmtree(run.path / "export")
     else:
         export_model(run, checkpoint="latest", output=run.export_folder(), quantization="float32")
-        assert read_export(run.export_folder()).facts.weights != newest_weights(run, "best")
+        assert CTRANSLATE2.read(run.export_folder()).facts.weights != newest_weights(run, "best")
     translator = Translator.load(run, pytest.fail)
-    assert read_export(run.export_folder()).facts.weights == newest_weights(run, "best")
+    assert CTRANSLATE2.read(run.export_folder()).facts.weights == newest_weights(run, "best")
     assert len(texts(translator)) == len(SENTENCES)
     before = (run.export_folder() / "model.bin").stat().st_mtime_ns
     Translator.load(run, pytest.fail)

@@ -1,0 +1,65 @@
+"""Keeping a run's exports up to date: told by the weights that they were made of."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+from ptenmt.errors import CheckpointError, ExportError, OutputError, PtenmtError
+from ptenmt.export.folders import Export, Facts, Form, NoExportError
+from ptenmt.export.origin import newest_weights
+from ptenmt.runs import Choice, Run
+
+
+def current_export(
+    run: Run,
+    choice: Choice,
+    form: Form[Facts],
+    make: Callable[[], Export[Facts]],
+    warn: Callable[[str], None],
+) -> Export[Facts]:
+    """A run's export of a form, up to date if that can be had.
+
+    Args:
+        run: Where it is.
+        choice: Of which of the run's weights.
+        form: What it is like.
+        make: Makes it anew, of the newest weights.
+        warn: Told, in a sentence, of what is not as it should be.
+
+    Raises:
+        CheckpointError: There is none, and no checkpoint that can be read.
+        ExportError: There is none that can be read, and none can be made.
+    """
+    folder = run.export_folder(choice, form.name)
+    export: Export[Facts] | None = None
+    try:
+        export = form.read(folder)
+        newest = newest_weights(run, choice)
+        if newest in (None, export.facts.weights):
+            return export
+        reason = f"the export in {folder} is older than {str(newest).partition(':')[0]}"
+    except NoExportError as error:
+        reason = error.message
+    except ExportError as error:
+        reason = error.message
+        warn(f"{reason}: it is made anew")
+    try:
+        return _renewed(folder, form, make, warn)
+    except PtenmtError as error:
+        if export is None and isinstance(error, CheckpointError):
+            raise
+        if export is None:
+            raise ExportError(f"{reason}, and none can be made: {error.message}", error.hint) from error
+        warn(f"{reason}, and cannot be made anew: {error.message}")
+        return export
+
+
+def _renewed(
+    folder: Path, form: Form[Facts], make: Callable[[], Export[Facts]], warn: Callable[[str], None]
+) -> Export[Facts]:
+    """Export anew, and write it if the run can be written."""
+    export = make()
+    try:
+        form.write(folder, export)
+    except OutputError as error:
+        warn(f"{error.message}: the export is made anew each time")
+    return export
