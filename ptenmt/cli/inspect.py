@@ -4,7 +4,7 @@ import typer
 
 from ptenmt.cli.groups import MARKUP, LazyGroup
 
-VIEWS: tuple[str, ...] = ()
+VIEWS = ("positions", "schedule", "history", "tokens", "embeddings")
 """Each is a function of this name in the module ``inspect_`` and this name."""
 
 

@@ -69,8 +69,10 @@ RunToBeginWith = Annotated[
     ),
 ]
 RunsToCompare = Annotated[
-    list[str] | None, _run_option("A folder, or a name below checkpoints/; may be given several times.", _LAST)
+    list[str] | None,
+    _run_option("A folder, or a name below checkpoints/; may be given several times.", _LAST),
 ]
+RunToDraw = Annotated[str | None, _run_option("Draw this run's own.", False)]
 RunToDescribe = Annotated[str | None, _run_option("The run to describe.", False)]
 WhichWeights = Annotated[
     Literal["best", "latest"],

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ptenmt.errors import OutputError
-from ptenmt.inspection.pictures import Bars, HeatMap, LinePlot, Panel
+from ptenmt.inspection.pictures import Bars, HeatMap, LinePlot, Panel, Table
 from ptenmt.writing import write_bytes
 
 if TYPE_CHECKING:
@@ -27,9 +27,10 @@ _COLOURS = {"blues": "Blues", "reds": "Reds", "greys": "Greys", "diverging": "Rd
 _WIDEST = 20.0  # inches, as are the following
 _LABELLED_CELL = 0.3
 _PLOT_SIZE = 6.0, 3.6
-_BAR_HEIGHT = 0.28
+_ROW_HEIGHT = 0.28
 _DOTS_AN_INCH = 150
 _LEAST_TEXT, _MOST_TEXT = 4.5, 9.0  # points
+_TEXT_IN_CELL = 0.75 * 72  # points an inch
 _UNDATED: dict[str, dict[str, Any]] = {"png": {}, "svg": {"Date": None}, "pdf": {"CreationDate": None}}
 
 
@@ -85,7 +86,9 @@ def draw(panels: Sequence[Panel], *, title: str = "", columns: int = 1) -> "Figu
     panels = [_readable(panel) for panel in panels]
     columns = min(columns, len(panels))
     rows = math.ceil(len(panels) / columns)
-    width, height, text = _sizes(panels, columns)
+    cell = _cell_size(panels, _WIDEST / columns)
+    width, height = (max(sizes) for sizes in zip(*(_size(panel, cell, _WIDEST / columns) for panel in panels)))
+    text = min(_MOST_TEXT, max(_LEAST_TEXT, _TEXT_IN_CELL * cell))
     with _style(chain([title], *map(_words, panels)), text):
         figure = Figure(figsize=(columns * width, rows * height), layout="constrained")
         axes = figure.subplots(rows, columns, squeeze=False).ravel()
@@ -100,26 +103,28 @@ def draw(panels: Sequence[Panel], *, title: str = "", columns: int = 1) -> "Figu
 
 
 def _readable(panel: Panel) -> Panel:
+    if isinstance(panel, Table):
+        return panel.first(MOST_LABELS)
     if isinstance(panel, HeatMap) and panel.row_labels:
-        return panel.fitted(MOST_LABELS, MOST_LABELS)
+        return panel.first(MOST_LABELS, MOST_LABELS)
     return panel
 
 
-def _sizes(panels: Sequence[Panel], columns: int) -> tuple[float, float, float]:
-    """A panel's width and height in inches, and the size of its text in points."""
-    if isinstance(panels[0], Bars):
-        return _PLOT_SIZE[0], 1.2 + _BAR_HEIGHT * max(len(_words(panel)) for panel in panels), _MOST_TEXT
-    maps = [panel for panel in panels if isinstance(panel, HeatMap)]
-    if not maps:
-        return *_PLOT_SIZE, _MOST_TEXT
-    widest = _WIDEST / columns
-    if not maps[0].row_labels:
-        return min(9.0, widest), min(6.0, widest), _MOST_TEXT
-    num_columns = max(panel.num_columns for panel in maps)
-    num_rows = max(panel.num_rows for panel in maps)
-    cell = min(_LABELLED_CELL, (widest - 1) / num_columns)
-    text = min(_MOST_TEXT, max(_LEAST_TEXT, 0.75 * 72 * cell))
-    return max(3.2, cell * num_columns + 1.2), max(2.8, cell * num_rows + 1.4), text
+def _cell_size(panels: Sequence[Panel], widest: float) -> float:
+    """The side of a labelled cell, in inches, so that no panel is wider than this."""
+    labelled = [panel.num_columns for panel in panels if isinstance(panel, HeatMap) and panel.row_labels]
+    return min(_LABELLED_CELL, (widest - 1) / max(labelled, default=1))
+
+
+def _size(panel: Panel, cell: float, widest: float) -> tuple[float, float]:
+    """A panel's width and height in inches."""
+    if isinstance(panel, HeatMap) and panel.row_labels:
+        return max(3.2, cell * panel.num_columns + 1.2), cell * panel.num_rows + 1.4
+    if isinstance(panel, HeatMap):
+        return min(9.0, widest), min(6.0, widest)
+    if isinstance(panel, LinePlot):
+        return _PLOT_SIZE
+    return _PLOT_SIZE[0], 1.0 + _ROW_HEIGHT * (len(panel.names) if isinstance(panel, Bars) else len(panel.rows))
 
 
 def _draw_panel(axis: "Axes", panel: Panel) -> None:
@@ -127,8 +132,10 @@ def _draw_panel(axis: "Axes", panel: Panel) -> None:
         _draw_heat_map(axis, panel)
     elif isinstance(panel, LinePlot):
         _draw_lines(axis, panel)
-    else:
+    elif isinstance(panel, Bars):
         _draw_bars(axis, panel)
+    else:
+        _draw_table(axis, panel)
     axis.set_title(panel.title, wrap=True)
 
 
@@ -169,6 +176,17 @@ def _draw_bars(axis: "Axes", panel: Bars) -> None:
     axis.set_xlim(min(0.0, *panel.values), 1.0)
 
 
+def _draw_table(axis: "Axes", panel: Table) -> None:
+    axis.set_axis_off()
+    shown = axis.table(cellText=[list(row) for row in panel.rows], colLabels=list(panel.header), loc="upper center")
+    shown.auto_set_font_size(False)
+    shown.auto_set_column_width(list(range(len(panel.header))))
+    for (row, column), cell in shown.get_celld().items():
+        cell.set_linewidth(0.0 if row else 0.5)
+        cell.visible_edges = "B"
+        cell.set_text_props(ha="right" if column in panel.numbers else "left", weight="normal" if row else "bold")
+
+
 def _add_colour_bars(figure: "Figure", axes: Sequence["Axes"], panels: Sequence[Panel]) -> None:
     """One for all heat maps if it means the same in each, else one each; none where numbers say it."""
     shown = [
@@ -191,7 +209,9 @@ def _words(panel: Panel) -> list[str]:
         return [panel.title, panel.row_name, panel.column_name, *panel.row_labels, *panel.column_labels]
     if isinstance(panel, LinePlot):
         return [panel.title, panel.x_name, panel.y_name, *(line.name for line in panel.lines)]
-    return [panel.title, panel.value_name, *panel.names]
+    if isinstance(panel, Bars):
+        return [panel.title, panel.value_name, *panel.names]
+    return [panel.title, *panel.header, *chain(*panel.rows)]
 
 
 def _texts(figure: "Figure") -> list[str]:

@@ -41,46 +41,19 @@ class HeatMap:
         """How many columns there are."""
         return int(self.values.shape[1])
 
-    def fitted(self, most_rows: int, most_columns: int) -> "HeatMap":
-        """The part of it that can be drawn; the title says if that is not all.
-
-        Args:
-            most_rows: How many rows there is room for.
-            most_columns: How many columns there is room for.
-
-        Returns:
-            The first rows and columns, if they are labelled; if not, every second, third, …
-        """
-        if self.num_rows <= most_rows and self.num_columns <= most_columns:
+    def first(self, most_rows: int, most_columns: int) -> "HeatMap":
+        """The first rows and columns, for which there is room; the title says if these are not all."""
+        counts = (("rows", most_rows, self.num_rows), ("columns", most_columns, self.num_columns))
+        parts = [f"the first {most} of {count} {name}" for name, most, count in counts if most < count]
+        if not parts:
             return self
-        return self._first(most_rows, most_columns) if self.row_labels else self._thinned(most_rows, most_columns)
-
-    def _first(self, rows: int, columns: int) -> "HeatMap":
-        parts = []
-        if rows < self.num_rows:
-            parts.append(f"the first {rows} of {self.num_rows} rows")
-        if columns < self.num_columns:
-            parts.append(f"the first {columns} of {self.num_columns} columns")
         return replace(
             self,
             title=f"{self.title} ({', '.join(parts)})",
-            values=self.values[:rows, :columns],
-            row_labels=self.row_labels[:rows],
-            column_labels=self.column_labels[:columns],
+            values=self.values[:most_rows, :most_columns],
+            row_labels=self.row_labels[:most_rows],
+            column_labels=self.column_labels[:most_columns],
         )
-
-    def _thinned(self, rows: int, columns: int) -> "HeatMap":
-        row_step, column_step = -(-self.num_rows // rows), -(-self.num_columns // columns)
-        steps = {self.row_name or "row": row_step, self.column_name or "column": column_step}
-        parts = [f"every {_ordinal(step)} {name}" for name, step in steps.items() if step > 1]
-        return replace(
-            self, title=f"{self.title} ({', '.join(parts)})", values=self.values[::row_step, ::column_step]
-        )
-
-
-def _ordinal(number: int) -> str:
-    ending = "th" if number % 100 in (11, 12, 13) else {1: "st", 2: "nd", 3: "rd"}.get(number % 10, "th")
-    return f"{number}{ending}"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -117,5 +90,23 @@ class Bars:
     """From 0 to 1, or below 0."""
 
 
-Panel = HeatMap | LinePlot | Bars
+@dataclass(frozen=True, kw_only=True)
+class Table:
+    """Rows of texts."""
+
+    title: str
+    header: Sequence[str]
+    rows: Sequence[Sequence[str]]
+    numbers: frozenset[int] = frozenset()
+    """Columns that are justified right."""
+
+    def first(self, most_rows: int) -> "Table":
+        """The first rows, for which there is room; the title says if these are not all."""
+        if len(self.rows) <= most_rows:
+            return self
+        title = f"{self.title} (the first {most_rows} of {len(self.rows)} rows)"
+        return replace(self, title=title, rows=self.rows[:most_rows])
+
+
+Panel = HeatMap | LinePlot | Bars | Table
 """One part of a figure."""

@@ -20,11 +20,11 @@ from ptenmt.errors import RunError
 from ptenmt.events import CorpusReady, Event, Warned
 from ptenmt.model import Transformer
 from ptenmt.runs import Run
+from ptenmt.schedule import num_warmup_steps
 from ptenmt.tokenizers import TokenizerPair, load_tokenizers
 from ptenmt.training.feed import num_steps
 from ptenmt.training.judge import total_steps
 from ptenmt.training.origin import Origin
-from ptenmt.training.schedule import num_warmup_steps
 
 NUM_SHOWN_PAIRS = 3
 

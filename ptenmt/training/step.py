@@ -4,13 +4,14 @@ from collections.abc import Sequence
 from typing import Any
 
 import tensorflow as tf
+from keras import ops
 
 from ptenmt.config import Config
 from ptenmt.errors import TrainingError
 from ptenmt.model import TokenSums, Transformer, dropout_seed, real_positions, training_loss
+from ptenmt.schedule import learning_rate
 from ptenmt.training.feed import Part, part_signature
 from ptenmt.training.optimizer import zeros
-from ptenmt.training.schedule import learning_rate
 from ptenmt.training.state import TrainingState
 
 STEPS_BETWEEN_SCALES = 2000
@@ -88,7 +89,8 @@ class TrainStep:
 
     def _rate(self, step: Any) -> Any:
         config = self._config
-        return learning_rate(step, config.training, config.model.d_model, self._total_steps)
+        step = ops.cast(step, "float32")
+        return learning_rate(step, config.training, config.model.d_model, self._total_steps, ops)
 
     def _collect_eagerly(self, source: Any, target: Any, tokens: Any, number: Any) -> None:
         """Add a batch's gradients and sums to those that the update will use."""

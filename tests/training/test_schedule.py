@@ -7,11 +7,12 @@ from typing import Any
 import numpy as np
 import pytest
 import tensorflow as tf
+from keras import ops
 
 from ptenmt.config import Config, TrainingConfig
 from ptenmt.errors import ConfigError
 from ptenmt.events import EpochDone
-from ptenmt.training.schedule import learning_rate, num_warmup_steps
+from ptenmt.schedule import learning_rate, num_warmup_steps
 
 TOTAL = 200
 PEAK = 0.01
@@ -110,7 +111,7 @@ def test_a_warmup_as_long_as_the_training_gives_finite_rates(schedule: str, tota
 def test_a_tensor_of_steps_gives_the_rates_of_each_in_a_graph(schedule: str):
     peak = {} if schedule == "transformer" else {"learning_rate": PEAK}
     config = TrainingConfig(schedule=schedule, warmup_steps=50, **peak)  # type: ignore[arg-type]
-    compiled = tf.function(lambda steps: learning_rate(steps, config, 128, TOTAL))
+    compiled = tf.function(lambda steps: learning_rate(ops.cast(steps, "float32"), config, 128, TOTAL, ops))
     together = compiled(tf.range(TOTAL + 1, dtype="int64"))
     assert together.dtype == tf.float32
     one_by_one = rates(first=0, schedule=schedule, warmup_steps=50, **peak)

@@ -1,0 +1,153 @@
+"""How the trainings of runs went: their curves over steps, epochs or minutes."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal, get_args
+
+import numpy as np
+
+from ptenmt.errors import RunError
+from ptenmt.history import History
+from ptenmt.inspection.drawing import draw
+from ptenmt.inspection.pictures import Line, LinePlot
+from ptenmt.runs import Run
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+Quantity = Literal["loss", "accuracy", "bleu", "chrf", "rate", "speed"]
+Axis = Literal["steps", "epochs", "minutes"]
+QUANTITIES: tuple[Quantity, ...] = get_args(Quantity)
+
+_TITLES = {
+    "loss": ("Loss", "nats a token"),
+    "accuracy": ("Token accuracy", "share of tokens"),
+    "bleu": ("BLEU", "validation"),
+    "chrf": ("chrF", "validation"),
+    "rate": ("Learning rate", ""),
+    "speed": ("Speed", "tokens/s"),
+}
+_Told = dict[str, Any]  # a line of history.jsonl
+
+
+@dataclass(frozen=True)
+class _Past:
+    """What a run's history tells."""
+
+    run: Run
+    curve: list[_Told]
+    validations: list[_Told]
+
+    @classmethod
+    def of(cls, run: Run) -> "_Past":
+        history = History(run.path)
+        past = cls(run, history.curve(), history.validations())
+        if not past.curve and not past.validations:
+            raise RunError(
+                f"{run.path} has no history: nothing was trained or validated in it",
+                "train it, or name another with --run",
+            )
+        return past
+
+    @property
+    def points(self) -> list[_Told]:
+        """Of the curves; runs that were trained before there were any have the means of their epochs."""
+        return self.curve or [line | line.get("train", {}) for line in self.validations]
+
+    def place(self, lines: Sequence[_Told], axis: Axis) -> np.ndarray:
+        """Where lines stand on an axis."""
+        steps = np.array([line["step"] for line in lines], float)
+        if axis == "steps":
+            return steps
+        return steps / self._steps_per_epoch() if axis == "epochs" else self._minutes(steps)
+
+    def _steps_per_epoch(self) -> float:
+        known = self.run.facts().get("steps_per_epoch")
+        if known is None and self.validations:
+            known = self.validations[-1]["step"] / self.validations[-1]["epoch"]
+        if not known:
+            raise RunError(f"the history of {self.run.path} does not tell epochs", "draw it over steps")
+        return float(known)
+
+    def _minutes(self, steps: np.ndarray) -> np.ndarray:
+        """The time that so many steps took, between known times in proportion."""
+        timed = {line["step"]: sum(line["seconds"].values()) for line in self._lines() if "seconds" in line}
+        if not timed:
+            raise RunError(f"the history of {self.run.path} does not tell time", "draw it over steps")
+        known = [0, *sorted(timed)]
+        return np.interp(steps, known, [timed.get(step, 0.0) / 60 for step in known])
+
+    def _lines(self) -> list[_Told]:
+        return [*self.curve, *self.validations]
+
+    def lines(self, quantity: Quantity, axis: Axis) -> list[Line]:
+        """The lines of one plot, named ``training`` and ``validation``."""
+        validated = [line["validation"] for line in self.validations]
+        found = []
+        if quantity == "speed":
+            found.append(self._speed(axis))
+        elif quantity == "rate":
+            found.append(self._line("training", self.points, "learning_rate", self.points, axis))
+        elif quantity in ("loss", "accuracy"):
+            found.append(self._line("training", self.points, quantity, self.points, axis))
+        if quantity not in ("speed", "rate"):
+            found.append(self._line("validation", validated, quantity, self.validations, axis))
+        return [line for line in found if np.isfinite(line.y).any()]
+
+    def _line(
+        self, name: str, values: Sequence[_Told], key: str, lines: Sequence[_Told], axis: Axis
+    ) -> Line:
+        """One figure of each line; null, for what was not finite, is a gap."""
+        numbers = [value.get(key) for value in values]
+        y = np.array([np.nan if number is None else number for number in numbers], float)
+        return Line(name=name, x=self.place(lines, axis), y=y, has_marks=name == "validation")
+
+    def _speed(self, axis: Axis) -> Line:
+        """Real target tokens a second of learning, validations and saving not counted."""
+        told = [line for line in self.curve if "tokens" in line and "seconds" in line]
+        spent = np.array([line["seconds"]["data"] + line["seconds"]["step"] for line in told])
+        learnt = np.array([line["tokens"] for line in told], float)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            speed = learnt / np.diff(spent, prepend=0.0)
+        return Line(name="training", x=self.place(told, axis), y=np.where(speed > 0, speed, np.nan))
+
+
+def history_plots(
+    runs: Sequence[Run], axis: Axis = "steps", quantities: Sequence[Quantity] = ()
+) -> list[LinePlot]:
+    """The curves of one run or several, a plot a quantity.
+
+    Args:
+        runs: At least one.
+        axis: What is counted across.
+        quantities: What to plot; by default all that any of the runs tells.
+
+    Raises:
+        RunError: A run has no history, or none of them tells a quantity that is asked for.
+    """
+    pasts = [_Past.of(run) for run in runs]
+    plots = []
+    for quantity in quantities or QUANTITIES:
+        lines = [
+            Line(name=_name(past, line, pasts), x=line.x, y=line.y, has_marks=line.has_marks)
+            for past in pasts
+            for line in past.lines(quantity, axis)
+        ]
+        if lines:
+            title, unit = _TITLES[quantity]
+            plots.append(LinePlot(title=title, x_name=axis, y_name=unit, lines=lines))
+        elif quantities:
+            names = ", ".join(str(run.path) for run in runs)
+            raise RunError(f"no {quantity} in the history of {names}", "leave out --show to see what there is")
+    return plots
+
+
+def history_figure(
+    runs: Sequence[Run], axis: Axis = "steps", quantities: Sequence[Quantity] = ()
+) -> "Figure":
+    """Draw ``history_plots`` side by side; arguments and errors as there."""
+    return draw(history_plots(runs, axis, quantities), columns=2)
+
+
+def _name(past: _Past, line: Line, pasts: Sequence[_Past]) -> str:
+    return line.name if len(pasts) == 1 else f"{past.run.name}, {line.name}"
