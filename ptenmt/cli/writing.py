@@ -48,7 +48,7 @@ def rehearsal_facts(found: "DryRun") -> dict[str, str]:
         memory += f", and {amount(found.peak_device_memory)} on the GPU"
     validation = duration(found.seconds_per_validation)
     return {
-        "pairs": ", ".join(f"{count:,} {split}" for split, count in found.pairs.items()),
+        found.unit: ", ".join(f"{count:,} {split}" for split, count in found.examples.items()),
         "vocabularies": " and ".join(f"{size:,}" for size in found.vocabulary_sizes),
         "parameters": f"{found.parameters:,}",
         "steps": f"{found.steps_per_epoch:,} an epoch, {found.total_steps:,} in all",

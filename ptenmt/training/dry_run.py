@@ -2,20 +2,18 @@
 
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
-from itertools import islice, pairwise
+from itertools import islice
 from pathlib import Path
+from typing import Any
 
 import tensorflow as tf
 
 from ptenmt.config import CheckpointConfig, Config
 from ptenmt.corpus.batches import Batch, BatchPlan
 from ptenmt.corpus.download import OnProgress
-from ptenmt.corpus.encoding import encode_pairs
-from ptenmt.corpus.pairs import SentencePair
 from ptenmt.events import EpochDone, Event, Scores, StepDone, ValidationStep, Warned
-from ptenmt.model import Transformer
 from ptenmt.runs import Run, run_path
 from ptenmt.training.feed import num_steps
 from ptenmt.training.judge import num_validations, total_steps
@@ -23,14 +21,11 @@ from ptenmt.training.machine import prepare
 from ptenmt.training.memory import peak_device_memory, peak_memory
 from ptenmt.training.preparation import Built, Material, Preparation
 from ptenmt.training.trainer import Trainer
-from ptenmt.training.validation import Validator
 from ptenmt.training.workers import Workers
-from ptenmt.translation.windows import BATCH_SENTENCES
 
 MOST_STEPS = 40
 _ENOUGH_SECONDS = 15.0
 _FEWEST_STEPS = 4
-_VALIDATION_BATCHES = 3
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -39,9 +34,11 @@ class DryRun:
 
     is_resumed: bool
     """Whether it would go on from a checkpoint; times are for the whole training all the same."""
-    pairs: dict[str, int]
-    """Sentence pairs by split."""
-    vocabulary_sizes: tuple[int, int]
+    unit: str
+    """What the data are counted in: pairs, or windows."""
+    examples: dict[str, int]
+    """How many there are, by split."""
+    vocabulary_sizes: list[int]
     parameters: int
     steps_per_epoch: int
     total_steps: int
@@ -107,7 +104,8 @@ def dry_run(
     steps = total_steps(config, steps_per_epoch)
     return DryRun(
         is_resumed=material.is_resumed,
-        pairs={name: part["pairs"] for name, part in built.facts["data"].items()},
+        unit=material.task.unit,
+        examples={name: split.size for name, split in material.task.splits.items()},
         vocabulary_sizes=built.facts["vocabulary_sizes"],
         parameters=built.facts["parameters"],
         steps_per_epoch=steps_per_epoch,
@@ -197,24 +195,13 @@ def _rehearse_steps(
     return watch.seconds_per_step()
 
 
-def _rehearse_validation(preparation: Preparation, material: Material, model: Transformer) -> float:
-    """Score some validation pairs, the longest among them; tell the seconds that all pairs take."""
-    config, pairs = preparation.config, material.corpus.validation
-    chosen = _spread(sorted(pairs, key=lambda pair: len(pair[0]) + len(pair[1])))
-    encoded, _ = encode_pairs(material.tokenizers, chosen, config.model.max_positions)
-    validator = Validator(config, model, material.tokenizers, chosen, encoded)
+def _rehearse_validation(preparation: Preparation, material: Material, model: Any) -> float:
+    """Score part of the validation data; tell the seconds that all of them take."""
+    scorer, share = material.task.rehearsal(model)
     for _ in range(2):  # the first time it waits for the compilation
         started = time.perf_counter()
-        for event in validator.validate():
+        for event in scorer.validate():
             if isinstance(event, ValidationStep):
                 preparation.on_event(event)
         seconds = time.perf_counter() - started
-    return seconds / len(chosen) * len(pairs)
-
-
-def _spread(by_length: Sequence[SentencePair]) -> list[SentencePair]:
-    """The longest pairs of each part of all: as many as are translated at a time."""
-    ends = [len(by_length) * part // _VALIDATION_BATCHES for part in range(_VALIDATION_BATCHES + 1)]
-    return [
-        pair for start, end in pairwise(ends) for pair in by_length[max(start, end - BATCH_SENTENCES) : end]
-    ]
+    return seconds / share

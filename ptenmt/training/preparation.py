@@ -1,4 +1,4 @@
-"""What a training, or a rehearsal of one, begins with: sentence pairs, tokenizers, model, batches."""
+"""What a training, or a rehearsal of one, begins with: data, tokenizers, model, batches."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -10,23 +10,18 @@ import tensorflow as tf
 
 from ptenmt.config import Config
 from ptenmt.config.files import fixed_differences
-from ptenmt.corpus.batches import BatchPlan, EncodedPairs
+from ptenmt.corpus.batches import BatchPlan
 from ptenmt.corpus.cache import corpus_cache
 from ptenmt.corpus.download import OnProgress
-from ptenmt.corpus.encoding import encode_pairs, encode_training_pairs, learn_tokenizers
-from ptenmt.corpus.pairs import Corpus, fingerprint, load_corpus
-from ptenmt.corpus.sources import fetch_sources
 from ptenmt.errors import RunError
-from ptenmt.events import CorpusReady, Event, Warned
-from ptenmt.model import Transformer
+from ptenmt.events import Event, Warned
 from ptenmt.runs import Run
 from ptenmt.schedule import num_warmup_steps
-from ptenmt.tokenizers import TokenizerPair, load_tokenizers
 from ptenmt.training.feed import num_steps
 from ptenmt.training.judge import total_steps
 from ptenmt.training.origin import Origin
-
-NUM_SHOWN_PAIRS = 3
+from ptenmt.training.task import Task
+from ptenmt.training.translation_task import TranslationTask
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -37,17 +32,16 @@ class Material:
     """Whether the run has a checkpoint from which the training is to go on."""
     origin: Origin | None
     """Another run that it is to begin with."""
-    corpus: Corpus
-    tokenizers: TokenizerPair
+    task: Task
+    """The data, and what is to be learnt from them."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Built:
     """What is made of that."""
 
-    model: Transformer
+    model: Any
     """With initial weights, or the origin's."""
-    validation_pairs: EncodedPairs
     plan: BatchPlan
     facts: dict[str, Any]
     """What ``run.json`` is to say of data and model."""
@@ -77,60 +71,38 @@ class Preparation:
         self._cache = corpus_cache(config.data.cache_dir)
 
     def load(self, fresh: bool, init_from: str | Path | None) -> Material:
-        """Read the sentence pairs and make or find their tokenizers (see ``train`` for the arguments)."""
+        """Read the data and make or find their tokenizers (see ``train`` for the arguments)."""
         config, run = self.config, self.run
         resuming = _check_folder(run, config, fresh)
         origin = None if resuming or init_from is None else Origin(init_from, config, run)
         if resuming and init_from is not None:
             self.warn(f"{run.path} goes on from its own checkpoint; --init-from is for its beginning alone")
-        tokenizer_options = fetch_sources(config, self._on_download)
-        corpus = load_corpus(config.data, config.seed)
-        if resuming:
-            _check_data(run, corpus)
-        languages = (config.data.source_language, config.data.target_language)
         known = run if resuming else origin
-        tokenizers = (
-            learn_tokenizers(tokenizer_options, corpus.train, languages, self._cache)
-            if known is None
-            else load_tokenizers(known.tokenizer_folder)
-        )
-        return Material(is_resumed=resuming, origin=origin, corpus=corpus, tokenizers=tokenizers)
+        folder = None if known is None else known.tokenizer_folder
+        task = TranslationTask.load(config, folder, self._cache, self._on_download)
+        if resuming:
+            _check_data(run, task)
+        return Material(is_resumed=resuming, origin=origin, task=task)
 
     def build(self, material: Material, strategy: tf.distribute.Strategy) -> Built:
-        """Tokenise the pairs, plan their batches, build the model where the strategy wants it."""
-        config, corpus, tokenizers = self.config, material.corpus, material.tokenizers
-        sizes = tokenizers.source.vocabulary_size, tokenizers.target.vocabulary_size
-        longest = config.model.max_positions
-        train_pairs, train_cut = encode_training_pairs(
-            tokenizers, corpus.train, longest, config.tokenizer.sampling, self._cache
-        )
-        validation_pairs, validation_cut = encode_pairs(tokenizers, corpus.validation, longest)
-        self.on_event(
-            CorpusReady(
-                train=len(corpus.train),
-                validation=len(corpus.validation),
-                removed=corpus.removed,
-                shortened=train_cut + validation_cut,
-                vocabulary_sizes=sizes,
-                samples=[corpus.train[row] for row in range(min(NUM_SHOWN_PAIRS, len(corpus.train)))],
-            )
-        )
+        """Tokenise the data, plan their batches, build the model where the strategy wants it."""
+        config, task = self.config, material.task
+        examples, ready = task.encode()
+        self.on_event(ready)
         keras.utils.set_random_seed(config.seed)
         with strategy.scope():
-            model = Transformer(config.model, *sizes, dtype=keras.DTypePolicy(config.machine.precision))
-            model.build_weights()
-        plan = BatchPlan(train_pairs, config.batch, config.seed)
+            model = task.new_model()
+        plan = BatchPlan(examples, config.batch, config.seed)
         steps_per_epoch = num_steps(len(plan), config.batch.accumulate)
-        steps = {"steps_per_epoch": steps_per_epoch}
-        facts = _facts(corpus, sizes, model) | steps | self._beginning(material, model)
+        facts = _facts(task, model) | {"steps_per_epoch": steps_per_epoch} | self._beginning(material, model)
         self._check_schedule(steps_per_epoch, self.run.config() if material.is_resumed else config)
-        return Built(model=model, validation_pairs=validation_pairs, plan=plan, facts=facts)
+        return Built(model=model, plan=plan, facts=facts)
 
     def warn(self, message: str) -> None:
         """Tell the user something that does not stop the training."""
         self.on_event(Warned(message=message))
 
-    def _beginning(self, material: Material, model: Transformer) -> dict[str, Any]:
+    def _beginning(self, material: Material, model: Any) -> dict[str, Any]:
         """Take over the origin's weights, if there is one, and tell which; a resumed run knows of its own."""
         name = "initialised_from"
         if material.origin is not None:
@@ -157,16 +129,17 @@ class Preparation:
             )
 
 
-def _facts(corpus: Corpus, sizes: tuple[int, int], model: Transformer) -> dict[str, Any]:
+def _facts(task: Task, model: Any) -> dict[str, Any]:
     """What ``run.json`` says of data and model."""
-    held_out = {"validation": corpus.validation, "test": corpus.test}
     return {
-        "data": {"train": {"pairs": len(corpus.train), "fingerprint": corpus.train.fingerprint}}
-        | {
-            name: {"pairs": len(pairs), "fingerprint": fingerprint(pairs)} for name, pairs in held_out.items()
+        "data": {
+            name: {task.unit: split.size, "fingerprint": split.fingerprint}
+            for name, split in task.splits.items()
         },
-        "removed": corpus.removed,
-        "vocabulary_sizes": sizes,
+        "removed": task.removed,
+        "vocabulary_sizes": [
+            tokenizer.vocabulary_size for tokenizer in (task.tokenizers.source, task.tokenizers.target)
+        ],
         "parameters": model.count_params(),
     }
 
@@ -195,13 +168,12 @@ def _check_folder(run: Run, config: Config, fresh: bool) -> bool:
     return True
 
 
-def _check_data(run: Run, corpus: Corpus) -> None:
-    """Refuse to go on with other pairs; on other validation pairs the best score so far means nothing."""
-    found = {"train": corpus.train.fingerprint, "validation": fingerprint(corpus.validation)}
-    for split, pairs in found.items():
-        if run.data_fingerprint(split) != pairs:
-            what = "was trained" if split == "train" else "is validated"
+def _check_data(run: Run, task: Task) -> None:
+    """Refuse to go on with other data; on other validation data the best score so far means nothing."""
+    for name in ("train", "validation"):
+        if run.data_fingerprint(name) != task.splits[name].fingerprint:
+            what = "was trained" if name == "train" else "is validated"
             raise RunError(
-                f"{run.path} {what} on other sentence pairs than its config gives now",
+                f"{run.path} {what} on other {task.reads} than its config gives now",
                 "put the data back, or train beside it with --run NAME, or start anew with --fresh",
             )

@@ -10,18 +10,15 @@ from typing import Any
 
 from ptenmt.config import Config
 from ptenmt.corpus.download import OnProgress
-from ptenmt.corpus.pairs import fingerprint
 from ptenmt.errors import TrainingError
 from ptenmt.events import CurvePoint, Event, StepDone, Stopped, TrainingStarted, Warned
 from ptenmt.runs import Run, run_path, set_aside
 from ptenmt.training.cluster import find_cluster
-from ptenmt.training.exporting import Exporter
 from ptenmt.training.machine import prepare
 from ptenmt.training.preparation import Material, Preparation
 from ptenmt.training.signals import StopSignals
 from ptenmt.training.tensorboard import TensorBoard
 from ptenmt.training.trainer import Trainer
-from ptenmt.training.validation import Validator
 from ptenmt.training.workers import Workers
 
 SECONDS_TO_SEE = 60.0
@@ -123,9 +120,9 @@ def _agree(config: Config, material: Material, workers: Workers) -> None:
         **{name: asdict(config)[name] for name in sections},
         sampling=config.tokenizer.sampling,
         precision=config.machine.precision,
-        training_pairs=material.corpus.train.fingerprint,
-        validation_pairs=fingerprint(material.corpus.validation),
-        tokenizers=material.tokenizers.checksums,
+        training_data=material.task.splits["train"].fingerprint,
+        validation_data=material.task.splits["validation"].fingerprint,
+        tokenizers=material.task.tokenizers.checksums,
         resumed=material.is_resumed,
     )
 
@@ -144,14 +141,12 @@ def _train(
     preparation: Preparation, material: Material, fresh: bool, workers: Workers, stop: StopSignals
 ) -> bool:
     """Train, and tell whether a signal ended it early."""
-    config, run = preparation.config, preparation.run
+    config, run, task = preparation.config, preparation.run, material.task
     _agree(config, material, workers)
     built = preparation.build(material, workers.strategy)
     _set_aside(preparation, material, fresh, workers)
-    pairs = material.corpus.validation
-    validator = Validator(config, built.model, material.tokenizers, pairs, built.validation_pairs, workers)
-    trainer = Trainer(config, run, built.model, built.plan, validator, workers)
-    exporter = Exporter(run, config, material.tokenizers, preparation.warn) if workers.is_chief else None
+    trainer = Trainer(config, run, built.model, built.plan, task.scorer(built.model, workers), workers)
+    exporter = task.exporter(run, preparation.warn) if workers.is_chief else None
     board = TensorBoard(run) if config.training.tensorboard and workers.is_chief else None
     event: Event | None = None
     for event in trainer.fit():
@@ -159,7 +154,7 @@ def _train(
             if workers.is_chief:
                 run.write(config, built.facts)
                 if not material.is_resumed:
-                    material.tokenizers.save(run.tokenizer_folder)
+                    task.tokenizers.save(run.tokenizer_folder)
             _check_shared(run, workers)
         elif isinstance(event, StepDone | CurvePoint):
             stop.hand_over(trainer.stop)

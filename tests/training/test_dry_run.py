@@ -24,7 +24,8 @@ def test_sizes_and_times_are_found_and_nothing_is_written(
     events: list[Event] = []
     found = dry_run(tokens, "new", on_event=events.append)
     assert list(tmp_path.iterdir()) == []
-    assert (found.pairs, found.vocabulary_sizes) == ({"train": 450, "validation": 20, "test": 30}, (16, 16))
+    assert (found.unit, found.examples) == ("pairs", {"train": 450, "validation": 20, "test": 30})
+    assert found.vocabulary_sizes == [16, 16]
     assert found.parameters == copied.events[1].parameters
     assert found.total_steps == 24 * found.steps_per_epoch
     # 64 tokens each; 16 × 4 × (4 + 256) is a little more than 9 × 7 × (7 + 256), see BatchPlan
