@@ -90,10 +90,8 @@ def test_a_missing_file_lists_the_presets(write) -> None:
     with pytest.raises(ConfigError) as caught:
         load_config("bse")
     assert caught.value.message == "config bse not found"
-    assert (
-        caught.value.hint
-        == "a path, or one of: base.yaml, demo.yaml, files.yaml, mine.yaml, paper.yaml, small.yaml"
-    )
+    names = ["base", "demo", "files", "mine", "next-word", "pairs", "paper", "small"]
+    assert caught.value.hint == f"a path, or one of: {', '.join(f'{name}.yaml' for name in names)}"
 
 
 @pytest.mark.parametrize("name", ["demo", "demo.yaml"])
@@ -106,6 +104,17 @@ def test_the_users_configs_come_before_the_installed_ones(write, name: str) -> N
 
     write("seed: 6\n", "demo.yaml")
     assert load_config(name).seed == (6 if name == "demo.yaml" else 5)
+
+
+def test_a_file_beside_the_config_is_found_if_the_working_folder_has_none(write) -> None:
+    file = write("data: {path: own.tsv}\n", "elsewhere/my.yaml")
+    here, beside = file.parent.parent, file.parent / "own.tsv"
+    assert load_config(file).data.path == str(here / "own.tsv"), "it is nowhere"
+    beside.write_text("a\tb\n", encoding="utf-8")
+    assert load_config(file).data.path == str(beside)
+    assert load_config(file, ["data.path=other.tsv"]).data.path == str(here / "other.tsv")
+    (here / "own.tsv").write_text("a\tb\n", encoding="utf-8")
+    assert load_config(file).data.path == str(here / "own.tsv")
 
 
 def test_overrides(write) -> None:
@@ -228,7 +237,7 @@ def test_the_base_preset_is_the_published_transformer() -> None:
 
 
 def test_differences_that_a_resumed_training_may_not_have() -> None:
-    old = Config()
+    old = Config(data=DataConfig(path="/here.tsv"))
     new = Config(
         seed=1,
         data=DataConfig(limit=9, path="/elsewhere.tsv", archive_url="http://mirror"),

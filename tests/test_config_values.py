@@ -32,7 +32,7 @@ def message(values: object) -> str:
             {"batch": {"zzz": 1}},
             "unknown option batch.zzz (options: batch.sentences, batch.tokens, batch.accumulate)",
         ),
-        ({5: 1}, "unknown option 5 (options: seed, data, tokenizer,"),
+        ({5: 1}, "unknown option 5 (options: task, seed, data, tokenizer,"),
     ],
 )
 def test_an_unknown_option_is_an_error_with_a_suggestion(values: dict, expected: str) -> None:
@@ -104,7 +104,19 @@ def test_a_value_of_another_type_is_an_error(values: object, expected: str) -> N
             {"tokenizer": {"training_sentences": 0}},
             "tokenizer.training_sentences=0 must be 1 or more",
         ),
+        (
+            {"tokenizer": {"punctuation": "space"}},
+            "punctuation=space does not go with tokenizer.kind=wordpiece",
+        ),
+        (
+            {"tokenizer": {"order": "appearance"}},
+            "order=appearance does not go with tokenizer.kind=wordpiece",
+        ),
         ({"data": {"source": "files"}}, "data.source=files needs data.path or data.train"),
+        ({"data": {"window": 0}}, "data.window=0 must be 1 or more"),
+        ({"data": {"stride": 0}}, "data.stride=0 must be 1 or more"),
+        ({"data": {"characters": 0}}, "data.characters=0 must be 1 or more"),
+        ({"task": "translate"}, "task=translate must be one of translation, next-word"),
         ({"data": {"dataset": " "}}, "data.dataset is empty"),
         ({"data": {"limit": 0}}, "data.limit=0 must be 1 or more"),
         ({"data": {"max_words": 0}}, "data.max_words=0 must be 1 or more"),
@@ -142,3 +154,24 @@ def test_the_longest_sentence_must_fit_into_a_batch_by_tokens() -> None:
     with pytest.raises(ConfigError, match=r"batch.tokens=999 is less than model.max_positions=1000"):
         load_config("base", ["batch.tokens=999"])
     assert load_config("base", ["batch.tokens=1000"]).batch.tokens == 1000
+
+
+@pytest.mark.parametrize(
+    ("override", "expected"),
+    [
+        ("tokenizer.kind=sentencepiece", "task=next-word needs tokenizer.kind=words, not sentencepiece"),
+        ("validation.metric=bleu", "task=next-word needs validation.metric=loss, not bleu"),
+        ("model.tied_embeddings=target", "there is one table; say all"),
+        ("data.train=[a.tsv]", "data.train names pairs, and task=next-word reads one text: data.path"),
+        ("model.max_positions=19", "data.window=20 must be at most model.max_positions=19"),
+    ],
+)
+def test_what_a_next_word_model_needs(override: str, expected: str) -> None:
+    overrides = [override, "tokenizer.punctuation=kept"]
+    with pytest.raises(ConfigError, match=expected):
+        load_config("next-word", overrides)
+
+
+def test_a_translator_predicts_in_one_way() -> None:
+    with pytest.raises(ConfigError, match="prediction=causal does not go with task=translation"):
+        load_config("base", ["model.prediction=causal"])

@@ -6,6 +6,7 @@ when it is built, so the rest of the code never meets a wrong one.
 
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Literal
 
 from ptenmt.config.data import CorpusFile, DataConfig, TokenizerConfig
 from ptenmt.config.decoding import DecodingConfig
@@ -31,16 +32,22 @@ __all__ = [
     "ModelConfig",
     "OptimizerConfig",
     "TokenizerConfig",
+    "TaskName",
     "TrainingConfig",
     "ValidationConfig",
     "config_folders",
 ]
+
+TaskName = Literal["translation", "next-word"]
+"""What a model can learn."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Config:
     """All options of a run."""
 
+    task: TaskName = "translation"
+    """What is learnt: to translate sentences, or to say which word comes next in a text."""
     seed: int = 42
     """The number that initial weights, dropout, the order of pairs and splits follow from."""
     data: DataConfig = DataConfig()
@@ -68,6 +75,29 @@ class Config:
             f"model.tied_embeddings={tied} does not go with tokenizer.shared={str(shared).lower()}: "
             "one table of words needs one vocabulary",
         )
+        if self.task == "next-word":
+            self._check_next_word()
+        else:
+            require(
+                self.model.prediction == "pooled",
+                f"model.prediction={self.model.prediction} does not go with task={self.task}: "
+                "it is an option of next-word models",
+            )
+
+    def _check_next_word(self) -> None:
+        """What a text and its one vocabulary of words can do."""
+        require(
+            not self.data.train, f"data.train names pairs, and task={self.task} reads one text: data.path"
+        )
+        kind, metric, tied = self.tokenizer.kind, self.validation.metric, self.model.tied_embeddings
+        require(kind == "words", f"task={self.task} needs tokenizer.kind=words, not {kind}")
+        require(metric == "loss", f"task={self.task} needs validation.metric=loss, not {metric}")
+        require(
+            tied != "target",
+            f"model.tied_embeddings={tied} does not go with task={self.task}: there is one table; say all",
+        )
+        window, longest = self.data.window, self.model.max_positions
+        require(window <= longest, f"data.window={window} must be at most model.max_positions={longest}")
 
 
 def config_folders() -> list[Path]:

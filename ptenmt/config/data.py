@@ -39,7 +39,8 @@ class DataConfig:
     """Where the sentence pairs come from, and what is done to their text."""
 
     source: Literal["tfds", "files", "demo"] = "tfds"
-    """``tfds``: a TensorFlow Datasets corpus; ``files``: your own; ``demo``: the bundled one."""
+    """``tfds``: a TensorFlow Datasets corpus; ``files``: your own; ``demo``: the bundled one. Where ``path``
+    or ``train`` names files, it is ``files``."""
     dataset: str = "ted_hrlr_translate/pt_to_en"
     """The TFDS name (source ``tfds``); its sister pairs and reverse directions work too."""
     data_dir: str | None = location()
@@ -47,9 +48,9 @@ class DataConfig:
     archive_url: str | None = resumable(None)
     """A mirror of the TED archive; by default the address that TFDS knows."""
     path: str | None = location()
-    """One file of pairs (source ``files``); validation and test pairs are split off it."""
+    """One file of pairs, off which validation and test pairs are split; or the text of a next-word model."""
     train: tuple[CorpusFile, ...] = resumable(())
-    """The training files (source ``files``, instead of ``path``)."""
+    """The training files (instead of ``path``)."""
     validation: tuple[CorpusFile, ...] = resumable(())
     """The validation files; without them pairs are split off the training pairs."""
     test: tuple[CorpusFile, ...] = resumable(())
@@ -58,12 +59,16 @@ class DataConfig:
     """How many pairs are split off for validation, a tenth of all at most."""
     test_pairs: int = 500
     """How many pairs are split off for the test, a tenth of all at most."""
+    hold_out: bool = True
+    """Whether validation and test pairs that have no files of their own are split off the training pairs
+    (source ``files``). If not, every pair is trained on, and validated and tested on as well: to learn a few
+    by heart."""
     limit: int | None = None
     """Train on the first so many pairs only."""
     source_language: str = "pt"
-    """ISO 639-1 code of the language translated from."""
+    """The language translated from: its ISO 639-1 code, such as ``pt``, or a name."""
     target_language: str = "en"
-    """ISO 639-1 code of the language translated into."""
+    """The language translated into, likewise."""
     tokenization: Literal["none", "given", "moses"] | None = None
     """``given``: the corpus comes with words and punctuation apart (as TED does); ``moses``: split
     them with the Moses tokenizer; ``none``: plain text, left as it is. By default ``given`` for
@@ -78,6 +83,15 @@ class DataConfig:
     """Drop training pairs in which one side has more than so many times the other's words."""
     deduplicate: bool = False
     """Drop training pairs that occurred before."""
+    characters: int | None = None
+    """Read the first so many characters of the text only (task ``next-word``)."""
+    window: int = 20
+    """How many words a next word is predicted from (task ``next-word``)."""
+    stride: int = 1
+    """A training window begins every so many words (task ``next-word``)."""
+    short_windows: bool = False
+    """Cut training windows to their last words, 1 to all of them by lot, anew in every epoch, so that short
+    beginnings are learnt, too (task ``next-word``)."""
     cache_dir: str | None = location()
     """Where prepared text, vocabularies and token ids are kept for the next training on the same pairs; by
     default ``tokens`` in the user's cache folder (Linux: ``~/.cache/ptenmt/tokens``)."""
@@ -88,11 +102,13 @@ class DataConfig:
             f"data.path={self.path} and data.train exclude each other: "
             "data.path is the one-file form, its validation and test pairs are split off",
         )
+        if self.path or self.train:
+            object.__setattr__(self, "source", "files")
         if self.source == "files":
             require(bool(self.path or self.train), "data.source=files needs data.path or data.train")
         require(bool(self.dataset.strip()), "data.dataset is empty")
         self._check_languages()
-        for name in ("limit", "max_words"):
+        for name in ("limit", "max_words", "characters", "window", "stride"):
             value = getattr(self, name)
             require(value is None or value >= 1, f"data.{name}={value} must be 1 or more")
         for name in ("validation_pairs", "test_pairs"):
@@ -135,6 +151,13 @@ class TokenizerConfig:
     """One vocabulary for both languages instead of one each (not ``wordpiece``)."""
     algorithm: Literal["unigram", "bpe"] = "unigram"
     """How SentencePiece finds its pieces."""
+    punctuation: Literal["kept", "deleted", "space"] = "kept"
+    """What becomes of punctuation marks (kind ``words``): each is a token; or they are ``deleted``, those
+    that Unicode calls punctuation and ASCII's symbols, so that ``I'm`` is ``Im``; or ASCII's marks, all but
+    the apostrophe, become a ``space``."""
+    order: Literal["frequency", "appearance"] = "frequency"
+    """How words get their ids (kind ``words``): the most frequent first, or as they appear in the training
+    text. Which words a full vocabulary holds is up to their frequency either way."""
     training_sentences: int = 200_000
     """The most sentences that SentencePiece learns from, evenly spread over the pairs."""
     sampling: float = 0.0
@@ -154,6 +177,12 @@ class TokenizerConfig:
             f"tokenizer.sampling={self.sampling} does not go with tokenizer.kind={self.kind}: "
             "only sentencepiece has several ways to cut a word",
         )
+        for name, usual in (("punctuation", "kept"), ("order", "frequency")):
+            require(
+                getattr(self, name) == usual or self.kind == "words",
+                f"tokenizer.{name}={getattr(self, name)} does not go with tokenizer.kind={self.kind}: "
+                "it is an option of whole words",
+            )
         require(
             not (self.shared and self.kind == "wordpiece"),
             f"tokenizer.shared={self.shared} does not go with tokenizer.kind={self.kind}: "

@@ -26,6 +26,7 @@ def load_config(name: str | Path, overrides: Sequence[str] = ()) -> Config:
     """
     path = find_config(name)
     values = _read_yaml(path)
+    _find_beside(path.parent, values)
     for override in overrides:
         _apply_override(values, override)
     try:
@@ -125,6 +126,16 @@ def _read_yaml(path: Path) -> dict[str, Any]:
     if not isinstance(values, dict):
         raise ConfigError(f"{path} must hold sections such as 'model:', not {show_value(values)}")
     return values
+
+
+def _find_beside(folder: Path, values: dict[str, Any]) -> None:
+    """Take the file that ``data.path`` names from the config's own folder, if it is there and not in ours."""
+    data = values.get("data")
+    if not isinstance(data, dict):
+        return
+    name = data.get("path")
+    if isinstance(name, str) and not Path(name).expanduser().exists() and (folder / name).is_file():
+        values["data"] = data | {"path": str(folder / name)}
 
 
 class _StrictLoader(yaml.SafeLoader):

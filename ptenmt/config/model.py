@@ -39,6 +39,13 @@ class ModelConfig:
     """Share of the activations inside the feed-forward sub-layers dropped while training."""
     word_dropout: float = 0.0
     """Share of the words, source and target, whose embedding is zeroed while training."""
+    positions: Literal["sinusoidal", "none"] = "sinusoidal"
+    """``none``: embeddings are neither scaled nor told where they stand, so that a model without a mask is
+    blind to the order of words."""
+    prediction: Literal["pooled", "causal"] = "pooled"
+    """What a next-word model predicts from: the mean over all words of a window, which see each other; or
+    every word, which sees those up to itself, so that a window teaches as many predictions as it has words.
+    """
     max_positions: int = 1000
     """The longest sequence in tokens; longer sentences are cut."""
 

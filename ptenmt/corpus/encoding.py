@@ -50,6 +50,7 @@ def learn_tokenizers(
     key = {
         "pairs": train.fingerprint,
         "options": [config.kind, config.vocabulary_size, config.shared, config.algorithm],
+        "words": [config.punctuation, config.order],
         "training_sentences": config.training_sentences,
         "version": metadata.version("sentencepiece"),
     }

@@ -228,17 +228,19 @@ def _training_files(data: DataConfig) -> list[CorpusFile]:
 
 def _training_parts(data: DataConfig) -> list[tuple[Iterator[SentencePair], int]]:
     if data.source != "files":
-        return [(_prepared(data, _published_pairs(data, "train")), 1)]
+        return [(_prepared(data, published_pairs(data, "train")), 1)]
     files = _training_files(data)
     return [(_prepared(data, read_pairs(file)), file.repeat) for file in files]
 
 
 def _given_pairs(data: DataConfig, split: HeldOutSplit) -> list[SentencePair] | None:
-    """The pairs that a split has of its own; None when they are split off the training pairs."""
+    """The pairs of a split: its own, or all training pairs; None when they are split off those."""
     files = _files(data, split)
     if files:
         return [pair for file in files for pair in _prepared(data, read_pairs(file))]
-    return None if data.source == "files" else list(_prepared(data, _published_pairs(data, split)))
+    if data.source == "files" and not data.hold_out:
+        return list(_CompletePairs(data))
+    return None if data.source == "files" else list(_prepared(data, published_pairs(data, split)))
 
 
 def _files(data: DataConfig, split: HeldOutSplit) -> tuple[CorpusFile, ...]:
@@ -248,12 +250,14 @@ def _files(data: DataConfig, split: HeldOutSplit) -> tuple[CorpusFile, ...]:
 def _sizes(data: DataConfig) -> dict[str, int]:
     """How many pairs are split off for each split that has none of its own."""
     sizes = {"validation": data.validation_pairs, "test": data.test_pairs}
-    return {split: sizes[split] for split in _HELD_OUT if data.source == "files" and not _files(data, split)}
+    is_split = data.source == "files" and data.hold_out
+    return {split: sizes[split] for split in _HELD_OUT if is_split and not _files(data, split)}
 
 
-def _published_pairs(
+def published_pairs(
     data: DataConfig, split: Literal["train", "validation", "test"]
 ) -> Iterable[SentencePair]:
+    """The pairs of a corpus that is not the user's own, as they come."""
     if data.source == "demo":
         from ptenmt.corpus.demo import demo_pairs
 

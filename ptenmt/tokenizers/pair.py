@@ -150,7 +150,12 @@ def _texts(config: TokenizerConfig, pairs: Pairs, side: int) -> Iterator[str]:
 
 def _train(config: TokenizerConfig, texts: Iterable[str]) -> Tokenizer:
     if config.kind == "words":
-        return WordTokenizer.train(texts, vocabulary_size=config.vocabulary_size)
+        return WordTokenizer.train(
+            texts,
+            vocabulary_size=config.vocabulary_size,
+            punctuation=config.punctuation,
+            order=config.order,
+        )
     return SentencePieceTokenizer.train(
         texts, vocabulary_size=config.vocabulary_size, algorithm=config.algorithm
     )

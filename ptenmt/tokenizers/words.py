@@ -1,57 +1,81 @@
 """A vocabulary of whole words, for small runs whose every token one wants to read."""
 
 import hashlib
+import json
 import re
+import string
+import unicodedata
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import Self
+from typing import Any, Literal, Self, get_args
 
 from ptenmt.errors import TokenizerError
 from ptenmt.tokenizers.base import SPECIAL_PIECES, UNK, Tokenizer, clean_text, without_framing
 
+Punctuation = Literal["kept", "deleted", "space"]
+"""What becomes of punctuation marks."""
+Order = Literal["frequency", "appearance"]
+"""How a vocabulary is sorted."""
+
 # A word keeps its inner apostrophes and hyphens (don't, disse-me); any other mark stands alone.
 _WORD = re.compile(r"\w+(?:['’\-]\w+)*|[^\w\s]")
+_BLANKED = str.maketrans(dict.fromkeys(string.punctuation.replace("'", ""), " "))
+_OPTIONS_FILE = "words.json"
 
 
 class WordTokenizer(Tokenizer):
-    """Words and punctuation marks as tokens; what is not in the vocabulary is [UNK].
+    """Words as tokens, and punctuation marks where they are kept; what is not in the vocabulary is [UNK].
 
     Args:
         words: The vocabulary by id, special tokens first.
+        punctuation: ``kept``: each mark is a token; ``deleted``: ``I'm`` becomes ``Im``; ``space``: ASCII's
+            marks, all but the apostrophe, become blanks.
     """
 
     kind = "words"
     splits_punctuation = True
 
-    def __init__(self, words: Sequence[str]) -> None:
+    def __init__(self, words: Sequence[str], punctuation: Punctuation = "kept") -> None:
         self._words = list(words)
         self._ids = {word: token for token, word in enumerate(self._words)}
+        self._punctuation: Punctuation = punctuation
 
     @classmethod
-    def train(cls, texts: Iterable[str], *, vocabulary_size: int) -> Self:
+    def train(
+        cls,
+        texts: Iterable[str],
+        *,
+        vocabulary_size: int,
+        punctuation: Punctuation = "kept",
+        order: Order = "frequency",
+    ) -> Self:
         """Take the most frequent words, those seen first before others as frequent.
 
         Args:
             texts: The training sentences of one language, or of both.
             vocabulary_size: The most words, special tokens included.
+            punctuation: See the class.
+            order: How they are sorted: by falling frequency, or as they appear.
 
         Raises:
             TokenizerError: If the texts hold no word.
         """
-        counts = Counter(word for text in texts for word in cls.split(text))
+        counts = Counter(word for text in texts for word in split_words(text, punctuation))
         if not counts:
             raise TokenizerError(
                 "the training sentences hold no words to build a vocabulary from",
                 hint="check the data section: is the text where data.path or data.train says?",
             )
-        frequent = counts.most_common(vocabulary_size - len(SPECIAL_PIECES))
-        return cls([*SPECIAL_PIECES, *(word for word, _ in frequent)])
+        frequent = [word for word, _ in counts.most_common(vocabulary_size - len(SPECIAL_PIECES))]
+        if order == "appearance":
+            chosen = set(frequent)
+            frequent = [word for word in counts if word in chosen]
+        return cls([*SPECIAL_PIECES, *frequent], punctuation)
 
-    @staticmethod
-    def split(text: str) -> list[str]:
+    def split(self, text: str) -> list[str]:
         """Give a text's words and punctuation marks, one for each id that :meth:`encode` gives."""
-        return _WORD.findall(clean_text(text))
+        return split_words(text, self._punctuation)
 
     @property
     def vocabulary_size(self) -> int:
@@ -60,8 +84,9 @@ class WordTokenizer(Tokenizer):
 
     @property
     def checksum(self) -> str:
-        """The SHA-256 checksum of the words in their order."""
-        return hashlib.sha256("\n".join(self._words).encode()).hexdigest()
+        """The SHA-256 checksum of the words in their order, and of what becomes of punctuation."""
+        kept = [] if self._punctuation == "kept" else [f"\n{self._punctuation}"]
+        return hashlib.sha256("\n".join([*self._words, *kept]).encode()).hexdigest()
 
     def encode(self, texts: Sequence[str]) -> list[list[int]]:
         """Give each text's ids, without [START] and [END]."""
@@ -76,22 +101,54 @@ class WordTokenizer(Tokenizer):
         return [self._words[token] for token in ids]
 
     def save(self, folder: Path, side: str) -> str:
-        """Write the vocabulary, a word a line in the order of the ids."""
+        """Write the vocabulary, a word a line in the order of the ids, and what becomes of punctuation."""
         name = f"{side}.txt"
         (folder / name).write_bytes("".join(f"{word}\n" for word in self._words).encode())
+        options = json.dumps({"punctuation": self._punctuation})
+        (folder / _OPTIONS_FILE).write_text(f"{options}\n", encoding="utf-8")
         return name
 
     @classmethod
     def load(cls, folder: Path, names: Sequence[str]) -> list[Self]:
         """Read back vocabularies that :meth:`save` wrote."""
-        return [cls._read(folder / name) for name in names]
+        punctuation = _read_punctuation(folder / _OPTIONS_FILE)
+        return [cls(_read_words(folder / name), punctuation) for name in names]
 
-    @classmethod
-    def _read(cls, path: Path) -> Self:
-        try:
-            words = path.read_bytes().decode().split("\n")[:-1]
-        except (OSError, UnicodeDecodeError) as error:
-            raise TokenizerError(f"cannot read the vocabulary {path}: {error}") from error
-        if tuple(words[: len(SPECIAL_PIECES)]) != SPECIAL_PIECES:
-            raise TokenizerError(f"{path} is not a vocabulary: it does not begin with {SPECIAL_PIECES}")
-        return cls(words)
+
+def split_words(text: str, punctuation: Punctuation) -> list[str]:
+    """Give a text's words, and its punctuation marks where they are kept."""
+    text = clean_text(text)
+    if punctuation == "kept":
+        return _WORD.findall(text)
+    if punctuation == "space":
+        return text.translate(_BLANKED).split()
+    return "".join(sign for sign in text if not _is_punctuation(sign)).split()
+
+
+def _is_punctuation(sign: str) -> bool:
+    """Whether a sign is punctuation to Unicode, or one of ASCII's symbols such as ``$``."""
+    return unicodedata.category(sign).startswith("P") or sign in string.punctuation
+
+
+def _read_words(path: Path) -> list[str]:
+    try:
+        words = path.read_bytes().decode().split("\n")[:-1]
+    except (OSError, UnicodeDecodeError) as error:
+        raise TokenizerError(f"cannot read the vocabulary {path}: {error}") from error
+    if tuple(words[: len(SPECIAL_PIECES)]) != SPECIAL_PIECES:
+        raise TokenizerError(f"{path} is not a vocabulary: it does not begin with {SPECIAL_PIECES}")
+    return words
+
+
+def _read_punctuation(path: Path) -> Punctuation:
+    """What the file says; runs that have none were trained when punctuation was always kept."""
+    if not path.exists():
+        return "kept"
+    try:
+        punctuation: Any = json.loads(path.read_text(encoding="utf-8"))["punctuation"]
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise TokenizerError(f"cannot read {path}: {error}") from error
+    if punctuation not in get_args(Punctuation):
+        raise TokenizerError(f"{path} is of another version of ptenmt: punctuation is {punctuation}")
+    known: Punctuation = punctuation
+    return known

@@ -23,7 +23,8 @@ class Wording:
 
     def __init__(self, tokenizers: TokenizerPair, config: Config) -> None:
         self._tokenizer: Tokenizer = tokenizers.target
-        self._copies_unknown = isinstance(tokenizers.source, WordTokenizer)
+        source = tokenizers.source
+        self._source_words = source.split if isinstance(source, WordTokenizer) else None
         self._preparation = TextPreparation(config.data)
         self._language = config.data.target_language
         self._is_wordpiece = config.tokenizer.kind == "wordpiece"
@@ -60,8 +61,8 @@ class Wording:
         worded = []
         for (segment, hypothesis), raw in zip(pairs, raws, strict=True):
             pieces = self._tokenizer.pieces(hypothesis.ids)
-            if self._copies_unknown and UNK in hypothesis.ids:
-                pieces = _with_copies(segment, hypothesis, pieces)
+            if self._source_words and UNK in hypothesis.ids:
+                pieces = _with_copies(self._source_words(segment.text), hypothesis, pieces)
                 shown = zip(pieces, hypothesis.ids, strict=True)
                 raw = " ".join(piece for piece, token in shown if token not in _NO_TEXT)
             if self._is_wordpiece:
@@ -98,9 +99,8 @@ class Wording:
         )
 
 
-def _with_copies(segment: Segment, hypothesis: Hypothesis, pieces: Sequence[str]) -> list[str]:
+def _with_copies(words: Sequence[str], hypothesis: Hypothesis, pieces: Sequence[str]) -> list[str]:
     """The pieces with a word of the source in place of each [UNK]: the one it attended to most."""
-    words = WordTokenizer.split(segment.text)
     if hypothesis.attention is None or not words:
         return list(pieces)
     weights = hypothesis.attention[:, 1 : len(words) + 1]  # without [START] and [END]

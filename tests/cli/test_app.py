@@ -40,7 +40,8 @@ def test_options_are_named_alike_everywhere(ptenmt) -> None:
     helps = {command: plain(ptenmt(command, "--help").stdout) for command in COMMANDS}
     assert [name for name, text in helps.items() if re.search(r"--run +-r", text)] == COMMANDS[1:]
     assert [name for name, text in helps.items() if re.search(r"--config +-c", text)] == COMMANDS[:2]
-    assert "a preset: base, demo, files, paper, small." in re.sub(r"[\s│]+", " ", helps["train"])
+    presets = "a preset: base, demo, files, next-word, pairs, paper, small."
+    assert presets in re.sub(r"[\s│]+", " ", helps["train"])
 
 
 def test_version(ptenmt) -> None:

@@ -259,3 +259,24 @@ def test_fingerprint_tells_pairs_and_their_order_apart() -> None:
 def test_there_are_two_splits_to_score() -> None:
     with pytest.raises(DataError, match="no split 'dev'"):
         load_split(DataConfig(source="demo"), 1, "dev")  # type: ignore[arg-type]
+
+
+def test_nothing_held_out_means_that_everything_is_trained_validated_and_tested_on(tmp_path: Path) -> None:
+    data = one_file(tmp_path, [*HUNDRED[:6], ("vazia", "")], hold_out=False)
+    corpus = load_corpus(data, 1)
+    assert list(corpus.train) == corpus.validation == corpus.test == HUNDRED[:6]
+    assert corpus.removed == {"empty": 1}
+    assert load_split(data, 1, "validation") == HUNDRED[:6]
+    given = replace(
+        data, path=None, train=(CorpusFile(path=data.path),), test=own_file(tmp_path / "t.tsv", PAIR)
+    )
+    assert (load_corpus(given, 1).test, load_corpus(given, 1).validation) == (PAIR, HUNDRED[:6])
+
+
+PAIR = [("testar", "test")]
+
+
+def test_a_file_takes_the_place_of_the_source(tmp_path: Path) -> None:
+    path = saved(tmp_path / "pairs.tsv", HUNDRED)
+    assert DataConfig(source="demo", path=path) == DataConfig(source="files", path=path)
+    assert DataConfig(train=(CorpusFile(path=path),)).source == "files"

@@ -1,8 +1,10 @@
+from pathlib import Path
+
 import pytest
 
 from ptenmt.errors import TokenizerError
 from ptenmt.tokenizers import UNK
-from ptenmt.tokenizers.words import WordTokenizer
+from ptenmt.tokenizers.words import Punctuation, WordTokenizer, split_words
 
 
 def test_words_by_falling_frequency_then_first_appearance() -> None:
@@ -44,3 +46,55 @@ def test_case_is_kept() -> None:
 def test_no_words_is_an_error(texts: list[str]) -> None:
     with pytest.raises(TokenizerError, match="no words"):
         WordTokenizer.train(texts, vocabulary_size=10)
+
+
+QUOTED = "I'm “here”, you know: rock-'n'-roll costs $5 — don’t…"
+
+
+@pytest.mark.parametrize(
+    ("punctuation", "words"),
+    [
+        ("deleted", ["Im", "here", "you", "know", "rocknroll", "costs", "5", "dont"]),
+        ("space", ["I'm", "“here”", "you", "know", "rock", "'n'", "roll", "costs", "5", "—", "don’t…"]),
+    ],
+)
+def test_what_becomes_of_punctuation(punctuation: Punctuation, words: list[str]) -> None:
+    tokenizer = WordTokenizer.train([QUOTED], vocabulary_size=100, punctuation=punctuation)
+    assert tokenizer.pieces(range(4, tokenizer.vocabulary_size)) == words
+    assert tokenizer.split(QUOTED) == words
+    assert tokenizer.decode(tokenizer.encode(["you, know!"])) == ["you know"]
+
+
+def test_spaces_are_for_exactly_these_marks() -> None:
+    marks = '!"#$%&()*+,-./:;<=>?@[\\]^_`{|}~\t\n'
+    assert split_words("".join(f"a{mark}" for mark in marks) + "a'", "space") == ["a"] * len(marks) + ["a'"]
+
+
+def test_words_in_the_order_of_their_appearance() -> None:
+    tokenizer = WordTokenizer.train(["b a", "c a d", "d !"], vocabulary_size=7, order="appearance")
+    assert tokenizer.pieces(range(4, 7)) == ["b", "a", "d"], "the most frequent, as they appear"
+
+
+@pytest.mark.parametrize("punctuation", ["kept", "deleted", "space"])
+def test_punctuation_is_remembered(tmp_path: Path, punctuation: Punctuation) -> None:
+    tokenizer = WordTokenizer.train([QUOTED], vocabulary_size=100, punctuation=punctuation)
+    (loaded,) = WordTokenizer.load(tmp_path, [tokenizer.save(tmp_path, "source")])
+    assert loaded.split(QUOTED) == tokenizer.split(QUOTED)
+    assert loaded.checksum == tokenizer.checksum
+    other = WordTokenizer(tokenizer.pieces(range(tokenizer.vocabulary_size)), "kept")
+    assert (other.checksum == tokenizer.checksum) == (punctuation == "kept")
+
+
+def test_a_vocabulary_of_a_version_that_always_kept_punctuation(tmp_path: Path) -> None:
+    name = WordTokenizer.train(["a, b"], vocabulary_size=9, punctuation="deleted").save(tmp_path, "source")
+    (tmp_path / "words.json").unlink()
+    (loaded,) = WordTokenizer.load(tmp_path, [name])
+    assert loaded.split("a, b") == ["a", ",", "b"]
+
+
+@pytest.mark.parametrize("content", ["{", "[]", '{"punctuation": "wild"}'])
+def test_damaged_options(tmp_path: Path, content: str) -> None:
+    name = WordTokenizer.train(["a"], vocabulary_size=9).save(tmp_path, "source")
+    (tmp_path / "words.json").write_text(content, encoding="utf-8")
+    with pytest.raises(TokenizerError, match="words.json"):
+        WordTokenizer.load(tmp_path, [name])
