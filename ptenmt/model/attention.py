@@ -46,7 +46,15 @@ def causal_mask(length: Any) -> Any:
     return positions[:, None] >= positions[None, :]
 
 
-class MultiHeadAttention(keras.layers.Layer):
+class ExplicitMasks(keras.layers.Layer):
+    """A layer whose masks are arguments, which Keras would otherwise attach to tensors and pass on."""
+
+    def compute_mask(self, inputs: Any, previous_mask: Any) -> None:  # noqa: ARG002 — as Keras calls it
+        """None goes on from here."""
+
+
+@keras.saving.register_keras_serializable(package="ptenmt")
+class MultiHeadAttention(ExplicitMasks):
     """Scaled dot-product attention in several heads (Vaswani et al. 2017, section 3.2).
 
     ``softmax(Q Kᵀ / √key_size) V`` a head, on learnt projections of the inputs; the heads' results are
@@ -61,7 +69,8 @@ class MultiHeadAttention(keras.layers.Layer):
         **kwargs: ``name``, ``dtype``, as for any Keras layer.
 
     Raises:
-        ValueError: ``d_model`` is not divisible by ``num_heads`` and a head size is left open.
+        ValueError: ``d_model`` is not divisible by ``num_heads`` and a head size is left open, or one of them
+            is below 1.
     """
 
     def __init__(
@@ -75,6 +84,10 @@ class MultiHeadAttention(keras.layers.Layer):
         **kwargs: Any,
     ) -> None:
         super().__init__(**kwargs)
+        sizes = {"d_model": d_model, "num_heads": num_heads, "key_size": key_size, "value_size": value_size}
+        for name, size in sizes.items():
+            if size is not None and size < 1:
+                raise ValueError(f"{name}={size} must be 1 or more")
         if None in (key_size, value_size) and d_model % num_heads:
             raise ValueError(f"d_model={d_model} is not divisible by num_heads={num_heads}")
         self.d_model = d_model
@@ -87,25 +100,39 @@ class MultiHeadAttention(keras.layers.Layer):
         self.value_projection = Dense(num_heads * self.value_size, name="value", dtype=self.dtype_policy)
         self.output_projection = Dense(d_model, name="output", dtype=self.dtype_policy)
 
-    def call(self, query: Any, memory: Any, mask: Any = None, training: bool = False) -> Any:
-        """Let every query attend to the memory.
+    def build(self, query_shape: Any, key_shape: Any = None, value_shape: Any = None) -> None:
+        """Make the weights of all projections."""
+        self.query_projection.build(query_shape)
+        self.key_projection.build(key_shape or query_shape)
+        self.value_projection.build(value_shape or key_shape or query_shape)
+        self.output_projection.build((*query_shape[:-1], self.num_heads * self.value_size))
+
+    def call(
+        self, query: Any, key: Any = None, value: Any = None, mask: Any = None, training: bool = False
+    ) -> Any:
+        """Let every query attend to the keys, and take home of the values.
 
         Args:
             query: [B, T, D].
-            memory: [B, S, D], from which keys and values are made; the query itself in self-attention.
+            key: [B, S, D], from which keys are made; by default the query itself: self-attention.
+            value: [B, S, D], from which values are made; by default what the keys are made from.
             mask: Boolean, broadcastable to [B, H, T, S], True = may attend; None hides nothing.
             training: Whether dropout is on.
 
         Returns:
             [B, T, d_model].
-        """
-        return self.attend(query, *self.keys_and_values(memory), mask, training)
 
-    def keys_and_values(self, memory: Any) -> tuple[Any, Any]:
-        """Project a memory [B, S, D] to keys [B, H, S, K] and values [B, H, S, K]."""
+        Raises:
+            ValueError: The mask has a shape that does not fit.
+        """
+        key = query if key is None else key
+        return self.attend(query, *self.keys_and_values(key, value), mask, training)
+
+    def keys_and_values(self, key: Any, value: Any = None) -> tuple[Any, Any]:
+        """Project what they are made from, [B, S, D] each, to keys and values [B, H, S, K]."""
         return (
-            self._split_heads(self.key_projection(memory), self.key_size),
-            self._split_heads(self.value_projection(memory), self.value_size),
+            self._split_heads(self.key_projection(key), self.key_size),
+            self._split_heads(self.value_projection(key if value is None else value), self.value_size),
         )
 
     def attend(self, query: Any, keys: Any, values: Any, mask: Any = None, training: bool = False) -> Any:
@@ -129,6 +156,7 @@ class MultiHeadAttention(keras.layers.Layer):
         scores = ops.matmul(queries, ops.transpose(keys, (0, 1, 3, 2)))  # -> [B, H, T, S]
         scores = ops.cast(scores, "float32")
         if mask is not None:
+            _check_mask(mask.shape, scores.shape)
             # A sum, whose gradient costs nothing, and not a choice between scores, whose gradient is another.
             scores = scores + HIDDEN_SCORE * ops.cast(ops.logical_not(mask), "float32")
         return ops.softmax(scores, axis=-1)
@@ -145,4 +173,14 @@ class MultiHeadAttention(keras.layers.Layer):
             super().get_config()
             | {name: getattr(self, name) for name in own}
             | {"dropout": self.dropout.rate}
+        )
+
+
+def _check_mask(mask_shape: Any, shape: Any) -> None:
+    """Refuse a mask that cannot be broadcast to the weights' shape; None is a size not known yet."""
+    sizes = list(zip(reversed(tuple(mask_shape)), reversed(tuple(shape)), strict=False))
+    if len(mask_shape) > len(shape) or any(mine not in (1, None, other) for mine, other in sizes if other):
+        raise ValueError(
+            f"a mask of shape {tuple(mask_shape)} does not fit attention weights of shape {tuple(shape)}: "
+            "batch, heads, queries, keys"
         )

@@ -5,13 +5,13 @@ from typing import Any
 import keras
 from keras import ops
 
-from ptenmt.model.attention import MultiHeadAttention
+from ptenmt.model.attention import ExplicitMasks, MultiHeadAttention
 from ptenmt.model.sublayers import Activation, AddAndNorm, FeedForward, NormPosition
 
 Cache = tuple[Any, Any]  # keys and values [B, H, T, K] of the positions so far
 
 
-class _Block(keras.layers.Layer):
+class _Block(ExplicitMasks):
     """What encoder and decoder blocks share: self-attention and a feed-forward layer, each with its norm.
 
     Args:
@@ -65,10 +65,16 @@ class _Block(keras.layers.Layer):
         )
         self.feed_forward_norm = AddAndNorm(**self._residual_options, name="feed_forward_norm")
 
+    def _build_sublayers(self, inputs_shape: Any) -> None:
+        self.self_attention.build(inputs_shape)
+        self.self_attention_norm.build(inputs_shape)
+        self.feed_forward.build(inputs_shape)
+        self.feed_forward_norm.build(inputs_shape)
+
     def _attend_to_self(self, inputs: Any, mask: Any, training: bool) -> Any:
         """The first sub-layer: [B, T, D] -> [B, T, D]."""
         read = self.self_attention_norm.before(inputs)
-        attended = self.self_attention(read, read, mask, training=training)
+        attended = self.self_attention(read, mask=mask, training=training)
         return self.self_attention_norm(inputs, attended, training=training)
 
     def _feed_forward(self, inputs: Any, training: bool = False) -> Any:
@@ -90,8 +96,13 @@ class _Block(keras.layers.Layer):
         )
 
 
+@keras.saving.register_keras_serializable(package="ptenmt")
 class EncoderBlock(_Block):
     """Self-attention over the source, then a feed-forward layer; for the arguments see ``_Block``."""
+
+    def build(self, inputs_shape: Any) -> None:
+        """Make the weights of all sub-layers."""
+        self._build_sublayers(inputs_shape)
 
     def call(self, inputs: Any, mask: Any = None, training: bool = False) -> Any:
         """Map [B, S, D] to [B, S, D]; ``mask`` is broadcastable to [B, H, S, S], True = may attend."""
@@ -103,6 +114,7 @@ class EncoderBlock(_Block):
         return self.self_attention.attention_weights(read, read, mask)
 
 
+@keras.saving.register_keras_serializable(package="ptenmt")
 class DecoderBlock(_Block):
     """Masked self-attention, attention to the source, then a feed-forward layer; arguments as ``_Block``."""
 
@@ -110,6 +122,12 @@ class DecoderBlock(_Block):
         super().__init__(*args, **kwargs)
         self.cross_attention = MultiHeadAttention(**self._attention_options, name="cross_attention")
         self.cross_attention_norm = AddAndNorm(**self._residual_options, name="cross_attention_norm")
+
+    def build(self, inputs_shape: Any, memory_shape: Any) -> None:
+        """Make the weights of all sub-layers."""
+        self._build_sublayers(inputs_shape)
+        self.cross_attention.build(inputs_shape, memory_shape)
+        self.cross_attention_norm.build(inputs_shape)
 
     def call(
         self, inputs: Any, memory: Any, self_mask: Any = None, cross_mask: Any = None, training: bool = False
@@ -125,7 +143,7 @@ class DecoderBlock(_Block):
         """
         hidden = self._attend_to_self(inputs, self_mask, training)
         read = self.cross_attention_norm.before(hidden)
-        attended = self.cross_attention(read, memory, cross_mask, training=training)
+        attended = self.cross_attention(read, memory, mask=cross_mask, training=training)
         hidden = self.cross_attention_norm(hidden, attended, training=training)
         return self._feed_forward(hidden, training)
 

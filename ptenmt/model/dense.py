@@ -6,6 +6,7 @@ import keras
 from keras import ops
 
 
+@keras.saving.register_keras_serializable(package="ptenmt")
 class Dense(keras.layers.Dense):
     """Keras' dense layer, on rows: inputs [..., D] are reshaped to two axes and back.
 

@@ -35,6 +35,7 @@ def dropout_seed(seed: int, draw: Any) -> Iterator[None]:
         _given_seed.reset(token)
 
 
+@keras.saving.register_keras_serializable(package="ptenmt")
 class Dropout(keras.layers.Layer):
     """Zero a share of the inputs while training, and scale the others up so that the mean stays.
 

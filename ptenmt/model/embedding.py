@@ -1,6 +1,6 @@
 """From token ids to vectors, and back to logits; letters as in attention.py."""
 
-from typing import Any
+from typing import Any, Literal
 
 import keras
 from keras import ops
@@ -8,7 +8,10 @@ from keras import ops
 from ptenmt.model.dropout import Dropout
 from ptenmt.positions import positional_encoding
 
+Positions = Literal["sinusoidal", "none"]
 
+
+@keras.saving.register_keras_serializable(package="ptenmt")
 class PositionalEmbedding(keras.layers.Layer):
     """Token embeddings, scaled by √D, plus the positional encoding, then dropout (sections 3.4, 3.5).
 
@@ -16,6 +19,7 @@ class PositionalEmbedding(keras.layers.Layer):
         vocabulary_size: V.
         d_model: D.
         max_positions: The longest sequence.
+        positions: ``none``: neither scaled nor told where they stand.
         dropout: Rate.
         word_dropout: Share of the words whose whole embedding is zeroed while training (the position stays).
         embedding: The layer that holds the table [V, D], if it is shared; by default one of its own.
@@ -28,6 +32,7 @@ class PositionalEmbedding(keras.layers.Layer):
         d_model: int,
         *,
         max_positions: int,
+        positions: Positions = "sinusoidal",
         dropout: float = 0.0,
         word_dropout: float = 0.0,
         embedding: keras.layers.Embedding | None = None,
@@ -44,7 +49,13 @@ class PositionalEmbedding(keras.layers.Layer):
             word_dropout, whole_vectors=True, name="word_dropout", dtype=self.dtype_policy
         )
         self.dropout = Dropout(dropout, name="dropout", dtype=self.dtype_policy)
-        self.positions = positional_encoding(max_positions, d_model)
+        self.positions: Positions = positions
+        self.encoding = positional_encoding(max_positions, d_model)
+
+    def build(self, ids_shape: Any) -> None:
+        """Make the table of words, unless it is shared and there already."""
+        if not self.embedding.built:
+            self.embedding.build(ids_shape)
 
     def call(self, ids: Any, first_position: Any = 0, training: bool = False) -> Any:
         """Embed token ids [B, T], the first of which stands at ``first_position`` -> [B, T, D].
@@ -56,14 +67,16 @@ class PositionalEmbedding(keras.layers.Layer):
         if length is not None and length > self.max_positions:
             raise ValueError(f"{length} tokens are more than max_positions={self.max_positions}")
         tokens = self.word_dropout(self.embedding(ids), training=training)
-        tokens = tokens * ops.cast(self.d_model**0.5, tokens.dtype)
-        indices = first_position + ops.arange(ops.shape(ids)[1])
-        positions = ops.take(ops.convert_to_tensor(self.positions, dtype=tokens.dtype), indices, axis=0)
-        return self.dropout(tokens + positions, training=training)
+        if self.positions == "sinusoidal":
+            tokens = tokens * ops.cast(self.d_model**0.5, tokens.dtype)
+            indices = first_position + ops.arange(ops.shape(ids)[1])
+            encoding = ops.convert_to_tensor(self.encoding, dtype=tokens.dtype)
+            tokens = tokens + ops.take(encoding, indices, axis=0)
+        return self.dropout(tokens, training=training)
 
     def get_config(self) -> dict[str, Any]:
         """The constructor's arguments, for saving with Keras; a shared table becomes one of its own."""
-        own = ("vocabulary_size", "d_model", "max_positions")
+        own = ("vocabulary_size", "d_model", "max_positions", "positions")
         values = {name: getattr(self, name) for name in own}
         rates = {"dropout": self.dropout.rate, "word_dropout": self.word_dropout.rate}
         return super().get_config() | values | rates

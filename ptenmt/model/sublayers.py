@@ -17,6 +17,7 @@ Activation = Literal["relu", "gelu", "swiglu"]
 NormPosition = Literal["post", "pre"]
 
 
+@keras.saving.register_keras_serializable(package="ptenmt")
 class FeedForward(keras.layers.Layer):
     """Two dense layers with an activation between them, at every position alike (section 3.3).
 
@@ -51,6 +52,13 @@ class FeedForward(keras.layers.Layer):
         self.dropout = Dropout(dropout, name="dropout", dtype=self.dtype_policy)
         self.contract = Dense(d_model, name="contract", dtype=self.dtype_policy)
 
+    def build(self, inputs_shape: Any) -> None:
+        """Make the weights of all dense layers."""
+        self.expand.build(inputs_shape)
+        if self.gate is not None:
+            self.gate.build(inputs_shape)
+        self.contract.build((*inputs_shape[:-1], self.d_ff))
+
     def call(self, inputs: Any, training: bool = False) -> Any:
         """Map [B, T, D] to [B, T, D]."""
         hidden = self.expand(inputs)  # -> [B, T, F]
@@ -69,6 +77,7 @@ def _exact_gelu(inputs: Any) -> Any:
     return ops.gelu(inputs, approximate=False)
 
 
+@keras.saving.register_keras_serializable(package="ptenmt")
 class AddAndNorm(keras.layers.Layer):
     """The residual around a sub-layer, with its dropout and layer norm (sections 3.1, 5.4).
 

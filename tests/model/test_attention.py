@@ -75,7 +75,7 @@ def test_it_equals_the_attention_of_keras(key_size: int, value_size: int):
     expected, expected_weights = theirs(
         query, memory, attention_mask=mask, return_attention_scores=True, training=False
     )
-    np.testing.assert_allclose(ours(query, memory, mask[:, None]), expected, atol=1e-5)
+    np.testing.assert_allclose(ours(query, memory, mask=mask[:, None]), expected, atol=1e-5)
     weights = ours.attention_weights(query, memory, mask[:, None])
     np.testing.assert_allclose(weights, expected_weights, atol=1e-6)
     np.testing.assert_allclose(ours(query, memory), theirs(query, memory), atol=1e-5)
@@ -101,7 +101,7 @@ def test_a_row_that_is_wholly_hidden_stays_finite(policy: str):
         attention = MultiHeadAttention(8, 2)
         inputs = random_inputs(1, 3, 8)
         mask = np.zeros((1, 1, 3, 3), dtype=bool)
-        outputs = np.array(keras.ops.cast(attention(inputs, inputs, mask), "float32"))
+        outputs = np.array(keras.ops.cast(attention(inputs, mask=mask), "float32"))
         weights = np.array(attention.attention_weights(inputs, inputs, mask))
     finally:
         keras.config.set_dtype_policy(before)

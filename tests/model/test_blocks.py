@@ -101,7 +101,7 @@ def test_an_encoder_block_is_its_two_sublayers():
     inputs = random_inputs(1, 5, 8)
     mask = np.array([True, True, True, False, False])[None, None, None]
     outputs = block(inputs, mask)
-    middle = layer_norm(inputs + np.array(block.self_attention(inputs, inputs, mask)))
+    middle = layer_norm(inputs + np.array(block.self_attention(inputs, mask=mask)))
     expected = layer_norm(middle + np.array(block.feed_forward(middle)))
     np.testing.assert_allclose(outputs, expected, atol=1e-5)
 
@@ -112,8 +112,8 @@ def test_a_decoder_block_is_its_three_sublayers():
     self_mask = np.tril(np.ones((4, 4), dtype=bool))[None, None]
     cross_mask = np.array([True, True, True, False, False])[None, None, None]
     outputs = block(inputs, memory, self_mask, cross_mask)
-    first = layer_norm(inputs + np.array(block.self_attention(inputs, inputs, self_mask)))
-    second = layer_norm(first + np.array(block.cross_attention(first, memory, cross_mask)))
+    first = layer_norm(inputs + np.array(block.self_attention(inputs, mask=self_mask)))
+    second = layer_norm(first + np.array(block.cross_attention(first, memory, mask=cross_mask)))
     expected = layer_norm(second + np.array(block.feed_forward(second)))
     np.testing.assert_allclose(outputs, expected, atol=1e-5)
 

@@ -194,7 +194,7 @@ def test_word_dropout_leaves_the_position_alone():
     layer, ids = PositionalEmbedding(9, 8, max_positions=100, word_dropout=0.5), np.full((1, 100), 5)
     layer(ids)
     (table,) = layer.get_weights()
-    words = np.array(layer(ids, training=True)) - layer.positions
+    words = np.array(layer(ids, training=True)) - layer.encoding
     gone = np.isclose(words, 0, atol=1e-6).all(axis=-1)
     assert 25 < gone.sum() < 75
     np.testing.assert_allclose(

@@ -96,7 +96,7 @@ def test_attention_weights_are_those_that_the_model_uses(model: Transformer):
     read = block.self_attention_norm.before(hidden)
     expected = block.self_attention.attention_weights(read, read, causal)
     np.testing.assert_allclose(weights["decoder_layer2_block1"], expected, atol=1e-6)
-    hidden = block.self_attention_norm(hidden, block.self_attention(read, read, causal))
+    hidden = block.self_attention_norm(hidden, block.self_attention(read, mask=causal))
     read = block.cross_attention_norm.before(hidden)
     expected = block.cross_attention.attention_weights(read, memory, mask)
     np.testing.assert_allclose(weights["decoder_layer2_block2"], expected, atol=1e-6)

@@ -1,0 +1,211 @@
+"""The layers as others use them: alone, in graphs, in files, on any backend."""
+
+import importlib.util
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import keras
+import numpy as np
+import pytest
+
+from ptenmt.config import ModelConfig
+from ptenmt.model import (
+    AddAndNorm,
+    DecoderBlock,
+    Encoder,
+    EncoderBlock,
+    FeedForward,
+    MultiHeadAttention,
+    NextWordModel,
+    PositionalEmbedding,
+    Transformer,
+    decoder_mask,
+    functional_transformer,
+    padding_mask,
+)
+
+# Keras 3.15 hands its variables to h5py in a way of which NumPy 2 warns.
+pytestmark = pytest.mark.filterwarnings(
+    "ignore:__array__ implementation doesn't accept a copy:DeprecationWarning"
+)
+PAPER = ModelConfig(
+    num_layers=6, d_model=512, num_heads=8, d_ff=2048, key_size=64, value_size=64, dropout=0.1
+)
+SMALL = ModelConfig(num_layers=1, d_model=8, num_heads=2, d_ff=12, max_positions=10)
+IDS = np.array([[5, 6, 7, 0], [8, 9, 4, 3]])
+TARGET = np.array([[2, 6, 7], [2, 9, 0]])
+
+
+def test_the_encoder_has_the_published_shapes_and_sizes():
+    encoder = Encoder(PAPER, 20)
+    ids = np.random.default_rng(0).integers(0, 20, size=(64, 5))
+    for mask in (None, padding_mask(ids)):
+        for training in (False, True):
+            outputs = encoder(ids, mask=mask, training=training)
+            assert (outputs.shape, outputs.dtype) == ((64, 5, 512), "float32")
+    assert encoder.count_params() == 18_924_544
+    table = encoder.embedding.count_params()
+    assert (table, encoder.count_params() - table) == (10_240, 18_914_304)
+
+
+def rebuilt(model: keras.Model, folder: Path) -> keras.Model:
+    """Saved into a file and loaded from it."""
+    model.save(folder / "model.keras")
+    return keras.saving.load_model(folder / "model.keras")
+
+
+Build = Callable[[Any], Any]
+
+
+@pytest.mark.parametrize(
+    ("shape", "dtype", "build"),
+    [
+        ((None,), "int64", lambda ids: PositionalEmbedding(10, 8, max_positions=10, positions="none")(ids)),
+        ((4, 8), "float32", FeedForward(8, 12, activation="swiglu")),
+        ((4, 8), "float32", lambda x: AddAndNorm(0.1)(x, FeedForward(8, 12, activation="gelu")(x))),
+        ((4, 8), "float32", lambda x: AddAndNorm(norm="pre")(x, x)),
+        ((4, 8), "float32", MultiHeadAttention(8, 3, key_size=5, value_size=3, dropout=0.1)),
+        ((4, 8), "float32", lambda x: MultiHeadAttention(8, 2)(query=x, key=x + 1, value=x - 1)),
+        ((4, 8), "float32", EncoderBlock(8, 2, 12, norm="pre")),
+        ((4, 8), "float32", lambda x: DecoderBlock(8, 2, 12)(x, x * 2)),
+        ((None,), "int64", lambda ids: Encoder(SMALL, 10)(ids, mask=padding_mask(ids))),
+        ((None,), "int64", lambda ids: NextWordModel(SMALL, 10)((ids, ids))),
+    ],
+)
+def test_each_part_works_in_a_graph_that_is_saved_and_loaded(
+    tmp_path: Path, shape: tuple[int | None, ...], dtype: str, build: Build
+):
+    inputs = keras.Input(shape, dtype=dtype)
+    model = keras.Model(inputs, build(inputs))
+    values = IDS if dtype == "int64" else np.random.default_rng(0).normal(size=(2, *shape)).astype("float32")
+    expected = model(values)
+    copy = rebuilt(model, tmp_path)
+    np.testing.assert_array_equal(copy(values), expected)
+    assert [weight.path for weight in copy.weights] == [weight.path for weight in model.weights]
+
+
+def test_parts_make_a_sequence(tmp_path: Path):
+    model = keras.Sequential(
+        [PositionalEmbedding(10, 8, max_positions=10), EncoderBlock(8, 2, 12), keras.layers.Dense(3)]
+    )
+    assert model(IDS).shape == (2, 4, 3)
+    np.testing.assert_array_equal(rebuilt(model, tmp_path)(IDS), model(IDS))
+
+
+@pytest.mark.parametrize("tied", ["none", "all"])
+def test_the_functional_model_is_the_subclassed_one_with_explicit_masks(tmp_path: Path, tied: Any):
+    config = ModelConfig(
+        num_layers=2, d_model=8, num_heads=2, d_ff=12, max_positions=10, norm="pre", tied_embeddings=tied
+    )
+    model = functional_transformer(config, 10, None if tied == "all" else 12)
+    assert (model.name, [tensor.name for tensor in model.inputs]) == ("transformer", ["inputs", "dec_inputs"])
+    assert [keras.backend.standardize_dtype(tensor.dtype) for tensor in model.inputs] == ["int64", "int64"]
+    assert model.output.shape == (None, None, 10 if tied == "all" else 12)
+    parts = model.get_layer("layers")
+    hidden = parts.encoder.embedding(IDS)
+    for block in parts.encoder.blocks:
+        hidden = block(hidden, mask=padding_mask(IDS))
+    memory = parts.encoder.norm(hidden)
+    hidden = parts.decoder.embedding(TARGET)
+    for block in parts.decoder.blocks:
+        hidden = block(hidden, memory, decoder_mask(TARGET), padding_mask(IDS))
+    expected = parts.final(parts.decoder.norm(hidden))
+    np.testing.assert_allclose(model([IDS, TARGET]), expected, atol=1e-6)
+    copy = rebuilt(model, tmp_path)
+    np.testing.assert_array_equal(copy([IDS, TARGET]), model([IDS, TARGET]))
+    assert copy.count_params() == model.count_params()
+
+
+def test_a_subclassed_model_is_saved_and_loaded_too(tmp_path: Path):
+    model = Transformer(SMALL, 10, 12, name="mine")
+    expected = model((IDS, TARGET))
+    copy = rebuilt(model, tmp_path)
+    np.testing.assert_array_equal(copy((IDS, TARGET)), expected)
+    assert (copy.name, copy.config) == ("mine", SMALL)
+
+
+def test_query_key_and_value_go_by_their_names():
+    query, key, value = np.random.default_rng(0).normal(size=(3, 2, 4, 8)).astype("float32")
+    attention = MultiHeadAttention(8, 2)
+    found = attention(query=query, key=key, value=value)
+    heads = attention.attend(query, *attention.keys_and_values(key, value))
+    np.testing.assert_array_equal(found, heads)
+    np.testing.assert_array_equal(attention(query, key), attention(query=query, key=key, value=key))
+    np.testing.assert_array_equal(attention(query), attention(query, query, query))
+    assert not np.allclose(found, attention(query, key))
+
+
+@pytest.mark.parametrize("shape", [(2, 1, 1, 5), (3, 1, 4, 4), (1, 2, 1, 4, 4), (2, 4)])
+def test_a_mask_that_does_not_fit_is_an_error_with_both_shapes(shape: tuple[int, ...]):
+    attention = MultiHeadAttention(8, 2)
+    inputs = np.zeros((2, 4, 8), "float32")
+    attention(inputs, mask=np.ones((2, 1, 1, 4), bool))
+    attention(inputs, mask=np.ones((4, 4), bool))
+    if shape == (2, 4):
+        inputs = np.zeros((2, 3, 8), "float32")
+        shape_found = r"\(2, 2, 3, 3\)"
+    else:
+        shape_found = r"\(2, 2, 4, 4\)"
+    expected = rf"mask of shape \({', '.join(map(str, shape))}\) does not fit .* of shape {shape_found}"
+    with pytest.raises(ValueError, match=expected):
+        attention(inputs, mask=np.ones(shape, bool))
+
+
+@pytest.mark.parametrize("sizes", [{"key_size": 0}, {"value_size": -1}, {"num_heads": 0}, {"d_model": 0}])
+def test_sizes_below_one_are_errors(sizes: dict[str, int]):
+    ((name, size),) = sizes.items()
+    with pytest.raises(ValueError, match=f"{name}={size} must be 1 or more"):
+        MultiHeadAttention(**{"d_model": 8, "num_heads": 2} | sizes)
+
+
+OTHER_BACKEND = """
+import os, sys
+os.environ["KERAS_BACKEND"] = "jax"
+import keras, numpy as np
+from ptenmt.config import ModelConfig
+from ptenmt.model import Transformer, NextWordModel, functional_transformer, token_sums
+arrays = np.load(sys.argv[1])
+model = Transformer(ModelConfig(num_layers=2, d_model=8, num_heads=2, d_ff=12, max_positions=10), 10, 12)
+model.build_weights()
+model.set_weights([arrays[str(number)] for number in range(len(model.weights))])
+logits = model((arrays["ids"], arrays["target"]))
+np.testing.assert_allclose(logits, arrays["logits"], atol=1e-5)
+state = model.start(arrays["ids"])
+first, state = model.decode_step(arrays["target"][:, 0], state)
+np.testing.assert_allclose(first, logits[:, 0], atol=1e-5)
+assert np.isfinite(model((arrays["ids"], arrays["target"]), training=True)).all()
+assert float(token_sums(logits, arrays["target"]).tokens) == 5
+graph = functional_transformer(model.config, 10)
+graph.compile("adam", keras.losses.SparseCategoricalCrossentropy(from_logits=True))
+history = graph.fit([arrays["ids"], arrays["target"]], arrays["target"], verbose=0).history
+assert np.isfinite(history["loss"][0])
+assert NextWordModel(model.config, 10)((arrays["ids"], arrays["ids"])).shape == (2, 1, 10)
+assert "tensorflow" not in sys.modules
+print(keras.backend.backend())
+"""
+
+
+def jax_python() -> str | None:
+    """A Python that has JAX: this one, or the one that PTENMT_JAX_PYTHON names."""
+    own = sys.executable if importlib.util.find_spec("jax") else None
+    return os.environ.get("PTENMT_JAX_PYTHON", own)
+
+
+@pytest.mark.skipif(jax_python() is None, reason="no Python with JAX; PTENMT_JAX_PYTHON may name one")
+def test_the_layers_compute_the_same_under_jax(tmp_path: Path):
+    config = ModelConfig(num_layers=2, d_model=8, num_heads=2, d_ff=12, max_positions=10)
+    model = Transformer(config, 10, 12)
+    logits = np.array(model((IDS, TARGET)))
+    weights = {str(number): weight.numpy() for number, weight in enumerate(model.weights)}
+    np.savez(tmp_path / "case.npz", ids=IDS, target=TARGET, logits=logits, **weights)
+    answer = subprocess.run(
+        [str(jax_python()), "-c", OTHER_BACKEND, str(tmp_path / "case.npz")],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (answer.returncode, answer.stdout.strip()) == (0, "jax"), answer.stderr
