@@ -8,6 +8,7 @@ The public API; each name is imported when it is first used, so that importing p
 - ``average(run)``: a run that is the mean of another's last checkpoints or best models
 - ``export_model(run)``: the model in the form of another engine
 - ``Translator.load(run)``: translate with a run
+- ``Completer.load(run)``: predict with a run which words come next
 - ``PtenmtError``: the base of every error that a user can mend
 """
 
@@ -15,6 +16,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from ptenmt.completion import Completer
     from ptenmt.config.files import load_config
     from ptenmt.errors import PtenmtError
     from ptenmt.evaluation import evaluate
@@ -24,9 +26,19 @@ if TYPE_CHECKING:
     from ptenmt.translation import Translator
 
 __version__ = "0.1.0"
-__all__ = ["PtenmtError", "Translator", "average", "evaluate", "export_model", "load_config", "train"]
+__all__ = [
+    "Completer",
+    "PtenmtError",
+    "Translator",
+    "average",
+    "evaluate",
+    "export_model",
+    "load_config",
+    "train",
+]
 
 _MODULES = {
+    "Completer": "ptenmt.completion",
     "PtenmtError": "ptenmt.errors",
     "Translator": "ptenmt.translation",
     "average": "ptenmt.training.averaging",

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Literal
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -19,17 +20,19 @@ class DownloadProgress:
 
 @dataclass(frozen=True, kw_only=True)
 class CorpusReady:
-    """The sentence pairs are read, filtered and tokenised."""
+    """The data are read, filtered and tokenised."""
 
+    unit: Literal["pairs", "windows"] = "pairs"
+    """Sentence pairs, or windows of words."""
     train: int
     validation: int
     removed: dict[str, int]
-    """Training pairs that each filter removed, by the filter's name."""
+    """Training examples that each filter removed, by the filter's name."""
     shortened: int
     """Sentences of train and validation that were longer than the model's positions, and were cut."""
     vocabulary_sizes: tuple[int, int]
     samples: list[tuple[str, str]]
-    """The first training pairs, as the model will see them."""
+    """The first training pairs, or windows with the word after them, as the model will see them."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -113,7 +116,7 @@ class ValidationStep:
 
 @dataclass(frozen=True, kw_only=True)
 class Sample:
-    """A validation sentence, its reference and what the model says."""
+    """A validation sentence, or words of a text; its reference, or the next word; what the model says."""
 
     source: str
     reference: str
@@ -126,10 +129,16 @@ class Scores:
 
     loss: float
     accuracy: float
-    bleu: float
-    """sacreBLEU's BLEU of greedy translations with repaired spacing, tokenisation 13a."""
-    chrf: float
+    bleu: float | None = None
+    """sacreBLEU's BLEU of greedy translations with repaired spacing, tokenisation 13a; None: it translates
+    nothing."""
+    chrf: float | None = None
     samples: list[Sample]
+
+    def figures(self) -> dict[str, float]:
+        """The scores that there are, by name."""
+        scores = {"loss": self.loss, "accuracy": self.accuracy, "bleu": self.bleu, "chrf": self.chrf}
+        return {name: value for name, value in scores.items() if value is not None}
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -25,10 +25,11 @@ ROWS = [
     {"__init__"},
     {"training"},
     {"evaluation"},
+    {"completion"},
     {"inspection"},
     {"translation"},
     {"export"},
-    {"checkpoints"},
+    {"checkpoints", "tasks"},
     {"runs"},
     {"history"},
     {"model"},
@@ -50,6 +51,7 @@ WITHOUT_TENSORFLOW = [
     "ptenmt.corpus.sources",
     "ptenmt.runs",
     "ptenmt.translation",
+    "ptenmt.completion",
     *sorted(f"ptenmt.inspection.{file.stem}" for file in (PACKAGE / "inspection").glob("[!_]*.py")),
 ]
 

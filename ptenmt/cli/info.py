@@ -7,7 +7,7 @@ from typing import Any
 from ptenmt.cli.console import Screen
 from ptenmt.cli.options import Quiet, RunToDescribe, Verbose
 from ptenmt.cli.tables import Grid, print_facts, print_grid
-from ptenmt.cli.writing import amount, duration, metric_name, metric_value
+from ptenmt.cli.writing import amount, duration, metric_name, metric_value, perplexity
 from ptenmt.config.files import flat_options, show_value
 from ptenmt.errors import RunError
 from ptenmt.history import History
@@ -49,7 +49,7 @@ def _all_runs(runs: list[Run], warn: Callable[[str], None]) -> Grid:
         except RunError as error:
             warn(error.message)
             continue
-        scores = (line["validation"]["bleu"] for line in history)
+        scores = (line["validation"].get("bleu") for line in history)
         best = max((score for score in scores if score is not None), default=None)
         rows.append(
             (
@@ -68,12 +68,13 @@ def _all_runs(runs: list[Run], warn: Callable[[str], None]) -> Grid:
 def _summary(run: Run) -> dict[str, str]:
     """What a run is and how far, by name."""
     facts, history, last = _facts(run), run.history(), History(run.path).last()
+    unit = {"translation": "pairs", "next-word": "windows"}[run.config().task]
     rows = {
         "format": str(facts["format_version"]),
         "first started": _time(facts["created"]),
         "last started": _time(facts["trained"]),
         "versions": ", ".join(f"{name} {version}" for name, version in facts["versions"].items()),
-        "pairs": ", ".join(f"{part['pairs']:,} {split}" for split, part in facts["data"].items()),
+        unit: ", ".join(f"{part[unit]:,} {split}" for split, part in facts["data"].items()),
         "data fingerprint": facts["data"]["train"]["fingerprint"][:16],
         "vocabularies": " and ".join(f"{size:,}" for size in facts["vocabulary_sizes"]),
         "parameters": f"{facts['parameters']:,}",
@@ -112,7 +113,9 @@ def _best(run: Run, history: list[dict[str, Any]]) -> dict[str, str]:
     others = [
         f"{metric_name(name)} {metric_value(name, scores[name])}"
         for name in ("bleu", "chrf", "loss", "accuracy")
+        if name in scores
     ]
+    others.append(f"perplexity {perplexity(scores['loss'])}")
     model = next((f", {model.name}" for model in models if model.step == best["step"]), "")
     return {
         f"best {metric_name(metric)}": f"{metric_value(metric, scores[metric])} at step {best['step']:,}"

@@ -63,8 +63,9 @@ def train(
     if not result.is_chief:  # whose messages are enough
         raise typer.Exit(0 if result.stopped_by is None else 128 + signal.Signals(result.stopped_by))
     if result.stopped_by is None:
-        screen.say(f"done: {result.run}{_best(result, options)}; translate with")
-        screen.say_command(["ptenmt", "translate", "--run", name, "TEXT"])
+        verb = {"translation": "translate", "next-word": "complete"}[options.task]
+        screen.say(f"done: {result.run}{_best(result, options)}; {verb} with")
+        screen.say_command(["ptenmt", verb, "--run", name, "TEXT"])
         return
     is_anew = fresh and not view.has_saved
     screen.say(f"{_how_it_stopped(result, is_anew)}; go on with", style="bold")

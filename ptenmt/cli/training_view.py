@@ -3,7 +3,7 @@
 import math
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, NamedTuple
 
 from rich.console import Group
 from rich.live import Live
@@ -11,7 +11,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 from rich.text import Text
 
 from ptenmt.cli.console import Screen
-from ptenmt.cli.writing import duration, metric_name, metric_value
+from ptenmt.cli.writing import duration, metric_name, metric_value, perplexity
 from ptenmt.config import Config
 from ptenmt.events import (
     CheckpointSaved,
@@ -19,6 +19,7 @@ from ptenmt.events import (
     EpochDone,
     Event,
     PatienceLost,
+    Scores,
     StepDone,
     TrainingStarted,
     Validated,
@@ -27,6 +28,25 @@ from ptenmt.events import (
 )
 
 _PLAIN_REPORTS_PER_EPOCH = 4
+_LEFT_OUT = {
+    "pairs": "training pairs left out",
+    "windows": "windows left out, since the next word is unknown",
+}
+_NEXT_WORD_LABELS = ("input", "next", "actual", "predicted")
+
+
+class _Labels(NamedTuple):
+    """What stands before the texts of a training."""
+
+    source: str
+    target: str
+    reference: str
+    translation: str
+
+    @property
+    def width(self) -> int:
+        """Of the longest one, and at least 4."""
+        return max(4, *map(len, self))
 
 
 class TrainingView:
@@ -42,9 +62,11 @@ class TrainingView:
 
     def __init__(self, screen: Screen, config: Config) -> None:
         self._screen = screen
-        self._languages = (config.data.source_language, config.data.target_language)
+        languages = (config.data.source_language, config.data.target_language)
+        is_translator = config.task == "translation"
+        self._labels = _Labels(*languages, "ref", "now") if is_translator else _Labels(*_NEXT_WORD_LABELS)
         self._metric = config.validation.metric
-        self._has_one_vocabulary = config.tokenizer.shared
+        self._has_one_vocabulary = config.tokenizer.shared or not is_translator
         self._bars = Progress(
             TextColumn("{task.description:<10}"),
             BarColumn(bar_width=None),
@@ -88,7 +110,7 @@ class TrainingView:
 
     def _corpus_ready(self, event: CorpusReady) -> None:
         removed = ", ".join(f"{count:,} {reason}" for reason, count in event.removed.items())
-        self._screen.say(f"training pairs left out: {removed}")
+        self._screen.say(f"{_LEFT_OUT[event.unit]}: {removed}")
         if event.shortened:
             self._screen.say(f"{event.shortened:,} sentences cut to model.max_positions tokens")
         source, target = event.vocabulary_sizes
@@ -96,11 +118,11 @@ class TrainingView:
         if self._has_one_vocabulary:
             vocabularies = f"one vocabulary of {source:,}"
         self._screen.say(
-            f"{event.train:,} training and {event.validation:,} validation pairs, {vocabularies}"
+            f"{event.train:,} training and {event.validation:,} validation {event.unit}, {vocabularies}"
         )
         for source_text, target_text in event.samples:
-            self._sentence(self._languages[0], source_text)
-            self._sentence(self._languages[1], target_text)
+            self._sentence(self._labels.source, source_text)
+            self._sentence(self._labels.target, target_text)
 
     def _training_started(self, event: TrainingStarted) -> None:
         self._started = event
@@ -164,10 +186,7 @@ class TrainingView:
             self._best = f"best {metric_name(self._metric)} {score} at step {event.step:,}"
         patience = "" if event.patience_left is None else _patience(event.patience_left)
         remark = "best so far" if event.is_best else patience
-        head = (
-            f"epoch {self._epochs_done(event.step)}  step {event.step:,}  "
-            f"BLEU {scores.bleu:.1f}  chrF {scores.chrf:.1f}"
-        )
+        head = f"epoch {self._epochs_done(event.step)}  step {event.step:,}  {_scores(scores)}"
         figures = (
             f"loss {event.train_loss:.3f}|{scores.loss:.3f}  "
             f"accuracy {event.train_accuracy:.3f}|{scores.accuracy:.3f}"
@@ -175,9 +194,9 @@ class TrainingView:
         self._say_in_two([head, figures, remark] if remark else [head, figures])
         self._standing.plain = "  ".join(filter(None, [self._best, patience]))
         for sample in scores.samples:
-            self._sentence(self._languages[0], sample.source)
-            self._sentence("ref", sample.reference)
-            self._sentence("now", sample.translation)
+            self._sentence(self._labels.source, sample.source)
+            self._sentence(self._labels.reference, sample.reference)
+            self._sentence(self._labels.translation, sample.translation)
 
     def _say_in_two(self, parts: list[str]) -> None:
         """A bold line; where it is longer than the terminal is wide, its first part has a line of its own."""
@@ -199,7 +218,7 @@ class TrainingView:
 
     def _sentence(self, label: str, text: str) -> None:
         """A sentence on one line; on a terminal what does not fit is cut."""
-        line = Text.assemble((f"  {label:>4}  ", "cyan"), text)
+        line = Text.assemble((f"  {label:>{self._labels.width}}  ", "cyan"), text)
         if self._screen.console.is_terminal:
             self._screen.console.print(line, overflow="ellipsis", no_wrap=True)
         else:
@@ -214,6 +233,13 @@ class TrainingView:
         self._screen.say(
             f"patience ran out: {event.stale} validations in a row without a better {best}", "bold"
         )
+
+
+def _scores(scores: Scores) -> str:
+    """What the loss and accuracy, which are shown beside those of training, do not tell."""
+    if scores.bleu is None or scores.chrf is None:
+        return f"perplexity {perplexity(scores.loss)}"
+    return f"BLEU {scores.bleu:.1f}  chrF {scores.chrf:.1f}"
 
 
 def _place(epoch: int, step: int) -> str:

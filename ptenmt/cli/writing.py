@@ -1,9 +1,12 @@
 """Numbers as people read them."""
 
+import math
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from ptenmt.training.dry_run import DryRun
+
+_DEPENDS = {"pairs": ", depending on how long the model's translations are", "windows": ""}
 
 
 def duration(seconds: float) -> str:
@@ -40,6 +43,11 @@ def metric_value(metric: str, value: float | None) -> str:
     return f"{value:.3f}" if metric in {"loss", "accuracy"} else f"{value:.1f}"
 
 
+def perplexity(loss: float | None) -> str:
+    """exp(loss), as far as a loss in nats is a number, and one that has a perplexity anybody could read."""
+    return "–" if loss is None or not loss < 20 else f"{math.exp(loss):,.1f}"
+
+
 def rehearsal_facts(found: "DryRun") -> dict[str, str]:
     """What a rehearsal found, by name."""
     sentences, length = found.largest_batch
@@ -52,11 +60,11 @@ def rehearsal_facts(found: "DryRun") -> dict[str, str]:
         "vocabularies": " and ".join(f"{size:,}" for size in found.vocabulary_sizes),
         "parameters": f"{found.parameters:,}",
         "steps": f"{found.steps_per_epoch:,} an epoch, {found.total_steps:,} in all",
-        "largest batch": f"{sentences:,} sentences of {length:,} tokens",
+        "largest batch": f"{sentences:,} {found.unit} of {length:,} tokens",
         "peak memory": memory,
         "a step": f"{found.seconds_per_step:.3g} s",
         "an epoch": f"{duration(found.seconds_per_epoch)}, without validation",
-        "a validation": f"about {validation}, depending on how long the model's translations are",
+        "a validation": f"about {validation}{_DEPENDS[found.unit]}",
         "in all": f"about {duration(found.seconds)}, with {found.validations:,} validations",
         "would go on from a checkpoint": "yes" if found.is_resumed else "no",
     }

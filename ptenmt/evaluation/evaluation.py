@@ -17,6 +17,7 @@ from ptenmt.evaluation.likelihood import compile_token_sums
 from ptenmt.evaluation.scores import Score, detokenised_scores, tokenised_scores
 from ptenmt.model import TokenSums, Transformer
 from ptenmt.runs import Choice, Run, find_run
+from ptenmt.tasks import check_task
 from ptenmt.tokenizers import TokenizerPair, load_tokenizers
 from ptenmt.translation import Translation, Translator
 from ptenmt.translation.loading import EngineName, Loader
@@ -90,6 +91,7 @@ def evaluate(
     """
     run = run if isinstance(run, Run) else find_run(run)
     config = run.config()
+    check_task(run, config.task, "translation")
     pairs = _load_pairs(run, config, split, on_warning)
     loader = Loader(run, config, load_tokenizers(run.tokenizer_folder), checkpoint, on_warning)
     translator = Translator(loader.engine(engine), loader.tokenizers, config)

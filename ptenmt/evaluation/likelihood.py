@@ -3,10 +3,10 @@
 from collections.abc import Callable
 from typing import Any
 
-from ptenmt.model import TokenSums, Transformer, real_positions, token_sums
+from ptenmt.model import TokenSums, TrainableModel, real_positions, token_sums
 
 
-def compile_token_sums(model: Transformer) -> Callable[[Any, Any], TokenSums]:
+def compile_token_sums(model: TrainableModel) -> Callable[[Any, Any], TokenSums]:
     """Compile the scoring of a batch: each label is predicted from the right tokens before it.
 
     Args:

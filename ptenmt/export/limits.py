@@ -13,6 +13,8 @@ def why_not_ctranslate2(config: ModelConfig) -> str:
             "CTranslate2 has one width for a head's keys and values, and this model has two "
             f"(model.key_size={key_size}, model.value_size={value_size})"
         )
+    if config.positions == "none":
+        return "CTranslate2 tells every token where it stands, and this model does not (model.positions=none)"
     return ""
 
 

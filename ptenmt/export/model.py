@@ -13,6 +13,7 @@ from ptenmt.export.formats import Format, Quantization
 from ptenmt.export.limits import check_ctranslate2
 from ptenmt.export.origin import weights_id
 from ptenmt.runs import Choice, Run, find_run
+from ptenmt.tasks import check_task
 from ptenmt.tokenizers import load_tokenizers
 
 
@@ -62,6 +63,7 @@ def export_model(
         )
     run = run if isinstance(run, Run) else find_run(run)
     config = run.config()
+    check_task(run, config.task, "translation")
     check_ctranslate2(config.model)
     folder = run.export_folder(checkpoint) if output is None else _checked(Path(output).expanduser())
     from ptenmt.checkpoints import load_weights  # with TensorFlow: what is wrong above is told at once
@@ -86,7 +88,9 @@ def _checked(folder: Path) -> Path:
         OutputError: It is not; another program's model has the same files, too.
     """
     try:
-        is_taken = folder.is_dir() and any(folder.iterdir()) and not (folder / CTRANSLATE2.facts_file).exists()
+        is_taken = (
+            folder.is_dir() and any(folder.iterdir()) and not (folder / CTRANSLATE2.facts_file).exists()
+        )
     except OSError as error:
         raise OutputError(f"cannot read {folder}: {error.strerror or error}") from error
     if is_taken:

@@ -32,9 +32,18 @@ class NumpyTransformer:
         self._weights = {path.partition("/")[2]: array for path, array in weights.items()}
         self._positions = positional_encoding(config.max_positions, config.d_model)
 
-    def encode(self, source: np.ndarray) -> np.ndarray:
-        """Read source ids [B, S] -> memory [B, S, D]."""
-        return self._encode(source, {})
+    def encode(
+        self, source: np.ndarray, visible: np.ndarray | None = None, told: Arrays | None = None
+    ) -> np.ndarray:
+        """Read source ids [B, S] -> memory [B, S, D]; ``visible`` [B, 1, S, S]: by default what is real."""
+        told = {} if told is None else told
+        visible = _no_padding(source) if visible is None else visible
+        hidden = self._embed("encoder", source)
+        for number in range(1, self.config.num_layers + 1):
+            block = f"encoder/block{number}"
+            hidden = self._attend_to(None, f"{block}/self_attention", hidden, visible, told)
+            hidden = self._feed_forward(f"{block}/feed_forward", hidden)
+        return self._norm("pre", "encoder/norm", hidden)
 
     def logits(self, source: np.ndarray, target: np.ndarray) -> np.ndarray:
         """Score every next token: source ids [B, S] and decoder input ids [B, T] -> [B, T, V]."""
@@ -64,16 +73,8 @@ class NumpyTransformer:
         owner = "encoder" if self.config.tied_embeddings == "all" else stack
         return self._weights[f"{owner}/embedding/tokens/embeddings"]
 
-    def _encode(self, source: np.ndarray, told: Arrays) -> np.ndarray:
-        hidden, visible = self._embed("encoder", source), _no_padding(source)
-        for number in range(1, self.config.num_layers + 1):
-            block = f"encoder/block{number}"
-            hidden = self._attend_to(None, f"{block}/self_attention", hidden, visible, told)
-            hidden = self._feed_forward(f"{block}/feed_forward", hidden)
-        return self._norm("pre", "encoder/norm", hidden)
-
     def _decode(self, source: np.ndarray, target: np.ndarray, told: Arrays) -> np.ndarray:
-        memory, in_source = self._encode(source, told), _no_padding(source)
+        memory, in_source = self.encode(source, told=told), _no_padding(source)
         hidden = self._embed("decoder", target)
         earlier = np.tri(target.shape[1], dtype=bool) & _no_padding(target)  # -> [B, 1, T, T]
         for number in range(1, self.config.num_layers + 1):
@@ -87,6 +88,8 @@ class NumpyTransformer:
         """Ids [B, T] -> embeddings, times √D, plus positions [B, T, D]."""
         if ids.shape[1] > self.config.max_positions:
             raise ValueError(f"{ids.shape[1]} tokens are more than max_positions={self.config.max_positions}")
+        if self.config.positions == "none":
+            return np.asarray(self.embeddings(stack)[ids])
         scale = np.float32(self.config.d_model**0.5)
         return np.asarray(self.embeddings(stack)[ids] * scale + self._positions[: ids.shape[1]])
 

@@ -113,7 +113,7 @@ def _write(
         )
         model, exported = origin.config().model, weights_id(path)
         WEIGHTS.write(new.export_folder("best", WEIGHTS.name), make_weights(model, mean, exported))
-        if not why_not_ctranslate2(model):
+        if origin.config().task == "translation" and not why_not_ctranslate2(model):
             CTRANSLATE2.write(new.export_folder(), make_export(model, mean, tokenizers, exported))
         new.write_best_models([Model(name=f"weights-{step}", step=step, score=None)])
         new.path.rename(target.path)

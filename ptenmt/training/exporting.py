@@ -38,9 +38,10 @@ class Exporter:
     ) -> None:
         self._run = run
         self._warn = warn
+        self._is_translator = config.task == "translation"
         self._why_not = why_not_ctranslate2(config.model)
-        self._makers: dict[Form[Any], Callable[["Weights", str], Export[Any]]] = {}
-        if not self._why_not:
+        self._makers: dict[Form[Any], Callable[[Weights, str], Export[Any]]] = {}
+        if self._is_translator and not self._why_not:
             self._makers[CTRANSLATE2] = lambda weights, origin: make_export(
                 config.model, weights, tokenizers, origin
             )
@@ -50,7 +51,7 @@ class Exporter:
         """Do what an event of the training calls for."""
         if isinstance(event, TrainingStarted) and not event.is_over:
             remove_unfinished(self._run.export_folder().parent)
-            if self._why_not:
+            if self._is_translator and self._why_not:
                 self._warn(f"{self._why_not}: the Keras engine will translate, which is slower")
         elif isinstance(event, Validated) and event.is_best:
             self.renew()

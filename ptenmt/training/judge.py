@@ -140,7 +140,7 @@ class Judge:
     def _validated(self, scores: Scores, rate: float, seconds: float) -> Validated:
         """Record scores, and keep the model if it is among the best."""
         state, options = self._state, self._options
-        metric, score = options.metric, getattr(scores, options.metric)
+        metric, score = options.metric, scores.figures()[options.metric]
         best = rank(metric, float(state.best_score), float(state.best_loss))
         is_best = not math.isnan(score) and rank(metric, score, scores.loss) > best
         if is_best:
@@ -174,9 +174,7 @@ class Judge:
             "step": event.step,
             "learning_rate": event.learning_rate,
             "train": {"loss": event.train_loss, "accuracy": event.train_accuracy},
-            "validation": {
-                name: getattr(event.scores, name) for name in ("loss", "accuracy", "bleu", "chrf")
-            },
+            "validation": event.scores.figures(),
         } | costs
 
 

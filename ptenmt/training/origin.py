@@ -2,15 +2,15 @@
 
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 from ptenmt.checkpoints import restore_weights
 from ptenmt.config import Config
 from ptenmt.config.files import flat_options, show_value
 from ptenmt.errors import RunError
-from ptenmt.model import Transformer
 from ptenmt.runs import Run, find_run
 
-_TOKENIZER_OPTIONS = ("kind", "vocabulary_size", "shared", "algorithm")
+_TOKENIZER_OPTIONS = ("kind", "vocabulary_size", "shared", "algorithm", "punctuation", "order")
 
 
 class Origin:
@@ -51,7 +51,7 @@ class Origin:
         """Where its tokenizers are."""
         return self._run.tokenizer_folder
 
-    def restore(self, model: Transformer, on_damaged: Callable[[str], None]) -> Path:
+    def restore(self, model: Any, on_damaged: Callable[[str], None]) -> Path:
         """Give a model its best weights, or if it was never validated, its latest.
 
         Args:
@@ -69,6 +69,6 @@ class Origin:
 
 def _must_agree(option: str) -> bool:
     section, _, name = option.partition(".")
-    return (section == "model" and "dropout" not in name) or (
-        section == "tokenizer" and name in _TOKENIZER_OPTIONS
-    )
+    if section == "tokenizer":
+        return name in _TOKENIZER_OPTIONS
+    return option == "task" or (section == "model" and "dropout" not in name)

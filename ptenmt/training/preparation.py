@@ -19,9 +19,12 @@ from ptenmt.runs import Run
 from ptenmt.schedule import num_warmup_steps
 from ptenmt.training.feed import num_steps
 from ptenmt.training.judge import total_steps
+from ptenmt.training.next_word_task import NextWordTask
 from ptenmt.training.origin import Origin
 from ptenmt.training.task import Task
 from ptenmt.training.translation_task import TranslationTask
+
+TASKS = {"translation": TranslationTask, "next-word": NextWordTask}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -79,7 +82,7 @@ class Preparation:
             self.warn(f"{run.path} goes on from its own checkpoint; --init-from is for its beginning alone")
         known = run if resuming else origin
         folder = None if known is None else known.tokenizer_folder
-        task = TranslationTask.load(config, folder, self._cache, self._on_download)
+        task: Task = TASKS[config.task].load(config, folder, self._cache, self._on_download)  # type: ignore[attr-defined]
         if resuming:
             _check_data(run, task)
         return Material(is_resumed=resuming, origin=origin, task=task)

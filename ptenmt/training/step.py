@@ -8,7 +8,7 @@ from keras import ops
 
 from ptenmt.config import Config
 from ptenmt.errors import TrainingError
-from ptenmt.model import TokenSums, Transformer, dropout_seed, real_positions, training_loss
+from ptenmt.model import TokenSums, TrainableModel, dropout_seed, real_positions, training_loss
 from ptenmt.schedule import learning_rate
 from ptenmt.training.feed import Part, part_signature
 from ptenmt.training.optimizer import zeros
@@ -36,7 +36,7 @@ class TrainStep:
     ) -> None:
         self._config = config
         self._state = state
-        self._model: Transformer = state.model
+        self._model: TrainableModel = state.model
         self._total_steps = total_steps
         self._weights = [weight.value for weight in self._model.trainable_variables]
         self._strategy = strategy

@@ -71,8 +71,8 @@ class TensorBoard:
     def _validated(self, event: Validated) -> None:
         scores = event.scores
         with self._writer.as_default(event.step):
-            for name in ("loss", "accuracy", "bleu", "chrf"):
-                _write_number(f"{_SCORES}{name}", getattr(scores, name))
+            for name, value in scores.figures().items():
+                _write_number(f"{_SCORES}{name}", value)
             for number, sample in enumerate(scores.samples, 1):
                 texts = [sample.source, sample.reference, sample.translation]
                 _write_text(f"{_SCORES}sample_{number}", "  \n".join(texts))  # two blanks: a new line

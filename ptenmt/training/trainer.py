@@ -24,7 +24,7 @@ from ptenmt.events import (
     Warned,
 )
 from ptenmt.history import History
-from ptenmt.model import Transformer
+from ptenmt.model import TrainableModel
 from ptenmt.runs import Run
 from ptenmt.training.feed import Feed, Plan
 from ptenmt.training.judge import Judge, Scorer, total_steps
@@ -54,7 +54,7 @@ class Trainer:
         self,
         config: Config,
         run: Run,
-        model: Transformer,
+        model: TrainableModel,
         plan: Plan,
         validator: Scorer,
         workers: Workers | None = None,

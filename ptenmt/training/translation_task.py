@@ -70,7 +70,10 @@ class TranslationTask:
     @cached_property
     def splits(self) -> dict[str, Split]:
         """The pairs of all splits."""
-        train, held_out = self._corpus.train, {"validation": self._corpus.validation, "test": self._corpus.test}
+        train, held_out = (
+            self._corpus.train,
+            {"validation": self._corpus.validation, "test": self._corpus.test},
+        )
         return {"train": Split(size=len(train), fingerprint=train.fingerprint)} | {
             name: Split(size=len(pairs), fingerprint=fingerprint(pairs)) for name, pairs in held_out.items()
         }

@@ -2,12 +2,11 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, replace
-from itertools import islice
 
 import tensorflow as tf
 
 from ptenmt.config import Config, DecodingConfig
-from ptenmt.corpus.batches import Batch, EncodedPairs, num_batches, sorted_batches
+from ptenmt.corpus.batches import EncodedPairs, num_batches, sorted_batches
 from ptenmt.corpus.pairs import SentencePair
 from ptenmt.errors import OutputError
 from ptenmt.evaluation.evaluation import score_translations
@@ -15,8 +14,9 @@ from ptenmt.evaluation.likelihood import compile_token_sums
 from ptenmt.events import Sample, Scores, ValidationStep
 from ptenmt.export.ctranslate2 import make_export
 from ptenmt.export.limits import why_not_ctranslate2
-from ptenmt.model import TokenSums, Transformer
+from ptenmt.model import Transformer
 from ptenmt.tokenizers import UNK, TokenizerPair
+from ptenmt.training.likelihood import Likelihood
 from ptenmt.training.workers import Workers
 from ptenmt.translation import Translation, Translator
 from ptenmt.translation.ctranslate2_engine import CTranslate2Engine
@@ -70,12 +70,9 @@ class Validator:
             How far it is, counted in batches scored and pairs translated; ``Scores`` at the end.
         """
         total = num_batches(self._encoded, self._sentences) + len(self._pairs)
-        sums = TokenSums(0.0, 0.0, 0.0)
-        done = 0
-        for batches in self._rounds():
-            for each in self._workers.gather(self._score_own(batches)):
-                sums = sums.plus(TokenSums(*each))
-            done += len(batches)
+        batches = sorted_batches(self._encoded, self._sentences)
+        likelihood, done = Likelihood(self._score, self._workers), 0
+        for done in likelihood.add(batches):
             yield ValidationStep(done=done, total=total)
         translator = self._translator()
         translations: dict[int, Translation] = {}
@@ -85,24 +82,12 @@ class Validator:
         ordered = [translations[row] for row in range(len(self._pairs))]
         bleu, chrf, *_ = score_translations(ordered, self._pairs, translator)
         yield Scores(
-            loss=sums.loss / sums.tokens,
-            accuracy=sums.correct / sums.tokens,
+            loss=likelihood.loss,
+            accuracy=likelihood.accuracy,
             bleu=bleu.value,
             chrf=chrf.value,
             samples=self._samples(ordered),
         )
-
-    def _rounds(self) -> Iterator[list[Batch]]:
-        """The batches, as many at a time as there are workers."""
-        batches = sorted_batches(self._encoded, self._sentences)
-        while batches_of_all := list(islice(batches, self._workers.count)):
-            yield batches_of_all
-
-    def _score_own(self, batches: Sequence[Batch]) -> TokenSums:
-        """The sums of this worker's batch; the last round may have none for it."""
-        own = batches[self._workers.index : self._workers.index + 1]
-        sums = TokenSums(0.0, 0.0, 0.0)
-        return sums.plus(self._score(*own[0])) if own else sums
 
     def _translator(self) -> Translator:
         """What translates greedily with the weights as they are now."""

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from ptenmt.config import Config
 from ptenmt.errors import ConfigError
 from ptenmt.runs import Choice, Run, find_run
+from ptenmt.tasks import check_task
 from ptenmt.tokenizers import TokenizerPair, load_tokenizers
 from ptenmt.translation.encoding import Encoding
 from ptenmt.translation.engine import Engine, Found
@@ -69,13 +70,14 @@ class Translator:
             on_tensorflow: Called before TensorFlow is imported, if it has to be, which takes seconds.
 
         Raises:
-            RunError: There is no such run.
+            RunError: There is no such run, or it does not translate.
             CheckpointError: It has no checkpoint that can be read.
             ExportError: CTranslate2 cannot express the model, or cannot use its export.
             ConfigError: This machine has no such device.
         """
         run = run if isinstance(run, Run) else find_run(run)
         config = run.config()
+        check_task(run, config.task, "translation")
         tokenizers = load_tokenizers(run.tokenizer_folder)
         loader = Loader(run, config, tokenizers, checkpoint, on_warning, on_tensorflow)
         return cls(loader.engine(engine, device=device, threads=threads), tokenizers, config)

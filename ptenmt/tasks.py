@@ -1,0 +1,26 @@
+"""What runs have learnt, and which command is for which."""
+
+from ptenmt.config import TaskName
+from ptenmt.errors import RunError
+from ptenmt.runs import Run
+
+_DOES: dict[TaskName, str] = {"translation": "translates sentences", "next-word": "predicts next words"}
+_COMMAND: dict[TaskName, str] = {"translation": "translate", "next-word": "complete"}
+
+
+def check_task(run: Run, learnt: TaskName, wanted: TaskName) -> None:
+    """Refuse a run that has learnt something else than what is asked of it.
+
+    Args:
+        run: A trained one.
+        learnt: The option ``task`` of its config.
+        wanted: What is asked of it.
+
+    Raises:
+        RunError: It says what the run does, and what fits it.
+    """
+    if learnt != wanted:
+        raise RunError(
+            f"{run.path} {_DOES[learnt]}, and this is for a run that {_DOES[wanted]}",
+            f'what fits it: ptenmt {_COMMAND[learnt]} --run {run.path} "TEXT"',
+        )

@@ -1,0 +1,217 @@
+"""Learning which word comes next in a text."""
+
+import hashlib
+from collections.abc import Callable, Iterator, Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import Any, ClassVar
+
+import keras
+import numpy as np
+import tensorflow as tf
+
+from ptenmt.config import Config
+from ptenmt.corpus.cache import CorpusCache
+from ptenmt.corpus.download import OnProgress
+from ptenmt.corpus.prose import read_prose
+from ptenmt.corpus.sources import fetch_sources
+from ptenmt.corpus.word_windows import WordWindows, split_for_windows
+from ptenmt.errors import DataError
+from ptenmt.evaluation.likelihood import compile_token_sums
+from ptenmt.events import CorpusReady, Sample, Scores, ValidationStep
+from ptenmt.model import NextWordModel
+from ptenmt.runs import Run
+from ptenmt.tokenizers import SPECIAL_PIECES, START, TokenizerPair, load_tokenizers
+from ptenmt.tokenizers.words import WordTokenizer
+from ptenmt.training.exporting import Exporter
+from ptenmt.training.likelihood import Likelihood
+from ptenmt.training.task import Split
+from ptenmt.training.workers import Workers
+
+NUM_SAMPLES = 2
+SCORED_WINDOWS = 256
+"""At a time."""
+_REHEARSED_WINDOWS = 4 * SCORED_WINDOWS
+
+
+class NextWordTask:
+    """Learns a next-word model from the windows of a text.
+
+    Args:
+        config: The run's options.
+        words: Of the training windows, and of those held out.
+        tokenizers: One for both sides.
+    """
+
+    reads: ClassVar[str] = "text"
+    unit: ClassVar[str] = "windows"
+
+    def __init__(self, config: Config, words: tuple[list[str], list[str]], tokenizers: TokenizerPair) -> None:
+        self.tokenizers = tokenizers
+        self._config = config
+        self._words = words
+
+    @classmethod
+    def load(
+        cls, config: Config, known: Path | None, _cache: CorpusCache, on_download: OnProgress | None
+    ) -> "NextWordTask":
+        """Read the text, and make its vocabulary of the training part, or find it (see ``TranslationTask``).
+
+        Raises:
+            DataError: The text cannot be read, or is too short for a training window and one held out.
+        """
+        options, window = fetch_sources(config, on_download), config.data.window
+        words = read_prose(config.data, options.punctuation)
+        if len(words) < window + 2:
+            raise DataError(
+                f"the text has {len(words):,} words, too few for windows of {window} with a word after them",
+                "give a longer text, or shorten the windows with --set data.window=N",
+            )
+        training, held_out = split_for_windows(words, window)
+        if known is not None:
+            return cls(config, (training, held_out), load_tokenizers(known))
+        tokenizer = WordTokenizer.train(
+            [" ".join(training)],
+            vocabulary_size=options.vocabulary_size,
+            punctuation=options.punctuation,
+            order=options.order,
+        )
+        return cls(config, (training, held_out), TokenizerPair(tokenizer, tokenizer))
+
+    @cached_property
+    def splits(self) -> dict[str, Split]:
+        """The windows of both parts."""
+        return {
+            name: Split(size=len(windows), fingerprint=_fingerprint(words))
+            for name, windows, words in zip(
+                ("train", "validation"), (self._training, self._held_out), self._words, strict=True
+            )
+        }
+
+    @property
+    def removed(self) -> dict[str, int]:
+        """How many windows are left out because the vocabulary lacks the word after them."""
+        return {"in training": self._training.num_left_out, "held out": self._held_out.num_left_out}
+
+    def encode(self) -> tuple[WordWindows, CorpusReady]:
+        """The training windows, and what is to be told of the text."""
+        shown = range(min(NUM_SAMPLES, len(self._training)))
+        ready = CorpusReady(
+            unit="windows",
+            train=len(self._training),
+            validation=len(self._held_out),
+            removed=self.removed,
+            shortened=0,
+            vocabulary_sizes=(self._size, self._size),
+            samples=[self._told(self._training, row) for row in shown],
+        )
+        return self._training, ready
+
+    def new_model(self) -> NextWordModel:
+        """The model, its weights made."""
+        policy = keras.DTypePolicy(self._config.machine.precision)
+        model = NextWordModel(self._config.model, self._size, dtype=policy)
+        model.build_weights()
+        return model
+
+    def scorer(self, model: NextWordModel, workers: Workers | None = None) -> "NextWordScorer":
+        """What scores a live model on the windows that are held out."""
+        rows = range(0, len(self._held_out), -(-len(self._held_out) // NUM_SAMPLES))
+        samples = [(self._held_out.window(row)[0], *self._told(self._held_out, row)) for row in rows]
+        return NextWordScorer(model, self._held_out, samples, self.tokenizers, workers)
+
+    def rehearsal(self, model: NextWordModel) -> tuple["NextWordScorer", float]:
+        """A scorer of the first held-out windows, and their share of all."""
+        words = self._ids(self._words[1])[: _REHEARSED_WINDOWS + self._config.data.window]
+        windows = WordWindows(words, self._config.data.window)
+        return NextWordScorer(model, windows, [], self.tokenizers), len(windows) / len(self._held_out)
+
+    def exporter(self, run: Run, warn: Callable[[str], None]) -> Exporter:
+        """What keeps the run's exports up to date."""
+        return Exporter(run, self._config, self.tokenizers, warn)
+
+    @property
+    def _size(self) -> int:
+        return self.tokenizers.source.vocabulary_size
+
+    @cached_property
+    def _training(self) -> WordWindows:
+        data, is_causal = self._config.data, self._config.model.prediction == "causal"
+        windows = WordWindows(
+            self._ids(self._words[0]),
+            data.window,
+            stride=data.stride,
+            predicts="every" if is_causal else "last",
+            varies=data.short_windows,
+        )
+        return self._some(windows, "training")
+
+    @cached_property
+    def _held_out(self) -> WordWindows:
+        return self._some(WordWindows(self._ids(self._words[1]), self._config.data.window), "held-out")
+
+    def _some(self, windows: WordWindows, which: str) -> WordWindows:
+        if not len(windows):
+            raise DataError(
+                f"every word that the {which} windows are to predict is unknown: "
+                f"all {windows.num_left_out:,} windows are left out",
+                "give a longer text, or raise tokenizer.vocabulary_size",
+            )
+        return windows
+
+    def _ids(self, words: Sequence[str]) -> list[int]:
+        return self.tokenizers.source.encode([" ".join(words)])[0]
+
+    def _told(self, windows: WordWindows, row: int) -> tuple[str, str]:
+        """A window's words, and the word after it."""
+        words, after = windows.window(row)
+        return self.tokenizers.source.decode([words])[0], self.tokenizers.source.decode([[after]])[0]
+
+
+class NextWordScorer:
+    """Scores a live model on windows: loss and accuracy of the word after each.
+
+    Args:
+        model: Built; its weights go on changing between two validations.
+        windows: To predict the last word of.
+        samples: Of windows to show the prediction for: ids, words, and the word after them.
+        tokenizers: Of the words.
+        workers: That share the work; by default this process does it alone.
+    """
+
+    def __init__(
+        self,
+        model: NextWordModel,
+        windows: WordWindows,
+        samples: Sequence[tuple[list[int], str, str]],
+        tokenizers: TokenizerPair,
+        workers: Workers | None = None,
+    ) -> None:
+        self._model = model
+        self._windows = windows
+        self._samples = samples
+        self._tokenizer = tokenizers.source
+        self._workers = workers or Workers(tf.distribute.get_strategy())
+        self._score = compile_token_sums(model)
+
+    def validate(self) -> Iterator[ValidationStep | Scores]:
+        """Score the model as it is now.
+
+        Yields:
+            How far it is, counted in batches; ``Scores`` at the end.
+        """
+        total = -(-len(self._windows) // SCORED_WINDOWS)
+        likelihood = Likelihood(self._score, self._workers)
+        for done in likelihood.add(self._windows.batches(SCORED_WINDOWS)):
+            yield ValidationStep(done=done, total=total)
+        samples = [self._sample(*sample) for sample in self._samples]
+        yield Scores(loss=likelihood.loss, accuracy=likelihood.accuracy, samples=samples)
+
+    def _sample(self, ids: list[int], words: str, after: str) -> Sample:
+        logits: Any = self._model((np.array([ids]), np.array([[START]])))
+        likeliest = int(np.argmax(logits[0, -1, len(SPECIAL_PIECES) :])) + len(SPECIAL_PIECES)
+        return Sample(source=words, reference=after, translation=self._tokenizer.decode([[likeliest]])[0])
+
+
+def _fingerprint(words: Sequence[str]) -> str:
+    return hashlib.sha256("\n".join(words).encode()).hexdigest()

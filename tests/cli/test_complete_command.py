@@ -1,0 +1,168 @@
+"""Next words from the command line: a text that goes round in circles is learnt in seconds."""
+
+import json
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from typer.testing import CliRunner
+
+from ptenmt.cli.app import app
+from ptenmt.runs import Run
+
+Command = Callable[..., Any]
+
+CIRCLE = "One day, the cat met a dog; they walked home together and slept."
+WORDS = CIRCLE.lower().translate(str.maketrans("", "", ",;.")).split()
+SMALLER = [
+    "data.path=book.txt",
+    "data.window=6",
+    "model.num_layers=1",
+    "model.d_model=32",
+    "model.d_ff=32",
+    "training.learning_rate=0.01",
+    "training.epochs=4",
+]
+
+
+def arguments(*overrides: str) -> list[str]:
+    return [word for override in (*SMALLER, *overrides) for word in ("--set", override)]
+
+
+@pytest.fixture(scope="module")
+def story(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Holds book.txt, checkpoints/pooled and checkpoints/causal, which know it; read only."""
+    folder = tmp_path_factory.mktemp("story")
+    (folder / "book.txt").write_text("\n".join([CIRCLE] * 40), encoding="utf-8")
+    before = Path.cwd()
+    os.chdir(folder)
+    try:
+        for run, *overrides in (("causal", "model.prediction=causal", "data.stride=2"), ("pooled",)):
+            words = ["train", "--config", "next-word.yaml", "--run", run, *arguments(*overrides)]
+            told = CliRunner().invoke(app, words, env={"COLUMNS": "200"})
+            assert told.exit_code == 0, told.stderr
+            (folder / f"{run}.err").write_text(told.stderr, encoding="utf-8")
+    finally:
+        os.chdir(before)
+    return folder
+
+
+@pytest.fixture
+def _there(story: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(story)
+
+
+def test_a_training_tells_windows_and_perplexity(story: Path):
+    told = (story / "pooled.err").read_text(encoding="utf-8")
+    # 520 words have 514 windows of 6 with a word after them: 411 to train on, 103 held out
+    assert "411 training and 103 validation windows, one vocabulary of 17" in told
+    assert "windows left out, since the next word is unknown: 0 in training, 0 held out" in told
+    assert f"      input  {' '.join(WORDS[:6])}\n       next  dog\n" in told
+    assert "perplexity 1.0" in told
+    assert "     actual  " in told
+    assert "  predicted  " in told
+    assert "\n  ptenmt complete --run pooled TEXT\n" in told
+
+
+def test_what_a_run_holds(story: Path):
+    run = Run(story / "checkpoints" / "pooled")
+    assert run.facts()["data"]["train"]["windows"] == 411
+    assert [*run.history()[-1]["validation"]] == ["loss", "accuracy"]
+    assert run.history()[-1]["validation"]["accuracy"] == 1
+    exported = json.loads((run.export_folder("best", "weights") / "weights.json").read_text(encoding="utf-8"))
+    assert exported["model"]["d_model"] == 32
+    assert not run.export_folder().exists(), "CTranslate2 knows no such model"
+
+
+@pytest.mark.usefixtures("_there")
+@pytest.mark.parametrize("run", ["pooled", "causal"])
+def test_next_words_and_going_on(ptenmt: Command, run: str):
+    answer = ptenmt(
+        "complete", "A dog: they WALKED home together", "--run", run, "--top-k", "3", "--words", "15"
+    )
+    *_, first, _second, _third, text = answer.lines
+    assert first.split()[0] == "and"
+    assert float(first.split()[1]) > 0.3
+    going_on = " ".join([*WORDS[11:], *WORDS])
+    assert text == f"A dog: they WALKED home together {going_on}"
+    assert "perplexity 1.0" in answer.stderr
+    assert len(ptenmt("complete", "the cat", "--run", run).lines) == 2 + 5
+    assert ptenmt("complete", "the cat met a dog they", "--run", run, "--words", "1", "-q").lines == [
+        "the cat met a dog they walked"
+    ]
+
+
+@pytest.mark.usefixtures("_there")
+def test_words_by_lot(ptenmt: Command):
+    def go_on(*how: str) -> list[str]:
+        return ptenmt("complete", "the cat", "--run", "pooled", "--words", "9", *how).lines
+
+    assert go_on("--temperature", "20", "--seed", "3") != go_on()
+    assert go_on("--temperature", "20", "--top-p", "0.001") == go_on()
+    told = ptenmt("complete", "the cat", "--temperature", "0", "--run", "pooled", code=1).stderr
+    assert "temperature=0.0 must be above 0" in told
+
+
+@pytest.mark.usefixtures("_there")
+def test_bad_input(ptenmt: Command):
+    assert (
+        "the model has never seen: zebra" in ptenmt("complete", "the Zebra zebra", "--run", "pooled").stderr
+    )
+    assert "no word to go on from" in ptenmt("complete", "?", "--run", "pooled", code=1).stderr
+    told = ptenmt("translate", "the cat", "--run", "pooled", code=1).stderr
+    assert "pooled predicts next words, and this is for a run that translates sentences" in told
+    assert "ptenmt complete --run" in told
+    for command in ("evaluate", "export"):
+        assert "predicts next words" in ptenmt(command, "--run", "pooled", code=1).stderr
+
+
+@pytest.mark.usefixtures("beside")
+def test_a_translator_completes_nothing(ptenmt: Command):
+    told = ptenmt("complete", "o gato", "--run", "tiny", code=1).stderr
+    assert "tiny translates sentences, and this is for a run that predicts next words" in told
+    assert "what fits it: ptenmt translate --run" in told
+
+
+@pytest.mark.usefixtures("_there")
+def test_info_tells_windows(ptenmt: Command):
+    facts = ptenmt("info", "--run", "pooled").stdout
+    assert "411 train, 103 validation" in facts
+    assert "perplexity 1.0" in facts
+    assert "BLEU" not in facts.partition("options")[0]
+    assert "pooled" in ptenmt("info").stdout
+
+
+@pytest.mark.usefixtures("_there")
+def test_another_text_is_refused_and_more_epochs_are_not(ptenmt: Command, tmp_path: Path):
+    book = tmp_path / "other.txt"
+    book.write_text(" ".join(reversed(WORDS * 40)), encoding="utf-8")
+    same = ["train", "--config", "next-word.yaml", "--run", "pooled"]
+    told = ptenmt(*same, *arguments(f"data.path={book}"), code=1).stderr
+    assert "pooled was trained on other text than its config gives now" in told
+
+
+@pytest.mark.parametrize(
+    ("words", "message"), [(7, "has 7 words, too few for windows of 6"), (0, "no word in")]
+)
+def test_a_text_that_is_too_short(ptenmt: Command, empty: Path, words: int, message: str):
+    (empty / "book.txt").write_text(" ".join(WORDS[:words]), encoding="utf-8")
+    assert message in ptenmt("train", "--config", "next-word.yaml", *arguments(), code=1).stderr
+    assert not (empty / "checkpoints" / "next-word").exists()
+
+
+def test_held_out_words_that_are_all_unknown(ptenmt: Command, empty: Path):
+    (empty / "book.txt").write_text(
+        "a " * 40 + " ".join(f"w{number}" for number in range(20)), encoding="utf-8"
+    )
+    told = ptenmt("train", "--config", "next-word.yaml", *arguments(), code=1).stderr
+    assert "every word that the held-out windows are to predict is unknown" in told
+
+
+def test_a_rehearsal(ptenmt: Command, story: Path, empty: Path):
+    options = arguments(f"data.path={story / 'book.txt'}")
+    facts = ptenmt("train", "--config", "next-word.yaml", "--dry-run", *options).stdout
+    assert "411 train, 103 validation" in facts
+    assert "32 windows of 6 tokens" in facts
+    assert [*empty.iterdir()] == []
