@@ -4,7 +4,8 @@ The public API; each name is imported when it is first used, so that importing p
 
 - ``load_config(name, overrides)``: a checked config from a YAML file or preset
 - ``train(config, run)``: train a run, or resume it
-- ``evaluate(run, split)``: loss, accuracy, BLEU and chrF of a run
+- ``evaluate(run, split)``: scores of a run or of finished translations, and where they fail
+- ``sweep(run)``: which beam size and length penalty a run translates best with
 - ``average(run)``: a run that is the mean of another's last checkpoints or best models
 - ``export_model(run)``: the model in the form of another engine
 - ``Translator.load(run)``: translate with a run
@@ -17,14 +18,14 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from ptenmt.config.files import load_config
     from ptenmt.errors import PtenmtError
-    from ptenmt.evaluation import evaluate
+    from ptenmt.evaluation import evaluate, sweep
     from ptenmt.export.model import export_model
     from ptenmt.training import train
     from ptenmt.training.averaging import average
     from ptenmt.translation import Translator
 
 __version__ = "0.1.0"
-__all__ = ["PtenmtError", "Translator", "average", "evaluate", "export_model", "load_config", "train"]
+__all__ = ["PtenmtError", "Translator", "average", "evaluate", "export_model", "load_config", "sweep", "train"]
 
 _MODULES = {
     "PtenmtError": "ptenmt.errors",
@@ -33,6 +34,7 @@ _MODULES = {
     "evaluate": "ptenmt.evaluation",
     "export_model": "ptenmt.export.model",
     "load_config": "ptenmt.config.files",
+    "sweep": "ptenmt.evaluation",
     "train": "ptenmt.training",
 }
 
