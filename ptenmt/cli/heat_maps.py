@@ -51,11 +51,11 @@ def _labelled(panel: HeatMap, width: int, has_colours: bool) -> list[Text]:
         lines.append(Text(" " * (left + 1) + "".join(set_cell_size(label, cell) for label in labels)))
         lines[-1].rstrip()
     levels = _levels(panel)
-    for label, values, row in zip(panel.row_labels, panel.values, levels, strict=True):
+    for number, (label, values, row) in enumerate(zip(panel.row_labels, panel.values, levels, strict=True)):
         line = Text(_cropped(label, left).rjust(left + len(label) - cell_len(label)) + " ")
-        for value, level in zip(values, row, strict=True):
-            number = f"{value:.0f}" if panel.has_numbers else ""
-            line.append_text(_cell(number, level, cell, panel, has_colours))
+        for column, (value, level) in enumerate(zip(values, row, strict=True)):
+            sign = f"{value:.0f}" if panel.has_numbers else "●" * ((number, column) in panel.marks)
+            line.append_text(_cell(sign, level, cell, panel, has_colours))
         lines.append(line)
     return lines
 
@@ -85,13 +85,13 @@ def _levels(panel: HeatMap) -> np.ndarray:
     return levels
 
 
-def _cell(number: str, level: float, cells: int, panel: HeatMap, has_colours: bool) -> Text:
-    """A cell of a row: its number, if numbers are shown, or else its shade or colour."""
+def _cell(sign: str, level: float, cells: int, panel: HeatMap, has_colours: bool) -> Text:
+    """A cell of a row: its number or mark, if it has one, and its shade or colour."""
     if not has_colours:
-        return Text(number.ljust(cells) if number else _shade(level) * cells)
+        return Text(sign.ljust(cells) if sign else _shade(level) * cells)
     red, green, blue = _rgb(panel.palette, level)
     ink = "black" if red + green + blue > 3 * 128 else "white"
-    return Text(number.center(cells), Style(color=ink, bgcolor=Color.from_rgb(red, green, blue)))
+    return Text(sign.center(cells), Style(color=ink, bgcolor=Color.from_rgb(red, green, blue)))
 
 
 def _numbered(panel: HeatMap, width: int, has_colours: bool) -> list[Text]:

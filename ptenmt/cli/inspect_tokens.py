@@ -6,14 +6,12 @@ from typing import Annotated
 import typer
 
 from ptenmt.cli.console import Screen, load_tensorflow
-from ptenmt.cli.options import FigureFile, Quiet, RunName, Verbose, WhichWeights
+from ptenmt.cli.options import FigureFile, Quiet, RunName, Sentence, Target, Verbose, WhichWeights
 
 
 def tokens(
-    text: Annotated[str, typer.Argument(help="A sentence.")],
-    target: Annotated[
-        str | None, typer.Option(help="Its translation.", show_default="the model's own")
-    ] = None,
+    text: Sentence,
+    target: Target = None,
     length: Annotated[
         int | None,
         typer.Option(

@@ -34,16 +34,21 @@ _TEXT_IN_CELL = 0.75 * 72  # points an inch
 _UNDATED: dict[str, dict[str, Any]] = {"png": {}, "svg": {"Date": None}, "pdf": {"CreationDate": None}}
 
 
-def figure_format(file: Path) -> str:
+def figure_format(file: Path, *others: str) -> str:
     """The format that a file's ending means: ``png``, ``svg`` or ``pdf``.
+
+    Args:
+        file: Its name.
+        others: More endings that would have been possible, such as ``.html``.
 
     Raises:
         OutputError: It means none of them.
     """
     ending = file.suffix.lower().removeprefix(".")
     if ending not in FORMATS:
+        *most, last = (*(f".{known}" for known in FORMATS), *others)
         raise OutputError(
-            f"cannot draw {file}: a figure's name ends in .png, .svg or .pdf", f"such as {file.stem}.png"
+            f"cannot draw {file}: its name must end in {', '.join(most)} or {last}", f"such as {file.stem}.png"
         )
     return ending
 
@@ -148,6 +153,8 @@ def _draw_heat_map(axis: "Axes", panel: HeatMap) -> None:
     if panel.row_labels:
         axis.set_xticks(range(panel.num_columns), panel.column_labels, rotation=90)
         axis.set_yticks(range(panel.num_rows), panel.row_labels)
+    for row, column in panel.marks:
+        axis.plot(column, row, marker="o", markersize=4, color="black", markeredgecolor="white")
     if panel.has_numbers:
         middle = (panel.low + panel.high) / 2
         for row, values in enumerate(panel.values):
@@ -174,6 +181,8 @@ def _draw_bars(axis: "Axes", panel: Bars) -> None:
     axis.invert_yaxis()
     axis.set_xlabel(panel.value_name)
     axis.set_xlim(min(0.0, *panel.values), 1.0)
+    for place, note in enumerate(panel.notes):
+        axis.text(1.02, place, note, va="center")
 
 
 def _draw_table(axis: "Axes", panel: Table) -> None:
@@ -210,7 +219,7 @@ def _words(panel: Panel) -> list[str]:
     if isinstance(panel, LinePlot):
         return [panel.title, panel.x_name, panel.y_name, *(line.name for line in panel.lines)]
     if isinstance(panel, Bars):
-        return [panel.title, panel.value_name, *panel.names]
+        return [panel.title, panel.value_name, *panel.names, *panel.notes]
     return [panel.title, *panel.header, *chain(*panel.rows)]
 
 

@@ -30,6 +30,8 @@ class HeatMap:
     """As for rows; there are both or neither."""
     has_numbers: bool = False
     """Whether the numbers, rounded to whole ones, stand in the cells."""
+    marks: Sequence[tuple[int, int]] = ()
+    """Rows and columns of cells that are pointed out, if rows and columns are labelled."""
 
     @property
     def num_rows(self) -> int:
@@ -53,6 +55,7 @@ class HeatMap:
             values=self.values[:most_rows, :most_columns],
             row_labels=self.row_labels[:most_rows],
             column_labels=self.column_labels[:most_columns],
+            marks=[(row, column) for row, column in self.marks if row < most_rows and column < most_columns],
         )
 
 
@@ -88,6 +91,8 @@ class Bars:
     names: Sequence[str]
     values: Sequence[float]
     """From 0 to 1, or below 0."""
+    notes: Sequence[str] = ()
+    """What stands behind each bar, if anything."""
 
 
 @dataclass(frozen=True, kw_only=True)
