@@ -11,6 +11,9 @@ The public API; each name is imported when it is first used, so that importing p
 - ``Translator.load(run)``: translate with a run
 - ``Inspector(run)``: look into a run; ``attention_figure``, ``alignment_figure`` and ``probabilities_figure`` take
   one with a sentence, and give matplotlib figures
+- ``tokens_figure``, ``embeddings_figure``: these too
+- ``positions_figure``, ``schedule_figure``, ``history_figure``: what needs no model
+- ``save_figure(figure, file)``: a figure as PNG, SVG or PDF
 - ``PtenmtError``: the base of every error that a user can mend
 """
 
@@ -24,8 +27,14 @@ if TYPE_CHECKING:
     from ptenmt.export.model import export_model
     from ptenmt.inspection.alignment import alignment_figure
     from ptenmt.inspection.attention import attention_figure
+    from ptenmt.inspection.drawing import save_figure
+    from ptenmt.inspection.embeddings import embeddings_figure
+    from ptenmt.inspection.history import history_figure
     from ptenmt.inspection.inspector import Inspector
+    from ptenmt.inspection.positions import positions_figure
     from ptenmt.inspection.probabilities import probabilities_figure
+    from ptenmt.inspection.schedule import schedule_figure
+    from ptenmt.inspection.tokens import tokens_figure
     from ptenmt.training import train
     from ptenmt.training.averaging import average
     from ptenmt.translation import Translator
@@ -38,11 +47,17 @@ __all__ = [
     "alignment_figure",
     "attention_figure",
     "average",
+    "embeddings_figure",
     "evaluate",
     "export_model",
+    "history_figure",
     "load_config",
+    "positions_figure",
     "probabilities_figure",
+    "save_figure",
+    "schedule_figure",
     "sweep",
+    "tokens_figure",
     "train",
 ]
 
@@ -53,11 +68,17 @@ _MODULES = {
     "alignment_figure": "ptenmt.inspection.alignment",
     "attention_figure": "ptenmt.inspection.attention",
     "average": "ptenmt.training.averaging",
+    "embeddings_figure": "ptenmt.inspection.embeddings",
     "evaluate": "ptenmt.evaluation",
     "export_model": "ptenmt.export.model",
+    "history_figure": "ptenmt.inspection.history",
     "load_config": "ptenmt.config.files",
+    "positions_figure": "ptenmt.inspection.positions",
     "probabilities_figure": "ptenmt.inspection.probabilities",
+    "save_figure": "ptenmt.inspection.drawing",
+    "schedule_figure": "ptenmt.inspection.schedule",
     "sweep": "ptenmt.evaluation",
+    "tokens_figure": "ptenmt.inspection.tokens",
     "train": "ptenmt.training",
 }
 

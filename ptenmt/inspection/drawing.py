@@ -53,7 +53,9 @@ def figure_format(file: Path, *others: str) -> str:
     return ending
 
 
-def save_figure(figure: "Figure", file: Path, on_warning: Callable[[str], None] = warnings.warn) -> None:
+def save_figure(
+    figure: "Figure", file: str | Path, on_warning: Callable[[str], None] = warnings.warn
+) -> None:
     """Write a figure into a file, whole or not at all; the same figure gives the same bytes.
 
     Args:
@@ -64,6 +66,7 @@ def save_figure(figure: "Figure", file: Path, on_warning: Callable[[str], None] 
     Raises:
         OutputError: The ending is another, or it cannot be written; what stood there before is unharmed.
     """
+    file = Path(file)
     ending, content = figure_format(file), io.BytesIO()
     with warnings.catch_warnings(), _style(_texts(figure)):
         warnings.filterwarnings("ignore", "Glyph .* missing from font", UserWarning)

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import numpy as np
@@ -10,7 +11,7 @@ from ptenmt.errors import RunError
 from ptenmt.history import History
 from ptenmt.inspection.drawing import draw
 from ptenmt.inspection.pictures import Line, LinePlot
-from ptenmt.runs import Run
+from ptenmt.runs import Run, find_run
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -143,10 +144,15 @@ def history_plots(
 
 
 def history_figure(
-    runs: Sequence[Run], axis: Axis = "steps", quantities: Sequence[Quantity] = ()
+    runs: Sequence[str | Path | Run], axis: Axis = "steps", quantities: Sequence[Quantity] = ()
 ) -> "Figure":
-    """Draw ``history_plots`` side by side; arguments and errors as there."""
-    return draw(history_plots(runs, axis, quantities), columns=2)
+    """Draw ``history_plots`` side by side; of the arguments, runs may be names or folders too.
+
+    Raises:
+        RunError: As there, or there is no such run.
+    """
+    found = [run if isinstance(run, Run) else find_run(run) for run in runs]
+    return draw(history_plots(found, axis, quantities), columns=2)
 
 
 def _name(past: _Past, line: Line, pasts: Sequence[_Past]) -> str:

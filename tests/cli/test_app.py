@@ -20,7 +20,7 @@ def plain(text: str) -> str:
 
 def test_help_names_every_command(ptenmt) -> None:
     text = plain(ptenmt("--help").stdout)
-    for command in COMMANDS:
+    for command in [*COMMANDS, "inspect"]:
         assert re.search(rf"^│ {command} +\w", text, re.MULTILINE), command
     assert "Start with: ptenmt train --config demo.yaml" in text
 
