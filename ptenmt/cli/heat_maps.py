@@ -52,7 +52,8 @@ def _labelled(panel: HeatMap, width: int, has_colours: bool) -> list[Text]:
         lines[-1].rstrip()
     levels = _levels(panel)
     for number, (label, values, row) in enumerate(zip(panel.row_labels, panel.values, levels, strict=True)):
-        line = Text(_cropped(label, left).rjust(left + len(label) - cell_len(label)) + " ")
+        shown = _cropped(label, left)
+        line = Text(" " * (left - cell_len(shown)) + shown + " ")
         for column, (value, level) in enumerate(zip(values, row, strict=True)):
             sign = f"{value:.0f}" if panel.has_numbers else "●" * ((number, column) in panel.marks)
             line.append_text(_cell(sign, level, cell, panel, has_colours))

@@ -30,7 +30,7 @@ def line_plot_lines(panel: LinePlot, width: int, has_colours: bool) -> list[Text
         has_colours: Whether the terminal tells lines apart by colour.
     """
     lines = [line for line in panel.lines if _finite(line).any()]
-    heading = Text(panel.title, style="bold")
+    heading = Text.assemble((panel.title, "bold"), f", {panel.y_name}" if panel.y_name else "")
     if not lines:
         return [heading, Text("no points", style="dim")]
     x_range, y_range = (_range([getattr(line, axis)[_finite(line)] for line in lines]) for axis in "xy")

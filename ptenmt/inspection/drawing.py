@@ -95,7 +95,8 @@ def draw(panels: Sequence[Panel], *, title: str = "", columns: int = 1) -> "Figu
     columns = min(columns, len(panels))
     rows = math.ceil(len(panels) / columns)
     cell = _cell_size(panels, _WIDEST / columns)
-    width, height = (max(sizes) for sizes in zip(*(_size(panel, cell, _WIDEST / columns) for panel in panels)))
+    sizes = [_size(panel, cell, _WIDEST / columns) for panel in panels]
+    width, height = max(size[0] for size in sizes), max(size[1] for size in sizes)
     text = min(_MOST_TEXT, max(_LEAST_TEXT, _TEXT_IN_CELL * cell))
     with _style(chain([title], *map(_words, panels)), text):
         figure = Figure(figsize=(columns * width, rows * height), layout="constrained")

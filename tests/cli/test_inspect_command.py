@@ -109,12 +109,12 @@ def test_schedule(ptenmt) -> None:
 @pytest.mark.usefixtures("copied_run")
 def test_history(ptenmt) -> None:
     text = ptenmt("inspect", "history", "--run", "tiny").stdout
-    for title in ("Loss", "Token accuracy", "BLEU", "chrF", "Learning rate"):
-        assert f"\n{title}\n" in f"\n{text}"
+    titles = [block.partition("\n")[0] for block in text.split("\n\n")]
+    assert titles[:2] == ["Loss, nats a token", "Token accuracy, share of tokens"]
+    assert titles[2:] == ["BLEU, validation", "chrF, validation", "Learning rate"]
     only = ptenmt("inspect", "history", "--show", "bleu", "--over", "epochs").stdout.splitlines()
-    assert only[0] == "BLEU"
+    assert only[0] == "BLEU, validation"
     assert re.fullmatch(r" +1 +epochs +10", only[-1])
-    assert "Loss" not in only
     os.rename("checkpoints/tiny", "checkpoints/other")
     assert ptenmt("inspect", "history", "--run", "tiny", code=1).stderr.endswith("runs here: other\n")
     (Path("checkpoints/other") / "history.jsonl").unlink()
