@@ -9,9 +9,8 @@ The public API; each name is imported when it is first used, so that importing p
 - ``average(run)``: a run that is the mean of another's last checkpoints or best models
 - ``export_model(run)``: the model in the form of another engine
 - ``Translator.load(run)``: translate with a run
-- ``Inspector(run)``: look into a run; ``attention_figure``, ``alignment_figure`` and ``probabilities_figure`` take
-  one with a sentence, and give matplotlib figures
-- ``tokens_figure``, ``embeddings_figure``: these too
+- ``Inspector(run)``: look into a run; ``attention_figure``, ``alignment_figure``, ``probabilities_figure``,
+  ``tokens_figure`` and ``embeddings_figure`` take one with a sentence or words, and give matplotlib figures
 - ``positions_figure``, ``schedule_figure``, ``history_figure``: what needs no model
 - ``save_figure(figure, file)``: a figure as PNG, SVG or PDF
 - ``PtenmtError``: the base of every error that a user can mend

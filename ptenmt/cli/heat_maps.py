@@ -28,14 +28,12 @@ def heat_map_lines(panel: HeatMap, width: int, has_colours: bool) -> list[Text]:
 
     Args:
         panel: The heat map.
-        width: How many cells a line may take. Of labelled rows and columns the first are drawn for which there
-            is room, of others every second, third, …; the title says so.
+        width: How many cells a line may take. Of labelled columns the first are drawn, for which there is
+            room; of numbered rows and columns every second, third, …; the title says so.
         has_colours: Whether the terminal shows enough colours to tell numbers by them.
     """
-    if panel.row_labels:
-        lines = _labelled(panel, width, has_colours)
-    else:
-        lines = _numbered(panel, width, has_colours)
+    drawn = _labelled if panel.row_labels else _numbered
+    lines = drawn(panel, width, has_colours)
     return lines if panel.has_numbers else [*lines, _scale(panel, has_colours)]
 
 

@@ -29,8 +29,8 @@ def tokens(
 ) -> None:
     """Show a sentence and its translation as the model sees them: pieces, ids, labels, masks.
 
-    The decoder is given the translation from [START] on, and learns to say the same one place further on. In a
-    mask, 1 hides a token (column) from another (row).
+    The decoder is given the translation from [START] on, and learns to say the same one place further on. In
+    a mask, 1 hides a token (column) from another (row).
 
     Example: ptenmt inspect tokens "este modelo parece funcionar bem" --length 10
     """

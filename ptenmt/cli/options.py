@@ -132,7 +132,8 @@ Target = Annotated[
 ]
 Layer = Annotated[int | None, typer.Option("--layer", metavar="N", help="Which layer, counted from 1.")]
 Head = Annotated[
-    str | None, typer.Option("--head", metavar="N|mean|all", help="Which head, counted from 1; their mean; or all.")
+    str | None,
+    typer.Option("--head", metavar="N|mean|all", help="Which head, counted from 1; their mean; or all."),
 ]
 
 

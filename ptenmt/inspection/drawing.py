@@ -1,4 +1,4 @@
-"""Pictures as matplotlib figures, and figures as files; no display is needed, and nothing global is changed."""
+"""Pictures as matplotlib figures, and figures as files; no display is needed, nothing global is changed."""
 
 import io
 import math
@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Sequence
 from contextlib import AbstractContextManager
 from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from ptenmt.errors import OutputError
 from ptenmt.inspection.pictures import Bars, HeatMap, LinePlot, Panel, Table
@@ -48,7 +48,8 @@ def figure_format(file: Path, *others: str) -> str:
     if ending not in FORMATS:
         *most, last = (*(f".{known}" for known in FORMATS), *others)
         raise OutputError(
-            f"cannot draw {file}: its name must end in {', '.join(most)} or {last}", f"such as {file.stem}.png"
+            f"cannot draw {file}: its name must end in {', '.join(most)} or {last}",
+            f"such as {file.stem}.png",
         )
     return ending
 
@@ -100,7 +101,7 @@ def draw(panels: Sequence[Panel], *, title: str = "", columns: int = 1) -> "Figu
     text = min(_MOST_TEXT, max(_LEAST_TEXT, _TEXT_IN_CELL * cell))
     with _style(chain([title], *map(_words, panels)), text):
         figure = Figure(figsize=(columns * width, rows * height), layout="constrained")
-        axes = figure.subplots(rows, columns, squeeze=False).ravel()
+        axes = figure.subplots(rows, columns, squeeze=False).ravel().tolist()
         for axis, panel in zip(axes, panels, strict=False):
             _draw_panel(axis, panel)
         for axis in axes[len(panels) :]:
@@ -133,7 +134,9 @@ def _size(panel: Panel, cell: float, widest: float) -> tuple[float, float]:
         return min(9.0, widest), min(6.0, widest)
     if isinstance(panel, LinePlot):
         return _PLOT_SIZE
-    return _PLOT_SIZE[0], 1.0 + _ROW_HEIGHT * (len(panel.names) if isinstance(panel, Bars) else len(panel.rows))
+    return _PLOT_SIZE[0], 1.0 + _ROW_HEIGHT * (
+        len(panel.names) if isinstance(panel, Bars) else len(panel.rows)
+    )
 
 
 def _draw_panel(axis: "Axes", panel: Panel) -> None:
@@ -149,9 +152,11 @@ def _draw_panel(axis: "Axes", panel: Panel) -> None:
 
 
 def _draw_heat_map(axis: "Axes", panel: HeatMap) -> None:
-    aspect = "equal" if panel.row_labels else "auto"
+    aspect: Literal["equal", "auto"] = "equal" if panel.row_labels else "auto"
     colours = _COLOURS[panel.palette]
-    axis.imshow(panel.values, cmap=colours, vmin=panel.low, vmax=panel.high, aspect=aspect, interpolation="none")
+    axis.imshow(
+        panel.values, cmap=colours, vmin=panel.low, vmax=panel.high, aspect=aspect, interpolation="none"
+    )
     axis.set_xlabel(panel.column_name)
     axis.set_ylabel(panel.row_name)
     if panel.row_labels:
@@ -191,13 +196,17 @@ def _draw_bars(axis: "Axes", panel: Bars) -> None:
 
 def _draw_table(axis: "Axes", panel: Table) -> None:
     axis.set_axis_off()
-    shown = axis.table(cellText=[list(row) for row in panel.rows], colLabels=list(panel.header), loc="upper center")
+    shown = axis.table(
+        cellText=[list(row) for row in panel.rows], colLabels=list(panel.header), loc="upper center"
+    )
     shown.auto_set_font_size(False)
     shown.auto_set_column_width(list(range(len(panel.header))))
     for (row, column), cell in shown.get_celld().items():
         cell.set_linewidth(0.0 if row else 0.5)
         cell.visible_edges = "B"
-        cell.set_text_props(ha="right" if column in panel.numbers else "left", weight="normal" if row else "bold")
+        cell.set_text_props(
+            ha="right" if column in panel.numbers else "left", weight="normal" if row else "bold"
+        )
 
 
 def _add_colour_bars(figure: "Figure", axes: Sequence["Axes"], panels: Sequence[Panel]) -> None:
@@ -238,7 +247,7 @@ def _style(texts: Iterable[str], size: float = _MOST_TEXT) -> AbstractContextMan
     """Settings that hold while a figure with these texts is built or written; ``$`` is a dollar."""
     import matplotlib as mpl
 
-    settings = {
+    settings: Any = {
         "font.family": _fonts(texts)[0],
         "font.size": size,
         "axes.titlesize": size + 1,
@@ -265,7 +274,9 @@ def _fonts(texts: Iterable[str]) -> tuple[list[str], set[str]]:
 
 def _is_regular(font: "FontEntry") -> bool:
     """Neither bold nor slanted; and not the one that has a box for every character."""
-    return font.style == "normal" and font.weight in (400, "normal") and not font.name.startswith("Last Resort")
+    return (
+        font.style == "normal" and font.weight in (400, "normal") and not font.name.startswith("Last Resort")
+    )
 
 
 def _glyphs(file: str) -> set[str]:

@@ -22,8 +22,7 @@ _HIDDEN = "1 = hidden"
 
 def padding_mask(ids: np.ndarray) -> np.ndarray:
     """Which tokens are hidden because they are padding: 1; ids [B, T] -> [B, 1, 1, T]."""
-    hidden: np.ndarray = (ids == PAD).astype(int)[:, None, None, :]
-    return hidden
+    return np.asarray((ids == PAD).astype(int)[:, None, None, :])
 
 
 def look_ahead_mask(length: int) -> np.ndarray:
@@ -33,7 +32,7 @@ def look_ahead_mask(length: int) -> np.ndarray:
 
 def combined_mask(ids: np.ndarray) -> np.ndarray:
     """What either mask hides: ids [B, T] -> [B, 1, T, T]."""
-    return np.maximum(padding_mask(ids), look_ahead_mask(ids.shape[1]))
+    return np.asarray(np.maximum(padding_mask(ids), look_ahead_mask(ids.shape[1])))
 
 
 def token_panels(

@@ -64,7 +64,7 @@ def test_each_draws_in_the_terminal_or_into_a_file(ptenmt, tmp_path: Path, view:
 @pytest.mark.parametrize("view", DRAWABLE)
 def test_a_file_of_another_kind_is_refused_before_any_work(ptenmt, view: str) -> None:
     answer = ptenmt("inspect", view, *DRAWABLE[view], "-o", "picture.gif", code=1)
-    assert "a figure's name ends in .png, .svg or .pdf" in answer.stderr
+    assert "its name must end in .png, .svg or .pdf" in answer.stderr
 
 
 def test_positions(ptenmt, beside: Path) -> None:
@@ -85,7 +85,9 @@ def test_positions(ptenmt, beside: Path) -> None:
     assert [line[2 + row] for row, line in enumerate(similar[2:5])] == ["█", "█", "█"]
     refused = ptenmt("inspect", "positions", "--run", "tiny", "--dimensions", "8", code=1).stderr
     assert "--dimensions and --run exclude each other" in refused
-    assert "9 dimensions cannot be drawn" in ptenmt("inspect", "positions", "--dimensions", "9", code=1).stderr
+    assert (
+        "9 dimensions cannot be drawn" in ptenmt("inspect", "positions", "--dimensions", "9", code=1).stderr
+    )
     assert "--positions" in plain(ptenmt("inspect", "positions", "--positions", "0", code=2).stderr)
 
 
@@ -111,7 +113,7 @@ def test_history(ptenmt) -> None:
     text = ptenmt("inspect", "history", "--run", "tiny").stdout
     titles = [block.partition("\n")[0] for block in text.split("\n\n")]
     assert titles[:2] == ["Loss, nats a token", "Token accuracy, share of tokens"]
-    assert titles[2:] == ["BLEU, validation", "chrF, validation", "Learning rate"]
+    assert titles[2:] == ["BLEU, validation", "chrF, validation", "Learning rate", "Speed, tokens/s"]
     only = ptenmt("inspect", "history", "--show", "bleu", "--over", "epochs").stdout.splitlines()
     assert only[0] == "BLEU, validation"
     assert re.fullmatch(r" +1 +epochs +10", only[-1])
@@ -177,9 +179,7 @@ print(json.dumps(sorted({"tensorflow", "keras", "matplotlib.pyplot"} & sys.modul
 
 
 def test_neither_tensorflow_nor_a_display_is_needed(beside: Path, tmp_path: Path) -> None:
-    commands = [
-        [view, *words, "--output", str(tmp_path / f"{view}.png")] for view, words in DRAWABLE.items()
-    ]
+    commands = [[view, *words, "--output", str(tmp_path / f"{view}.png")] for view, words in DRAWABLE.items()]
     environment = {name: value for name, value in os.environ.items() if "DISPLAY" not in name}
     answer = subprocess.run(
         [sys.executable, "-c", PROGRAM, json.dumps(commands)],

@@ -52,7 +52,7 @@ def test_the_ending_says_what_a_file_becomes(tmp_path: Path, ending: str, beginn
 
 @pytest.mark.parametrize("name", ["figure.jpg", "figure", "png", ".png"])
 def test_another_ending_is_refused(tmp_path: Path, name: str) -> None:
-    with pytest.raises(OutputError, match=r"a figure's name ends in \.png, \.svg or \.pdf") as refusal:
+    with pytest.raises(OutputError, match=r"its name must end in \.png, \.svg or \.pdf") as refusal:
         save_figure(draw([heat_map()]), tmp_path / name)
     assert refusal.value.hint == f"such as {Path(name).stem}.png"
     assert list(tmp_path.iterdir()) == []

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from ptenmt.config import Config
-from ptenmt.errors import RunError
+from ptenmt.errors import PtenmtError, RunError
 from ptenmt.history import History
 from ptenmt.inspection.history import QUANTITIES, history_figure, history_plots
 from ptenmt.inspection.pictures import Line
@@ -24,9 +24,8 @@ def validation(step: int, epoch: int, bleu: float | None, seconds: float) -> dic
     scores = {"loss": 2.5, "accuracy": 0.25, "bleu": bleu, "chrf": 30.0}
     spent = {"data": 0.25 * seconds, "step": 0.75 * seconds, "validation": 60.0, "saving": 0.0}
     train = {"loss": 2.0, "accuracy": 0.75}
-    return {
-        "step": step, "epoch": epoch, "learning_rate": 0.1, "train": train, "validation": scores, "seconds": spent
-    }  # fmt: skip
+    told = {"step": step, "epoch": epoch, "learning_rate": 0.1}
+    return told | {"train": train, "validation": scores, "seconds": spent}
 
 
 LINES = [point(10, 4.0, 60), point(20, 3.0, 180), validation(20, 1, 5.0, 180), point(30, 2.0, 300)]
@@ -106,6 +105,9 @@ def test_what_a_history_does_not_tell(run: Run, tmp_path: Path) -> None:
     empty = make_run(tmp_path / "empty", [])
     with pytest.raises(RunError, match="empty has no history"):
         history_plots([run, empty])
+    with pytest.raises(PtenmtError, match="a history has no BLEU") as refusal:
+        history_plots([run], quantities=["BLEU"])
+    assert refusal.value.hint == "it may have loss, accuracy, bleu, chrf, rate, speed"
     silent = make_run(tmp_path / "silent", [{"step": 10, "loss": 4.0}])
     assert list(drawn(silent)) == ["Loss"]
     for axis, told in (("minutes", "does not tell time"), ("epochs", "does not tell epochs")):

@@ -38,7 +38,8 @@ def test_the_masks_are_the_published_ones() -> None:
 
 
 def test_the_model_hides_what_the_pictures_hide() -> None:
-    from ptenmt.model import decoder_mask, padding_mask as visible
+    from ptenmt.model import decoder_mask
+    from ptenmt.model import padding_mask as visible
 
     ids = np.array([[2, 5, 6, 3, 0], [2, 7, 3, 0, 0]])
     np.testing.assert_array_equal(padding_mask(ids), 1 - np.array(visible(ids)).astype(int))
