@@ -46,7 +46,7 @@ def _labelled(panel: HeatMap, width: int, has_colours: bool) -> list[Text]:
     cell = max(longest + 1, _NARROW_CELL) if is_roomy else _NARROW_CELL
     lines = _heading(panel)
     for labels in [panel.column_labels] if is_roomy else _upright(panel.column_labels):
-        lines.append(Text(" " * (left + 1) + "".join(set_cell_size(label, cell) for label in labels)))
+        lines.append(Text(" " * (left + 1) + "".join(_centred(label, cell) for label in labels)))
         lines[-1].rstrip()
     levels = _levels(panel)
     for number, (label, values, row) in enumerate(zip(panel.row_labels, panel.values, levels, strict=True)):
@@ -62,8 +62,10 @@ def _labelled(panel: HeatMap, width: int, has_colours: bool) -> list[Text]:
 def _heading(panel: HeatMap) -> list[Text]:
     """What is shown, and what its rows and columns are."""
     lines = [Text(panel.title, style="bold")]
-    if panel.row_name or panel.column_name:
-        lines.append(Text(f"down: {panel.row_name}, across: {panel.column_name}", style="dim"))
+    named = {"down": panel.row_name, "across": panel.column_name}
+    axes = [f"{direction}: {name}" for direction, name in named.items() if name]
+    if axes:
+        lines.append(Text(", ".join(axes), style="dim"))
     return lines
 
 
@@ -72,6 +74,10 @@ def _upright(labels: Sequence[str]) -> list[list[str]]:
     cropped = [_cropped(label, _LONGEST_LABEL) for label in labels]
     height = max(map(len, cropped))
     return [[label.rjust(height)[number] for label in cropped] for number in range(height)]
+
+
+def _centred(label: str, cells: int) -> str:
+    return set_cell_size(" " * ((cells - cell_len(label)) // 2) + label, cells)
 
 
 def _cropped(label: str, cells: int) -> str:
@@ -87,7 +93,7 @@ def _levels(panel: HeatMap) -> np.ndarray:
 def _cell(sign: str, level: float, cells: int, panel: HeatMap, has_colours: bool) -> Text:
     """A cell of a row: its number or mark, if it has one, and its shade or colour."""
     if not has_colours:
-        return Text(sign.ljust(cells) if sign else _shade(level) * cells)
+        return Text(sign.center(cells) if sign else _shade(level) * cells)
     red, green, blue = _rgb(panel.palette, level)
     ink = "black" if red + green + blue > 3 * 128 else "white"
     return Text(sign.center(cells), Style(color=ink, bgcolor=Color.from_rgb(red, green, blue)))

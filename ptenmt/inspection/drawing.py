@@ -1,7 +1,6 @@
 """Pictures as matplotlib figures, and figures as files; no display is needed, nothing global is changed."""
 
 import io
-import math
 import warnings
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import AbstractContextManager
@@ -94,14 +93,17 @@ def draw(panels: Sequence[Panel], *, title: str = "", columns: int = 1) -> "Figu
 
     panels = [_readable(panel) for panel in panels]
     columns = min(columns, len(panels))
-    rows = math.ceil(len(panels) / columns)
     cell = _cell_size(panels, _WIDEST / columns)
     sizes = [_size(panel, cell, _WIDEST / columns) for panel in panels]
-    width, height = max(size[0] for size in sizes), max(size[1] for size in sizes)
+    width = max(size[0] for size in sizes)
+    heights = [
+        max(size[1] for size in sizes[first : first + columns]) for first in range(0, len(sizes), columns)
+    ]
     text = min(_MOST_TEXT, max(_LEAST_TEXT, _TEXT_IN_CELL * cell))
     with _style(chain([title], *map(_words, panels)), text):
-        figure = Figure(figsize=(columns * width, rows * height), layout="constrained")
-        axes = figure.subplots(rows, columns, squeeze=False).ravel().tolist()
+        figure = Figure(figsize=(columns * width, sum(heights)), layout="constrained")
+        grid = figure.subplots(len(heights), columns, squeeze=False, height_ratios=heights)
+        axes = grid.ravel().tolist()
         for axis, panel in zip(axes, panels, strict=False):
             _draw_panel(axis, panel)
         for axis in axes[len(panels) :]:
@@ -173,14 +175,24 @@ def _draw_heat_map(axis: "Axes", panel: HeatMap) -> None:
 
 
 def _draw_lines(axis: "Axes", panel: LinePlot) -> None:
-    for line in panel.lines:
-        axis.plot(line.x, line.y, label=line.name, marker="o" if line.has_marks else None, markersize=3)
+    for number, line in enumerate(panel.lines):
+        colour = f"C{number}" if line.colour is None else _akin(line.colour)
+        marker = "o" if line.has_marks else None
+        axis.plot(line.x, line.y, label=line.name, color=colour, marker=marker, markersize=3)
     axis.set_xlabel(panel.x_name)
     axis.set_ylabel(panel.y_name)
     axis.grid(alpha=0.3)
     axis.margins(x=0.02)
-    if len(panel.lines) > 1:
+    if any(line.name for line in panel.lines):
         axis.legend()
+
+
+def _akin(number: int) -> tuple[float, float, float, float]:
+    """Of ten colours, the dark one for an even number and the light one for the next."""
+    from matplotlib import colormaps
+
+    red, green, blue, opacity = colormaps["tab20"](number % 20)
+    return red, green, blue, opacity
 
 
 def _draw_bars(axis: "Axes", panel: Bars) -> None:

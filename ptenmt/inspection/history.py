@@ -1,7 +1,7 @@
 """How the trainings of runs went: their curves over steps, epochs or minutes."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -21,8 +21,8 @@ Axis = Literal["steps", "epochs", "minutes"]
 _TITLES = {
     "loss": ("Loss", "nats a token"),
     "accuracy": ("Token accuracy", "share of tokens"),
-    "bleu": ("BLEU", "validation"),
-    "chrf": ("chrF", "validation"),
+    "bleu": ("BLEU", ""),
+    "chrf": ("chrF", ""),
     "rate": ("Learning rate", ""),
     "speed": ("Speed", "tokens/s"),
 }
@@ -70,12 +70,14 @@ class _Past:
         return float(known)
 
     def _minutes(self, steps: np.ndarray) -> np.ndarray:
-        """The time that so many steps took, between known times in proportion."""
+        """The time that so many steps took, between known times and behind them in proportion."""
         timed = {line["step"]: sum(line["seconds"].values()) for line in self._lines() if "seconds" in line}
         if not timed:
             raise RunError(f"the history of {self.run.path} does not tell time", "draw it over steps")
         known = [0, *sorted(timed)]
-        return np.asarray(np.interp(steps, known, [timed.get(step, 0.0) / 60 for step in known]))
+        last, pace = known[-1], timed[known[-1]] / known[-1]
+        behind = np.maximum(steps - last, 0) * pace
+        return np.asarray(np.interp(steps, known, [timed.get(step, 0.0) for step in known]) + behind) / 60
 
     def _lines(self) -> list[_Told]:
         return [*self.curve, *self.validations]
@@ -131,8 +133,8 @@ def history_plots(
     plots = []
     for quantity in quantities or QUANTITIES:
         lines = [
-            Line(name=_name(past, line, pasts), x=line.x, y=line.y, has_marks=line.has_marks)
-            for past in pasts
+            replace(line, name=_name(past, line, pasts), colour=2 * number + (not line.has_marks))
+            for number, past in enumerate(pasts)
             for line in past.lines(quantity, axis)
         ]
         if lines:

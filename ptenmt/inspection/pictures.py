@@ -64,12 +64,16 @@ class Line:
     """Points that are joined in their order."""
 
     name: str
+    """For the legend; without a name it is not in it."""
     x: "np.ndarray"
     """[points]"""
     y: "np.ndarray"
     """[points]; there is a gap where it is no number."""
     has_marks: bool = False
     """Whether each point is marked, because it stands for itself."""
+    colour: int | None = None
+    """The same number is the same colour in every plot; an even one and the next are akin. By default a line
+    has the colour of its place."""
 
 
 @dataclass(frozen=True, kw_only=True)

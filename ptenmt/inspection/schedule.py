@@ -41,7 +41,7 @@ def schedule_plot(config: Config, steps: int | None = None) -> LinePlot:
         f"{rates[-1]:.4g} at step {total:,}",
         x_name="step",
         y_name="",
-        lines=[Line(name=options.schedule, x=at, y=rates)],
+        lines=[Line(name="", x=at, y=rates)],
     )
 
 

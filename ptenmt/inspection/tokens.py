@@ -86,7 +86,7 @@ def _padded(ids: Sequence[int], length: int | None) -> list[int]:
 def _source_table(ids: Sequence[int], pieces: Sequence[str]) -> Table:
     columns = zip(ids, pieces, strict=True)
     rows = [(str(place), str(token), piece, _note(token)) for place, (token, piece) in enumerate(columns)]
-    return Table(title="Source", header=("", "id", "piece", ""), rows=rows, numbers=frozenset({0, 1}))
+    return Table(title="Source", header=("place", "id", "piece", ""), rows=rows, numbers=frozenset({0, 1}))
 
 
 def _target_table(
@@ -98,7 +98,7 @@ def _target_table(
         (str(place), str(token), piece, str(label), wanted, _note(label))
         for place, (token, piece, label, wanted) in enumerate(columns)
     ]
-    header = ("", "id", "decoder input", "id", "label", "")
+    header = ("place", "id", "decoder input", "id", "label", "")
     return Table(title="Target", header=header, rows=rows, numbers=frozenset({0, 1, 3}))
 
 
@@ -111,7 +111,7 @@ def _mask(title: str, hidden: np.ndarray, rows: Sequence[str], columns: Sequence
         title=f"{title} ({_HIDDEN})",
         values=hidden,
         palette="greys",
-        row_name="attending token",
+        row_name="attending token" if len(rows) > 1 else "",
         column_name="attended token",
         row_labels=rows,
         column_labels=columns,

@@ -22,7 +22,7 @@ def plain(lines: list[Text]) -> list[str]:
     return [line.plain for line in lines]
 
 
-def curve(y: list[float], name: str = "a line", x: list[float] | None = None) -> Line:
+def curve(y: list[float], name: str = "", x: list[float] | None = None) -> Line:
     return Line(name=name, x=np.array(range(len(y)) if x is None else x, float), y=np.array(y))
 
 
@@ -34,7 +34,7 @@ def test_without_colours_shades_stand_for_numbers() -> None:
     drawn = labelled(["[START]", "vê"], ["o", "gato"], [[0.0, 0.5], [1.0, 2.0]])
     assert plain(heat_map_lines(drawn, 80, has_colours=False)) == [
         "map",
-        "        o    gato",
+        "          o  gato",
         "[START]      ▒▒▒▒▒",
         "     vê ██████████",
         "0  ░▒▓█ 1",

@@ -115,7 +115,7 @@ def test_panels_stand_in_columns_and_share_a_colour_bar() -> None:
     assert len(panels) == 5
     assert not spare.axison
     assert bar.get_label() == "<colorbar>"
-    assert [tuple(panel.get_subplotspec().get_geometry()[:2]) for panel in panels] == [(2, 3)] * 5
+    assert [panel.get_subplotspec().get_geometry()[:2] for panel in panels] == [(2, 3)] * 5
     assert figure.get_suptitle() == "all heads"
     assert len(draw([heat_map(), heat_map(high=0.5)]).axes) == 4  # what means different things: a bar each
     assert len(draw([heat_map(has_numbers=True)]).axes) == 1
@@ -138,7 +138,8 @@ def test_lines_bars_and_tables() -> None:
     lines, lengths, cells = draw([plot(), bars, table]).axes
     assert [line.get_label() for line in lines.lines] == ["training", "training"]
     np.testing.assert_array_equal(lines.lines[0].get_ydata(), [3.0, np.nan, 1.0])
-    assert lines.get_legend() is not None
+    assert [text.get_text() for text in lines.get_legend().get_texts()] == ["training", "training"]
+    assert [line.get_color() for line in lines.lines] == ["C0", "C1"]
     assert [patch.get_width() for patch in lengths.patches] == [0.75, -0.5]
     assert lengths.get_xlim() == (-0.5, 1.0)
     shown = cells.tables[0].get_celld()

@@ -76,10 +76,11 @@ def test_the_same_over_epochs_and_minutes(run: Run) -> None:
 
 
 def test_an_older_run_tells_time_and_epochs_by_its_validations(tmp_path: Path) -> None:
-    lines = [{"step": 5, "loss": 4.0}, {"step": 10, "loss": 3.0}, validation(10, 2, 5.0, 120)]
+    lines = [{"step": step, "loss": loss} for step, loss in ((5, 4.0), (10, 3.0), (15, 2.0))]
+    lines.insert(2, validation(10, 2, 5.0, 120))
     run = make_run(tmp_path / "old", lines)
-    assert points(drawn(run, axis="minutes")["Loss"]["training"]) == [(1.5, 4.0), (3.0, 3.0)]
-    assert points(drawn(run, axis="epochs")["Loss"]["training"]) == [(1.0, 4.0), (2.0, 3.0)]
+    assert points(drawn(run, axis="minutes")["Loss"]["training"]) == [(1.5, 4.0), (3.0, 3.0), (4.5, 2.0)]
+    assert points(drawn(run, axis="epochs")["Loss"]["training"]) == [(1.0, 4.0), (2.0, 3.0), (3.0, 2.0)]
     assert "Speed" not in drawn(run)
     oldest = make_run(tmp_path / "oldest", [validation(10, 1, 5.0, 60)])
     assert points(drawn(oldest)["Loss"]["training"]) == [(10, 2.0)]
@@ -99,6 +100,9 @@ def test_several_runs_in_one_plot(run: Run, tmp_path: Path) -> None:
     figure = history_figure([run, other])
     assert [axis.get_title() for axis in figure.axes] == list(drawn(run, other))
     assert [line.get_label() for line in figure.axes[0].lines] == list(plots["Loss"])
+    validations = [plots[title]["first, validation"].colour for title in ("Loss", "BLEU")]
+    assert validations == [0, 0], "a line has the same colour everywhere"
+    assert len({line.colour for line in plots["Loss"].values()}) == 3
 
 
 def test_what_a_history_does_not_tell(run: Run, tmp_path: Path) -> None:
