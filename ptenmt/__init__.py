@@ -6,6 +6,7 @@ The public API; each name is imported when it is first used, so that importing p
 - ``train(config, run)``: train a run, or resume it
 - ``evaluate(run, split)``: scores of a run or of finished translations, and where they fail
 - ``sweep(run)``: which beam size and length penalty a run translates best with
+- ``compare(runs)``: runs side by side
 - ``average(run)``: a run that is the mean of another's last checkpoints or best models
 - ``export_model(run)``: the model in the form of another engine
 - ``Translator.load(run)``: translate with a run
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from ptenmt.config.files import load_config
     from ptenmt.errors import PtenmtError
     from ptenmt.evaluation import evaluate, sweep
+    from ptenmt.evaluation.comparison import compare
     from ptenmt.export.model import export_model
     from ptenmt.inspection.alignment import alignment_figure
     from ptenmt.inspection.attention import attention_figure
@@ -46,6 +48,7 @@ __all__ = [
     "alignment_figure",
     "attention_figure",
     "average",
+    "compare",
     "embeddings_figure",
     "evaluate",
     "export_model",
@@ -67,6 +70,7 @@ _MODULES = {
     "alignment_figure": "ptenmt.inspection.alignment",
     "attention_figure": "ptenmt.inspection.attention",
     "average": "ptenmt.training.averaging",
+    "compare": "ptenmt.evaluation.comparison",
     "embeddings_figure": "ptenmt.inspection.embeddings",
     "evaluate": "ptenmt.evaluation",
     "export_model": "ptenmt.export.model",

@@ -1,6 +1,5 @@
 """``ptenmt evaluate``."""
 
-import json
 from contextlib import nullcontext
 from functools import partial
 from pathlib import Path
@@ -76,11 +75,13 @@ def evaluate(
         _refuse_with_sweep(given | shown)
         _sweep(screen, run, split or "validation", shared)
         return
+    from ptenmt.evaluation.report import report_format, report_text
     from ptenmt.evaluation.written import make_folder, write_texts
 
     # What is to be written is opened first: that it cannot be should not come out after all the work.
     if output is not None:
         make_folder(output)
+    form = "json" if report is None else report_format(report)
     with nullcontext() if report is None else written_whole(report) as stream:
         from ptenmt.evaluation import evaluate as evaluate_run
 
@@ -95,7 +96,7 @@ def evaluate(
                 **shared,
             )
         if stream is not None:
-            stream.write(json.dumps(evaluation.facts(), indent=2, ensure_ascii=False) + "\n")
+            stream.write(report_text(evaluation, form))
     if output is not None:
         write_texts(evaluation, output)
     print_evaluation(evaluation, with_details=details)
