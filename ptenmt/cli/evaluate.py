@@ -21,7 +21,6 @@ from ptenmt.cli.evaluation_options import (
 from ptenmt.cli.evaluation_view import print_evaluation, print_sweep
 from ptenmt.cli.options import BeamSize, Quiet, RunName, Verbose, WhichEngine, WhichWeights
 from ptenmt.errors import PtenmtError
-from ptenmt.writing import written_whole
 
 
 def evaluate(
@@ -49,7 +48,7 @@ def evaluate(
     before. It translates as the section decoding of the run's config says. Loss, perplexity and token
     accuracy are the Keras model's, whichever engine translates.
 
-    Example: ptenmt evaluate --run base --baseline older --report scores.json
+    Example: ptenmt evaluate --run base --baseline older --report scores.html
 
     Example: ptenmt evaluate --run base --source talk.pt --reference talk.en --details
 
@@ -75,14 +74,13 @@ def evaluate(
         _refuse_with_sweep(given | shown)
         _sweep(screen, run, split or "validation", shared)
         return
-    from ptenmt.evaluation.report import report_format, report_text
+    from ptenmt.evaluation.report import opened_report
     from ptenmt.evaluation.written import make_folder, write_texts
 
     # What is to be written is opened first: that it cannot be should not come out after all the work.
     if output is not None:
         make_folder(output)
-    form = "json" if report is None else report_format(report)
-    with nullcontext() if report is None else written_whole(report) as stream:
+    with nullcontext(lambda _evaluation: None) if report is None else opened_report(report) as write_report:
         from ptenmt.evaluation import evaluate as evaluate_run
 
         with screen.bar("loading", "") as bar:
@@ -95,8 +93,7 @@ def evaluate(
                 on_progress=bar.show,
                 **shared,
             )
-        if stream is not None:
-            stream.write(report_text(evaluation, form))
+        write_report(evaluation)
     if output is not None:
         write_texts(evaluation, output)
     print_evaluation(evaluation, with_details=details)

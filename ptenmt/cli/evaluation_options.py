@@ -90,6 +90,10 @@ TextsFolder = Annotated[
 Report = Annotated[
     Path | None,
     typer.Option(
-        "--report", metavar="FILE.json", help="Write the figures as JSON too.", rich_help_panel=_SHOWN
+        "--report",
+        metavar="FILE",
+        help="Write all of it, with charts and examples, into a page (.html) or a text (.md), or as "
+        "facts for programs (.json).",
+        rich_help_panel=_SHOWN,
     ),
 ]

@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Any
 
 from ptenmt.config.files import flat_options
-from ptenmt.corpus.pairs import HeldOutSplit, load_split
+from ptenmt.corpus.pairs import HeldOutSplit
 from ptenmt.errors import RunError
-from ptenmt.evaluation.material import material_of_pairs
+from ptenmt.evaluation.judging import own_material
 from ptenmt.evaluation.results import Difference, SearchFacts
 from ptenmt.evaluation.scores import Scorer
 from ptenmt.evaluation.systems import Loading, Progress
@@ -135,8 +135,7 @@ def _differ(split: str, summaries: Sequence[RunSummary]) -> bool:
 
 def _scores(runs: Sequence[Run], split: HeldOutSplit, loading: Loading, show: Progress) -> list[RunScores]:
     """All runs on the first one's pairs, by one scorer."""
-    config = runs[0].config()
-    material = material_of_pairs(load_split(config.data, config.seed, split), config.data)
+    material = own_material(runs[0], split, loading)
     scorer = Scorer("detokenised", material.references)
     found = []
     for run in runs:

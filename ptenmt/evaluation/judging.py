@@ -74,7 +74,7 @@ class Question:
             material = material_of_files(files, data)
             return cls(run=found, split=None, files=files, material=material, loading=loading)
         assert found is not None
-        material = _own_material(found, split, loading)
+        material = own_material(found, split, loading)
         return cls(run=found, split=split, files=files, material=material, loading=loading)
 
     @property
@@ -172,7 +172,7 @@ def _rival(question: Question, baseline: str) -> Output | System:
     return question.system(find_run(baseline))
 
 
-def _own_material(run: Run, split: HeldOutSplit, loading: Loading) -> Material:
+def own_material(run: Run, split: HeldOutSplit, loading: Loading) -> Material:
     """The run's own pairs; that they are other ones than were set aside is told."""
     config = run.config()
     if config.data.source == "tfds":

@@ -1,5 +1,7 @@
 """An evaluation as a report that can be passed on: a page, a text, or facts for programs."""
 
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Literal
 
@@ -9,7 +11,7 @@ from ptenmt.evaluation.report_html import html_page
 from ptenmt.evaluation.report_markdown import markdown_text
 from ptenmt.evaluation.report_run import RunFacts, run_facts, surroundings
 from ptenmt.evaluation.results import Evaluation
-from ptenmt.writing import json_text
+from ptenmt.writing import json_text, written_whole
 
 ReportFormat = Literal["html", "markdown", "json"]
 _FORMATS: dict[str, ReportFormat] = {
@@ -35,6 +37,28 @@ def report_format(file: Path) -> ReportFormat:
             f"end it in {', '.join(_FORMATS)}",
         )
     return _FORMATS[ending]
+
+
+@contextmanager
+def opened_report(file: Path) -> Iterator[Callable[[Evaluation], None]]:
+    """Write a report, whole or not at all; that it cannot be written is told before there is any.
+
+    Args:
+        file: Its ending says which kind of report it is to be.
+
+    Yields:
+        What writes the report into it.
+
+    Raises:
+        OutputError: The ending says none, or the file cannot be written; what stood there before is unharmed.
+    """
+    form = report_format(file)
+    with written_whole(file) as stream:
+
+        def write(evaluation: Evaluation) -> None:
+            stream.write(report_text(evaluation, form))
+
+        yield write
 
 
 def report_text(evaluation: Evaluation, form: ReportFormat) -> str:
