@@ -51,6 +51,8 @@ WITHOUT_TENSORFLOW = [
     "ptenmt.runs",
     "ptenmt.translation",
     "ptenmt.evaluation",
+    "ptenmt.evaluation.comparison",
+    "ptenmt.evaluation.report",
     *sorted(f"ptenmt.inspection.{file.stem}" for file in (PACKAGE / "inspection").glob("[!_]*.py")),
 ]
 

@@ -75,7 +75,7 @@ def _results(comparison: "RunComparison") -> Grid:
         ("tokens a second", lambda run: _count(run.tokens_per_second)),
         ("best step", lambda run: _count(run.best_step)),
     ]
-    told = [(name, *map(show, comparison.runs)) for name, show in rows]
+    told: list[Sequence[str]] = [(name, *map(show, comparison.runs)) for name, show in rows]
     for metric in ("bleu", "chrf", "loss", "accuracy"):
         values = (metric_value(metric, run.validation.get(metric)) for run in comparison.runs)
         told.append((f"validation {metric_name(metric)}", *values))

@@ -91,8 +91,8 @@ def compare(
 
     Args:
         runs: Two or more: paths, or names below ``checkpoints/``.
-        split: Have all of them translate these pairs of the first run, each as its own config says. None: what
-            their files tell is enough, and nothing is loaded.
+        split: Have all of them translate these pairs of the first run, each as its own config says. None:
+            what their files tell is enough, and nothing is loaded.
         on_progress: Told how far the translating is.
         on_warning: Told of a damaged checkpoint that was passed over for an older one, and the like.
         on_tensorflow: Called before TensorFlow is imported.
@@ -167,11 +167,16 @@ def _summary(run: Run, name: str) -> RunSummary:
         fingerprints={split: part["fingerprint"] for split, part in facts["data"].items()},
         steps=steps,
         epochs=None if steps is None or per_epoch is None else steps / per_epoch,
-        seconds=sum(last["seconds"].values()) if last and "seconds" in last else None,
+        seconds=_seconds([*history.curve(), *history.validations()]),
         tokens_per_second=_tokens_per_second(history.curve()),
         best_step=None if best is None else best["step"],
         validation={} if best is None else {metric: best["validation"][metric] for metric in _METRICS},
     )
+
+
+def _seconds(lines: Sequence[dict[str, Any]]) -> float | None:
+    """All that the training took; each line tells it so far, but those of old runs do not."""
+    return max((sum(line["seconds"].values()) for line in lines if "seconds" in line), default=None)
 
 
 def _tokens_per_second(curve: Sequence[dict[str, Any]]) -> float | None:

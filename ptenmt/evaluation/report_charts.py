@@ -14,6 +14,8 @@ _MOST_DOTS = 60
 _ROW, _BAR = 30, 16
 _LABELS, _VALUES = 128, 62
 """Pixels left of the bars, and right of them."""
+_LEAST_SCALE = 1e-9
+"""Where all values are 0, nothing is divided by that."""
 _TEXT_DOWN = 5
 """From the middle of a letter to its base line."""
 
@@ -53,8 +55,8 @@ def line_chart(chart: LineChart) -> Markup:
 
 def bar_chart(chart: BarChart) -> Markup:
     """Bars from left to right, one below the other, with whiskers where there are intervals."""
-    ends = [max(bar.value, *(bar.interval or ())) if bar.interval else bar.value for bar in chart.bars]
-    scale = (_WIDTH - _LABELS - _VALUES) / (max(ends) or 1.0)
+    ends = [max([bar.value, *(bar.interval or ())]) for bar in chart.bars]
+    scale = (_WIDTH - _LABELS - _VALUES) / max(*ends, _LEAST_SCALE)
     parts: list[Markup] = []
     for number, (bar, end) in enumerate(zip(chart.bars, ends, strict=True)):
         middle = number * _ROW + _ROW / 2
@@ -65,7 +67,8 @@ def bar_chart(chart: BarChart) -> Markup:
         parts.append(element("text", bar.label, x=_LABELS - 8, y=base, text_anchor="end"))
         parts.append(element("g", element("title", f"{bar.label}: {bar.shown}"), rectangle, class_="bar"))
         if bar.interval:
-            parts.append(_whisker(*(_LABELS + value * scale for value in bar.interval), middle))
+            low, high = bar.interval
+            parts.append(_whisker(_LABELS + low * scale, _LABELS + high * scale, middle))
         parts.append(element("text", bar.shown, x=_LABELS + end * scale + 8, y=base, class_="value"))
     return _figure(chart.title, parts, len(chart.bars) * _ROW, [])
 

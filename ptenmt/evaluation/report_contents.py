@@ -101,7 +101,7 @@ def _against(comparison: Comparison) -> Section:
             f"{each.score.value:.2f}",
             f"{each.baseline.value:.2f}",
             f"{each.score.value - each.baseline.value:+.2f}",
-            "–" if each.p_value is None else f"{each.p_value:.4f}",
+            "–" if each.p_value is None else f"{each.p_value:.3f}",
             _verdict(each),
         )
         for each in comparison.differences

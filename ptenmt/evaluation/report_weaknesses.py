@@ -109,9 +109,9 @@ def _breakdown(breakdown: Breakdown) -> Section:
     if not full:
         return Section(title=title, text=breakdown.missing or "There are no sentences to tell apart.")
     names = [score.name for score in full[0].scores]
+    missing: list[Score | None] = [None] * len(names)
     rows = [
-        (band.name, f"{band.num_pairs:,}", *map(_shown, band.scores or [None] * len(names)))
-        for band in breakdown.bands
+        (band.name, f"{band.num_pairs:,}", *map(_shown, band.scores or missing)) for band in breakdown.bands
     ]
     header = (breakdown.title, "sentences", *names)
     chart = BarChart(title=f"{names[0]} by {breakdown.title}", bars=[_bar(band) for band in full])
@@ -120,7 +120,7 @@ def _breakdown(breakdown: Breakdown) -> Section:
 
 
 def _shown(score: Score | None) -> str:
-    return "–" if score is None else f"{score.value:.1f} ({score.low:.1f} – {score.high:.1f})"
+    return "–" if score is None else f"{score.value:.1f} ± {score.margin:.1f}"
 
 
 def _bar(band: Band) -> Bar:

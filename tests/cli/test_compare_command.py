@@ -32,6 +32,7 @@ def two_runs(copied_run: Path) -> Path:
         {"step": 30, "epoch": 5, "validation": scores, "seconds": seconds},
         {"step": 40, "tokens": 1100, "seconds": seconds | {"step": 40.0}},
         {"step": 60, "epoch": 10, "validation": scores | {"bleu": 11.0}, "seconds": seconds},
+        {"step": 60, "epoch": 10, "validation": scores | {"bleu": 11.0}},
     ]
     (other / "history.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
     return copied_run
