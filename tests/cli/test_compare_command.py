@@ -23,7 +23,7 @@ def two_runs(copied_run: Path) -> Path:
     shutil.copytree(copied_run / "checkpoints" / "tiny", other)
     config = (other / "config.yaml").read_text()
     (other / "config.yaml").write_text(
-        config.replace("dropout: 0.0", "dropout: 0.3", 1).replace("epochs: 10", "epochs: 20")
+        config.replace("dropout: 0.0", "dropout: 0.3", 1).replace("\n  epochs: 10", "\n  epochs: 20")
     )
     seconds = {"data": 10.0, "step": 80.0, "validation": 600.0, "saving": 30.0}
     scores = {"loss": 1.5, "accuracy": 0.5, "bleu": 12.34, "chrf": 45.6}
@@ -102,8 +102,8 @@ def test_a_narrow_terminal_names_the_run_of_each_figure(ptenmt) -> None:
     narrow = ptenmt("compare", "other", "tiny", FORCE_COLOR="1", NO_COLOR="1", COLUMNS="40").stdout
     lines = re.sub(r"\x1b\[[0-9;]*m", "", narrow).splitlines()
     assert max(map(len, lines)) <= 40
-    at = [line.strip() for line in lines].index("training.epochs")
-    assert "20" in " ".join(lines[at : at + 2])
+    (at,) = (number for number, line in enumerate(lines) if line.startswith("training.epochs"))
+    assert " 20 " in " ".join([*lines[at : at + 3], ""])
 
 
 @pytest.mark.usefixtures("two_runs")
