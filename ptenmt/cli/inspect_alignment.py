@@ -8,7 +8,17 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from ptenmt.cli.console import Screen, load_tensorflow, standard_output
-from ptenmt.cli.options import FigureFile, Head, Layer, Quiet, RunName, Target, Verbose, WhichWeights, chosen_head
+from ptenmt.cli.options import (
+    FigureFile,
+    Head,
+    Layer,
+    Quiet,
+    RunName,
+    Target,
+    Verbose,
+    WhichWeights,
+    chosen_head,
+)
 from ptenmt.corpus.lines import read_lines
 from ptenmt.errors import DataError, PtenmtError
 from ptenmt.writing import json_text
@@ -38,8 +48,8 @@ def alignment(
     form: Annotated[
         Literal["grid", "pharaoh", "json"] | None,
         typer.Option(
-            help="A grid of words; a line a sentence of pairs source-target, numbered from 0; or a JSON object a "
-            "line, with words, pairs and weights.",
+            help="A grid of words; a line a sentence of pairs source-target, numbered from 0; or a JSON object "
+            "a line, with words, pairs and weights.",
             show_default="grid for TEXT, pharaoh for --input",
         ),
     ] = None,

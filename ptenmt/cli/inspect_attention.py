@@ -7,7 +7,17 @@ from typing import Annotated, Literal
 import typer
 
 from ptenmt.cli.console import Screen, load_tensorflow
-from ptenmt.cli.options import Head, Layer, Quiet, RunName, Sentence, Target, Verbose, WhichWeights, chosen_head
+from ptenmt.cli.options import (
+    Head,
+    Layer,
+    Quiet,
+    RunName,
+    Sentence,
+    Target,
+    Verbose,
+    WhichWeights,
+    chosen_head,
+)
 from ptenmt.errors import PtenmtError
 from ptenmt.writing import write_text
 
@@ -29,8 +39,8 @@ def attention(
     block: Annotated[
         Literal["encoder", "self", "cross"] | None,
         typer.Option(
-            help="Whose attention: the encoder's; the decoder's to what it wrote itself; or the decoder's to the "
-            "source.",
+            help="Whose attention: the encoder's; the decoder's to what it wrote itself; or the decoder's to "
+            "the source.",
             show_default="cross",
         ),
     ] = None,
@@ -55,8 +65,8 @@ def attention(
 ) -> None:
     """Show what a model attends to while it reads a sentence and writes its translation.
 
-    Heat maps: a row is the token that attends, a column what it attends to, and a row sums to 1. The layer is
-    the last by default; a picture shows every head of it, the terminal their mean.
+    Heat maps: a row is the token that attends, a column what it attends to, and a row sums to 1. The layer
+    is the last by default; a picture shows every head of it, the terminal their mean.
 
     Example: ptenmt inspect attention "este modelo parece funcionar bem" --layer 1 --output attention.png
 
@@ -69,7 +79,9 @@ def attention(
     screen = Screen(quiet=quiet, verbose=verbose)
     is_page = output is not None and output.suffix.lower() == _PAGE
     if is_page and (block, layer, head) != (None, None, None):
-        raise PtenmtError("a page shows all blocks, layers and heads", "leave out --block, --layer and --head")
+        raise PtenmtError(
+            "a page shows all blocks, layers and heads", "leave out --block, --layer and --head"
+        )
     inspector = Inspector(
         run, checkpoint=checkpoint, on_warning=screen.warn, on_tensorflow=partial(load_tensorflow, screen)
     )

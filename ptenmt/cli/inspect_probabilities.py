@@ -13,7 +13,8 @@ def probabilities(
     text: Sentence,
     target: Target = None,
     runners_up: Annotated[
-        int, typer.Option("--runners-up", min=0, metavar="K", help="How many other tokens to tell at each place.")
+        int,
+        typer.Option("--runners-up", min=0, metavar="K", help="How many other tokens to tell at each place."),
     ] = 4,
     run: RunName = None,
     checkpoint: WhichWeights = "best",
@@ -23,7 +24,7 @@ def probabilities(
 ) -> None:
     """Show how sure a model is of each token of a translation, and what else it might have said.
 
-    The probabilities are the model's own, over its whole vocabulary, given the sentence and the tokens before.
+    The probabilities are the model's own, over its whole vocabulary, given the sentence and what is before.
     The entropy is 0 where it is certain.
 
     Example: ptenmt inspect probabilities "este modelo parece funcionar bem"

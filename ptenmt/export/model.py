@@ -86,7 +86,9 @@ def _checked(folder: Path) -> Path:
         OutputError: It is not; another program's model has the same files, too.
     """
     try:
-        is_taken = folder.is_dir() and any(folder.iterdir()) and not (folder / CTRANSLATE2.facts_file).exists()
+        is_taken = (
+            folder.is_dir() and any(folder.iterdir()) and not (folder / CTRANSLATE2.facts_file).exists()
+        )
     except OSError as error:
         raise OutputError(f"cannot read {folder}: {error.strerror or error}") from error
     if is_taken:

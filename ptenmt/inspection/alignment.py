@@ -30,8 +30,8 @@ class WordAlignment:
     target_words: list[str]
     """N words."""
     weights: np.ndarray
-    """[N, M]: how much attention each word of the translation pays to each of the sentence. A row sums to 1 at
-    most; the rest goes to [START] and [END]."""
+    """[N, M]: how much attention each word of the translation pays to each of the sentence. A row sums to 1
+    at most; the rest goes to [START] and [END]."""
 
     @property
     def links(self) -> list[tuple[int, int]]:

@@ -6,8 +6,6 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
-import numpy as np
-
 from ptenmt.corpus.text import repair_wordpiece
 from ptenmt.errors import DataError
 from ptenmt.export.weights import arrays_of

@@ -26,7 +26,7 @@ class TokenProbability:
     rank: int
     """Its place among all tokens: 1 is the likeliest."""
     entropy: float
-    """Of the distribution that it is from, in nats: 0 where the model is certain, log V where it has no idea."""
+    """Of its distribution, in nats: 0 where the model is certain, log V where it has no idea."""
     runners_up: list[tuple[str, float]]
     """The likeliest others, with their probabilities."""
 

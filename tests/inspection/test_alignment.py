@@ -87,7 +87,9 @@ def test_what_pieces_get_is_added_and_what_they_pay_is_averaged_over_heads_and_p
 
 
 def test_words_without_a_token_have_no_link():
-    found = WordAlignment(source_words=["a", "b"], target_words=["x", "!"], weights=np.array([[0.1, 0.7], [0, 0]]))
+    found = WordAlignment(
+        source_words=["a", "b"], target_words=["x", "!"], weights=np.array([[0.1, 0.7], [0, 0]])
+    )
     assert found.links == [(1, 0)]
     assert WordAlignment(source_words=[], target_words=["x"], weights=np.zeros((1, 0))).pharaoh == ""
 

@@ -18,23 +18,17 @@ FED = RaggedIds([ids[:-1] for ids in random_sources(4, SIZE, seed=5)]).padded(np
 @pytest.mark.parametrize(
     "options",
     [
-        {},
-        {"norm": "pre"},
-        {"tied_embeddings": "target"},
-        {"tied_embeddings": "all", "norm": "pre"},
-        {"activation": "gelu"},
-        {"activation": "swiglu", "norm": "pre"},
-        {"num_layers": 1, "num_heads": 3, "key_size": 5, "value_size": 7},
         {"dropout": 0.5, "attention_dropout": 0.5, "activation_dropout": 0.5, "word_dropout": 0.5},
+        {"tied_embeddings": "target", "activation": "gelu", "num_heads": 3, "key_size": 5, "value_size": 7},
+        {"tied_embeddings": "all", "activation": "swiglu", "norm": "pre"},
     ],
-    ids=str,
+    ids=["post", "other widths", "pre"],
 )
 def test_it_computes_what_keras_computes(options: dict[str, Any]):
     model = random_model(replace(SMALL, **options), SIZE, SIZE)
     mine = NumpyTransformer(model.config, weights_of(model))
     assert (WHOLE == 0).any()
     assert (FED == 0).any(), "or the masks are not tried"
-    np.testing.assert_allclose(mine.encode(WHOLE), model.encode(WHOLE), atol=1e-4)
     logits = mine.logits(WHOLE, FED)
     assert logits.dtype == np.float32
     np.testing.assert_allclose(logits, model((WHOLE, FED)), atol=1e-4)

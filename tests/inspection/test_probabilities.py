@@ -45,7 +45,9 @@ def test_they_are_those_of_the_keras_model(
 
 def test_so_many_runners_up_are_told(inspector: Inspector):
     for count in (0, 1, 3):
-        assert {len(each.runners_up) for each in find_probabilities(inspector, TEXT, runners_up=count)} == {count}
+        assert {len(each.runners_up) for each in find_probabilities(inspector, TEXT, runners_up=count)} == {
+            count
+        }
     size = inspector.tokenizers.target.vocabulary_size
     with pytest.raises(ConfigError, match=f"{size} runners-up are asked for: there are 0 to {size - 1}"):
         find_probabilities(inspector, TEXT, runners_up=size)
