@@ -135,13 +135,13 @@ def _ordinal(number: int) -> str:
 
 def _scale(panel: HeatMap, has_colours: bool) -> Text:
     """Which number looks how."""
-    line = Text(f"{panel.low:g} ")
+    line = Text(f"{panel.low:.3g} ")
     if has_colours:
         for level in np.linspace(0, 1, _SCALE_CELLS):
             line.append_text(_cell("", float(level), 1, panel, has_colours))
     else:
         line.append(_SHADES)
-    return line.append(f" {panel.high:g}")
+    return line.append(f" {panel.high:.3g}")
 
 
 def _shade(level: float) -> str:

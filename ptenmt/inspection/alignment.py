@@ -102,7 +102,7 @@ def align_all(
 def alignment_panel(found: WordAlignment) -> HeatMap:
     """What ``alignment_figure`` draws."""
     return HeatMap(
-        title="word alignment",
+        title="Word alignment: rows come from columns",
         values=found.weights,
         high=max(float(found.weights.max(initial=0)), 1e-6),
         row_labels=found.target_words,

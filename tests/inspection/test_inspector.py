@@ -52,9 +52,9 @@ def test_several_are_read_alike_and_some_may_be_empty(inspector: Inspector):
     assert both[1].source == both[1].target == [START, END]
 
 
-@pytest.mark.parametrize("texts", [("", None), ("  ", "bala"), ("bala", " "), ("!!", None), ("bala", "?")])
+@pytest.mark.parametrize("texts", [("", None), ("  ", "bala"), ("bala", " "), ("\u200b", None)])
 def test_nothing_to_read_is_an_error(inspector: Inspector, texts: tuple[str, str | None]):
-    with pytest.raises(DataError, match=r"is empty|nothing is left of '[!?]+'"):
+    with pytest.raises(DataError, match=r"is empty|nothing is left of '\\u200b'"):
         inspector.read(*texts)
 
 
