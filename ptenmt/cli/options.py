@@ -145,8 +145,9 @@ def chosen_head(given: str | None, default: Literal["mean", "all"]) -> int | Lit
     """
     if given is None:
         return default
-    if given == "mean" or given == "all":
-        return given
+    words: dict[str, Literal["mean", "all"]] = {"mean": "mean", "all": "all"}
+    if given in words:
+        return words[given]
     if not given.lstrip("-").isdecimal():
         raise ConfigError(f"--head {given}: there is no such head", "give a number, mean or all")
     return int(given)

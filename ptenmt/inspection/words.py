@@ -39,4 +39,5 @@ def words_of(tokenizer: Tokenizer, text: str, ids: Sequence[int]) -> tuple[list[
 
 def membership(owners: Sequence[int], num_words: int) -> np.ndarray:
     """Which piece belongs to which word: 1 where it does, float32 [words, pieces]."""
-    return (np.arange(num_words)[:, None] == np.asarray(owners, dtype=int)[None, :]).astype("f4")
+    belongs = np.arange(num_words)[:, None] == np.asarray(owners, dtype=int)[None, :]
+    return np.asarray(belongs, dtype="f4")
