@@ -48,8 +48,8 @@ def alignment(
     form: Annotated[
         Literal["grid", "pharaoh", "json"] | None,
         typer.Option(
-            help="A grid of words; a line a sentence of pairs source-target, numbered from 0; or a JSON object "
-            "a line, with words, pairs and weights.",
+            help="A grid of words; a line a sentence of pairs source-target, numbered from 0; or a JSON "
+            "object a line, with words, pairs and weights.",
             show_default="grid for TEXT, pharaoh for --input",
         ),
     ] = None,

@@ -55,8 +55,8 @@ def attention(
             "-o",
             metavar="FILE",
             callback=_picture_or_page,
-            help="Draw it into a file: PNG, SVG or PDF, by its ending; or .html, a page of all layers, blocks "
-            "and heads, on which what a word attends to is shown where the mouse is.",
+            help="Draw it into a file: PNG, SVG or PDF, by its ending; or .html, a page of all layers and "
+            "heads, on which one points at a word and sees what it attends to.",
             show_default="the terminal",
         ),
     ] = None,
