@@ -91,7 +91,9 @@ def _scores(comparison: "RunComparison") -> list[Sequence[str]]:
     if not comparison.scores:
         return []
     columns = [_column(each, is_first=number == 0) for number, each in enumerate(comparison.scores)]
-    return [(f"{comparison.split} {name}", *(column[name] for column in columns)) for name in columns[0]]
+    return [
+        (f"{comparison.split} pairs: {name}", *(column[name] for column in columns)) for name in columns[0]
+    ]
 
 
 def _column(scores: "RunScores", *, is_first: bool) -> dict[str, str]:

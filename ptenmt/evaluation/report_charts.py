@@ -8,15 +8,15 @@ from ptenmt.markup import Markup, element
 
 _WIDTH = 440
 _HEIGHT = 240
-_LEFT, _RIGHT, _TOP, _BOTTOM = 58, 14, 12, 40
+_LEFT, _RIGHT, _TOP, _BOTTOM = 58, 22, 20, 40
 _MOST_POINTS = 400
 _MOST_DOTS = 60
 _ROW, _BAR = 30, 16
-_LABELS, _VALUES = 128, 62
+_LABELS, _VALUES = 132, 66
 """Pixels left of the bars, and right of them."""
 _LEAST_SCALE = 1e-9
 """Where all values are 0, nothing is divided by that."""
-_TEXT_DOWN = 5
+_TEXT_DOWN = 5.5
 """From the middle of a letter to its base line."""
 
 
@@ -103,13 +103,13 @@ class _Frame:
 
 def _grid(frame: _Frame, across: Sequence[float], down: Sequence[float]) -> list[Markup]:
     parts = []
-    for value in down:
+    for value, label in zip(down, _labels(down), strict=True):
         y = frame.y(value)
         parts.append(element("line", x1=_LEFT, x2=_WIDTH - _RIGHT, y1=y, y2=y, class_="grid"))
-        parts.append(element("text", _short(value), x=_LEFT - 6, y=y + _TEXT_DOWN - 1, text_anchor="end"))
-    for value in across:
+        parts.append(element("text", label, x=_LEFT - 6, y=y + _TEXT_DOWN - 1, text_anchor="end"))
+    for value, label in zip(across, _labels(across), strict=True):
         y = _HEIGHT - _BOTTOM + 17
-        parts.append(element("text", _short(value), x=frame.x(value), y=y, text_anchor="middle"))
+        parts.append(element("text", label, x=frame.x(value), y=y, text_anchor="middle"))
     return parts
 
 
@@ -118,13 +118,8 @@ def _mark(frame: _Frame, chart: LineChart) -> list[Markup]:
         return []
     x = frame.x(chart.mark)
     line = element("line", x1=x, x2=x, y1=_TOP, y2=_HEIGHT - _BOTTOM, class_="mark")
-    is_right = x > _WIDTH / 2
-    at = x - 5 if is_right else x + 5
-    anchor = "end" if is_right else "start"
-    return [
-        line,
-        element("text", chart.mark_name, x=at, y=_HEIGHT - _BOTTOM - 6, class_="marked", text_anchor=anchor),
-    ]
+    text = element("text", chart.mark_name, x=x, y=_TOP - 6, class_="marked", text_anchor="middle")
+    return [line, text]
 
 
 def _curve(frame: _Frame, name: str, points: Sequence[tuple[float, float]], number: int) -> Markup:
@@ -153,9 +148,10 @@ def _figure(title: str, parts: Sequence[Markup], height: int, legend: Sequence[M
     return element("figure", caption, picture)
 
 
-def _short(value: float) -> str:
-    """A number on an axis: ``0``, ``0.25``, ``8,000``, ``200k``, ``1.5M``."""
-    for unit, name in ((1e6, "M"), (1e3, "k")):
-        if abs(value) >= 10 * unit or (unit == 1e6 and abs(value) >= unit):
-            return f"{value / unit:,g}{name}"
-    return "0" if abs(value) < 1e-12 else f"{value:,g}"
+def _labels(values: Sequence[float]) -> list[str]:
+    """Numbers on an axis, all in the same unit: ``0.25``, ``8,000``, ``12.5k``, ``1.5M``."""
+    largest = max(map(abs, values))
+    unit, name = next(
+        ((unit, name) for unit, name in ((1e6, "M"), (1e3, "k")) if largest >= 10 * unit), (1.0, "")
+    )
+    return [f"{value / unit:,.6g}{name}" if abs(value) > 1e-12 else "0" for value in values]

@@ -69,11 +69,9 @@ def _scores(evaluation: Evaluation) -> Section:
     if evaluation.perplexity is not None and evaluation.accuracy is not None:
         note = f"loss {evaluation.loss:.3f}, accuracy {evaluation.accuracy:.1%}"
         figures.append(Figure(name="perplexity", value=f"{evaluation.perplexity:.2f}", note=note))
-    rows = [
-        (score_name(score), f"{score.value:.2f}", _interval(score), score.signature)
-        for score in evaluation.scores
-    ]
-    header = ("score", "value", "95 % interval", "sacreBLEU's signature")
+    rows = [(score_name(score), f"{score.value:.2f}", _interval(score)) for score in evaluation.scores]
+    header = ("score", "value", "95 % interval")
+    signatures = [(score_name(score), score.signature) for score in evaluation.scores]
     teacher = (
         ""
         if evaluation.loss is None
@@ -86,7 +84,11 @@ def _scores(evaluation: Evaluation) -> Section:
         title="Scores",
         text="BLEU and chrF2++: the higher the better; TER: the lower the better. The intervals are "
         f"those of bootstrap resampling.{teacher}",
-        parts=[Figures(figures=figures), Table(header=header, rows=rows, numbers=frozenset({1, 2}))],
+        parts=[
+            Figures(figures=figures),
+            Table(header=header, rows=rows, numbers=frozenset({1, 2})),
+            Table(header=("", "sacreBLEU's signature"), rows=signatures),
+        ],
     )
 
 

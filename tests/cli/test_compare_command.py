@@ -136,13 +136,15 @@ def test_all_translate_the_same_pairs(ptenmt, tmp_path: Path) -> None:
     table = rows(answer.stdout)
     scores = json.loads(evaluated(ptenmt, "tiny"))["scores"]
 
-    assert [table[f"test {score['name']}"][0] for score in scores[:3]] == [
+    assert [table[f"test pairs: {score['name']}"][0] for score in scores[:3]] == [
         f"{score['value']:.1f} ± {score['margin']:.1f}" for score in scores[:3]
     ]
-    assert re.fullmatch(r"\d+\.\d ± \d+\.\d \(p [01]\.\d{3}\)", table["test BLEU"][1])
-    assert table["test BLEU"][2] == f"{table['test BLEU'][0]} (=)"
-    assert float(table["test chrF2++"][1].split()[0]) < float(table["test chrF2++"][0].split()[0])
-    assert all(float(rate.replace(",", "")) > 0 for rate in table["test sentences a second"])
+    assert re.fullmatch(r"\d+\.\d ± \d+\.\d \(p [01]\.\d{3}\)", table["test pairs: BLEU"][1])
+    assert table["test pairs: BLEU"][2] == f"{table['test pairs: BLEU'][0]} (=)"
+    assert float(table["test pairs: chrF2++"][1].split()[0]) < float(
+        table["test pairs: chrF2++"][0].split()[0]
+    )
+    assert all(float(rate.replace(",", "")) > 0 for rate in table["test pairs: sentences a second"])
 
 
 def evaluated(ptenmt, run: str) -> str:

@@ -91,3 +91,18 @@ def test_bars_are_to_scale_with_their_intervals() -> None:
     assert (high - start) / long == pytest.approx(40 / 30, abs=0.01)
     assert "10–19 <x>" in [text.text for text in figure.iter("text")]
     assert bar_chart(BarChart(title="", bars=bars[2:]))  # all of them 0: nothing is divided by it
+
+
+@pytest.mark.parametrize(
+    ("last", "labels"),
+    [
+        (0.0015, ["0", "0.0005", "0.001", "0.0015"]),
+        (8_000.0, ["0", "2,000", "4,000", "6,000", "8,000"]),
+        (11_682.0, ["0", "2.5k", "5k", "7.5k", "10k", "12.5k"]),
+        (12_000_000.0, ["0", "2.5M", "5M", "7.5M", "10M", "12.5M"]),
+    ],
+)
+def test_an_axis_has_one_unit(last: float, labels: list[str]) -> None:
+    figure = ElementTree.fromstring(line_chart(lines([(0, 3), (last, 3)])))
+    texts = [text for text in figure.iter("text") if text.attrib["text-anchor"] == "middle"]
+    assert [text.text for text in texts] == [*labels, "step"]
