@@ -38,7 +38,7 @@ ROWS = [
     {"tokenizers"},
     {"config", "events"},
     {"variable_files"},
-    {"writing", "cores"},
+    {"writing", "cores", "markup"},
     {"errors"},
 ]
 HEIGHT = {name: -row for row, names in enumerate(ROWS) for name in names}
@@ -52,6 +52,9 @@ WITHOUT_TENSORFLOW = [
     "ptenmt.runs",
     "ptenmt.translation",
     "ptenmt.completion",
+    "ptenmt.evaluation",
+    "ptenmt.evaluation.comparison",
+    "ptenmt.evaluation.report",
     *sorted(f"ptenmt.inspection.{file.stem}" for file in (PACKAGE / "inspection").glob("[!_]*.py")),
 ]
 

@@ -15,6 +15,7 @@ from ptenmt.export.origin import weights_id
 from ptenmt.export.renewal import current_export
 from ptenmt.export.weights import WEIGHTS, WeightsExport, make_weights
 from ptenmt.runs import Choice, Run
+from ptenmt.tasks import check_task
 from ptenmt.tokenizers import PAD, START, UNK, TokenizerPair
 from ptenmt.translation.engine import Engine
 
@@ -50,11 +51,13 @@ class Loader:
         """The engine of this name; ``auto`` is CTranslate2, unless it cannot express the model.
 
         Raises:
+            RunError: The run does not translate.
             ExportError: CTranslate2 cannot express the model, or there is no export that it can use, and none
                 can be made.
             CheckpointError: The run has no checkpoint that can be read.
             ConfigError: This machine has no such device.
         """
+        check_task(self.run, self.config.task, "translation")
         if name == "auto" and (reason := why_not_ctranslate2(self.config.model)):
             self.warn(f"{reason}: the Keras engine translates, which is slower")
             name = "keras"

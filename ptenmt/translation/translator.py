@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any
 from ptenmt.config import Config
 from ptenmt.errors import ConfigError
 from ptenmt.runs import Choice, Run, find_run
-from ptenmt.tasks import check_task
 from ptenmt.tokenizers import TokenizerPair, load_tokenizers
 from ptenmt.translation.encoding import Encoding
 from ptenmt.translation.engine import Engine, Found
@@ -77,7 +76,6 @@ class Translator:
         """
         run = run if isinstance(run, Run) else find_run(run)
         config = run.config()
-        check_task(run, config.task, "translation")
         tokenizers = load_tokenizers(run.tokenizer_folder)
         loader = Loader(run, config, tokenizers, checkpoint, on_warning, on_tensorflow)
         return cls(loader.engine(engine, device=device, threads=threads), tokenizers, config)
@@ -207,14 +205,18 @@ class Translator:
             weights=best.attention,
         )
 
-    def best(self, source: Sequence[int]) -> list[int]:
-        """Translate a sentence's ids, [START] and [END] included, to the ids of its best translation.
+    def best(self, sources: Sequence[Sequence[int]]) -> list[list[int]]:
+        """Translate a batch of sentences to the ids of their best translations.
+
+        Args:
+            sources: The ids of each, [START] and [END] included.
 
         Returns:
-            Ids, [START] first, and [END] last if it was reached.
+            Of each sentence ids, [START] first, and [END] last if it was reached.
         """
-        wait = self._engine().submit([source], self.limit(len(source)), self.config.decoding)
-        return wait()[0][0].ids
+        limit = self.limit(max(map(len, sources)))
+        wait = self._engine().submit(sources, limit, self.config.decoding)
+        return [found[0].ids for found in wait()]
 
     def attention(self, text: str, translation: str | None = None) -> AttentionWeights:
         """Who attends to whom while the model reads a sentence and writes its translation.
@@ -233,11 +235,11 @@ class Translator:
         if not isinstance(self.engine, KerasEngine):
             raise ConfigError("CTranslate2 does not tell the attention of every head", "use the Keras engine")
         source = self._encoding.source(text)
-        target = (self.best(source) if translation is None else self._encoding.target(translation))[:-1]
-        weights = self.engine.attention(np.array([source]), np.array([target]))
+        target = self._encoding.target(translation) if translation is not None else self.best([source])[0]
+        weights = self.engine.attention(np.array([source]), np.array([target[:-1]]))
         return AttentionWeights(
             source_pieces=self.tokenizers.source.pieces(source),
-            target_pieces=self.tokenizers.target.pieces(target),
+            target_pieces=self.tokenizers.target.pieces(target[:-1]),
             weights={name: values[0] for name, values in weights.items()},
         )
 

@@ -39,7 +39,7 @@ def story(tmp_path_factory: pytest.TempPathFactory) -> Path:
     before = Path.cwd()
     os.chdir(folder)
     try:
-        for run, *overrides in (("causal", "model.prediction=causal", "data.stride=2"), ("pooled",)):
+        for run, *overrides in (("causal", "model.prediction=causal"), ("pooled",)):
             words = ["train", "--config", "next-word.yaml", "--run", run, *arguments(*overrides)]
             told = CliRunner().invoke(app, words, env={"COLUMNS": "200"})
             assert told.exit_code == 0, told.stderr
