@@ -4,6 +4,9 @@ from ptenmt.config import TaskName
 from ptenmt.errors import RunError
 from ptenmt.runs import Run
 
+UNITS: dict[TaskName, str] = {"translation": "pairs", "next-word": "windows"}
+"""What the data are counted in."""
+
 _DOES: dict[TaskName, str] = {"translation": "translates sentences", "next-word": "predicts next words"}
 _COMMAND: dict[TaskName, str] = {"translation": "translate", "next-word": "complete"}
 

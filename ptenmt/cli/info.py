@@ -11,6 +11,7 @@ from ptenmt.config.files import flat_options, show_value
 from ptenmt.errors import RunError
 from ptenmt.history import History
 from ptenmt.runs import RUNS_FOLDER, Run, find_run, list_runs
+from ptenmt.tasks import UNITS
 
 _SHOWN_FACTS = {"created", "trained", "versions", "data", "vocabulary_sizes", "parameters"}
 
@@ -67,7 +68,7 @@ def _all_runs(runs: list[Run], warn: Callable[[str], None]) -> Grid:
 def _summary(run: Run) -> dict[str, str]:
     """What a run is and how far, by name."""
     facts, last = _facts(run), History(run.path).last()
-    unit = {"translation": "pairs", "next-word": "windows"}[run.config().task]
+    unit, sizes = UNITS[run.config().task], facts["vocabulary_sizes"]
     rows = {
         "format": str(facts["format_version"]),
         "first started": _time(facts["created"]),
@@ -75,7 +76,7 @@ def _summary(run: Run) -> dict[str, str]:
         "versions": ", ".join(f"{name} {version}" for name, version in facts["versions"].items()),
         unit: ", ".join(f"{part[unit]:,} {split}" for split, part in facts["data"].items()),
         "data fingerprint": facts["data"]["train"]["fingerprint"][:16],
-        "vocabularies": " and ".join(f"{size:,}" for size in facts["vocabulary_sizes"]),
+        "vocabularies": " and ".join(f"{size:,}" for size in sizes),
         "parameters": f"{facts['parameters']:,}",
     }
     if "initialised_from" in facts:

@@ -41,7 +41,7 @@ def attention(
         typer.Option(
             help="Whose attention: the encoder's; the decoder's to what it wrote itself; or the decoder's to "
             "the source.",
-            show_default="cross",
+            show_default="cross, or of a next-word model encoder",
         ),
     ] = None,
     layer: Layer = None,
@@ -93,5 +93,5 @@ def attention(
         screen.say(f"written: {output}")
         return
     heads = chosen_head(head, "mean" if output is None else "all")
-    title, panels = attention_panels(found, block=block or "cross", layer=layer, head=heads)
+    title, panels = attention_panels(found, block=block, layer=layer, head=heads)
     show(panels, output, screen, title=title, columns=PANELS_A_ROW)

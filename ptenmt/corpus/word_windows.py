@@ -8,6 +8,8 @@ import numpy as np
 from ptenmt.corpus.batches import Batch
 from ptenmt.tokenizers import PAD, START, UNK
 
+Predicts = Literal["window", "every", "last"]
+
 TRAINING_SHARE = 4, 5
 """Of the windows; the rest is held out."""
 
@@ -37,7 +39,8 @@ class WordWindows:
         ids: Of the text's words, in their order.
         window: W.
         stride: A window begins every so many words.
-        predicts: The ``last`` word alone, the one after the window; or the word after ``every`` word of it.
+        predicts: What the labels are: one a ``window``, the word after it; or one a word, the word after
+            ``every`` word, or after the ``last`` alone.
         varies: Cut each window to its last words, 1 to W by lot.
     """
 
@@ -47,12 +50,12 @@ class WordWindows:
         window: int,
         *,
         stride: int = 1,
-        predicts: Literal["last", "every"] = "last",
+        predicts: Predicts = "window",
         varies: bool = False,
     ) -> None:
         self._ids = np.asarray(ids, dtype=np.int64)
         self._window = window
-        self._predicts_every = predicts == "every"
+        self._predicts = predicts
         self._varies = varies
         starts = np.arange(0, len(self._ids) - window, stride)
         self._starts = starts[self._ids[starts + window] != UNK]
@@ -74,7 +77,7 @@ class WordWindows:
             seed: What lengths drawn by lot follow from.
 
         Returns:
-            Sources [B, W], and targets [B, 2], or [B, W + 1] if every word's next is to be predicted.
+            Sources [B, W], and targets [B, 2], or [B, W + 1] if there is a label a word.
         """
         starts, window = self._starts[rows], self._window
         lengths = np.full(len(rows), window)
@@ -85,8 +88,9 @@ class WordWindows:
         is_inside = offsets < lengths[:, None]
         places = np.where(is_inside, places, 0)
         source = np.where(is_inside, self._ids[places], PAD)
-        labels = np.where(is_inside, self._ids[places + 1], PAD)
-        if not self._predicts_every:
+        asked = is_inside if self._predicts == "every" else offsets == lengths[:, None] - 1
+        labels = np.where(asked, self._ids[places + 1], PAD)
+        if self._predicts == "window":
             labels = self._ids[starts + window][:, None]  # -> [B, 1]
         labels = np.where(labels == UNK, PAD, labels)
         first = np.full((len(rows), 1), START)

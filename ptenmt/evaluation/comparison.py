@@ -16,6 +16,7 @@ from ptenmt.evaluation.scores import Scorer
 from ptenmt.evaluation.systems import Loading, Progress
 from ptenmt.history import History
 from ptenmt.runs import Run, find_run
+from ptenmt.tasks import UNITS
 
 _SPLITS = ("train", "validation", "test")
 _METRICS = ("bleu", "chrf", "loss", "accuracy")
@@ -163,14 +164,14 @@ def _summary(run: Run, name: str) -> RunSummary:
         run=name,
         options=flat_options(config),
         parameters=facts["parameters"],
-        pairs=facts["data"]["train"]["pairs"],
+        pairs=facts["data"]["train"][UNITS[config.task]],
         fingerprints={split: part["fingerprint"] for split, part in facts["data"].items()},
         steps=steps,
         epochs=None if steps is None or per_epoch is None else steps / per_epoch,
         seconds=_seconds([*history.curve(), *history.validations()]),
         tokens_per_second=_tokens_per_second(history.curve()),
         best_step=None if best is None else best["step"],
-        validation={} if best is None else {metric: best["validation"][metric] for metric in _METRICS},
+        validation={} if best is None else {metric: best["validation"].get(metric) for metric in _METRICS},
     )
 
 

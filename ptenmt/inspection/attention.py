@@ -36,6 +36,8 @@ def name_of(block: Block, layer: int) -> str:
 def find_attention(inspector: Inspector, text: str, translation: str | None = None) -> AttentionWeights:
     """Tell who attends to whom while the model reads a sentence and writes its translation.
 
+    A next-word model reads words alone, of a longer text the last.
+
     Args:
         inspector: Of the run.
         text: The sentence.
@@ -43,7 +45,18 @@ def find_attention(inspector: Inspector, text: str, translation: str | None = No
 
     Raises:
         DataError: One of them is empty.
+        ConfigError: There is a translation for a model that reads words alone.
     """
+    if inspector.config.task == "next-word":
+        if translation is not None:
+            raise ConfigError("a next-word model reads one text, and no translation", "leave out --target")
+        words = inspector.read_words(text)
+        told = inspector.next_word.attention(np.array([words]))
+        return AttentionWeights(
+            source_pieces=inspector.tokenizers.source.pieces(words),
+            target_pieces=[],
+            weights={name: values[0] for name, values in told.items()},
+        )
     return attention_of(inspector, inspector.read(text, translation))
 
 
@@ -62,7 +75,7 @@ def attention_figure(
     text: str,
     translation: str | None = None,
     *,
-    block: Block = "cross",
+    block: Block | None = None,
     layer: int | None = None,
     head: Head = "all",
 ) -> "Figure":
@@ -72,7 +85,7 @@ def attention_figure(
         inspector: Of the run.
         text: A sentence.
         translation: Its translation; by default the model's own.
-        block: Whose attention.
+        block: Whose attention; by default from the translation to the source, if there is one.
         layer: Counted from 1; by default the last.
         head: Which heads.
 
@@ -86,13 +99,16 @@ def attention_figure(
 
 
 def attention_panels(
-    found: AttentionWeights, *, block: Block = "cross", layer: int | None = None, head: Head = "all"
+    found: AttentionWeights, *, block: Block | None = None, layer: int | None = None, head: Head = "all"
 ) -> tuple[str, list[HeatMap]]:
     """What ``attention_figure`` draws: the title of the whole, and a heat map a head.
 
     Raises:
-        ConfigError: There is no such layer or head.
+        ConfigError: There is no such block, layer or head.
     """
+    block = block or ("cross" if found.target_pieces else "encoder")
+    if block != "encoder" and not found.target_pieces:
+        raise ConfigError(f"there is no block {block}: the model has an encoder alone", "--block encoder")
     layer = check_number("layer", found.num_layers if layer is None else layer, found.num_layers)
     title, palette = _LOOKS[block]
     rows = found.source_pieces if block == "encoder" else found.target_pieces

@@ -6,6 +6,7 @@ from importlib.resources import files
 
 import numpy as np
 
+from ptenmt.errors import ConfigError
 from ptenmt.inspection.attention import Block, name_of
 from ptenmt.translation import AttentionWeights
 
@@ -28,7 +29,15 @@ def attention_page(found: AttentionWeights) -> str:
 
     Returns:
         HTML, which a browser opens without a network.
+
+    Raises:
+        ConfigError: There is no translation, as of a next-word model.
     """
+    if not found.target_pieces:
+        raise ConfigError(
+            "a page shows a sentence and its translation, and this model does not translate",
+            "draw a picture: --output attention.png",
+        )
     template = files("ptenmt.inspection").joinpath("attention.html").read_text(encoding="utf-8")
     data = json.dumps(_data(found), ensure_ascii=False)
     return template.replace(_PLACE, data.replace("<", "\\u003c"))  # a token may be </script>

@@ -10,7 +10,9 @@ from ptenmt.corpus.text import repair_wordpiece
 from ptenmt.errors import DataError
 from ptenmt.export.weights import arrays_of
 from ptenmt.inspection.forward import NumpyTransformer
+from ptenmt.inspection.next_word import NumpyNextWord
 from ptenmt.runs import Choice, Run, find_run
+from ptenmt.tasks import check_task
 from ptenmt.tokenizers import END, START, load_tokenizers
 from ptenmt.translation import Translator
 from ptenmt.translation.encoding import Encoding
@@ -69,14 +71,23 @@ class Inspector:
 
     @cached_property
     def model(self) -> NumpyTransformer:
-        """The model.
+        """The translator's model.
 
         Raises:
-            CheckpointError: The run has no checkpoint that can be read.
+            RunError: The run does not translate.
+            CheckpointError: It has no checkpoint that can be read.
             ExportError: Its weights are not exported, and cannot be.
         """
+        check_task(self.run, self.config.task, "translation")
         exported = self._loader.weights()
         return NumpyTransformer(exported.facts.model, arrays_of(exported))
+
+    @cached_property
+    def next_word(self) -> NumpyNextWord:
+        """The next-word model; errors as of ``model``."""
+        check_task(self.run, self.config.task, "next-word")
+        exported = self._loader.weights()
+        return NumpyNextWord(exported.facts.model, arrays_of(exported))
 
     @cached_property
     def translator(self) -> Translator:
@@ -97,6 +108,7 @@ class Inspector:
 
         Raises:
             DataError: One of them is empty.
+            RunError: The run does not translate.
         """
         for what, given in {"sentence": text, "translation": translation}.items():
             if given is not None and not given.strip():
@@ -107,8 +119,20 @@ class Inspector:
                 raise DataError(f"nothing is left of {given!r} for the model to read", "give a word or more")
         return reading
 
+    def read_words(self, text: str) -> list[int]:
+        """The ids of a text's last words, as many as a next-word model reads at a time.
+
+        Raises:
+            DataError: There is none.
+        """
+        ids = self.tokenizers.source.encode([self._encoding.prepare_source(text)])[0]
+        if not ids:
+            raise DataError(f"nothing is left of {text!r} for the model to read", "give a word or more")
+        return ids[-self.config.data.window :]
+
     def read_all(self, texts: Sequence[str], translations: Sequence[str] | None = None) -> list[Reading]:
         """Bring several sentences into the form that the model reads (see ``read``); they may be empty."""
+        check_task(self.run, self.config.task, "translation")
         sources = [self._encoding.source(text) for text in texts]
         if translations is None:
             targets = self._translated(sources)

@@ -15,7 +15,7 @@ from ptenmt.corpus.cache import CorpusCache
 from ptenmt.corpus.download import OnProgress
 from ptenmt.corpus.prose import read_prose
 from ptenmt.corpus.sources import fetch_sources
-from ptenmt.corpus.word_windows import WordWindows, split_for_windows
+from ptenmt.corpus.word_windows import Predicts, WordWindows, split_for_windows
 from ptenmt.errors import DataError
 from ptenmt.evaluation.likelihood import compile_token_sums
 from ptenmt.events import CorpusReady, Sample, Scores, ValidationStep
@@ -122,8 +122,7 @@ class NextWordTask:
 
     def rehearsal(self, model: NextWordModel) -> tuple["NextWordScorer", float]:
         """A scorer of the first held-out windows, and their share of all."""
-        words = self._ids(self._words[1])[: _REHEARSED_WINDOWS + self._config.data.window]
-        windows = WordWindows(words, self._config.data.window)
+        windows = self._windows_held_out(self._words[1][: _REHEARSED_WINDOWS + self._config.data.window])
         return NextWordScorer(model, windows, [], self.tokenizers), len(windows) / len(self._held_out)
 
     def exporter(self, run: Run, warn: Callable[[str], None]) -> Exporter:
@@ -136,19 +135,28 @@ class NextWordTask:
 
     @cached_property
     def _training(self) -> WordWindows:
-        data, is_causal = self._config.data, self._config.model.prediction == "causal"
+        data = self._config.data
         windows = WordWindows(
             self._ids(self._words[0]),
             data.window,
             stride=data.stride,
-            predicts="every" if is_causal else "last",
+            predicts="every" if self._is_causal else "window",
             varies=data.short_windows,
         )
         return self._some(windows, "training")
 
     @cached_property
     def _held_out(self) -> WordWindows:
-        return self._some(WordWindows(self._ids(self._words[1]), self._config.data.window), "held-out")
+        return self._some(self._windows_held_out(self._words[1]), "held-out")
+
+    def _windows_held_out(self, words: Sequence[str]) -> WordWindows:
+        """Windows after which one word is to be predicted, from all of them, whatever the model."""
+        predicts: Predicts = "last" if self._is_causal else "window"
+        return WordWindows(self._ids(words), self._config.data.window, predicts=predicts)
+
+    @property
+    def _is_causal(self) -> bool:
+        return self._config.model.prediction == "causal"
 
     def _some(self, windows: WordWindows, which: str) -> WordWindows:
         if not len(windows):

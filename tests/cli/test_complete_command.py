@@ -114,8 +114,33 @@ def test_bad_input(ptenmt: Command):
     told = ptenmt("translate", "the cat", "--run", "pooled", code=1).stderr
     assert "pooled predicts next words, and this is for a run that translates sentences" in told
     assert "ptenmt complete --run" in told
-    for command in ("evaluate", "export"):
-        assert "predicts next words" in ptenmt(command, "--run", "pooled", code=1).stderr
+    for command in (
+        ["evaluate"],
+        ["export"],
+        ["inspect", "tokens", "a", "--target", "b"],
+        ["inspect", "embeddings", "a"],
+    ):
+        assert "predicts next words" in ptenmt(*command, "--run", "pooled", code=1).stderr
+
+
+@pytest.mark.usefixtures("_there")
+def test_a_look_inside(ptenmt: Command, tmp_path: Path):
+    shown = ptenmt(
+        "inspect", "attention", "On the WAY: they walked home together", "--run", "causal", "--head", "1"
+    )
+    assert "they walked" in " ".join(shown.stdout.split())
+    picture = tmp_path / "heads.png"
+    ptenmt("inspect", "attention", "they walked home", "--run", "pooled", "--output", str(picture))
+    assert picture.stat().st_size > 10_000
+    ptenmt("inspect", "history", "--run", "pooled", "--run", "causal", "--over", "epochs")
+    assert "411" in ptenmt("compare", "pooled", "causal").stdout
+    for refused in (
+        ["--block", "cross"],
+        ["--target", "x"],
+        ["--output", str(tmp_path / "page.html")],
+        ["--layer", "2"],
+    ):
+        ptenmt("inspect", "attention", "they walked", "--run", "pooled", *refused, code=1)
 
 
 @pytest.mark.usefixtures("beside")

@@ -77,6 +77,11 @@ def test_every_word_predicts_the_one_after_it():
     assert target.tolist() == [[2, 11, 0, 13], [2, 0, 13, 14]], "what is unknown is not to be predicted"
 
 
+def test_the_word_after_the_last_one_alone():
+    windows = WordWindows([10, 11, 12, 13, 14], 3, predicts="last")
+    assert windows.batch(rows(windows), None, ())[1].tolist() == [[2, 0, 0, 13], [2, 0, 0, 14]]
+
+
 def test_a_window_before_an_unknown_word_is_left_out():
     windows = WordWindows([10, 11, 12, 1, 14], 2)
     assert (len(windows), windows.num_left_out) == (2, 1)
