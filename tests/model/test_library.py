@@ -5,6 +5,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -43,10 +44,9 @@ TARGET = np.array([[2, 6, 7], [2, 9, 0]])
 def test_the_encoder_has_the_published_shapes_and_sizes():
     encoder = Encoder(PAPER, 20)
     ids = np.random.default_rng(0).integers(0, 20, size=(64, 5))
-    for mask in (None, padding_mask(ids)):
-        for training in (False, True):
-            outputs = encoder(ids, mask=mask, training=training)
-            assert (outputs.shape, outputs.dtype) == ((64, 5, 512), "float32")
+    for mask, training in ((None, False), (padding_mask(ids), True)):
+        outputs = encoder(ids, mask=mask, training=training)
+        assert (outputs.shape, outputs.dtype) == ((64, 5, 512), "float32")
     assert encoder.count_params() == 18_924_544
     table = encoder.embedding.count_params()
     assert (table, encoder.count_params() - table) == (10_240, 18_914_304)
@@ -98,9 +98,7 @@ def test_parts_make_a_sequence(tmp_path: Path):
 
 @pytest.mark.parametrize("tied", ["none", "all"])
 def test_the_functional_model_is_the_subclassed_one_with_explicit_masks(tmp_path: Path, tied: Any):
-    config = ModelConfig(
-        num_layers=2, d_model=8, num_heads=2, d_ff=12, max_positions=10, norm="pre", tied_embeddings=tied
-    )
+    config = replace(SMALL, norm="pre", tied_embeddings=tied)
     model = functional_transformer(config, 10, None if tied == "all" else 12)
     assert (model.name, [tensor.name for tensor in model.inputs]) == ("transformer", ["inputs", "dec_inputs"])
     assert [keras.backend.standardize_dtype(tensor.dtype) for tensor in model.inputs] == ["int64", "int64"]
