@@ -177,9 +177,10 @@ class MultiHeadAttention(ExplicitMasks):
 
 
 def _check_mask(mask_shape: Any, shape: Any) -> None:
-    """Refuse a mask that cannot be broadcast to the weights' shape; None is a size not known yet."""
-    sizes = list(zip(reversed(tuple(mask_shape)), reversed(tuple(shape)), strict=False))
-    if len(mask_shape) > len(shape) or any(mine not in (1, None, other) for mine, other in sizes if other):
+    """Refuse a mask that cannot be broadcast to the weights' shape, as far as sizes are known yet."""
+    sizes = zip(reversed(tuple(mask_shape)), reversed(tuple(shape)), strict=False)
+    known = [pair for pair in sizes if all(isinstance(size, int) for size in pair)]
+    if len(mask_shape) > len(shape) or any(size not in (1, wanted) for size, wanted in known):
         raise ValueError(
             f"a mask of shape {tuple(mask_shape)} does not fit attention weights of shape {tuple(shape)}: "
             "batch, heads, queries, keys"

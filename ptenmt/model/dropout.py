@@ -22,7 +22,7 @@ def dropout_seed(seed: int, draw: Any) -> Iterator[None]:
         with dropout_seed(config.seed, step * num_replicas + replica):
             logits = model((source, target), training=True)
 
-    Without it, every call draws fresh masks from Keras' global seed generator.
+    Without it, every call draws fresh masks, from Keras' global seed generator or, under JAX, the layer's own.
 
     Args:
         seed: At least 0; the same throughout a training.
@@ -49,6 +49,8 @@ class Dropout(keras.layers.Layer):
         super().__init__(**kwargs)
         self.rate = rate
         self.whole_vectors = whole_vectors
+        # What JAX compiles may draw only from a state that it is given.
+        self._seeds = keras.random.SeedGenerator() if keras.config.backend() == "jax" else None
 
     def call(self, inputs: Any, training: bool = False) -> Any:
         """Map a tensor of any shape to one of the same shape."""
@@ -74,7 +76,7 @@ class Dropout(keras.layers.Layer):
     def _seed(self) -> keras.random.SeedGenerator | None:
         given = _given_seed.get()
         if given is None:
-            return None
+            return self._seeds
         seed, draw = given
         # Layers differ in the first number, by their place in the model, and draws in the second.
         constant = zlib.crc32(self.path.encode())

@@ -64,7 +64,7 @@ class PositionalEmbedding(keras.layers.Layer):
             ValueError: The sequence is longer than ``max_positions``.
         """
         length = ids.shape[1]
-        if length is not None and length > self.max_positions:
+        if isinstance(length, int) and length > self.max_positions:
             raise ValueError(f"{length} tokens are more than max_positions={self.max_positions}")
         tokens = self.word_dropout(self.embedding(ids), training=training)
         if self.positions == "sinusoidal":
