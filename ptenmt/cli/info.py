@@ -115,7 +115,8 @@ def _best(run: Run) -> dict[str, str]:
         for name in ("bleu", "chrf", "loss", "accuracy")
         if name in scores
     ]
-    others.append(f"perplexity {perplexity(scores['loss'])}")
+    if "bleu" not in scores:
+        others.append(f"perplexity {perplexity(scores['loss'])}")
     model = next((f", {model.name}" for model in models if model.step == best["step"]), "")
     return {
         f"best {metric_name(metric)}": f"{metric_value(metric, scores[metric])} at step {best['step']:,}"

@@ -22,7 +22,7 @@ def dropout_seed(seed: int, draw: Any) -> Iterator[None]:
         with dropout_seed(config.seed, step * num_replicas + replica):
             logits = model((source, target), training=True)
 
-    Without it, every call draws fresh masks, from Keras' global seed generator or, under JAX, the layer's own.
+    Without it, every call draws fresh masks: from Keras' global seed generator; under JAX, the layer's own.
 
     Args:
         seed: At least 0; the same throughout a training.
