@@ -53,7 +53,8 @@ def test_what_cannot_be_done_is_told(ptenmt, beside: Path, arguments: list[str],
     assert sorted(path.name for path in beside.iterdir()) == names
 
 
-def test_a_missing_input_is_told_before_the_model_is_loaded(ptenmt, beside: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.usefixtures("beside")
+def test_a_missing_input_is_told_before_the_model_is_loaded(ptenmt, monkeypatch: pytest.MonkeyPatch) -> None:
     def load(*_args: object) -> None:
         raise AssertionError("loaded")
 

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 from http_server import BODY, HALF, OTHER, Site, names, sha256
 
+from ptenmt.corpus import download
 from ptenmt.corpus.download import DownloadProgress, fetch
 from ptenmt.errors import DownloadError
 
