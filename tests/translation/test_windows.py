@@ -118,6 +118,7 @@ def test_none_among_the_batches_means_to_finish_what_was_begun():
         prefix=(),
         with_attention=False,
         with_scores=True,
+        with_scores=True,
     )
     (batch, rows), none = told
     assert (batch.window, rows, none) == (window, [0, 1, 2], None)
@@ -134,7 +135,7 @@ def test_a_text_is_done_with_its_last_segment():
     done = [
         rows
         for _, rows in search(
-            engine, window.batches(limit), DecodingConfig(), prefix=(), with_attention=False
+            engine, window.batches(limit), DecodingConfig(), prefix=(), with_attention=False, with_scores=True
         )
     ]
     assert done == [[], [0]]
