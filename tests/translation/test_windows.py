@@ -118,7 +118,6 @@ def test_none_among_the_batches_means_to_finish_what_was_begun():
         prefix=(),
         with_attention=False,
         with_scores=True,
-        with_scores=True,
     )
     (batch, rows), none = told
     assert (batch.window, rows, none) == (window, [0, 1, 2], None)
