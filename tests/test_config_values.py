@@ -175,3 +175,9 @@ def test_what_a_next_word_model_needs(override: str, expected: str) -> None:
 def test_a_translator_predicts_in_one_way() -> None:
     with pytest.raises(ConfigError, match="prediction=causal does not go with task=translation"):
         load_config("base", ["model.prediction=causal"])
+
+
+def test_no_translation_may_be_longer_than_the_model_can_write() -> None:
+    with pytest.raises(ConfigError, match=r"decoding.max_length=1001 is more than model.max_positions=1000"):
+        load_config("base", ["decoding.max_length=1001"])
+    assert load_config("base", ["decoding.max_length=1000"]).decoding.max_length == 1000

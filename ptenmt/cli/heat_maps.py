@@ -40,7 +40,8 @@ def heat_map_lines(panel: HeatMap, width: int, has_colours: bool) -> list[Text]:
 def _labelled(panel: HeatMap, width: int, has_colours: bool) -> list[Text]:
     """A line a row: label, cells."""
     left = min(max(map(cell_len, panel.row_labels)), _LONGEST_LABEL, width // 3)
-    panel = panel.first(panel.num_rows, max((width - left - 1) // _NARROW_CELL, 1))
+    room = max((width - left - 1) // _NARROW_CELL, 1)
+    panel = panel.first(max(room, _MOST_LINES), room)
     longest = max(map(cell_len, panel.column_labels))
     is_roomy = left + 1 + panel.num_columns * (longest + 1) <= width
     cell = max(longest + 1, _NARROW_CELL) if is_roomy else _NARROW_CELL

@@ -133,13 +133,15 @@ class TextPreparation:
             language: ISO 639-1 code of its language.
 
         Returns:
-            What ``prepare`` makes of it; words and punctuation are apart where the corpus comes like that.
+            What ``prepare`` makes of it; words and punctuation are apart, and all is in lower case, where the
+            corpus comes like that.
         """
         text = _NOT_TYPED.sub(" ", text)
         if self._spacing != "given":
             return self.prepare(text, language)
         text = _split_like_treebank(self._normalized(text), language)
-        return text.lower() if self._data.lowercase else text
+        # TED comes in lower case, whatever the options say: a capital would be an unknown letter.
+        return text.lower() if self._data.lowercase or self._data.source == "tfds" else text
 
     def finish(self, text: str, language: str) -> str:
         """Repair the spacing of a translation.

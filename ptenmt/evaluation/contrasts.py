@@ -5,8 +5,10 @@ from dataclasses import dataclass
 from functools import cache
 from importlib import resources
 
+from ptenmt.config import DataConfig
 from ptenmt.corpus.text import TextPreparation
 from ptenmt.evaluation.results import Contrast, Contrasts
+from ptenmt.tokenizers import UNK, Tokenizer
 from ptenmt.translation import Translator
 
 LANGUAGES = ("pt", "en")
@@ -21,6 +23,23 @@ class ContrastPair:
     sources: tuple[str, str]
     expected: tuple[list[str], list[str]]
     """A right translation has one of its own words and none of the other's. No words: any will do."""
+
+
+@dataclass(frozen=True)
+class _Encoder:
+    """Encodes what a user would type."""
+
+    tokenizer: Tokenizer
+    data: DataConfig
+
+    def ids(self, text: str) -> list[int]:
+        prepared = TextPreparation(self.data).prepare_input(text, self.data.source_language)
+        return self.tokenizer.encode([prepared])[0]
+
+    def in_known_case(self, text: str) -> str:
+        """In lower case, if the tokenizer does not know its capitals: it is not these that count."""
+        lower = text.lower()
+        return lower if self.ids(lower).count(UNK) < self.ids(text).count(UNK) else text
 
 
 @cache
@@ -41,12 +60,10 @@ def find_contrasts(translator: Translator) -> Contrasts | None:
     if (data.source_language, data.target_language) != LANGUAGES:
         return None
     pairs = contrast_pairs()
-    sources = [source for pair in pairs for source in pair.sources]
+    encoder = _Encoder(translator.tokenizers.source, data)
+    sources = [encoder.in_known_case(source) for pair in pairs for source in pair.sources]
     texts = [translation.text for translation in translator.translate(sources)]
-    preparation = TextPreparation(data)
-    ids = translator.tokenizers.source.encode(
-        [preparation.prepare_input(source, data.source_language) for source in sources]
-    )
+    ids = [encoder.ids(source) for source in sources]
     items = []
     for number, pair in enumerate(pairs):
         first, second = 2 * number, 2 * number + 1
@@ -54,7 +71,7 @@ def find_contrasts(translator: Translator) -> Contrasts | None:
         items.append(
             Contrast(
                 phenomenon=pair.phenomenon,
-                sources=pair.sources,
+                sources=(sources[first], sources[second]),
                 translations=(texts[first], texts[second]),
                 expected=pair.expected,
                 is_right=(is_right(texts[first], one, other), is_right(texts[second], other, one)),

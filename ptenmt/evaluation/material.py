@@ -48,12 +48,9 @@ class Files:
     @property
     def names(self) -> dict[str, list[str]]:
         """What was given, by what it is."""
-        given = {
-            "source": [self.source],
-            "reference": [*self.references],
-            "hypotheses": [self.hypotheses],
-        }
-        names = {kind: [str(file) for file in files if file is not None] for kind, files in given.items()}
+        source = [] if self.source is None else [str(self.source)]
+        hypotheses = [] if self.hypotheses is None else [str(self.hypotheses)]
+        names = {"source": source, "reference": [*map(str, self.references)], "hypotheses": hypotheses}
         return {kind: files for kind, files in names.items() if files}
 
 

@@ -19,7 +19,7 @@ _WORD = re.compile(r"\w+(?:['’\-]\w+)*")
 
 @dataclass(frozen=True)
 class _Scale:
-    """How sentences are put into bands: ``names[i]`` has the values from ``edges[i - 1]`` below ``edges[i]``."""
+    """How sentences are put into bands: ``names[i]`` has values below ``edges[i]`` and of no band before."""
 
     title: str
     unit: str

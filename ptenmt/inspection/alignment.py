@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 BATCH_SENTENCES = 32
+WINDOW_SENTENCES = 1024
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -80,7 +81,7 @@ def align_all(
     layer: int | None = None,
     head: int | Literal["mean"] = "mean",
 ) -> Iterator[WordAlignment]:
-    """Align many sentences, a batch at a time; for the arguments see ``find_alignment``.
+    """Align many sentences, in batches of similar length; for the arguments see ``find_alignment``.
 
     Yields:
         An alignment a sentence, in order; where there is no word, there is no link.
@@ -93,10 +94,16 @@ def align_all(
             f"{len(texts):,} sentences have {len(translations):,} translations",
             "a line of one file belongs to the same line of the other",
         )
-    for begin in range(0, len(texts), BATCH_SENTENCES):
-        batch = slice(begin, begin + BATCH_SENTENCES)
-        given = None if translations is None else translations[batch]
-        yield from _aligned(inspector, inspector.read_all(texts[batch], given), layer, head)
+    for begin in range(0, len(texts), WINDOW_SENTENCES):
+        window = range(begin, min(begin + WINDOW_SENTENCES, len(texts)))
+        by_length = sorted(window, key=lambda row: len(texts[row]))  # or much of a batch would be padding
+        found: dict[int, WordAlignment] = {}
+        for first in range(0, len(by_length), BATCH_SENTENCES):
+            rows = by_length[first : first + BATCH_SENTENCES]
+            given = None if translations is None else [translations[row] for row in rows]
+            readings = inspector.read_all([texts[row] for row in rows], given)
+            found.update(zip(rows, _aligned(inspector, readings, layer, head), strict=True))
+        yield from (found[row] for row in window)
 
 
 def alignment_panel(found: WordAlignment) -> HeatMap:

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 FORMATS = ("png", "svg", "pdf")
 MOST_LABELS = 60
 """More tokens than this are not drawn: nobody could read them."""
+_MOST_NUMBERS = 900  # in a heat map's cells: more take many seconds to draw, and colours tell as much
 
 _FONT = "DejaVu Sans"  # comes with matplotlib
 _COLOURS = {"blues": "Blues", "reds": "Reds", "greys": "Greys", "diverging": "RdBu"}
@@ -166,7 +167,7 @@ def _draw_heat_map(axis: "Axes", panel: HeatMap) -> None:
         axis.set_yticks(range(panel.num_rows), panel.row_labels)
     for row, column in panel.marks:
         axis.plot(column, row, marker="o", markersize=4, color="black", markeredgecolor="white")
-    if panel.has_numbers:
+    if panel.has_numbers and panel.values.size <= _MOST_NUMBERS:
         middle = (panel.low + panel.high) / 2
         for row, values in enumerate(panel.values):
             for column, value in enumerate(values):

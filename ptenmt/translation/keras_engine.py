@@ -51,6 +51,7 @@ class KerasEngine:
         prefixes: Sequence[Sequence[int]] = (),
         branches: int = 0,
         with_attention: bool = False,
+        with_scores: bool = True,  # noqa: ARG002 — it has them anyway
     ) -> Callable[[], list[Found]]:
         """What translates a batch when it is called; see ``Engine.submit``."""
         _check(options, has_prefix=any(prefixes) or branches > 0)

@@ -21,7 +21,7 @@ class Alternative:
     """False where the translation was cut because [END] was not reached within the limit."""
     score: float
     """The sum of the tokens' log-probabilities over their number ** ``decoding.length_penalty``; the higher
-    the better, 0 at most."""
+    the better, 0 at most. Not a number if it was not asked for."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -136,6 +136,7 @@ def search(
     *,
     prefix: Sequence[int],
     with_attention: bool,
+    with_scores: bool,
 ) -> Iterator[tuple[Batch, list[int]] | None]:
     """Have batches translated, as many at a time as the engine wants.
 
@@ -145,6 +146,7 @@ def search(
         options: How to search.
         prefix: Ids that the translation of every text begins with.
         with_attention: Whether attention is needed.
+        with_scores: Whether scores are.
 
     Yields:
         Each batch when it is translated, with the rows of the texts that are done by that; None for None.
@@ -168,6 +170,7 @@ def search(
                 options,
                 prefixes=batch.prefixes(prefix),
                 with_attention=with_attention,
+                with_scores=with_scores,
             )
             begun.append((batch, wait, started))
         while begun and (batch is None or len(begun) > engine.queue):

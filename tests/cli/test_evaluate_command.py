@@ -85,7 +85,13 @@ def test_a_failed_evaluation_leaves_the_old_report(ptenmt, copied_run: Path) -> 
     assert report.read_text() == "old"
 
 
-@pytest.mark.usefixtures("beside")
+@pytest.fixture
+def without_likelihood(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Spares a test for which the loss does not matter the Keras model."""
+    monkeypatch.setattr("ptenmt.evaluation.judging._likelihood", lambda *_: (1.0, 0.5))
+
+
+@pytest.mark.usefixtures("beside", "without_likelihood")
 def test_a_baseline_the_details_and_the_texts(ptenmt, tmp_path: Path) -> None:
     (tmp_path / "other").write_text("the king sings here .\n" * 6)
     words = ["--baseline", str(tmp_path / "other"), "--details", "--output", str(tmp_path / "texts")]
@@ -108,7 +114,7 @@ def test_a_baseline_the_details_and_the_texts(ptenmt, tmp_path: Path) -> None:
     assert {file.name for file in (tmp_path / "texts").iterdir()} == names
 
 
-@pytest.mark.usefixtures("beside")
+@pytest.mark.usefixtures("beside", "without_likelihood")
 def test_a_baseline_that_is_the_run_itself(ptenmt) -> None:
     table = ptenmt("evaluate", "--baseline", "tiny").stdout
     assert len(re.findall(r"\+0\.00 +–  detokenised: no difference\n", table)) == 3

@@ -87,6 +87,12 @@ def test_what_the_tokenizer_cannot_tell_apart_is_said():
     assert same["Isto é um pão."]  # one word differs, and both are unknown
 
 
+def test_capitals_that_a_lower_cased_corpus_lacks_are_not_what_counts():
+    sources = {item.sources[0] for item in find_contrasts(phrasebook({}, ["a", "A", "isto", "é"])).items}
+    assert "isto é um pão." in sources
+    assert "A minha avó é velha." in sources
+
+
 def test_other_languages_have_none():
     book = phrasebook({}, [])
     config = replace(book.config, data=replace(book.config.data, source_language="gl"))

@@ -6,9 +6,9 @@ from sacrebleu.significance import PairedTest
 from ptenmt.evaluation import scores as scores_module
 from ptenmt.evaluation.scores import METRICS, Scorer
 
-HYPOTHESES = ["The cat sat on the mat.", "it 's a dog !", "Nothing at all , I fear", ""]
-REFERENCES = ["The cat sat on a mat.", "It 's a big dog !", "Everything , I fear", "Silence."]
-OTHERS = ["A cat sat on the mat.", "It 's one dog !", None, "Nothing is heard."]
+HYPOTHESES = ["The cat sat on the mat.", "it 's a dog !", "Nothing at all , I fear", ""] * 4
+REFERENCES = ["The cat sat on a mat.", "It 's a big dog !", "Everything , I fear", "Silence."] * 4
+OTHERS = ["A cat sat on the mat.", "It 's one dog !", None, "Nothing is heard."] * 4
 FORMS = ["detokenised", "tokenised"]
 
 
@@ -84,7 +84,7 @@ def test_scores_of_some_sentences_are_those_of_these_alone():
 
 
 def test_differences_are_those_of_sacrebleus_paired_bootstrap():
-    worse = ["The mat.", "it 's a cat ?", "Nothing", "Silence."]
+    worse = ["The mat.", "it 's a cat ?", "Nothing", "Silence."] * 4
     scorer = Scorer("detokenised", [REFERENCES])
     systems = [("baseline", worse), ("ours", HYPOTHESES)]
     _, expected = PairedTest(systems, sacrebleus_own("detokenised"), [REFERENCES], test_type="bs")()

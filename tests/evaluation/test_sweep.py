@@ -4,7 +4,7 @@ import pytest
 from copy_task import TrainedRun
 
 from ptenmt.errors import ConfigError
-from ptenmt.evaluation import Setting, Sweep, evaluate, sweep
+from ptenmt.evaluation import Setting, Sweep, evaluate, judging, sweep
 
 
 @pytest.fixture(scope="module")
@@ -12,7 +12,10 @@ def found(copied: TrainedRun) -> Sweep:
     return sweep(copied.path, beam_sizes=(4, 1), length_penalties=(1.0, 0.0))
 
 
-def test_every_setting_scores_as_it_does_alone(copied: TrainedRun, found: Sweep):
+def test_every_setting_scores_as_it_does_alone(
+    copied: TrainedRun, found: Sweep, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(judging, "_likelihood", lambda *_: (1.0, 0.5))
     tried = [(setting.beam_size, setting.length_penalty) for setting in found.settings]
     assert tried == [(1, None), (4, 0.0), (4, 1.0)]
     for beams, setting in ((1, found.settings[0]), (4, found.settings[2])):

@@ -107,6 +107,7 @@ def test_a_heat_map_shows_its_numbers_in_their_places() -> None:
     assert not figure.axes[0].texts
     numbered = draw([heat_map(has_numbers=True)]).axes[0]
     assert [text.get_text() for text in numbered.texts] == ["0", "0", "1", "1"]
+    assert not draw([heat_map(31, 30, has_numbers=True)]).axes[0].texts
 
 
 def test_panels_stand_in_columns_and_share_a_colour_bar() -> None:

@@ -44,7 +44,9 @@ def limit(length: int) -> int:
 
 
 def run(engine: Echo, window: Window) -> None:
-    for _ in search(engine, window.batches(limit), DecodingConfig(), prefix=(), with_attention=False):
+    for _ in search(
+        engine, window.batches(limit), DecodingConfig(), prefix=(), with_attention=False, with_scores=True
+    ):
         pass
 
 
@@ -109,7 +111,14 @@ def test_no_more_batches_are_begun_than_the_engine_wants(queue: int):
 def test_none_among_the_batches_means_to_finish_what_was_begun():
     engine = Echo(100)
     window = Window(list("abc"), cut("abc"))
-    told = search(engine, [*window.batches(limit), None], DecodingConfig(), prefix=(), with_attention=False)
+    told = search(
+        engine,
+        [*window.batches(limit), None],
+        DecodingConfig(),
+        prefix=(),
+        with_attention=False,
+        with_scores=True,
+    )
     (batch, rows), none = told
     assert (batch.window, rows, none) == (window, [0, 1, 2], None)
 
@@ -125,7 +134,7 @@ def test_a_text_is_done_with_its_last_segment():
     done = [
         rows
         for _, rows in search(
-            engine, window.batches(limit), DecodingConfig(), prefix=(), with_attention=False
+            engine, window.batches(limit), DecodingConfig(), prefix=(), with_attention=False, with_scores=True
         )
     ]
     assert done == [[], [0]]
