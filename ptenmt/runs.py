@@ -166,6 +166,11 @@ class Run:
             self.path / f"ckpt-{number}" for number in sorted(filter(str.isdigit, numbers), key=int)[::-1]
         ]
 
+    @property
+    def has_weights(self) -> bool:
+        """Whether anything was saved so far."""
+        return bool(self.checkpoints()) or (self.path / _BEST).exists()
+
     def best_models(self) -> list["Model"]:
         """The best models so far, the best one first; none if there is no ``best.json``.
 
@@ -211,7 +216,8 @@ def find_run(name: str | Path | None = None) -> Run:
     """Find an existing run.
 
     Args:
-        name: A path, or a folder's name below ``checkpoints/``; None means the run trained or averaged last.
+        name: A path, or a folder's name below ``checkpoints/``; None means the run trained or averaged last
+            that has weights, or if none has, the last.
 
     Raises:
         RunError: There is no such run.
@@ -223,7 +229,7 @@ def find_run(name: str | Path | None = None) -> Run:
         if not runs:
             reason = f" that can be read: {unreadable[0]}" if unreadable else ""
             raise RunError(f"no run in {RUNS_FOLDER.absolute()}{reason}", hint)
-        return max(runs, key=lambda run: str(run.facts().get("trained")))
+        return max(runs, key=lambda run: (run.has_weights, str(run.facts().get("trained"))))
     try:
         path = run_path(name)
         if (path / "run.json").is_file():
