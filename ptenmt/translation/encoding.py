@@ -3,7 +3,8 @@
 from ptenmt.config import Config
 from ptenmt.corpus.text import TextPreparation
 from ptenmt.errors import ConfigError
-from ptenmt.tokenizers import TokenizerPair, frame
+from ptenmt.tokenizers import UNK, TokenizerPair, frame
+from ptenmt.tokenizers.words import WordTokenizer
 from ptenmt.translation.segments import Segmenter, Segments
 
 
@@ -58,9 +59,13 @@ class Encoding:
         """The ids of a translation's beginning.
 
         Raises:
-            ConfigError: It leaves no room for more.
+            ConfigError: It leaves no room for more, or has letters that the model never writes.
         """
         ids = self._encode_target(text)
+        if UNK in ids and not isinstance(self._tokenizers.target, WordTokenizer):
+            raise ConfigError(
+                f"the prefix {text!r} has letters that the model does not know", "write it as it would"
+            )
         if len(ids) >= self._longest:
             raise ConfigError(
                 f"the prefix has {len(ids)} tokens, and the model {self._longest} positions", "shorten it"

@@ -153,9 +153,7 @@ class Translator:
                 failure = read.failure
                 opened.append(read)
                 self._finish(read, read.blank_rows)
-                yield from read.batches(
-                    lambda length: self.limit(length, len(begun)), self.engine.batch_sentences
-                )
+                yield from self._batches(read, lambda length: self.limit(length, len(begun)))
                 if window == 1 or read.is_done:  # or blank lines would pile up
                     yield None
 
@@ -175,7 +173,7 @@ class Translator:
         """
         window = Window(list(sources), self._encoding.segmenter(is_corpus=True).cut(sources))
         yield self._finish(window, window.blank_rows)
-        yield from self._translated(window.batches(self.limit, self.engine.batch_sentences), ())
+        yield from self._translated(self._batches(window, self.limit), ())
 
     def branches(self, text: str, prefix: str, count: int) -> list[Alternative]:
         """What may follow the beginning of a translation: so many different next tokens, likeliest first.
@@ -276,6 +274,9 @@ class Translator:
         options = self.config.decoding
         return self.engine.seeded(options.seed) if options.is_sampled else self.engine
 
+    def _batches(self, window: Window, limit: Callable[[int], int]) -> Iterator[Batch]:
+        return window.batches(limit, self.engine.batch_sentences, self.engine.batch_tokens)
+
     def _translated(
         self, batches: Iterable[Batch | None], prefix: Sequence[int], *, with_scores: bool = True
     ) -> Iterator[dict[int, Translation]]:
@@ -286,7 +287,7 @@ class Translator:
             batches,
             self.config.decoding,
             prefix=prefix,
-            with_attention=copies,
+            copies_unknown=copies,
             with_scores=with_scores,
         ):
             yield {} if done is None else self._finish(done[0].window, done[1])
