@@ -81,7 +81,8 @@ Alternatives = Annotated[
         "--alternatives",
         min=1,
         metavar="N",
-        help="Give N different tokens after the prefix, each with how it goes on; written as with --n-best.",
+        help="Give N different tokens after the prefix, the likeliest first, each with how it goes on; "
+        "written as with --n-best.",
         rich_help_panel=SEARCH_PANEL,
     ),
 ]
