@@ -27,32 +27,39 @@ if TYPE_CHECKING:
     from ptenmt.inspection.alignment import WordAlignment
 
 
+OptionalSentence = Annotated[
+    str | None, typer.Argument(metavar="TEXT", help="A sentence.", show_default=False)
+]
+InputFile = Annotated[
+    Path | None,
+    typer.Option("--input", "-i", metavar="FILE", help="Align every line of this file, plain or .gz."),
+]
+TargetFile = Annotated[
+    Path | None,
+    typer.Option(
+        "--target-file",
+        metavar="FILE",
+        help="The translations of the lines of --input.",
+        show_default="the model's own",
+    ),
+]
+Form = Annotated[
+    Literal["grid", "pharaoh", "json"] | None,
+    typer.Option(
+        "--form",
+        help="A grid of words; a line a sentence of pairs source-target, numbered from 0; or a JSON "
+        "object a line, with words, pairs and weights.",
+        show_default="grid for TEXT, pharaoh for --input",
+    ),
+]
+
+
 def alignment(
-    text: Annotated[
-        str | None, typer.Argument(metavar="TEXT", help="A sentence.", show_default=False)
-    ] = None,
+    text: OptionalSentence = None,
     target: Target = None,
-    input_file: Annotated[
-        Path | None,
-        typer.Option("--input", "-i", metavar="FILE", help="Align every line of this file, plain or .gz."),
-    ] = None,
-    target_file: Annotated[
-        Path | None,
-        typer.Option(
-            "--target-file",
-            metavar="FILE",
-            help="The translations of the lines of --input.",
-            show_default="the model's own",
-        ),
-    ] = None,
-    form: Annotated[
-        Literal["grid", "pharaoh", "json"] | None,
-        typer.Option(
-            help="A grid of words; a line a sentence of pairs source-target, numbered from 0; or a JSON "
-            "object a line, with words, pairs and weights.",
-            show_default="grid for TEXT, pharaoh for --input",
-        ),
-    ] = None,
+    input_file: InputFile = None,
+    target_file: TargetFile = None,
+    form: Form = None,
     layer: Layer = None,
     head: Head = None,
     run: RunName = None,

@@ -5,6 +5,8 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from ptenmt.training.dry_run import DryRun
 
+_EIGHTHS = " ▏▎▍▌▋▊▉█"
+
 
 def duration(seconds: float) -> str:
     """Such as ``45 s``, ``2 min 40 s``, ``12 min``, ``3 h 05 min``, ``2 d 07 h``: a tenth off at most."""
@@ -62,3 +64,9 @@ def rehearsal_facts(found: "DryRun") -> dict[str, str]:
         "in all": f"about {duration(found.seconds)}, with {found.validations:,} validations",
         "would go on from a checkpoint": "yes" if found.is_resumed else "no",
     }
+
+
+def bar(cells: float) -> str:
+    """A bar of so many terminal cells, in eighths."""
+    whole, eighths = divmod(round(8 * cells), 8)
+    return ("█" * whole + _EIGHTHS[eighths]).rstrip()

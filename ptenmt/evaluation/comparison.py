@@ -15,6 +15,7 @@ from ptenmt.evaluation.results import Difference, SearchFacts
 from ptenmt.evaluation.scores import Scorer
 from ptenmt.evaluation.systems import Loading, Progress
 from ptenmt.history import History
+from ptenmt.run_facts import needed_facts
 from ptenmt.runs import Run, find_run
 
 _SPLITS = ("train", "validation", "test")
@@ -153,10 +154,8 @@ def _scores(runs: Sequence[Run], split: HeldOutSplit, loading: Loading, show: Pr
 
 
 def _summary(run: Run, name: str) -> RunSummary:
-    facts, config, history = run.facts(), run.config(), History(run.path)
-    missing = _NEEDED_FACTS - facts.keys()
-    if missing:
-        raise RunError(f"{run.path / 'run.json'} is damaged: it lacks {', '.join(sorted(missing))}")
+    facts, config = needed_facts(run, _NEEDED_FACTS), run.config()
+    history = History(run.path)
     last, best = history.last(), history.best(config.validation.metric)
     steps, per_epoch = None if last is None else last["step"], facts.get("steps_per_epoch")
     return RunSummary(
@@ -170,7 +169,7 @@ def _summary(run: Run, name: str) -> RunSummary:
         seconds=_seconds([*history.curve(), *history.validations()]),
         tokens_per_second=_tokens_per_second(history.curve()),
         best_step=None if best is None else best["step"],
-        validation={} if best is None else {metric: best["validation"][metric] for metric in _METRICS},
+        validation={} if best is None else {metric: best["validation"].get(metric) for metric in _METRICS},
     )
 
 

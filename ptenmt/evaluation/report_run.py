@@ -98,7 +98,7 @@ def _validations(validations: Sequence[dict[str, Any]]) -> list[Part]:
         return []
     rows = []
     for line in validations:
-        scores = line["validation"]
+        scores = {name: line["validation"].get(name) for name, _ in _SHOWN}
         shown = (f"{scores[name]:.{digits}f}" if scores[name] is not None else "–" for name, digits in _SHOWN)
         rows.append((f"{line['epoch']:,}", f"{line['step']:,}", *shown))
     header = ("epoch", "step", *(_NAMES[name] for name, _ in _SHOWN))

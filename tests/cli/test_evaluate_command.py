@@ -121,7 +121,8 @@ def test_a_baseline_that_is_the_run_itself(ptenmt) -> None:
     assert "\nworst" not in table
 
 
-def test_a_sweep_says_which_to_use(ptenmt, beside: Path) -> None:
+@pytest.mark.usefixtures("beside")
+def test_a_sweep_says_which_to_use(ptenmt) -> None:
     answer = ptenmt("evaluate", "--sweep")
     rows = answer.stdout.splitlines()
     assert rows[0] == "tiny: 6 validation pairs, ctranslate2"
@@ -130,7 +131,6 @@ def test_a_sweep_says_which_to_use(ptenmt, beside: Path) -> None:
     assert re.search(r"(?m)^best +--beam-size \d( --set decoding.length_penalty=\d)?", answer.stdout)
     assert answer.stderr == ""
     assert "the test pairs says nothing" in ptenmt("evaluate", "--sweep", "--split", "test").stderr
-    assert beside.is_dir()
 
 
 @pytest.mark.parametrize(
