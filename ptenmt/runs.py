@@ -25,7 +25,6 @@ from ptenmt.config import Config
 from ptenmt.config.files import build_config, dump_config
 from ptenmt.corpus.lock import exclusive, holder
 from ptenmt.errors import ConfigError, OutputError, RunError
-from ptenmt.history import History
 from ptenmt.writing import json_text, write_text
 
 FORMAT_VERSION = 1
@@ -192,10 +191,6 @@ class Run:
         """Replace ``best.json``."""
         entries = [asdict(model) for model in models]
         write_text(self.path / _BEST, json_text(entries, indent=2) + "\n")
-
-    def history(self) -> list[dict[str, Any]]:
-        """The validations so far, a dictionary each, oldest first."""
-        return History(self.path).validations()
 
 
 @dataclass(frozen=True, kw_only=True)

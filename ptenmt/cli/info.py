@@ -12,6 +12,7 @@ from ptenmt.errors import RunError
 from ptenmt.history import History
 from ptenmt.run_facts import needed_facts
 from ptenmt.runs import RUNS_FOLDER, Run, find_run, list_runs
+from ptenmt.writing import NOTHING
 
 _SHOWN_FACTS = {"created", "trained", "versions", "data", "vocabulary_sizes", "parameters"}
 
@@ -30,7 +31,9 @@ def info(
         found = find_run(run)
         facts, options = _summary(found), flat_options(found.config())
         print_facts(str(found.path), facts)
-        shown = {name: "–" if value in (None, ()) else show_value(value) for name, value in options.items()}
+        shown = {
+            name: NOTHING if value in (None, ()) else show_value(value) for name, value in options.items()
+        }
         print_facts("\noptions", shown)
         return
     runs = list_runs(on_unreadable=screen.warn)
@@ -45,7 +48,8 @@ def _all_runs(runs: list[Run], warn: Callable[[str], None]) -> Grid:
     rows = []
     for run in runs:
         try:
-            facts, config, history = needed_facts(run, _SHOWN_FACTS), run.config(), run.history()
+            facts, config = needed_facts(run, _SHOWN_FACTS), run.config()
+            history = History(run.path).validations()
         except RunError as error:
             warn(error.message)
             continue
@@ -55,9 +59,9 @@ def _all_runs(runs: list[Run], warn: Callable[[str], None]) -> Grid:
             (
                 run.name,
                 config.data.source,
-                f"{history[-1]['epoch'] if history else '–'}/{config.training.epochs}",
+                f"{history[-1]['epoch'] if history else NOTHING}/{config.training.epochs}",
                 f"{facts['parameters']:,}",
-                "–" if best is None else f"{best:.1f}",
+                NOTHING if best is None else f"{best:.1f}",
                 _time(facts["trained"]),
             )
         )

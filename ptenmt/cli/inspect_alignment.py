@@ -74,6 +74,10 @@ def alignment(
     apart, so has this. Every word of the translation comes from the one it attends to most: in the mean over
     the heads of the last layer but one, or of the only layer, unless --layer and --head say otherwise.
 
+    At the prompt of ptenmt translate, :attention shows the like of what was just translated: of sub-words,
+    and as the engine tells it while it translates, the mean over the heads of one layer. This is computed in
+    full.
+
     Example: ptenmt inspect alignment "este modelo parece funcionar bem"
 
     Example: ptenmt inspect alignment --input test.pt --target-file test.en > test.align

@@ -2,6 +2,8 @@
 
 from typing import TYPE_CHECKING
 
+from ptenmt.writing import NOTHING
+
 if TYPE_CHECKING:
     from ptenmt.training.dry_run import DryRun
 
@@ -40,7 +42,7 @@ def metric_name(metric: str) -> str:
 def metric_value(metric: str, value: float | None) -> str:
     """A score with as many digits as it deserves; None is one that was no number."""
     if value is None:
-        return "–"
+        return NOTHING
     return f"{value:.3f}" if metric in {"loss", "accuracy"} else f"{value:.1f}"
 
 

@@ -10,13 +10,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ptenmt.config import Config
-from ptenmt.errors import ConfigError
 from ptenmt.runs import Choice, Run, find_run
 from ptenmt.tokenizers import TokenizerPair, load_tokenizers
 from ptenmt.translation.encoding import Encoding
 from ptenmt.translation.engine import Engine, Found
 from ptenmt.translation.loading import EngineName, Loader, forbidden
-from ptenmt.translation.results import Alignment, Alternative, AttentionWeights, Translation
+from ptenmt.translation.results import Alignment, Alternative, Translation
 from ptenmt.translation.segments import Segment
 from ptenmt.translation.windows import Batch, Window, search, windows
 from ptenmt.translation.wording import Wording
@@ -223,31 +222,6 @@ class Translator:
         limit = self.limit(max(map(len, sources)))
         wait = self._engine().submit(sources, limit, self.config.decoding)
         return [found[0].ids for found in wait()]
-
-    def attention(self, text: str, translation: str | None = None) -> AttentionWeights:
-        """Who attends to whom while the model reads a sentence and writes its translation.
-
-        Args:
-            text: The sentence; of one that is longer than the model can read, the beginning.
-            translation: Its translation; by default the model's own.
-
-        Raises:
-            ConfigError: The engine is not the Keras engine, which alone knows the weights of every head.
-        """
-        import numpy as np
-
-        from ptenmt.translation.keras_engine import KerasEngine
-
-        if not isinstance(self.engine, KerasEngine):
-            raise ConfigError("CTranslate2 does not tell the attention of every head", "use the Keras engine")
-        source = self._encoding.source(text)
-        target = self._encoding.target(translation) if translation is not None else self.best([source])[0]
-        weights = self.engine.attention(np.array([source]), np.array([target[:-1]]))
-        return AttentionWeights(
-            source_pieces=self.tokenizers.source.pieces(source),
-            target_pieces=self.tokenizers.target.pieces(target[:-1]),
-            weights={name: values[0] for name, values in weights.items()},
-        )
 
     def limit(self, num_source_tokens: int, num_prefix_tokens: int = 0) -> int:
         """The most tokens a translation may have, [END] and what it is to begin with counted.

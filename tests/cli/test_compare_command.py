@@ -24,7 +24,9 @@ def two_runs(copied_run: Path) -> Path:
     shutil.copytree(copied_run / "checkpoints" / "tiny", other)
     config = (other / "config.yaml").read_text()
     (other / "config.yaml").write_text(
-        config.replace("dropout: 0.0", "dropout: 0.3", 1).replace("\n  epochs: 10", "\n  epochs: 20")
+        config.replace("dropout: 0.0", "dropout: 0.3", 1)
+        .replace("\n  epochs: 10", "\n  epochs: 20")
+        .replace("cache_dir: null", "cache_dir: /of/another/machine")
     )
     seconds = {"data": 10.0, "step": 80.0, "validation": 600.0, "saving": 30.0}
     scores = {"loss": 1.5, "accuracy": 0.5, "bleu": 12.34, "chrf": 45.6}
@@ -63,6 +65,21 @@ def test_runs_stand_side_by_side(ptenmt) -> None:
     assert table["model.dropout"] == ["0.3", "0.0"]
     assert table["training.epochs"] == ["20", "10"]
     assert "model.d_model" not in table
+    assert "data.cache_dir" not in table, "that is no difference between the runs"
+    assert answer.stderr == ""
+
+
+@pytest.mark.usefixtures("two_runs")
+def test_all_of_it_as_json(ptenmt) -> None:
+    answer = ptenmt("compare", "other", "tiny", "--json")
+    facts = json.loads(answer.stdout)
+    other, tiny = facts["runs"]
+    assert (other["run"], tiny["run"]) == ("other", "tiny")
+    assert (other["best_step"], other["seconds"], other["tokens_per_second"]) == (30, 720.0, 40.0)
+    assert other["validation"]["bleu"] == 12.34
+    assert tiny["options"]["model.d_model"] == 16
+    assert facts["differences"] == {"model.dropout": [0.3, 0.0], "training.epochs": [20, 10]}
+    assert (facts["split"], facts["scores"], facts["splits_that_differ"]) == (None, [], [])
     assert answer.stderr == ""
 
 
@@ -175,6 +192,10 @@ def test_all_translate_the_same_pairs(ptenmt, tmp_path: Path) -> None:
         table["test pairs: chrF2++"][0].split()[0]
     )
     assert all(float(rate.replace(",", "")) > 0 for rate in table["test pairs: sentences a second"])
+    scored = json.loads(ptenmt("compare", "tiny", "other", "--split", "test", "--json").stdout)["scores"]
+    assert [each["score"]["low"] for each in scored[0]["differences"]] == [each["low"] for each in scores[:3]]
+    assert scored[0]["differences"][0]["verdict"] == "no difference"
+    assert scored[1]["search"]["in_words"] == "ctranslate2, int8, beam 4"
 
 
 def evaluated(ptenmt, run: str) -> str:
