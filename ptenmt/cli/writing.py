@@ -11,12 +11,12 @@ _EIGHTHS = " ▏▎▍▌▋▊▉█"
 
 
 def duration(seconds: float) -> str:
-    """Such as ``45 s``, ``2 min 40 s``, ``12 min``, ``3 h 05 min``, ``2 d 07 h``: a tenth off at most."""
+    """Such as ``45 s``, ``2.7 min``, ``12 min``, ``3 h 05 min``, ``2 d 07 h``: a tenth off at most."""
     minutes = round(seconds / 60)
     if seconds < 90:
         return f"{seconds:.0f} s"
     if seconds < 295:
-        return "{} min {:02} s".format(*divmod(10 * round(seconds / 10), 60))
+        return f"{seconds / 60:.1f} min"
     if minutes < 60:
         return f"{minutes} min"
     hours, minutes = divmod(minutes, 60)

@@ -100,9 +100,7 @@ def _validations(validations: Sequence[dict[str, Any]]) -> list[Part]:
     rows = []
     for line in validations:
         scores = {name: line["validation"].get(name) for name, _ in _SHOWN}
-        shown = (
-            NOTHING if scores[name] is None else f"{scores[name]:.{digits}f}" for name, digits in _SHOWN
-        )
+        shown = (NOTHING if scores[name] is None else f"{scores[name]:.{digits}f}" for name, digits in _SHOWN)
         rows.append((f"{line['epoch']:,}", f"{line['step']:,}", *shown))
     header = ("epoch", "step", *(_NAMES[name] for name, _ in _SHOWN))
     return [Table(header=header, rows=rows, numbers=frozenset(range(len(header))))]

@@ -183,9 +183,7 @@ def test_cut_translations_and_split_sources_are_counted(
 def test_texts_that_the_loss_knows_in_part_are_counted(copied: TrainedRun, translator: Translator):
     long = " ".join(["bala"] * 31)
     pairs = [("bala", "bala"), (long, "dico"), ("dico", long)]
-    found = likelihood(
-        translator.engine.model, translator.tokenizers, pairs, copied.config, lambda *_: None
-    )
+    found = likelihood(translator.engine.model, translator.tokenizers, pairs, copied.config, lambda *_: None)
     assert found.num_shortened == 2
 
 

@@ -12,8 +12,8 @@ import pytest
 
 from ptenmt.config import CheckpointConfig, Config, OptimizerConfig, TrainingConfig, ValidationConfig
 from ptenmt.events import CheckpointSaved, Event, PatienceLost, Scores, StepDone, Stopped, Validated
-from ptenmt.model import TokenSums
 from ptenmt.history import History
+from ptenmt.model import TokenSums
 from ptenmt.runs import Run
 
 EPOCH = 6  # steps
