@@ -216,7 +216,8 @@ def _draw_bars(axis: "Axes", panel: Bars) -> None:
     axis.set_xlabel(panel.value_name)
     axis.set_xlim(min(0.0, *panel.values), 1.0)
     for place, note in enumerate(panel.notes):
-        axis.text(1.02, place, note, va="center")
+        # A distance that grows with the plot would be room that the layout does not know of.
+        axis.annotate(note, (1, place), xytext=(4, 0), textcoords="offset points", va="center")
 
 
 def _draw_table(axis: "Axes", panel: Table) -> None:

@@ -2,8 +2,8 @@
 
 from collections.abc import Iterable
 from contextlib import AbstractContextManager
+from functools import cache
 from typing import TYPE_CHECKING, Any
-from unicodedata import east_asian_width
 
 if TYPE_CHECKING:
     from matplotlib.font_manager import FontEntry
@@ -12,14 +12,23 @@ MOST_TEXT = 9.0
 """Points, of which an inch has 72."""
 
 _FONT = "DejaVu Sans"  # comes with matplotlib
-_USUAL_LETTER = 0.62  # of the size, as is the following
-_WIDE_LETTER = 1.05
+_DOTS = 100  # an inch, as in a new figure
+_WIDE_LETTER = 1.05  # of the size, as those of Chinese or Japanese are
 
 
 def text_width(text: str) -> float:
-    """About how many inches a text takes, in the largest size."""
-    wide = sum(east_asian_width(sign) in "WF" for sign in text)
-    return (_WIDE_LETTER * wide + _USUAL_LETTER * (len(text) - wide)) * MOST_TEXT / 72
+    """How many inches a text takes, in the largest size; about, where another font has its characters."""
+    from matplotlib.font_manager import findfont
+    from matplotlib.ft2font import FT2Font
+
+    file = findfont(_FONT)
+    known = "".join(sign for sign in text if sign in _glyphs(file))
+    font = FT2Font(file)
+    font.set_size(MOST_TEXT, _DOTS)
+    font.set_text(known)
+    others = (len(text) - len(known)) * _WIDE_LETTER * MOST_TEXT / 72
+    # Letters are set to whole dots, at other resolutions to others.
+    return 1.02 * float(font.get_width_height()[0]) / 64 / _DOTS + others
 
 
 def shortened(text: str, width: float) -> str:
@@ -64,6 +73,7 @@ def _is_regular(font: "FontEntry") -> bool:
     )
 
 
+@cache
 def _glyphs(file: str) -> set[str]:
     """The characters that a font can draw at any size."""
     from matplotlib.ft2font import FT2Font

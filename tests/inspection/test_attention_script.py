@@ -9,8 +9,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from ptenmt.inspection.attention import AttentionWeights
 from ptenmt.inspection.attention_page import attention_page
-from ptenmt.translation import AttentionWeights
 
 BROWSER = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
 FLAGS = [
