@@ -15,7 +15,7 @@ from ptenmt.translation.segments import Segment, Segments
 BATCH_SENTENCES = 32
 BATCH_TOKENS = 512
 """Source tokens, padding included. CTranslate2 is fastest with such batches, if by little: with everything
-ready it takes 3 to 8 % longer with 32 sentences of any length, and 10 to 25 % longer with 128 of them or
+ready it takes 3 to 4 % longer with 32 sentences of any length, and 10 to 25 % longer with 128 of them or
 with 4,096 tokens (benchmarks/translation.md)."""
 WINDOW_CHARACTERS = 250_000
 """Of windows of long texts: some seconds' work, after which what is done can be kept and shown."""
