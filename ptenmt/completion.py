@@ -12,6 +12,7 @@ from ptenmt.config import Config, DecodingConfig
 from ptenmt.corpus.text import TextPreparation
 from ptenmt.errors import DataError
 from ptenmt.export.weights import arrays_of
+from ptenmt.history import History
 from ptenmt.inspection.next_word import NumpyNextWord
 from ptenmt.runs import Choice, Run, find_run
 from ptenmt.tasks import check_task
@@ -147,9 +148,9 @@ def held_out_perplexity(run: Run) -> float | None:
     Returns:
         The perplexity, or None if the run was never validated.
     """
-    losses = [line["validation"]["loss"] for line in run.history()]
-    known = [loss for loss in losses if loss is not None]
-    return math.exp(min(known)) if known else None
+    best = History(run.path).best("loss")
+    loss = None if best is None else best["validation"].get("loss")
+    return None if loss is None else math.exp(loss)
 
 
 def _chosen(logits: np.ndarray, how: DecodingConfig, chance: np.random.Generator) -> int:

@@ -29,6 +29,7 @@ ROWS = [
     {"inspection"},
     {"translation"},
     {"export"},
+    {"run_facts"},
     {"checkpoints", "tasks"},
     {"runs"},
     {"history"},

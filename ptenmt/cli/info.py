@@ -10,8 +10,10 @@ from ptenmt.cli.writing import amount, duration, metric_name, metric_value, perp
 from ptenmt.config.files import flat_options, show_value
 from ptenmt.errors import RunError
 from ptenmt.history import History
+from ptenmt.run_facts import needed_facts
 from ptenmt.runs import RUNS_FOLDER, Run, find_run, list_runs
 from ptenmt.tasks import UNITS
+from ptenmt.writing import NOTHING
 
 _SHOWN_FACTS = {"created", "trained", "versions", "data", "vocabulary_sizes", "parameters"}
 
@@ -30,7 +32,9 @@ def info(
         found = find_run(run)
         facts, options = _summary(found), flat_options(found.config())
         print_facts(str(found.path), facts)
-        shown = {name: "–" if value in (None, ()) else show_value(value) for name, value in options.items()}
+        shown = {
+            name: NOTHING if value in (None, ()) else show_value(value) for name, value in options.items()
+        }
         print_facts("\noptions", shown)
         return
     runs = list_runs(on_unreadable=screen.warn)
@@ -45,7 +49,8 @@ def _all_runs(runs: list[Run], warn: Callable[[str], None]) -> Grid:
     rows = []
     for run in runs:
         try:
-            facts, config, history = _facts(run), run.config(), run.history()
+            facts, config = needed_facts(run, _SHOWN_FACTS), run.config()
+            history = History(run.path).validations()
         except RunError as error:
             warn(error.message)
             continue
@@ -55,9 +60,9 @@ def _all_runs(runs: list[Run], warn: Callable[[str], None]) -> Grid:
             (
                 run.name,
                 config.data.source,
-                f"{history[-1]['epoch'] if history else '–'}/{config.training.epochs}",
+                f"{history[-1]['epoch'] if history else NOTHING}/{config.training.epochs}",
                 f"{facts['parameters']:,}",
-                "–" if best is None else f"{best:.1f}",
+                NOTHING if best is None else f"{best:.1f}",
                 _time(facts["trained"]),
             )
         )
@@ -67,7 +72,7 @@ def _all_runs(runs: list[Run], warn: Callable[[str], None]) -> Grid:
 
 def _summary(run: Run) -> dict[str, str]:
     """What a run is and how far, by name."""
-    facts, last = _facts(run), History(run.path).last()
+    facts, last = needed_facts(run, _SHOWN_FACTS), History(run.path).last()
     unit, sizes = UNITS[run.config().task], facts["vocabulary_sizes"]
     rows = {
         "format": str(facts["format_version"]),
@@ -116,10 +121,10 @@ def _best(run: Run) -> dict[str, str]:
         if name in scores
     ]
     if "bleu" not in scores:
-        others.append(f"perplexity {perplexity(scores['loss'])}")
+        others.append(f"perplexity {perplexity(scores.get('loss'))}")
     model = next((f", {model.name}" for model in models if model.step == best["step"]), "")
     return {
-        f"best {metric_name(metric)}": f"{metric_value(metric, scores[metric])} at step {best['step']:,}"
+        f"best {metric_name(metric)}": f"{metric_value(metric, scores.get(metric))} at step {best['step']:,}"
         f" in epoch {best['epoch']}{model}",
         "scores there": ", ".join(others),
     }
@@ -144,11 +149,3 @@ def _costs(last: dict[str, Any]) -> dict[str, str]:
 def _time(stamp: str) -> str:
     """A time stamp to the minute; all are UTC."""
     return f"{stamp[:16].replace('T', ' ')} UTC"
-
-
-def _facts(run: Run) -> dict[str, Any]:
-    facts = run.facts()
-    missing = _SHOWN_FACTS - facts.keys()
-    if missing:
-        raise RunError(f"{run.path / 'run.json'} is damaged: it lacks {', '.join(sorted(missing))}")
-    return facts

@@ -39,7 +39,7 @@ class TranslationForm:
         return f"{self._text(translation)}\n"
 
     def _rows(self, ranked: list["Alternative"]) -> str:
-        rows = [f"{each.score:.4f}\t{' '.join(self._text(each).splitlines())}" for each in ranked]
+        rows = [f"{each.score:.4f}\t{' '.join(self._text(each).split())}" for each in ranked]
         rows += ["\t"] * (self.num_rows - len(rows))
         return "".join(f"{rank}\t{row}\n" for rank, row in enumerate(rows[: self.num_rows], start=1))
 

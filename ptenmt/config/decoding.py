@@ -4,6 +4,8 @@ from dataclasses import dataclass
 
 from ptenmt.config.options import require, resumable
 
+_MOST_BEAMS = 1000
+
 
 @dataclass(frozen=True, kw_only=True)
 class DecodingConfig:
@@ -62,6 +64,7 @@ class DecodingConfig:
 
     def _check_counts(self) -> None:
         beam, wanted = self.beam_size, self.num_hypotheses
+        require(beam <= _MOST_BEAMS, f"decoding.beam_size={beam} must be at most {_MOST_BEAMS:,}")
         require(
             not self.is_sampled or beam == 1,
             f"decoding.top_k={self.top_k} draws tokens, which needs decoding.beam_size=1, not {beam}",

@@ -14,7 +14,7 @@ from ptenmt.errors import ConfigError, ExportError
 from ptenmt.export.ctranslate2 import CTranslate2Export, nearest_quantization
 from ptenmt.tokenizers import PAD, SPECIAL_PIECES, START, TokenizerPair
 from ptenmt.translation.engine import Found, Hypothesis
-from ptenmt.translation.windows import BATCH_SENTENCES
+from ptenmt.translation.windows import BATCH_SENTENCES, BATCH_TOKENS
 
 if TYPE_CHECKING:
     import numpy as np
@@ -42,7 +42,7 @@ class CTranslate2Engine:
     """
 
     name = "ctranslate2"
-    batch_sentences = BATCH_SENTENCES
+    batch_sentences, batch_tokens = BATCH_SENTENCES, BATCH_TOKENS
 
     def __init__(
         self,

@@ -43,7 +43,9 @@ class Engine(Protocol):
     identity: str
     """What its translations depend on, besides the run's weights and the options."""
     batch_sentences: int
-    """How many sentences of usual length a batch is to have."""
+    """The most sentences that a batch is to have."""
+    batch_tokens: int
+    """The most source tokens, padding included."""
     queue: int
     """How many batches it may be given before the first is waited for; 0: it works when it is waited for."""
 

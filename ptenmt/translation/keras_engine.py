@@ -27,7 +27,7 @@ class KerasEngine:
     """
 
     name = identity = "keras"
-    batch_sentences = 128  # a step costs much the same for one sentence and for many
+    batch_sentences, batch_tokens = 128, 8192  # a step costs much the same for one sentence and for many
     queue = 0
 
     def __init__(self, model: Transformer, forbidden: Sequence[int]) -> None:

@@ -39,23 +39,6 @@ class Translation(Alternative):
 
 
 @dataclass(frozen=True, kw_only=True)
-class AttentionWeights:
-    """Who attends to whom in one sentence and its translation."""
-
-    source_pieces: list[str]
-    """S pieces, [START] and [END] included."""
-    target_pieces: list[str]
-    """The T pieces fed to the decoder: [START], and no [END]."""
-    weights: dict[str, "np.ndarray"]
-    """``encoder_layer{i}`` [H, S, S], ``decoder_layer{i}_block1`` [H, T, T], ``…_block2`` [H, T, S]."""
-
-    @property
-    def num_layers(self) -> int:
-        """Of the encoder, and of the decoder."""
-        return sum(name.startswith("encoder") for name in self.weights)
-
-
-@dataclass(frozen=True, kw_only=True)
 class Alignment:
     """Which pieces of a sentence each piece of its translation comes from."""
 
