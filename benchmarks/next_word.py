@@ -2,7 +2,8 @@
 
     python benchmarks/next_word.py --text english.txt --words 200000
 
-Both see the first 80 % of the windows, and predict the words after the others: those that the first part has.
+The text is cut to so many words, as the models read them. All see the first 80 % of the windows, and predict
+the words after the others: those that the first part has.
 Results: next_word.md.
 """
 
@@ -11,7 +12,7 @@ import math
 import time
 from collections import Counter
 from collections.abc import Sequence
-from itertools import islice, product
+from itertools import product
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -74,20 +75,6 @@ def trigram_perplexity(
     return math.exp(-np.log(parts @ best[1]).mean()), best[1]
 
 
-def excerpt(text: Path, words: int, folder: Path) -> Path:
-    """The text's first so many blank-separated words."""
-    lines, left = [], words
-    with text.open(encoding="utf-8") as stream:
-        for line in stream:
-            parts = list(islice(line.split(), left))
-            left -= len(parts)
-            lines.append(" ".join(parts))
-            if not left:
-                break
-    (folder / "text.txt").write_text("\n".join(lines) + "\n", encoding="utf-8")
-    return folder / "text.txt"
-
-
 def trained(config: Config, run: Path) -> tuple[float, int, float]:
     """The lowest held-out loss, its epoch, and the minutes that the training took."""
     started = time.perf_counter()
@@ -108,13 +95,11 @@ def main() -> None:
     given = parser.parse_args()
     with TemporaryDirectory() as name:
         folder = Path(name)
-        common = [
-            f"data.path={excerpt(given.text, given.words, folder)}",
-            "validation.patience=2",
-            *given.overrides,
-        ]
-        config = load_config("next-word", common)
-        words = read_prose(config.data, config.tokenizer.punctuation)
+        config = load_config("next-word", [f"data.path={given.text}", *given.overrides])
+        words = read_prose(config.data, config.tokenizer.punctuation)[: given.words]
+        text = folder / "text.txt"
+        text.write_text("\n".join(words), encoding="utf-8")
+        common = [f"data.path={text}", "validation.patience=2", *given.overrides]
         training, held_out = split_for_windows(words, config.data.window)
         print(f"{len(words):,} words, {len(set(training)):,} different ones in the training part")
         perplexity, weights = trigram_perplexity(training, held_out, config.data.window)

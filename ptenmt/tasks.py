@@ -6,9 +6,10 @@ from ptenmt.runs import Run
 
 UNITS: dict[TaskName, str] = {"translation": "pairs", "next-word": "windows"}
 """What the data are counted in."""
+COMMANDS: dict[TaskName, str] = {"translation": "translate", "next-word": "complete"}
+"""What a trained model is used with."""
 
 _DOES: dict[TaskName, str] = {"translation": "translates sentences", "next-word": "predicts next words"}
-_COMMAND: dict[TaskName, str] = {"translation": "translate", "next-word": "complete"}
 
 
 def check_task(run: Run, learnt: TaskName, wanted: TaskName) -> None:
@@ -25,5 +26,5 @@ def check_task(run: Run, learnt: TaskName, wanted: TaskName) -> None:
     if learnt != wanted:
         raise RunError(
             f"{run.path} {_DOES[learnt]}, and this is for a run that {_DOES[wanted]}",
-            f'what fits it: ptenmt {_COMMAND[learnt]} --run {run.path} "TEXT"',
+            f'what fits it: ptenmt {COMMANDS[learnt]} --run {run.path} "TEXT"',
         )

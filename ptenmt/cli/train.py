@@ -11,6 +11,7 @@ from ptenmt.cli.tables import print_facts
 from ptenmt.cli.training_view import TrainingView
 from ptenmt.cli.writing import metric_name, metric_value, rehearsal_facts
 from ptenmt.runs import Run
+from ptenmt.tasks import COMMANDS
 
 if TYPE_CHECKING:
     from ptenmt.config import Config
@@ -63,9 +64,9 @@ def train(
     if not result.is_chief:  # whose messages are enough
         raise typer.Exit(0 if result.stopped_by is None else 128 + signal.Signals(result.stopped_by))
     if result.stopped_by is None:
-        verb = {"translation": "translate", "next-word": "complete"}[options.task]
-        screen.say(f"done: {result.run}{_best(result, options)}; {verb} with")
-        screen.say_command(["ptenmt", verb, "--run", name, "TEXT"])
+        command = COMMANDS[options.task]
+        screen.say(f"done: {result.run}{_best(result, options)}; {command} with")
+        screen.say_command(["ptenmt", command, "--run", name, "TEXT"])
         return
     is_anew = fresh and not view.has_saved
     screen.say(f"{_how_it_stopped(result, is_anew)}; go on with", style="bold")

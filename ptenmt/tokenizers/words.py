@@ -39,7 +39,7 @@ class WordTokenizer(Tokenizer):
     def __init__(self, words: Sequence[str], punctuation: Punctuation = "kept") -> None:
         self._words = list(words)
         self._ids = {word: token for token, word in enumerate(self._words)}
-        self._punctuation: Punctuation = punctuation
+        self.punctuation: Punctuation = punctuation
 
     @classmethod
     def train(
@@ -75,7 +75,7 @@ class WordTokenizer(Tokenizer):
 
     def split(self, text: str) -> list[str]:
         """Give a text's words and punctuation marks, one for each id that :meth:`encode` gives."""
-        return split_words(text, self._punctuation)
+        return split_words(text, self.punctuation)
 
     @property
     def vocabulary_size(self) -> int:
@@ -85,7 +85,7 @@ class WordTokenizer(Tokenizer):
     @property
     def checksum(self) -> str:
         """The SHA-256 checksum of the words in their order, and of what becomes of punctuation."""
-        kept = [] if self._punctuation == "kept" else [f"\n{self._punctuation}"]
+        kept = [] if self.punctuation == "kept" else [f"\n{self.punctuation}"]
         return hashlib.sha256("\n".join([*self._words, *kept]).encode()).hexdigest()
 
     def encode(self, texts: Sequence[str]) -> list[list[int]]:
@@ -104,7 +104,7 @@ class WordTokenizer(Tokenizer):
         """Write the vocabulary, a word a line in the order of the ids, and what becomes of punctuation."""
         name = f"{side}.txt"
         (folder / name).write_bytes("".join(f"{word}\n" for word in self._words).encode())
-        options = json.dumps({"punctuation": self._punctuation})
+        options = json.dumps({"punctuation": self.punctuation})
         (folder / _OPTIONS_FILE).write_text(f"{options}\n", encoding="utf-8")
         return name
 

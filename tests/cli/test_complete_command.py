@@ -10,6 +10,7 @@ import pytest
 from typer.testing import CliRunner
 
 from ptenmt.cli.app import app
+from ptenmt.history import History
 from ptenmt.runs import Run
 
 Command = Callable[..., Any]
@@ -69,8 +70,8 @@ def test_a_training_tells_windows_and_perplexity(story: Path):
 def test_what_a_run_holds(story: Path):
     run = Run(story / "checkpoints" / "pooled")
     assert run.facts()["data"]["train"]["windows"] == 411
-    assert [*run.history()[-1]["validation"]] == ["loss", "accuracy"]
-    assert run.history()[-1]["validation"]["accuracy"] == 1
+    assert [*History(run.path).validations()[-1]["validation"]] == ["loss", "accuracy"]
+    assert History(run.path).validations()[-1]["validation"]["accuracy"] == 1
     exported = json.loads((run.export_folder("best", "weights") / "weights.json").read_text(encoding="utf-8"))
     assert exported["model"]["d_model"] == 32
     assert not run.export_folder().exists(), "CTranslate2 knows no such model"

@@ -2,6 +2,7 @@
 
 import importlib.util
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Callable
@@ -33,21 +34,26 @@ from ptenmt.model import (
 pytestmark = pytest.mark.filterwarnings(
     "ignore:__array__ implementation doesn't accept a copy:DeprecationWarning"
 )
-PAPER = ModelConfig(
-    num_layers=6, d_model=512, num_heads=8, d_ff=2048, key_size=64, value_size=64, dropout=0.1
-)
+README = Path(__file__).parents[2] / "README.md"
 SMALL = ModelConfig(num_layers=1, d_model=8, num_heads=2, d_ff=12, max_positions=10)
 IDS = np.array([[5, 6, 7, 0], [8, 9, 4, 3]])
 TARGET = np.array([[2, 6, 7], [2, 9, 0]])
 
 
-def test_the_encoder_has_the_published_shapes_and_sizes():
-    encoder = Encoder(PAPER, 20)
+def test_the_readmes_encoder_has_the_published_shapes_and_sizes(capsys: pytest.CaptureFixture[str]):
+    (example,) = re.findall(r"```python\n([^`]*Encoder\([^`]*)```", README.read_text(encoding="utf-8"))
+    assert len(list(filter(None, example.splitlines()))) == 6
+    names: dict[str, Any] = {}
+    exec(example, names)
+    assert capsys.readouterr().out.strip() == example.partition("  # ")[2].strip() == "(64, 5, 512) 18924544"
+    encoder = names["encoder"]
+    attention = encoder.blocks[5].self_attention
+    assert (attention.num_heads, attention.key_size, attention.value_size) == (8, 64, 64)
+    assert encoder.blocks[0].self_attention_norm.dropout.rate == 0.1
     ids = np.random.default_rng(0).integers(0, 20, size=(64, 5))
     for mask, training in ((None, False), (padding_mask(ids), True)):
         outputs = encoder(ids, mask=mask, training=training)
         assert (outputs.shape, outputs.dtype) == ((64, 5, 512), "float32")
-    assert encoder.count_params() == 18_924_544
     table = encoder.embedding.count_params()
     assert (table, encoder.count_params() - table) == (10_240, 18_914_304)
 
