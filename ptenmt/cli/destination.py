@@ -15,8 +15,8 @@ class Sink(Protocol):
     """What translations are written into."""
 
     @property
-    def num_kept(self) -> int:
-        """How many texts need not be translated again by who goes on."""
+    def num_kept(self) -> int | None:
+        """How many texts need not be translated again by who goes on; None: nobody can."""
         ...
 
     def append(self, texts: Sequence[str], translations: str) -> None:
@@ -27,7 +27,7 @@ class Sink(Protocol):
 class _Stream:
     """Standard output, or a device: nothing is kept."""
 
-    num_kept = 0
+    num_kept = None
 
     def __init__(self, stream: IO[str]) -> None:
         self._stream = stream
@@ -102,10 +102,14 @@ class Destination:
             with written_whole(self.file) as stream:
                 yield _Stream(stream)
         else:
-            from ptenmt.translation.drafts import drafted
+            from ptenmt.translation.drafts import ResumeError, drafted
 
-            with drafted(self.file, facts, texts, resume=self.resume) as draft:
-                yield draft
+            try:
+                with drafted(self.file, facts, texts, resume=self.resume) as draft:
+                    yield draft
+            except ResumeError as error:
+                hint = "leave out --resume to begin anew"
+                raise OutputError(f"--resume: {error.message}", hint) from error
 
     @property
     def left_over(self) -> Path | None:

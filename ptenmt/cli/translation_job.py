@@ -69,13 +69,17 @@ class TranslationJob:
         try:
             with (
                 destination.opened(stream, self._facts(), is_repeatable=is_repeatable) as sink,
-                view.showing(sink.num_kept),
+                view.showing(sink.num_kept or 0),
             ):
+                if destination.resume and not sink.num_kept:
+                    view.tell_beginning(destination.file)
                 for translations in self._windows(stream, view.show, **window):
                     sink.append([each.source for each in translations], self.form.written(translations))
-        except BaseException:
+        except BaseException as error:
             if sink is not None and sink.num_kept:
                 view.tell_how_to_go_on(sink.num_kept, destination.command_to_resume)
+            elif sink is not None and sink.num_kept == 0 and not isinstance(error, Exception):
+                view.tell_nothing_is_kept()
             raise
         view.tell_end()
 

@@ -181,7 +181,7 @@ def _compute_types(device: str) -> set[str]:
         types: set[str] = ctranslate2.get_supported_compute_types(device)
     except (RuntimeError, ValueError) as error:
         raise ConfigError(
-            f"CTranslate2 cannot compute on device {device}: {_line(error)}", "use --device cpu"
+            f"CTranslate2 cannot compute on device {device}: {_line(error)}", "use the device cpu"
         ) from error
     return types
 

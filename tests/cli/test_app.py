@@ -53,7 +53,10 @@ def test_version(ptenmt) -> None:
         (["--foo"], "no such option: --foo"),
         (["info", "--rnu", "x"], "no such option: --rnu (Possible options: --run)"),
         (["evaluate", "--split", "train"], "invalid value for '--split': 'train' is not one of"),
-        (["translate", "--alternatives", "0", "x"], "invalid value for '--alternatives': 0 is not in the range"),
+        (
+            ["translate", "--alternatives", "0", "x"],
+            "invalid value for '--alternatives': 0 is not in the range",
+        ),
         (["train"], "missing option '--config' / '-c'"),
         (["trian"], "no such command 'trian'"),
         (["inspect", "postions"], "no such command 'postions'"),
