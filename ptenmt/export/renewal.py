@@ -22,7 +22,7 @@ def current_export(
         run: Where it is.
         choice: Of which of the run's weights.
         form: What it is like.
-        make: Makes it anew, of the newest weights; given what the one before says of itself, if it can be read.
+        make: Makes it anew, of the newest weights; given what the one before says of itself.
         warn: Told, in a sentence, of what is not as it should be.
 
     Raises:
