@@ -6,6 +6,7 @@ import os
 import resource
 import shutil
 from collections.abc import Callable, Iterator
+from functools import partial
 from itertools import count
 from pathlib import Path
 from typing import Any
@@ -105,7 +106,7 @@ def test_a_save_that_ends_anywhere_leaves_the_old_or_the_new(fragile: Fragile, t
             number.variable.assign(value)
             saver.save(7)
         number.variable.assign(earlier + 1)
-        is_broken = fragile.breaks(operations, saver.save)
+        is_broken = fragile.breaks(operations, partial(saver.save, 7))
         number.variable.assign(0)
         again = number.restored(folder)
         found = int(number.variable)

@@ -1,5 +1,6 @@
 """Where translations go."""
 
+import os
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -119,7 +120,7 @@ class Destination:
         from ptenmt.translation.drafts import partial_file
 
         partial = partial_file(self.file.resolve())
-        return partial if partial.exists() else None
+        return partial if os.path.exists(partial) else None
 
     @property
     def command_to_resume(self) -> list[str]:
@@ -132,6 +133,5 @@ class Destination:
     @property
     def _is_device(self) -> bool:
         """Such as ``/dev/null``, or a pipe."""
-        return (
-            self.file is not None and self.file.exists() and not (self.file.is_file() or self.file.is_dir())
-        )
+        file = self.file
+        return file is not None and os.path.exists(file) and not (os.path.isfile(file) or os.path.isdir(file))

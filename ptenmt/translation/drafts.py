@@ -39,8 +39,8 @@ def reserved(file: Path) -> Iterator[None]:
         OutputError: One does already, or the file cannot be written.
     """
     target = file.resolve()
-    if target.is_dir() or not target.parent.is_dir():
-        code = errno.EISDIR if target.is_dir() else errno.ENOENT
+    if os.path.isdir(target) or not os.path.isdir(target.parent):
+        code = errno.EISDIR if os.path.isdir(target) else errno.ENOENT
         raise OutputError(f"cannot write {file}: {os.strerror(code)}")
     lock = target.with_name(f".{target.name}.lock")
     with ExitStack() as stack:
@@ -156,7 +156,7 @@ class Draft:
     @contextmanager
     def opened(self, resume: bool) -> Iterator[None]:
         """Begin or go on; when the block ends without an error, the file is put into its place."""
-        is_begun = resume and self._partial.exists() and self._journal.exists()
+        is_begun = resume and os.path.exists(self._partial) and os.path.exists(self._journal)
         end = self._read() if is_begun else 0
         mode = "r+b" if is_begun else "wb"
         try:
