@@ -201,7 +201,7 @@ def test_a_stop_before_the_first_step_says_that_nothing_is_saved(
     def interrupt(*_arguments: object) -> None:
         signal.raise_signal(signal.SIGTERM)
 
-    monkeypatch.setattr("ptenmt.training.preparation.load_corpus", interrupt)
+    monkeypatch.setattr("ptenmt.training.translation_task.load_corpus", interrupt)
     arguments = ["train", "--config", "tiny.yaml", "--run", "new", "--init-from", "tiny"]
     answer = ptenmt(*arguments, code=128 + signal.SIGTERM)
     assert answer.stderr == (
@@ -217,7 +217,7 @@ def test_a_fresh_start_that_is_stopped_at_once_is_still_to_be_made(
     def interrupt(*_arguments: object) -> None:
         signal.raise_signal(signal.SIGINT)
 
-    monkeypatch.setattr("ptenmt.training.preparation.load_corpus", interrupt)
+    monkeypatch.setattr("ptenmt.training.translation_task.load_corpus", interrupt)
     answer = ptenmt("train", "--config", "tiny.yaml", "--fresh", code=128 + signal.SIGINT)
     assert answer.stderr.splitlines()[-1] == "  ptenmt train --config tiny.yaml --fresh"
     assert [path.name for path in (copied_run / "checkpoints").glob("[!.]*")] == ["tiny"]
@@ -231,6 +231,6 @@ def test_a_dry_run_tells_sizes_and_writes_nothing(ptenmt, beside: Path) -> None:
     assert facts["pairs"] == "48 train, 6 validation, 6 test"
     assert facts["parameters"] == "6,646"
     assert facts["steps"] == "6 an epoch, 60 in all"
-    assert facts["largest batch"].startswith("8 sentences of ")
+    assert facts["largest batch"].startswith("8 pairs of ")
     assert "48 training and 6 validation pairs" in answer.stderr
     assert sorted(beside.rglob("*")) == before

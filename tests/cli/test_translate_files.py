@@ -8,11 +8,12 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from pathlib import Path
 
 import pytest
 
+from ptenmt.cli.translation_view import TranslationView
 from ptenmt.corpus.lock import exclusive
 from ptenmt.translation import Translation, Translator
 
@@ -87,6 +88,26 @@ def test_a_file_is_whole_and_told(job, source: Path, whole: bytes, tmp_path: Pat
     assert job(source, "--quiet").stderr == ""
 
 
+def test_what_is_shown_moves_within_a_window(
+    job, source: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    shown: list[int] = []
+    show = TranslationView.show
+
+    def spy(self: TranslationView, translations: Collection[Translation]) -> None:
+        shown.append(len(translations))
+        show(self, translations)
+
+    monkeypatch.setattr(TranslationView, "show", spy)
+    assert f"translated {NUM_LINES:,} lines" in job(source).stderr
+    assert sum(shown) == NUM_LINES
+    assert max(shown[1:]) <= NUM_LINES / 10  # the first are the blank ones
+    few = write_lines(tmp_path / "few.txt", ["gato", "", "cão"])
+    shown.clear()
+    job(few, "--alternatives", "2")
+    assert shown == [1, 1, 1]
+
+
 def test_packed_files_and_pipes_are_read_alike(job, source: Path, whole: bytes, tmp_path: Path) -> None:
     (tmp_path / "source.txt.gz").write_bytes(gzip.compress(source.read_bytes()))
     job(tmp_path / "source.txt.gz")
@@ -121,6 +142,21 @@ def test_an_interrupted_file_goes_on_where_it_was(
     assert "translated 100 lines in" in answer.stderr
     assert "4,096 more before" in answer.stderr
     assert names(tmp_path) == ["out.txt"]
+
+
+def test_who_is_interrupted_too_early_is_told_so(
+    job, source: Path, whole: bytes, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with monkeypatch.context() as patch:
+        interrupt_after(patch, 0)
+        answer = job(source, code=130)
+    assert answer.stderr.startswith("stopped: nothing is kept, since the first 2,048 lines were not all")
+    assert names(tmp_path) == []
+    answer = job(source, "--resume")
+    assert answer.stderr.startswith(
+        f"nothing of {tmp_path / 'out.txt'} is kept: its translation starts from the beginning\ntranslated"
+    )
+    assert (tmp_path / "out.txt").read_bytes() == whole
 
 
 def test_it_can_be_interrupted_again_and_again(
@@ -185,6 +221,12 @@ def test_a_damaged_beginning_is_not_gone_on_with(
     partial = tmp_path / ".out.txt.partial"
     partial.write_bytes(b"x" + partial.read_bytes()[1:])
     assert f"--resume: {partial} is damaged" in job(source, "--resume", code=1).stderr
+
+    journal = tmp_path / ".out.txt.partial.jsonl"
+    journal.unlink()
+    journal.mkdir()
+    told = job(source, "--resume", code=1).stderr
+    assert told.startswith(f"error: --resume: cannot read {journal}: Is a directory\n")
 
 
 def test_what_power_loss_spoilt_is_translated_again(
