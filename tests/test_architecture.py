@@ -37,7 +37,7 @@ ROWS = [
     {"tokenizers"},
     {"config", "events"},
     {"variable_files"},
-    {"writing", "cores"},
+    {"writing", "cores", "languages"},
     {"errors"},
 ]
 HEIGHT = {name: -row for row, names in enumerate(ROWS) for name in names}
