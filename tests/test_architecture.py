@@ -50,6 +50,7 @@ WITHOUT_TENSORFLOW = [
     "ptenmt.corpus.sources",
     "ptenmt.runs",
     "ptenmt.translation",
+    "ptenmt.export.model",
     *sorted(f"ptenmt.inspection.{file.stem}" for file in (PACKAGE / "inspection").glob("[!_]*.py")),
 ]
 

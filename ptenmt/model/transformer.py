@@ -3,6 +3,7 @@
 Letters and the masks' convention (True = may attend) as in attention.py.
 """
 
+from dataclasses import asdict
 from typing import Any, NamedTuple
 
 import keras
@@ -186,6 +187,22 @@ class Transformer(keras.Model):
     def build_weights(self) -> None:
         """Create every weight now instead of at the first call."""
         self((ops.ones((1, 2), dtype="int64"), ops.ones((1, 2), dtype="int64")))
+
+    def get_config(self) -> dict[str, Any]:
+        """The constructor's arguments, for saving with Keras."""
+        sizes = self.encoder.embedding.vocabulary_size, self.decoder.embedding.vocabulary_size
+        return super().get_config() | {
+            "config": asdict(self.config),
+            "source_vocabulary_size": sizes[0],
+            "target_vocabulary_size": sizes[1],
+        }
+
+    @classmethod
+    def from_config(cls, config: dict[str, Any], custom_objects: Any = None) -> "Transformer":  # noqa: ARG003
+        """Make the model that ``get_config`` tells of, with all of its weights."""
+        model = cls(**config | {"config": ModelConfig(**config["config"])})
+        model.build_weights()
+        return model
 
     def encode(self, source: Any) -> Any:
         """Read source ids [B, S] -> memory [B, S, D]."""

@@ -15,7 +15,7 @@ from ptenmt.export.origin import weights_id
 from ptenmt.export.renewal import current_export
 from ptenmt.export.weights import WEIGHTS, WeightsExport, make_weights
 from ptenmt.runs import Choice, Run
-from ptenmt.tokenizers import PAD, START, UNK, TokenizerPair
+from ptenmt.tokenizers import UNK, TokenizerPair, forbidden
 from ptenmt.translation.engine import Engine
 
 if TYPE_CHECKING:
@@ -66,7 +66,7 @@ class Loader:
             model = self.model
             from ptenmt.translation.keras_engine import KerasEngine
 
-            return KerasEngine(model, forbidden(self.config))
+            return KerasEngine(model, forbidden(self.config.tokenizer))
         return self._ctranslate2(device, threads)
 
     @cached_property
@@ -117,7 +117,7 @@ class Loader:
         engine = CTranslate2Engine(
             export,
             self.tokenizers,
-            with_unknown=UNK not in forbidden(self.config),
+            with_unknown=UNK not in forbidden(self.config.tokenizer),
             device=device,
             threads=threads,
         )
@@ -135,11 +135,3 @@ class Loader:
     def _make_weights(self) -> WeightsExport:
         path, weights = self._weights
         return make_weights(self.config.model, weights, weights_id(path))
-
-
-def forbidden(config: Config) -> list[int]:
-    """Ids that are never produced.
-
-    A sub-word tokenizer can spell every word; whole words need a way to say "one I do not know".
-    """
-    return [PAD, START] if config.tokenizer.kind == "words" else [PAD, START, UNK]
