@@ -51,6 +51,7 @@ WITHOUT_TENSORFLOW = [
     "ptenmt.runs",
     "ptenmt.translation",
     *sorted(f"ptenmt.inspection.{file.stem}" for file in (PACKAGE / "inspection").glob("[!_]*.py")),
+    *sorted(f"ptenmt.server.{file.stem}" for file in (PACKAGE / "server").glob("[!_]*.py")),
 ]
 
 
