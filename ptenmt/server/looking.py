@@ -49,7 +49,10 @@ async def branches(request: Request, desk: AtDesk) -> BranchesAnswer:
 
 
 @router.post(
-    "/attention", response_model=AttentionAnswer, openapi_extra=body_of(AttentionRequest), responses=_ERRORS
+    "/attention",
+    response_model=AttentionAnswer,
+    openapi_extra=body_of(AttentionRequest),
+    responses=_ERRORS | errors(501),
 )
 async def attention(request: Request, desk: AtDesk) -> Response:
     """Tell who attends to whom, in every layer and head."""

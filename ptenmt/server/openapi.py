@@ -12,6 +12,7 @@ _MEANINGS = {
     404: "There is no such thing",
     408: "The request came too slowly",
     413: "The request is too large",
+    501: "What that needs is not there",
     503: "Too busy, or too slow: Retry-After tells when to come again",
 }
 

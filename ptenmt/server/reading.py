@@ -111,11 +111,9 @@ async def _gone(request: Request) -> None:
 
 def _form(body: bytes) -> list[tuple[str, str]]:
     try:
-        return parse_qsl(
-            body.decode("ascii"), keep_blank_values=True, errors="strict", max_num_fields=_MOST_FIELDS
-        )
+        return parse_qsl(body.decode(), keep_blank_values=True, errors="strict", max_num_fields=_MOST_FIELDS)
     except (UnicodeDecodeError, ValueError) as error:
-        raise Refusal("the form is not UTF-8 in per cent signs, or has too many fields") from error
+        raise Refusal("the form is not UTF-8, or has too many fields") from error
 
 
 def _fields(given: list[tuple[str, Any]], model: type[BaseModel]) -> dict[str, Any]:

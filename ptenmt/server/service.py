@@ -1,12 +1,13 @@
 """What the routes ask for: texts in, translations out, alignments, attention."""
 
 import asyncio
+import logging
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from ptenmt.config import DecodingConfig
-from ptenmt.errors import ConfigError
+from ptenmt.errors import ConfigError, PtenmtError
 from ptenmt.server.batching import Batcher, Order, Search
 from ptenmt.server.limits import Limits
 from ptenmt.server.metrics import Metrics
@@ -23,6 +24,8 @@ from ptenmt.translation.wording import Wording
 
 if TYPE_CHECKING:
     from ptenmt.inspection.forward import NumpyTransformer
+
+logger = logging.getLogger("ptenmt.server")
 
 _WAVE_SENTENCES = 64
 """How many sentences of a document wait at a time: two full batches."""
@@ -220,9 +223,16 @@ class Service:
         import numpy as np
 
         if self._model is None:
-            self._model = self._load_model()
+            self._model = self._loaded()
         weights = self._model.attention(np.array([source]), np.array([target]))
         return {name: np.round(values[0].astype(float), 4).tolist() for name, values in weights.items()}
+
+    def _loaded(self) -> "NumpyTransformer":
+        try:
+            return self._load_model()
+        except PtenmtError as error:
+            logger.warning("attention cannot be told: %s (%s)", error.message, error.hint)
+            raise Refusal("this server cannot tell attention; its log says why", 501) from error
 
     def _sentence(self, text: str, prefix: str) -> tuple[Segments, list[int]]:
         """A text of one segment, and the ids of what its translation is to begin with."""

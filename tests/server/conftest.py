@@ -142,11 +142,16 @@ def serve(capitals: tuple[TokenizerPair, Config]) -> Serve:
     """Starts a server: ``with serve(characters=10) as served: …``."""
 
     @contextmanager
-    def start(keys: Keys | None = None, origins: Sequence[str] = (), **limits: Any) -> Iterator[Served]:
+    def start(
+        keys: Keys | None = None,
+        origins: Sequence[str] = (),
+        load_model: Callable[[], Any] = UniformModel,
+        **limits: Any,
+    ) -> Iterator[Served]:
         tokenizers, config = capitals
         engine = CapitalsEngine(tokenizers)
         service = Service(
-            Translator(engine, tokenizers, config), UniformModel, Limits(**limits), Metrics(), threads=2
+            Translator(engine, tokenizers, config), load_model, Limits(**limits), Metrics(), threads=2
         )
         started = threading.Event()
         app = make_app(service, keys or Keys(), origins=origins)

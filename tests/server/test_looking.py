@@ -3,6 +3,8 @@
 import numpy as np
 import pytest
 
+from ptenmt.errors import ExportError
+
 
 def test_an_alignment_is_told_in_words(served) -> None:
     answer = served.post("/v1/alignment", q=" o gato bebe leite .")
@@ -48,6 +50,19 @@ def test_of_nothing_there_is_nothing(served, blank: str) -> None:
     assert alignment["weights"] == []
     assert served.post("/v1/branches", q=blank)["branches"][0]["text"] == ""
     assert served.post("/v1/attention", q=blank)["target_pieces"] == ["[START]"]
+
+
+def test_without_weights_there_is_no_attention_and_the_log_says_why(
+    serve, caplog: pytest.LogCaptureFixture
+) -> None:
+    def fail() -> None:
+        raise ExportError("no weights in /secret", "export them")
+
+    with serve(load_model=fail) as served:
+        message = served.refused("/v1/attention", 501, json={"q": "o gato"})
+        assert "/secret" not in message
+        assert "no weights in /secret (export them)" in caplog.text
+        assert served.post("/v1/alignment", q="o gato")["translation"] == "O GATO"
 
 
 def test_what_is_no_sentence_is_said(serve) -> None:

@@ -36,6 +36,16 @@ def test_a_request_may_be_json_or_a_form_or_in_the_address(served, how: str) -> 
     assert (answer.status_code, answer.json()) == (200, {"translatedText": "O GATO"})
 
 
+def test_a_form_may_hold_letters_as_they_are_as_curl_sends_them(served) -> None:
+    body = "q=a mãe&q=o cão&source=pt&target=en&alternatives=1".encode()
+    headers = {"Content-Type": "application/x-www-form-urlencoded"}
+    answer = requests.post(f"{served.url}/translate", data=body, headers=headers, timeout=20)
+    assert answer.json() == {
+        "translatedText": ["A MÃE", "O CÃO"],
+        "alternatives": [["A MÃE!"], ["O CÃO!"]],
+    }
+
+
 def test_a_list_gives_lists(served) -> None:
     texts = ["o gato", "", " a mãe \n", "o cão"]
     answer = served.post("/translate", q=texts, source="pt", target="en", alternatives=2)
@@ -124,7 +134,7 @@ def test_broken_json_is_said(served, body: bytes) -> None:
 
 def test_broken_forms_are_said(served) -> None:
     form, parts = "application/x-www-form-urlencoded", "multipart/form-data; boundary=x"
-    for kind, body in ((form, b"q=%ff"), (form, b"q=\xe3"), (parts, b"--x\r\nnonsense"), (parts[:19], b"a")):
+    for kind, body in ((form, b"q=%ff"), (form, b"q=\xff"), (parts, b"--x\r\nnonsense"), (parts[:19], b"a")):
         assert served.refused("/translate", 400, data=body, headers={"Content-Type": kind})
 
 
