@@ -118,7 +118,7 @@ export class Inside {
     button.type = "button";
     button.setAttribute("role", "radio");
     canvas.setAttribute("aria-hidden", "true");
-    button.append(canvas, nameOf(name));
+    button.append(canvas, name === MEAN ? "All heads" : `Head ${name}`);
     button.dataset.head = name;
     button.addEventListener("click", () => {
       this.#head = name;
@@ -134,7 +134,7 @@ export class Inside {
       button.tabIndex = isChosen ? 0 : -1;
     }
     this.parts.readout.textContent = "";
-    const title = `Layer ${this.parts.layer.value}, ${nameOf(this.#head).toLowerCase()}`;
+    const title = `Layer ${this.parts.layer.value}, ${nameOf(this.#head)}`;
     this.table.show(title, ...this.#pieces(), this.choices.get(this.#head));
   }
 
@@ -151,7 +151,7 @@ export class Inside {
 }
 
 function nameOf(head) {
-  return head === MEAN ? "Mean of all heads" : `Head ${head}`;
+  return head === MEAN ? "mean of all heads" : `head ${head}`;
 }
 
 /** [H][rows][columns] -> [rows][columns] */

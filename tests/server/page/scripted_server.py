@@ -1,4 +1,4 @@
-"""Stands in for a server that is slow, busy or gone: the page's own files, and answers that a test scripts."""
+"""Stands in for a server that is slow, busy or gone: the page's files, and answers that a test scripts."""
 
 import json
 from collections.abc import Callable, Iterator
@@ -42,6 +42,10 @@ class Script:
     asked: list[Facts] = field(default_factory=list)
     """The bodies of all requests for translations, in order."""
 
+    def begin(self) -> None:
+        """Forget what was scripted and asked before."""
+        self.translate, self.asked = shouted, []
+
     @property
     def texts(self) -> list[str]:
         """Every text of them."""
@@ -82,7 +86,7 @@ def scripted_server() -> Iterator[Script]:
 
     with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
         script.address = f"http://127.0.0.1:{server.server_port}/"
-        thread = Thread(target=server.serve_forever)
+        thread = Thread(target=server.serve_forever, args=(0.01,))
         thread.start()
         yield script
         server.shutdown()

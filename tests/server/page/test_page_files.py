@@ -32,7 +32,7 @@ class Markup(HTMLParser):
         self.elements.append((tag, dict(attrs)))
 
     def handle_endtag(self, tag: str) -> None:
-        self._open = ""
+        self._open = self._open if tag != self._open else ""
 
     def handle_data(self, data: str) -> None:
         if self._open in ("script", "style"):
@@ -62,7 +62,9 @@ def test_nothing_comes_from_elsewhere(name: str) -> None:
 
 @pytest.mark.parametrize("name", MODULES)
 def test_text_never_becomes_markup_or_code(name: str) -> None:
-    risky = r"(inner|outer)HTML|insertAdjacentHTML|document\.write|\beval\b|new Function|createContextualFragment"
+    risky = (
+        r"(inner|outer)HTML|insertAdjacentHTML|document\.write|\beval\b|new Function|createContextualFragment"
+    )
     assert re.findall(risky, TEXTS[name]) == []
 
 
@@ -91,9 +93,7 @@ def test_files_are_short(name: str) -> None:
 def luminance(colour: str) -> float:
     """The relative luminance of ``#rrggbb``, as WCAG 2.2 defines it."""
     channels = [int(colour[place : place + 2], 16) / 255 for place in (1, 3, 5)]
-    linear = [
-        value / 12.92 if value <= 0.04045 else ((value + 0.055) / 1.055) ** 2.4 for value in channels
-    ]
+    linear = [value / 12.92 if value <= 0.04045 else ((value + 0.055) / 1.055) ** 2.4 for value in channels]
     return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
 
 

@@ -11,11 +11,25 @@ if TYPE_CHECKING:
     from conftest import Browser
 
 
-@pytest.fixture
-def script(browser: "Browser") -> Iterator[Script]:
+@pytest.fixture(scope="module")
+def server() -> Iterator[Script]:
     with scripted_server() as script:
-        browser.open(script.address)
         yield script
+
+
+@pytest.fixture
+def script(browser: "Browser", server: Script) -> Script:
+    """What a page that was just opened is answered."""
+    server.begin()
+    browser.open(server.address)
+    return server
+
+
+@pytest.fixture(scope="module")
+def modules(browser: "Browser", server: Script) -> "Browser":
+    """Some page, whose modules can be tried."""
+    browser.open(server.address)
+    return browser
 
 
 def from_module(browser: "Browser", name: str, call: str, *arguments: object) -> Any:
@@ -41,25 +55,23 @@ SENTENCES = {
 
 
 @pytest.mark.parametrize("text", SENTENCES)
-def test_sentences_are_cut_without_losing_a_character(
-    browser: "Browser", script: Script, text: str
-) -> None:
-    cut = from_module(browser, "texts.js", "cutSentences", text, "pt")
+def test_sentences_are_cut_without_losing_a_character(modules: "Browser", text: str) -> None:
+    cut = from_module(modules, "texts.js", "cutSentences", text, "pt")
     assert [part["text"] for part in cut if part["text"]] == SENTENCES[text]
     assert "".join(part["text"] + part["gap"] for part in cut) == text
 
 
-def test_words_are_aligned_through_the_servers_own_words(browser: "Browser", script: Script) -> None:
+def test_words_are_aligned_through_the_servers_own_words(modules: "Browser") -> None:
     alignment = {
         "source_words": ["não", " tenho", "."],
         "target_words": ["i", " do", " n't", " have", "."],
         "weights": [[0.2, 0.6, 0.2], [0.5, 0.5, 0], [0.9, 0.1, 0], [0, 0.8, 0.2], [0, 0, 0]],
     }
     source, target = (
-        from_module(browser, "texts.js", "cutWords", text) for text in ("não tenho.", "i do n't have.")
+        from_module(modules, "texts.js", "cutWords", text) for text in ("não tenho.", "i do n't have.")
     )
     assert [word["text"] for word in target] == ["i", "do", "n't", "have", "."]
-    found = from_module(browser, "alignment.js", "alignWords", source, target, alignment)
+    found = from_module(modules, "alignment.js", "alignWords", source, target, alignment)
     assert found[0] == pytest.approx([1 / 3, 1, 1 / 3])
     assert found[2:] == [[1, pytest.approx(1 / 9), 0], [0, 1, pytest.approx(0.25)], [0, 0, 0]]
 
@@ -98,7 +110,7 @@ def test_typing_is_not_translated_letter_by_letter(browser: "Browser", script: S
 
 
 def test_a_busy_server_is_asked_again_when_it_says(browser: "Browser", script: Script) -> None:
-    def busy_once(request: Facts) -> Answer:
+    def busy_once(_request: Facts) -> Answer:
         script.translate = shouted
         return 503, {"error": "too busy"}, {"Retry-After": "1"}
 
@@ -150,13 +162,17 @@ def test_translations_are_text_whatever_they_look_like(browser: "Browser", scrip
     assert browser.complaints() == []
 
 
-def test_history_stays_in_the_browser(browser: "Browser", script: Script) -> None:
+@pytest.mark.usefixtures("script")
+def test_history_stays_in_the_browser(browser: "Browser") -> None:
     browser.translate("o rato", "O RATO")
     browser["source"].send_keys(" rói")
     browser.until(lambda: browser.script("return localStorage.length"))
-    browser.reload()
+    browser.driver.refresh()
+    browser.until(lambda: "→" in browser["direction"].text)
     browser["tab-history"].click()
-    assert [line.text.splitlines() for line in browser.all("#history .again")] == [["o rato rói", "O RATO RÓI"]]
+    assert [line.text.splitlines() for line in browser.all("#history .again")] == [
+        ["o rato rói", "O RATO RÓI"]
+    ]
     browser.all("#history .again")[0].click()
     browser.until(lambda: browser["target"].text == "O RATO RÓI")
     browser["tab-history"].click()
