@@ -33,7 +33,7 @@ from rivals.machine import describe, same_command
 from rivals.ptenmt_translation import translate_with
 from rivals.translation_task import Measured, Task
 
-OVERLOAD, AGAIN = 20, 20  # seconds
+OVERLOAD_SECONDS = 20  # and as long again
 SHARES = (0.5, 0.95, 0.99)
 
 
@@ -198,8 +198,9 @@ def main() -> None:
             steady = (closed_loop, wanted, options.clients)
             loads = [watched(served, "load", *steady, options.seconds)]
             rate = 2 * loads[0].load.rate
-            loads.append(watched(served, "overload", open_loop, wanted, rate, OVERLOAD))
-            loads.append(watched(served, "again", *steady, AGAIN))
+            short = min(OVERLOAD_SECONDS, options.seconds)
+            loads.append(watched(served, "overload", open_loop, wanted, rate, short))
+            loads.append(watched(served, "again", *steady, short))
     print(f"{num:,} sentences, beam {options.beam_size}; offline {offline.rate:,.1f} sentences/s\n")
     heads = [f"p{share * 100:.0f}, ms" for share in SHARES]
     names = [

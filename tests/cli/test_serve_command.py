@@ -1,7 +1,7 @@
 """``ptenmt serve``: from the command line to an answer, and to the end."""
 
-import os
 import re
+import shutil
 import signal
 import socket
 import subprocess
@@ -121,10 +121,9 @@ def test_what_cannot_be_served_is_said(ptenmt, random_run: Path, tmp_path: Path)
     assert "no run in" in ptenmt("serve", "--run", str(tmp_path), code=1).stderr
 
 
-def test_a_run_without_an_export_is_not_served(ptenmt, copied_run: Path) -> None:
-    export = copied_run / "checkpoints" / "tiny" / "export" / "ctranslate2"
-    os.rename(export, export.with_name("elsewhere"))
-    told = ptenmt("serve", "--run", "tiny", "--port", "0", code=1).stderr
+def test_a_run_without_an_export_is_not_served(ptenmt, random_run: Path, tmp_path: Path) -> None:
+    shutil.copytree(random_run, tmp_path / "run", ignore=shutil.ignore_patterns("export"))
+    told = ptenmt("serve", "--run", str(tmp_path / "run"), "--port", "0", code=1).stderr
     assert "a server does without TensorFlow" in told
     assert "ptenmt export --run" in told
 
