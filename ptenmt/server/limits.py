@@ -27,10 +27,6 @@ class Limits:
     """Until a request's head has arrived, and again until its body has; twice as long for a document."""
     requests: int = 1_000
     """That are answered at a time."""
-    alternatives: int = 5
-    """Other translations of a text."""
-    branches: int = 10
-    """Ways in which the beginning of a translation may go on."""
     pieces: int = 80
     """Of a sentence, and of its translation, of which all attention is told."""
 

@@ -8,7 +8,6 @@ from fastapi import APIRouter, Request, Response
 
 from ptenmt.server.openapi import body_of, errors
 from ptenmt.server.reading import answered, read
-from ptenmt.server.refusal import Refusal
 from ptenmt.server.schemas import (
     AlignmentAnswer,
     AlignmentRequest,
@@ -40,9 +39,6 @@ async def branches(request: Request, desk: AtDesk) -> BranchesAnswer:
     asked = await read(request, BranchesRequest)
     desk.admit(request, asked)
     desk.check_length([asked.q, asked.prefix])
-    most = desk.service.limits.branches
-    if asked.count > most:
-        raise Refusal(f"count={asked.count} is too many: up to {most} are given")
     work = desk.service.branches(asked.q, asked.prefix, asked.count)
     found = await answered(request, work, desk.service.limits.seconds)
     return BranchesAnswer(branches=[Branch(text=each.text, score=each.score) for each in found])

@@ -13,8 +13,8 @@ from starlette.types import ASGIApp
 from ptenmt.errors import ServerError
 from ptenmt.server.connections import PatientConnection
 
-DRAIN_SECONDS = 8
-"""For what is being answered when the server is told to end."""
+DRAIN_SECONDS = 6
+"""For what is being answered when the server is told to end; a batch that is begun may take some more."""
 _KEEP_ALIVE_SECONDS = 30
 _BACKLOG = 2048
 

@@ -21,7 +21,7 @@ class TranslateRequest(Keyed):
     source: Language = Field(description="Language code, or auto.", examples=["pt"])
     target: Language = Field(description="Language code.", examples=["en"])
     format: Literal["text", "html"] = "text"
-    alternatives: int = Field(0, ge=0, description="How many other translations of each text.")
+    alternatives: int = Field(0, ge=0, le=5, description="How many other translations of each text.")
 
 
 class DetectRequest(Keyed):
@@ -42,7 +42,7 @@ class BranchesRequest(Keyed):
 
     q: Text
     prefix: str = Field("", description="The beginning of its translation.")
-    count: int = Field(5, ge=1, description="How many ways to go on.")
+    count: int = Field(5, ge=1, le=10, description="How many ways to go on.")
 
 
 class AttentionRequest(Keyed):

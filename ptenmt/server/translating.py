@@ -97,9 +97,6 @@ async def translate(request: Request, desk: AtDesk) -> TranslateAnswer:
     desk.admit(request, asked)
     texts = [asked.q] if isinstance(asked.q, str) else asked.q
     desk.check_length(texts)
-    most = desk.service.limits.alternatives
-    if asked.alternatives > most:
-        raise Refusal(f"alternatives={asked.alternatives} is too many: up to {most} are given")
     answer = await answered(request, _translated(desk, asked, texts), desk.service.limits.seconds)
     if not isinstance(asked.q, str):
         return TranslateAnswer(**answer)

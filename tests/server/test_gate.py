@@ -50,13 +50,12 @@ def test_fifty_megabytes_are_not_read(served) -> None:
 
 
 def test_a_body_of_unknown_length_ends_where_it_is_too_long(served, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(connections, "HEAD_SECONDS", 0.5)
     with connected(served) as connection:
         connection.sendall(HEAD + b"Transfer-Encoding: chunked\r\n\r\n")
         for _ in range(10):
             connection.sendall(b"2710\r\n" + b"x" * 10_000 + b"\r\n")
         assert connection.recv(65536).startswith(b"HTTP/1.1 413 ")
-        monkeypatch.setattr(connections, "HEAD_SECONDS", 0.1)
-        connection.sendall(b"2710\r\n")
         assert received(connection) == b""
     assert is_well(served)
 
@@ -80,6 +79,17 @@ def test_a_head_that_comes_too_slowly_is_not_waited_for(served, monkeypatch: pyt
         started = time.monotonic()
         assert [received(each) for each in (silent, slow, second)] == [b"", b"", b""]
         assert time.monotonic() - started < 5
+    assert is_well(served)
+
+
+def test_a_client_that_does_not_read_is_not_waited_for(served, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(connections, "STALLED_SECONDS", 0.2)
+    connected_ones = served.server.server_state.connections
+    before = set(connected_ones)
+    with connected(served) as connection:
+        connection.sendall(b"GET /openapi.json HTTP/1.1\r\nHost: x\r\n\r\n" * 2_000)
+        until(lambda: connected_ones - before)
+        until(lambda: not connected_ones - before)
     assert is_well(served)
 
 
