@@ -94,7 +94,7 @@ class Page {
     clearTimeout(this.#typing);
     this.menu.close();
     if (this.source.isTooLong) {
-      this.#say("Too long: drop it here as a file instead.", true);
+      this.#say("Too long: a file may be longer.", true);
       return;
     }
     if (this.#isKnown()) {
