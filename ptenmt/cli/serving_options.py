@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-_WHO, _LIMITS = "Who may ask", "How much one request may ask for"
+_WHO, _LIMITS = "Where it answers, and whom", "How much one request may ask for"
 
 Host = Annotated[
     str,
@@ -19,7 +19,13 @@ Host = Annotated[
 Port = Annotated[
     int,
     typer.Option(
-        "--port", "-p", min=0, max=65_535, help="Which port; 0: any that is free.", rich_help_panel=_WHO
+        "--port",
+        "-p",
+        metavar="N",
+        min=0,
+        max=65_535,
+        help="Which port; 0: any that is free.",
+        rich_help_panel=_WHO,
     ),
 ]
 KeyFile = Annotated[
@@ -54,20 +60,26 @@ Origins = Annotated[
     ),
 ]
 MaxCharacters = Annotated[
-    int, typer.Option("--max-characters", min=1, help="Of all its texts.", rich_help_panel=_LIMITS)
+    int,
+    typer.Option("--max-characters", metavar="N", min=1, help="Of all its texts.", rich_help_panel=_LIMITS),
 ]
 MaxSentences = Annotated[
     int,
-    typer.Option("--max-sentences", min=1, help="That its texts are cut into.", rich_help_panel=_LIMITS),
+    typer.Option(
+        "--max-sentences", metavar="N", min=1, help="That its texts are cut into.", rich_help_panel=_LIMITS
+    ),
 ]
 MaxSeconds = Annotated[
     float,
-    typer.Option("--max-seconds", min=0.001, help="Until it is answered.", rich_help_panel=_LIMITS),
+    typer.Option(
+        "--max-seconds", metavar="SECONDS", min=0.001, help="Until it is answered.", rich_help_panel=_LIMITS
+    ),
 ]
 MaxQueue = Annotated[
     int,
     typer.Option(
         "--max-queue",
+        metavar="N",
         min=1,
         help="Sentences that may wait, of all requests together; who comes then is told to come again.",
         rich_help_panel=_LIMITS,
@@ -75,5 +87,7 @@ MaxQueue = Annotated[
 ]
 MaxFile = Annotated[
     float,
-    typer.Option("--max-file", min=0.001, help="Megabytes of a document.", rich_help_panel=_LIMITS),
+    typer.Option(
+        "--max-file", metavar="MB", min=0.001, help="The most of a document.", rich_help_panel=_LIMITS
+    ),
 ]

@@ -74,7 +74,7 @@ class Desk:
         return await asyncio.to_thread(lambda: [self.detector.detect(text) for text in texts])
 
 
-def desk_of(request: Request) -> Desk:
+async def desk_of(request: Request) -> Desk:
     """What this server's routes work with."""
     desk: Desk = request.app.state.desk
     return desk
