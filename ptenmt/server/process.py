@@ -1,6 +1,7 @@
 """The process: a socket, signals, and an end in order."""
 
 import ipaddress
+import logging
 import signal
 import socket
 from collections.abc import Callable, Iterator
@@ -58,15 +59,19 @@ def make_server(
 
     Args:
         app: What answers.
-        is_verbose: Whether each request is logged.
+        is_verbose: Whether each request is logged; otherwise only our own faults are, or clients could fill
+            a disk with theirs.
         on_start: Called once it answers.
     """
+    if not is_verbose:
+        logging.getLogger("python_multipart").setLevel(logging.ERROR)
     config = uvicorn.Config(
         app,
         http=PatientConnection,
         ws="none",
         lifespan="on",
         log_config=None,
+        log_level=None if is_verbose else "error",
         access_log=is_verbose,
         server_header=False,
         timeout_keep_alive=_KEEP_ALIVE_SECONDS,

@@ -160,6 +160,21 @@ def test_too_many_requests_at_a_time_are_refused(serve) -> None:
         assert first.result()["translatedText"] == "O GATO"
 
 
+def test_what_is_no_http_is_answered_and_fills_no_log(served, caplog: pytest.LogCaptureFixture) -> None:
+    for request in (
+        b"BREW / HTTP/1.1\r\n\r\n",
+        b"\x16\x03\x01",
+        b"GET /" + b"a" * 100_000 + b" HTTP/1.1\r\n\r\n",
+    ):
+        with connected(served) as connection:
+            connection.sendall(request)
+            assert connection.recv(65536).startswith(b"HTTP/1.1 400 ")
+    form = {"Content-Type": "multipart/form-data; boundary=x"}
+    assert served.refused("/translate", 400, data=b"--x\r\nnonsense", headers=form)
+    assert is_well(served)
+    assert caplog.text == ""
+
+
 def test_a_bug_is_told_without_its_details(served, caplog: pytest.LogCaptureFixture) -> None:
     message = served.refused("/translate", 500, json=ASKED | {"q": "explode"})
     assert "boom" not in message
