@@ -6,6 +6,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from select import select
 from threading import Thread
 from typing import Any
 
@@ -42,9 +43,12 @@ class Script:
     asked: list[Facts] = field(default_factory=list)
     """The bodies of all requests for translations, in order."""
 
+    abandoned: list[str] = field(default_factory=list)
+    """The texts whose translations nobody waited for."""
+
     def begin(self) -> None:
         """Forget what was scripted and asked before."""
-        self.translate, self.asked = shouted, []
+        self.translate, self.asked, self.abandoned = shouted, [], []
 
     @property
     def texts(self) -> list[str]:
@@ -69,6 +73,8 @@ def scripted_server() -> Iterator[Script]:
             request = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
             script.asked.append(request)
             status, facts, headers = script.translate(request)
+            if select([self.connection], [], [], 0)[0]:  # there is something to read: the end
+                script.abandoned += request["q"]
             self.answer(status, json.dumps(facts).encode(), {"Content-Type": "application/json"} | headers)
 
         def answer(self, status: int, body: bytes, headers: dict[str, str]) -> None:
