@@ -14,6 +14,9 @@ import ptenmt
 
 PAGE = Path(ptenmt.__file__).parent / "server" / "page"
 KINDS = {".html": "text/html", ".js": "text/javascript", ".css": "text/css", ".svg": "image/svg+xml"}
+FOLDER = "/below/"
+"""Where the page is, as behind a proxy; elsewhere there is nothing."""
+FILES = {FOLDER: PAGE / "index.html"} | {f"{FOLDER}page/{file.name}": file for file in PAGE.iterdir()}
 SETTINGS = {
     "charLimit": 200,
     "keyRequired": False,
@@ -63,10 +66,13 @@ def scripted_server() -> Iterator[Script]:
 
     class Handler(BaseHTTPRequestHandler):
         def do_GET(self) -> None:
-            if self.path == "/frontend/settings":
+            if self.path == f"{FOLDER}frontend/settings":
                 self.answer(200, json.dumps(SETTINGS).encode(), {"Content-Type": "application/json"})
                 return
-            file = PAGE / (Path(self.path).name or "index.html")
+            file = FILES.get(self.path)
+            if file is None:
+                self.answer(404, b"", {})
+                return
             self.answer(200, file.read_bytes(), {"Content-Type": KINDS[file.suffix]})
 
         def do_POST(self) -> None:
@@ -91,7 +97,7 @@ def scripted_server() -> Iterator[Script]:
             """Say nothing."""
 
     with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
-        script.address = f"http://127.0.0.1:{server.server_port}/"
+        script.address = f"http://127.0.0.1:{server.server_port}{FOLDER}"
         thread = Thread(target=server.serve_forever, args=(0.01,))
         thread.start()
         yield script

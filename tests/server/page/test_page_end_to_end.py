@@ -107,6 +107,8 @@ def test_pressing_a_word_offers_other_ways_to_go_on(page: "Browser") -> None:
     page.until(lambda: page["target"].text == offered[1])
     assert not page["menu"].is_displayed()
     assert page["source"].get_property("value") == TEXT
+    page.point_at(page.all("#target .word")[1])
+    assert page.until(lambda: strengths(page, "mirror"))["dico"] == 1
 
 
 def test_the_keyboard_is_enough(page: "Browser") -> None:

@@ -36,7 +36,7 @@ def from_module(browser: "Browser", name: str, call: str, *arguments: object) ->
     """Call what one of the page's modules exports."""
     return browser.script(
         "const [name, call, given] = arguments; return (await import(name))[call](...given)",
-        f"/page/{name}",
+        f"./page/{name}",
         call,
         arguments,
     )
