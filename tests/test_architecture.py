@@ -52,6 +52,7 @@ WITHOUT_TENSORFLOW = [
     "ptenmt.translation",
     "ptenmt.export.model",
     *sorted(f"ptenmt.inspection.{file.stem}" for file in (PACKAGE / "inspection").glob("[!_]*.py")),
+    *sorted(f"ptenmt.server.{file.stem}" for file in (PACKAGE / "server").glob("[!_]*.py")),
 ]
 
 

@@ -1,4 +1,4 @@
-"""Translating with an export loads nothing that training needs."""
+"""Translating with an export, and serving one, loads nothing that training needs."""
 
 import json
 import subprocess
@@ -73,3 +73,12 @@ def test_translating_loads_no_training(tmp_path: Path) -> None:
         "wordpiece": [],
         "words": ["numpy"],  # for the attention by which unknown words are copied
     }
+
+
+def test_a_server_starts_without_training() -> None:
+    program = (
+        "import sys, ptenmt.cli.serve, ptenmt.server.app, ptenmt.server.process\n"
+        f"print(sorted(set({HEAVY}) & sys.modules.keys()))"
+    )
+    answer = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert answer.stdout == "[]\n"

@@ -15,7 +15,7 @@ from ptenmt.cli.groups import MARKUP, LazyGroup
 from ptenmt.cli.options import COMMAND_LINE
 from ptenmt.errors import PtenmtError
 
-COMMANDS = ("download", "train", "evaluate", "translate", "average", "export", "info", "inspect")
+COMMANDS = ("download", "train", "evaluate", "translate", "average", "export", "info", "inspect", "serve")
 """Each is a function or a group of this name in a module of this name."""
 INTERRUPTED = 130
 TERMINATED = 143

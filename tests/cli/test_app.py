@@ -10,7 +10,7 @@ import pytest
 
 import ptenmt as package
 
-COMMANDS = ["download", "train", "evaluate", "translate", "average", "info"]
+COMMANDS = ["download", "train", "evaluate", "translate", "average", "info", "serve"]
 
 
 def plain(text: str) -> str:
