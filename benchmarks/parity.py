@@ -27,7 +27,8 @@ from ptenmt.cores import available_cores
 from ptenmt.corpus.batches import sorted_batches
 from ptenmt.corpus.encoding import encode_pairs
 from ptenmt.corpus.pairs import SentencePair, load_split
-from ptenmt.evaluation.evaluation import score_translations
+from ptenmt.evaluation.material import material_of_pairs, output_of_translations
+from ptenmt.evaluation.scores import Scorer
 from ptenmt.export.ctranslate2 import Export, make_export
 from ptenmt.model import Transformer
 from ptenmt.runs import find_run
@@ -82,6 +83,7 @@ def translator_of(export: Export, reference: Translator) -> Translator:
 
 def translate(translator: Translator, pairs: Sequence[SentencePair]) -> Found:
     found = Found({}, {})
+    material = material_of_pairs(pairs, translator.config.data)
     for beam_size in BEAMS:
         searching = translator.with_options(beam_size=beam_size)
         done: dict[int, Translation] = {}
@@ -89,8 +91,14 @@ def translate(translator: Translator, pairs: Sequence[SentencePair]) -> Found:
             done |= some
         translations = [done[row] for row in range(len(pairs))]
         found.translations[beam_size] = translations
-        scores = score_translations(translations, pairs, searching)
-        found.bleu[beam_size] = {score.text: score.value for score in scores if score.name == "BLEU"}
+        output = output_of_translations(translations, material)
+        texts = {"detokenised": (material.references, output.texts)}
+        if material.token_references is not None:
+            texts["tokenised"] = (material.token_references, output.tokens)
+        found.bleu[beam_size] = {}
+        for form, (references, hypotheses) in texts.items():
+            scorer = Scorer(form, references, ("BLEU",))
+            found.bleu[beam_size] |= {form: scorer.values(scorer.count(hypotheses))["BLEU"]}
     return found
 
 

@@ -21,7 +21,7 @@ from typing import Any
 
 from rivals.machine import describe, same_command
 
-SCORES = ["BLEU tokenised", "chrF tokenised", "BLEU detokenised", "chrF detokenised"]
+SCORES = ["BLEU tokenised", "chrF2++ tokenised", "BLEU detokenised", "chrF2++ detokenised"]
 
 
 def parse() -> argparse.Namespace:

@@ -4,10 +4,16 @@ The public API; each name is imported when it is first used, so that importing p
 
 - ``load_config(name, overrides)``: a checked config from a YAML file or preset
 - ``train(config, run)``: train a run, or resume it
-- ``evaluate(run, split)``: loss, accuracy, BLEU and chrF of a run
+- ``evaluate(run, split)``: scores of a run or of finished translations, and where they fail
+- ``sweep(run)``: which beam size and length penalty a run translates best with
+- ``compare(runs)``: runs side by side
 - ``average(run)``: a run that is the mean of another's last checkpoints or best models
 - ``export_model(run)``: the model in the form of another engine
 - ``Translator.load(run)``: translate with a run
+- ``Inspector(run)``: look into a run; ``attention_figure``, ``alignment_figure``, ``probabilities_figure``,
+  ``tokens_figure`` and ``embeddings_figure`` take one with a sentence or words, and give matplotlib figures
+- ``positions_figure``, ``schedule_figure``, ``history_figure``: what needs no model
+- ``save_figure(figure, file)``: a figure as PNG, SVG or PDF
 - ``PtenmtError``: the base of every error that a user can mend
 """
 
@@ -17,22 +23,65 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from ptenmt.config.files import load_config
     from ptenmt.errors import PtenmtError
-    from ptenmt.evaluation import evaluate
+    from ptenmt.evaluation import evaluate, sweep
+    from ptenmt.evaluation.comparison import compare
     from ptenmt.export.model import export_model
+    from ptenmt.inspection.alignment import alignment_figure
+    from ptenmt.inspection.attention import attention_figure
+    from ptenmt.inspection.drawing import save_figure
+    from ptenmt.inspection.embeddings import embeddings_figure
+    from ptenmt.inspection.history import history_figure
+    from ptenmt.inspection.inspector import Inspector
+    from ptenmt.inspection.positions import positions_figure
+    from ptenmt.inspection.probabilities import probabilities_figure
+    from ptenmt.inspection.schedule import schedule_figure
+    from ptenmt.inspection.tokens import tokens_figure
     from ptenmt.training import train
     from ptenmt.training.averaging import average
     from ptenmt.translation import Translator
 
 __version__ = "0.1.0"
-__all__ = ["PtenmtError", "Translator", "average", "evaluate", "export_model", "load_config", "train"]
+__all__ = [
+    "Inspector",
+    "PtenmtError",
+    "Translator",
+    "alignment_figure",
+    "attention_figure",
+    "average",
+    "compare",
+    "embeddings_figure",
+    "evaluate",
+    "export_model",
+    "history_figure",
+    "load_config",
+    "positions_figure",
+    "probabilities_figure",
+    "save_figure",
+    "schedule_figure",
+    "sweep",
+    "tokens_figure",
+    "train",
+]
 
 _MODULES = {
+    "Inspector": "ptenmt.inspection.inspector",
     "PtenmtError": "ptenmt.errors",
     "Translator": "ptenmt.translation",
+    "alignment_figure": "ptenmt.inspection.alignment",
+    "attention_figure": "ptenmt.inspection.attention",
     "average": "ptenmt.training.averaging",
+    "compare": "ptenmt.evaluation.comparison",
+    "embeddings_figure": "ptenmt.inspection.embeddings",
     "evaluate": "ptenmt.evaluation",
     "export_model": "ptenmt.export.model",
+    "history_figure": "ptenmt.inspection.history",
     "load_config": "ptenmt.config.files",
+    "positions_figure": "ptenmt.inspection.positions",
+    "probabilities_figure": "ptenmt.inspection.probabilities",
+    "save_figure": "ptenmt.inspection.drawing",
+    "schedule_figure": "ptenmt.inspection.schedule",
+    "sweep": "ptenmt.evaluation",
+    "tokens_figure": "ptenmt.inspection.tokens",
     "train": "ptenmt.training",
 }
 

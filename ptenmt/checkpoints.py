@@ -1,6 +1,5 @@
 """Saving and restoring everything that the next training step depends on."""
 
-import math
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -9,6 +8,7 @@ import numpy as np
 import tensorflow as tf
 
 from ptenmt.errors import CheckpointError, RunError
+from ptenmt.history import rank
 from ptenmt.runs import Choice, Model, Run
 from ptenmt.variable_files import (
     DamagedError,
@@ -157,14 +157,6 @@ class BestModels:
 
     def _rank(self, model: Model) -> tuple[float, float, int]:
         return rank(self._metric, model.score, model.loss) + (-model.step,)
-
-
-def rank(metric: str, score: float | None, loss: float | None) -> tuple[float, float]:
-    """How good a model is, to be compared: by its score, then by its loss; what is no number is worst."""
-    by_score = math.nan if score is None else score
-    by_loss = math.nan if loss is None else loss
-    ranks = (-by_score if metric == "loss" else by_score, -by_loss)
-    return tuple(-math.inf if math.isnan(each) else each for each in ranks)  # type: ignore[return-value]
 
 
 def save_weights(weights: Mapping[str, Any], path: Path) -> Path:

@@ -1,6 +1,7 @@
 """What a training told, line by line: ``history.jsonl`` in the run directory."""
 
 import json
+import math
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +26,14 @@ class History:
     def curve(self) -> list[dict[str, Any]]:
         """The points of the training curves so far, oldest first: means since the point before."""
         return [line for line in self._lines() if "validation" not in line]
+
+    def best(self, metric: str) -> dict[str, Any] | None:
+        """The validation of the best model, the earliest of equals; None if there has been none.
+
+        Args:
+            metric: As ``validation.metric``.
+        """
+        return max(self.validations(), key=lambda line: _rank_of(metric, line), default=None)
 
     def last(self) -> dict[str, Any] | None:
         """The newest line of either kind, if there is one."""
@@ -69,3 +78,16 @@ class History:
             except ValueError:
                 break
         return lines
+
+
+def rank(metric: str, score: float | None, loss: float | None) -> tuple[float, float]:
+    """How good a model is, to be compared: by its score, then by its loss; what is no number is worst."""
+    by_score = math.nan if score is None else score
+    by_loss = math.nan if loss is None else loss
+    ranks = (-by_score if metric == "loss" else by_score, -by_loss)
+    return tuple(-math.inf if math.isnan(each) else each for each in ranks)  # type: ignore[return-value]
+
+
+def _rank_of(metric: str, line: dict[str, Any]) -> tuple[float, float, int]:
+    scores = line["validation"]
+    return (*rank(metric, scores[metric], scores["loss"]), -line["step"])

@@ -37,7 +37,7 @@ ROWS = [
     {"tokenizers"},
     {"config", "events"},
     {"variable_files"},
-    {"writing", "cores", "languages"},
+    {"writing", "cores", "languages", "markup"},
     {"errors"},
 ]
 HEIGHT = {name: -row for row, names in enumerate(ROWS) for name in names}
@@ -51,6 +51,9 @@ WITHOUT_TENSORFLOW = [
     "ptenmt.runs",
     "ptenmt.translation",
     "ptenmt.export.model",
+    "ptenmt.evaluation",
+    "ptenmt.evaluation.comparison",
+    "ptenmt.evaluation.report",
     *sorted(f"ptenmt.inspection.{file.stem}" for file in (PACKAGE / "inspection").glob("[!_]*.py")),
     *sorted(f"ptenmt.server.{file.stem}" for file in (PACKAGE / "server").glob("[!_]*.py")),
 ]

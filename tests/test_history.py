@@ -27,6 +27,15 @@ def test_validations_and_curves_come_back_apart(history: History, tmp_path: Path
     assert History(tmp_path / "empty").validations() == []
 
 
+def test_the_best_has_the_best_score_then_the_lowest_loss_then_the_fewest_steps(tmp_path: Path) -> None:
+    history = History(tmp_path)
+    assert history.best("bleu") is None
+    told = [(None, None), (2.0, 3.0), (2.0, 2.5), (2.0, 2.5), (1.0, 2.0), (float("nan"), 9.0)]
+    for number, (bleu, loss) in enumerate(told, start=1):
+        history.add({"step": number, "validation": {"bleu": bleu, "loss": loss}})
+    assert [(history.best(metric) or {})["step"] for metric in ("bleu", "loss")] == [3, 5]
+
+
 def test_a_line_that_a_kill_cut_short_is_left_out(history: History, tmp_path: Path) -> None:
     with (tmp_path / "history.jsonl").open("a") as file:
         file.write('{"step": 200, "lo')

@@ -1,4 +1,4 @@
-"""Translating with an export, and serving one, loads nothing that training needs."""
+"""Translating with an export, serving one, and looking into a model load nothing that training needs."""
 
 import json
 import subprocess
@@ -29,6 +29,10 @@ from ptenmt.cli.app import app
 for run in sys.argv[1:]:
     app(["translate", "--run", run, "O gato vê a casa."], standalone_mode=False)
     print(json.dumps(sorted(set({HEAVY}) & sys.modules.keys())))
+for view in ("alignment", "probabilities"):
+    app(["inspect", view, "--run", run, "O gato vê a casa."], standalone_mode=False)
+app(["inspect", "attention", "--run", run, "O gato vê a casa.", "-o", run + "/a.svg"], standalone_mode=False)
+print(json.dumps(sorted(set({HEAVY}) & sys.modules.keys())))
 """
 
 
@@ -43,6 +47,7 @@ def tokenizers(kind: str) -> TokenizerPair:
 def exported_run(folder: Path, kind: str) -> Path:
     """A run with an export of a model that has learnt nothing, and no checkpoint."""
     from ptenmt.export.ctranslate2 import CTRANSLATE2, make_export
+    from ptenmt.export.weights import WEIGHTS, make_weights
     from ptenmt.model import Transformer
 
     config = Config(
@@ -57,17 +62,20 @@ def exported_run(folder: Path, kind: str) -> Path:
     model.build_weights()
     weights = {weight.path: weight.numpy() for weight in model.weights}
     CTRANSLATE2.write(run.export_folder(), make_export(config.model, weights, pair, "untrained"))
+    WEIGHTS.write(run.export_folder("best", WEIGHTS.name), make_weights(config.model, weights, "untrained"))
     return folder
 
 
-def test_translating_loads_no_training(tmp_path: Path) -> None:
+def test_neither_translating_nor_looking_inside_loads_training(tmp_path: Path) -> None:
     kinds = ("sentencepiece", "wordpiece", "words")
     runs = [str(exported_run(tmp_path / kind, kind)) for kind in kinds]
     answer = subprocess.run(
         [sys.executable, "-c", PROGRAM, *runs], capture_output=True, text=True, encoding="utf-8", check=False
     )
     assert answer.returncode == 0, answer.stderr
-    loaded = [json.loads(line) for line in answer.stdout.splitlines()[1::2]]
+    lines = answer.stdout.splitlines()
+    loaded = [json.loads(line) for line in lines[1 : 2 * len(kinds) : 2]]
+    assert json.loads(lines[-1]) == ["numpy"], "whatever is looked into"
     assert dict(zip(kinds, loaded, strict=True)) == {
         "sentencepiece": [],
         "wordpiece": [],

@@ -15,7 +15,18 @@ from ptenmt.cli.groups import MARKUP, LazyGroup
 from ptenmt.cli.options import COMMAND_LINE
 from ptenmt.errors import PtenmtError
 
-COMMANDS = ("download", "train", "evaluate", "translate", "average", "export", "info", "inspect", "serve")
+COMMANDS = (
+    "download",
+    "train",
+    "evaluate",
+    "translate",
+    "average",
+    "export",
+    "info",
+    "compare",
+    "inspect",
+    "serve",
+)
 """Each is a function or a group of this name in a module of this name."""
 INTERRUPTED = 130
 TERMINATED = 143

@@ -42,7 +42,7 @@ def show(
     console = result_console()
     with standard_output():
         if title:
-            console.print(Text(title, style="bold"), soft_wrap=True)
+            console.print(Text(title, style="bold"), soft_wrap=not console.is_terminal)
         for number, panel in enumerate(panels):
             if number or title:
                 console.print()
@@ -54,7 +54,7 @@ def _print(panel: Panel, console: Console) -> None:
         print_grid(Grid(title=panel.title, header=panel.header, rows=panel.rows, numbers=panel.numbers))
         return
     for line in _lines(panel, console):
-        console.print(line, soft_wrap=True)
+        console.print(line, soft_wrap=not console.is_terminal)
 
 
 def _lines(panel: HeatMap | LinePlot | Bars, console: Console) -> list[Text]:

@@ -1,83 +1,115 @@
 """``ptenmt evaluate``."""
 
-import json
 from contextlib import nullcontext
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Any
 
-import typer
-
-from ptenmt.cli.console import Screen, quiet_tensorflow
+from ptenmt.cli.console import Screen, load_tensorflow
+from ptenmt.cli.evaluation_options import (
+    Baseline,
+    Details,
+    Hypotheses,
+    References,
+    Report,
+    Source,
+    Split,
+    TextsFolder,
+    Tokenised,
+    WithSweep,
+)
+from ptenmt.cli.evaluation_view import print_evaluation, print_sweep
 from ptenmt.cli.options import BeamSize, Quiet, RunName, Verbose, WhichEngine, WhichWeights
-from ptenmt.cli.tables import Grid, print_grid
-from ptenmt.corpus.pairs import HeldOutSplit
-from ptenmt.runs import find_run
-from ptenmt.writing import written_whole
-
-if TYPE_CHECKING:
-    from ptenmt.evaluation import Evaluation
+from ptenmt.errors import PtenmtError
 
 
 def evaluate(
     run: RunName = None,
     checkpoint: WhichWeights = "best",
-    split: Annotated[HeldOutSplit, typer.Option(help="Which of the run's own pairs to score.")] = "test",
+    split: Split = None,
+    source: Source = None,
+    references: References = None,
+    hypotheses: Hypotheses = None,
+    tokenised: Tokenised = False,
+    baseline: Baseline = None,
     engine: WhichEngine = "auto",
     beam_size: BeamSize = None,
-    report: Annotated[
-        Path | None, typer.Option("--report", metavar="FILE.json", help="Write the figures as JSON too.")
-    ] = None,
+    sweep: WithSweep = False,
+    details: Details = False,
+    output: TextsFolder = None,
+    report: Report = None,
     quiet: Quiet = False,
     verbose: Verbose = False,
 ) -> None:
-    """Score a run: loss, perplexity and token accuracy; BLEU and chrF of its translations.
+    """Score a run, or finished translations: BLEU, chrF2++ and TER, how sure they are, and where it fails.
 
-    BLEU and chrF are sacreBLEU's, with its signatures: on detokenised text, and on the corpus' own
-    tokens where it comes tokenised. What the published tokenizer splits (n ' t) is joined before.
-    It translates as the section decoding of the run's config says. Loss and accuracy are the Keras
-    model's, whichever engine translates.
+    The scores are sacreBLEU's, with its signatures and 95 % bootstrap intervals: on detokenised text, and on
+    the corpus' own tokens where it comes tokenised. What the published tokenizer splits (n ' t) is joined
+    before. It translates as the section decoding of the run's config says. Loss, perplexity and token
+    accuracy are the Keras model's, whichever engine translates.
 
-    Example: ptenmt evaluate --run base --split validation --report scores.json
+    Example: ptenmt evaluate --run base --baseline older --report scores.html
 
-    Example: ptenmt evaluate --run base --engine keras --beam-size 1
+    Example: ptenmt evaluate --run base --source talk.pt --reference talk.en --details
+
+    Example: ptenmt evaluate --hypotheses theirs.en --reference one.en --reference other.en
+
+    Example: ptenmt evaluate --run base --sweep
     """
     screen = Screen(quiet=quiet, verbose=verbose)
-    found = find_run(run)
-    with quiet_tensorflow(screen):
+    shared: dict[str, Any] = {
+        "source": source,
+        "references": references or (),
+        "tokenised": tokenised,
+        "checkpoint": checkpoint,
+        "engine": engine,
+        "on_warning": screen.warn,
+        "on_tensorflow": partial(load_tensorflow, screen),
+    }
+    if references and split is not None:
+        raise PtenmtError("--split and --reference exclude each other", "leave one of them out")
+    if sweep:
+        given = {"--hypotheses": hypotheses, "--baseline": baseline, "--beam-size": beam_size}
+        shown = {"--output": output, "--report": report, "--details": details or None}
+        _refuse_with_sweep(given | shown)
+        _sweep(screen, run, split or "validation", shared)
+        return
+    from ptenmt.evaluation.report import opened_report
+    from ptenmt.evaluation.written import make_folder, write_texts
+
+    # What is to be written is opened first: that it cannot be should not come out after all the work.
+    if output is not None:
+        make_folder(output)
+    with nullcontext(lambda _evaluation: None) if report is None else opened_report(report) as write_report:
         from ptenmt.evaluation import evaluate as evaluate_run
-    # The report is opened first: that it cannot be written should not come out after all the work.
-    with nullcontext() if report is None else written_whole(report) as stream:
+
         with screen.bar("loading", "") as bar:
             evaluation = evaluate_run(
-                found,
-                split,
-                checkpoint=checkpoint,
-                engine=engine,
+                run,
+                split or "test",
+                hypotheses=hypotheses,
+                baseline=baseline,
                 beam_size=beam_size,
                 on_progress=bar.show,
-                on_warning=screen.warn,
+                **shared,
             )
-        if stream is not None:
-            stream.write(json.dumps(evaluation.facts(), indent=2, ensure_ascii=False) + "\n")
-    print_grid(_grid(evaluation))
+        write_report(evaluation)
+    if output is not None:
+        write_texts(evaluation, output)
+    print_evaluation(evaluation, with_details=details)
 
 
-def _grid(evaluation: "Evaluation") -> Grid:
-    """The figures, and how they were computed."""
-    rows = [
-        ("loss", f"{evaluation.loss:.4f}", "nats a token, right prefix given"),
-        ("perplexity", f"{evaluation.perplexity:.2f}", "exp(loss)"),
-        ("token accuracy", f"{evaluation.accuracy:.4f}", "right prefix given"),
-    ]
-    for score in evaluation.scores:
-        how = f"{score.text}: {score.signature.replace('|', ' ')}"
-        rows.append((score.name, f"{score.value:.2f}", how))
-    rate = evaluation.num_pairs / evaluation.seconds
-    search = "greedy" if evaluation.beam_size == 1 else f"beam {evaluation.beam_size}"
-    how = f"sentences a second: {evaluation.engine}, {evaluation.compute_type}, {search}"
-    rows.append(("speed", f"{rate:,.1f}", how))
-    rows.append(("cut translations", f"{evaluation.num_cut:,}", "the length limit came before the end"))
-    if evaluation.num_split:
-        rows.append(("split sources", f"{evaluation.num_split:,}", "longer than model.max_positions"))
-    title = f"{evaluation.run}: {evaluation.num_pairs:,} {evaluation.split} pairs"
-    return Grid(title=title, header=("score", "value", "how"), rows=rows, numbers=frozenset({1}))
+def _refuse_with_sweep(options: dict[str, Path | str | int | None]) -> None:
+    for name, value in options.items():
+        if value is not None:
+            raise PtenmtError(f"--sweep and {name} exclude each other", "leave one of them out")
+
+
+def _sweep(screen: Screen, run: str | None, split: Any, shared: dict[str, Any]) -> None:
+    from ptenmt.evaluation import sweep
+
+    if split == "test":
+        screen.warn("what is chosen on the test pairs says nothing about them any more")
+    with screen.bar("loading", "") as bar:
+        found = sweep(run, split, on_progress=bar.show, **shared)
+    print_sweep(found)

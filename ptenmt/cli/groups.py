@@ -22,6 +22,7 @@ class LazyGroup(TyperGroup):
         self.commands: Any = dict.fromkeys(self.modules)
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:  # noqa: ARG002 - it is the same in every context
+        """Import a command; None if there is none of this name."""
         if cmd_name not in self.modules:
             return None
         found = getattr(import_module(self.modules[cmd_name]), cmd_name)

@@ -28,34 +28,34 @@ def heat_map_lines(panel: HeatMap, width: int, has_colours: bool) -> list[Text]:
 
     Args:
         panel: The heat map.
-        width: How many cells a line may take. Of labelled rows and columns the first are drawn for which there
-            is room, of others every second, third, …; the title says so.
+        width: How many cells a line may take. Of labelled columns the first are drawn, for which there is
+            room; of numbered rows and columns every second, third, …; the title says so.
         has_colours: Whether the terminal shows enough colours to tell numbers by them.
     """
-    if panel.row_labels:
-        lines = _labelled(panel, width, has_colours)
-    else:
-        lines = _numbered(panel, width, has_colours)
+    drawn = _labelled if panel.row_labels else _numbered
+    lines = drawn(panel, width, has_colours)
     return lines if panel.has_numbers else [*lines, _scale(panel, has_colours)]
 
 
 def _labelled(panel: HeatMap, width: int, has_colours: bool) -> list[Text]:
     """A line a row: label, cells."""
     left = min(max(map(cell_len, panel.row_labels)), _LONGEST_LABEL, width // 3)
-    panel = panel.first(panel.num_rows, max((width - left - 1) // _NARROW_CELL, 1))
+    room = max((width - left - 1) // _NARROW_CELL, 1)
+    panel = panel.first(max(room, _MOST_LINES), room)
     longest = max(map(cell_len, panel.column_labels))
     is_roomy = left + 1 + panel.num_columns * (longest + 1) <= width
     cell = max(longest + 1, _NARROW_CELL) if is_roomy else _NARROW_CELL
     lines = _heading(panel)
     for labels in [panel.column_labels] if is_roomy else _upright(panel.column_labels):
-        lines.append(Text(" " * (left + 1) + "".join(set_cell_size(label, cell) for label in labels)))
+        lines.append(Text(" " * (left + 1) + "".join(_centred(label, cell) for label in labels)))
         lines[-1].rstrip()
     levels = _levels(panel)
-    for label, values, row in zip(panel.row_labels, panel.values, levels, strict=True):
-        line = Text(_cropped(label, left).rjust(left + len(label) - cell_len(label)) + " ")
-        for value, level in zip(values, row, strict=True):
-            number = f"{value:.0f}" if panel.has_numbers else ""
-            line.append_text(_cell(number, level, cell, panel, has_colours))
+    for number, (label, values, row) in enumerate(zip(panel.row_labels, panel.values, levels, strict=True)):
+        shown = _cropped(label, left)
+        line = Text(" " * (left - cell_len(shown)) + shown + " ")
+        for column, (value, level) in enumerate(zip(values, row, strict=True)):
+            sign = f"{value:.0f}" if panel.has_numbers else "●" * ((number, column) in panel.marks)
+            line.append_text(_cell(sign, level, cell, panel, has_colours))
         lines.append(line)
     return lines
 
@@ -63,8 +63,10 @@ def _labelled(panel: HeatMap, width: int, has_colours: bool) -> list[Text]:
 def _heading(panel: HeatMap) -> list[Text]:
     """What is shown, and what its rows and columns are."""
     lines = [Text(panel.title, style="bold")]
-    if panel.row_name or panel.column_name:
-        lines.append(Text(f"down: {panel.row_name}, across: {panel.column_name}", style="dim"))
+    named = {"down": panel.row_name, "across": panel.column_name}
+    axes = [f"{direction}: {name}" for direction, name in named.items() if name]
+    if axes:
+        lines.append(Text(", ".join(axes), style="dim"))
     return lines
 
 
@@ -73,6 +75,10 @@ def _upright(labels: Sequence[str]) -> list[list[str]]:
     cropped = [_cropped(label, _LONGEST_LABEL) for label in labels]
     height = max(map(len, cropped))
     return [[label.rjust(height)[number] for label in cropped] for number in range(height)]
+
+
+def _centred(label: str, cells: int) -> str:
+    return set_cell_size(" " * ((cells - cell_len(label)) // 2) + label, cells)
 
 
 def _cropped(label: str, cells: int) -> str:
@@ -85,13 +91,13 @@ def _levels(panel: HeatMap) -> np.ndarray:
     return levels
 
 
-def _cell(number: str, level: float, cells: int, panel: HeatMap, has_colours: bool) -> Text:
-    """A cell of a row: its number, if numbers are shown, or else its shade or colour."""
+def _cell(sign: str, level: float, cells: int, panel: HeatMap, has_colours: bool) -> Text:
+    """A cell of a row: its number or mark, if it has one, and its shade or colour."""
     if not has_colours:
-        return Text(number.ljust(cells) if number else _shade(level) * cells)
+        return Text(sign.center(cells) if sign else _shade(level) * cells)
     red, green, blue = _rgb(panel.palette, level)
     ink = "black" if red + green + blue > 3 * 128 else "white"
-    return Text(number.center(cells), Style(color=ink, bgcolor=Color.from_rgb(red, green, blue)))
+    return Text(sign.center(cells), Style(color=ink, bgcolor=Color.from_rgb(red, green, blue)))
 
 
 def _numbered(panel: HeatMap, width: int, has_colours: bool) -> list[Text]:
@@ -130,13 +136,13 @@ def _ordinal(number: int) -> str:
 
 def _scale(panel: HeatMap, has_colours: bool) -> Text:
     """Which number looks how."""
-    line = Text(f"{panel.low:g} ")
+    line = Text(f"{panel.low:.3g} ")
     if has_colours:
         for level in np.linspace(0, 1, _SCALE_CELLS):
             line.append_text(_cell("", float(level), 1, panel, has_colours))
     else:
         line.append(_SHADES)
-    return line.append(f" {panel.high:g}")
+    return line.append(f" {panel.high:.3g}")
 
 
 def _shade(level: float) -> str:

@@ -1,6 +1,5 @@
 """``ptenmt info``."""
 
-import math
 from collections.abc import Callable
 from typing import Any
 
@@ -67,7 +66,7 @@ def _all_runs(runs: list[Run], warn: Callable[[str], None]) -> Grid:
 
 def _summary(run: Run) -> dict[str, str]:
     """What a run is and how far, by name."""
-    facts, history, last = _facts(run), run.history(), History(run.path).last()
+    facts, last = _facts(run), History(run.path).last()
     rows = {
         "format": str(facts["format_version"]),
         "first started": _time(facts["created"]),
@@ -85,7 +84,7 @@ def _summary(run: Run) -> dict[str, str]:
         rows["averaged from"] = f"{', '.join(origin['checkpoints'])} of {origin['run']}"
     else:
         rows["progress"] = _progress(run, facts, 0 if last is None else last["step"])
-    rows |= _best(run, history)
+    rows |= _best(run)
     rows["checkpoints"] = ", ".join(path.name for path in reversed(run.checkpoints())) or "none"
     rows |= _costs(last or {})
     files = [file for file in run.path.rglob("*") if file.is_file()]
@@ -102,12 +101,12 @@ def _progress(run: Run, facts: dict[str, Any], step: int) -> str:
     return f"step {step:,}{done}"
 
 
-def _best(run: Run, history: list[dict[str, Any]]) -> dict[str, str]:
+def _best(run: Run) -> dict[str, str]:
     """The best validation, and where its model is."""
     metric, models = run.config().validation.metric, run.best_models()
-    if not history:
+    best = History(run.path).best(metric)
+    if best is None:
         return {"best model": models[0].name} if models else {}
-    best = max(history, key=lambda line: (_rank(metric, line["validation"][metric]), -line["step"]))
     scores = best["validation"]
     others = [
         f"{metric_name(name)} {metric_value(name, scores[name])}"
@@ -119,13 +118,6 @@ def _best(run: Run, history: list[dict[str, Any]]) -> dict[str, str]:
         f" in epoch {best['epoch']}{model}",
         "scores there": ", ".join(others),
     }
-
-
-def _rank(metric: str, score: float | None) -> float:
-    """The higher the better; worst is what is no number."""
-    if score is None or math.isnan(score):
-        return -math.inf
-    return -score if metric == "loss" else score
 
 
 def _costs(last: dict[str, Any]) -> dict[str, str]:

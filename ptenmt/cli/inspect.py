@@ -4,7 +4,16 @@ import typer
 
 from ptenmt.cli.groups import MARKUP, LazyGroup
 
-VIEWS = ("positions", "schedule", "history", "tokens", "embeddings")
+VIEWS = (
+    "attention",
+    "alignment",
+    "probabilities",
+    "tokens",
+    "embeddings",
+    "positions",
+    "schedule",
+    "history",
+)
 """Each is a function of this name in the module ``inspect_`` and this name."""
 
 

@@ -15,8 +15,13 @@ def history(
         Literal["steps", "epochs", "minutes"], typer.Option(help="What is counted across.")
     ] = "steps",
     what: Annotated[
-        list[Literal["loss", "accuracy", "bleu", "chrf", "rate", "speed"]] | None,
-        typer.Option("--show", help="A curve to draw; may be given several times.", show_default="all"),
+        list[str] | None,
+        typer.Option(
+            "--show",
+            metavar="CURVE",
+            help="What to draw: loss, accuracy, bleu, chrf, rate, speed; may be given several times.",
+            show_default="all",
+        ),
     ] = None,
     output: FigureFile = None,
     quiet: Quiet = False,
@@ -32,5 +37,5 @@ def history(
     from ptenmt.inspection.history import history_plots
 
     screen = Screen(quiet=quiet, verbose=verbose)
-    found = [find_run(run) for run in runs or [None]]
+    found = [find_run(run) for run in runs] if runs else [find_run()]
     show(history_plots(found, over, what or ()), output, screen, columns=2)

@@ -43,7 +43,9 @@ def positions(
     screen = Screen(quiet=quiet, verbose=verbose)
     if run is not None:
         if dimensions is not None:
-            raise PtenmtError("--dimensions and --run exclude each other: a run has its own", "give one of them")
+            raise PtenmtError(
+                "--dimensions and --run exclude each other: a run has its own", "give one of them"
+            )
         model = find_run(run).config().model
         num_positions, dimensions = num_positions or model.max_positions, model.d_model
     drawn = similarity_map if similarity else positions_map

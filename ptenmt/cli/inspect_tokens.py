@@ -6,14 +6,12 @@ from typing import Annotated
 import typer
 
 from ptenmt.cli.console import Screen, load_tensorflow
-from ptenmt.cli.options import FigureFile, Quiet, RunName, Verbose, WhichWeights
+from ptenmt.cli.options import FigureFile, Quiet, RunName, Sentence, Target, Verbose, WhichWeights
 
 
 def tokens(
-    text: Annotated[str, typer.Argument(help="A sentence.")],
-    target: Annotated[
-        str | None, typer.Option(help="Its translation.", show_default="the model's own")
-    ] = None,
+    text: Sentence,
+    target: Target = None,
     length: Annotated[
         int | None,
         typer.Option(
@@ -31,8 +29,8 @@ def tokens(
 ) -> None:
     """Show a sentence and its translation as the model sees them: pieces, ids, labels, masks.
 
-    The decoder is given the translation from [START] on, and learns to say the same one place further on. In a
-    mask, 1 hides a token (column) from another (row).
+    The decoder is given the translation from [START] on, and learns to say the same one place further on. In
+    a mask, 1 hides a token (column) from another (row).
 
     Example: ptenmt inspect tokens "este modelo parece funcionar bem" --length 10
     """

@@ -30,7 +30,7 @@ def line_plot_lines(panel: LinePlot, width: int, has_colours: bool) -> list[Text
         has_colours: Whether the terminal tells lines apart by colour.
     """
     lines = [line for line in panel.lines if _finite(line).any()]
-    heading = Text(panel.title, style="bold")
+    heading = Text.assemble((panel.title, "bold"), f", {panel.y_name}" if panel.y_name else "")
     if not lines:
         return [heading, Text("no points", style="dim")]
     x_range, y_range = (_range([getattr(line, axis)[_finite(line)] for line in lines]) for axis in "xy")
@@ -40,7 +40,7 @@ def line_plot_lines(panel: LinePlot, width: int, has_colours: bool) -> list[Text
     is_lettered = len(lines) > 1 and not has_colours
     plotted = _lettered if is_lettered else _dotted
     cells = plotted(lines, (x_range, y_range), columns)
-    drawn = [heading, *_legend(panel.lines, is_lettered)]
+    drawn = [heading, *_legend(lines, is_lettered)]
     for row in range(_HEIGHT):
         line = Text(f"{ticks.get(row, ''):>{left}} {'┤' if row in ticks else '│'}")
         for column in range(columns):
@@ -75,13 +75,13 @@ def _number(value: float) -> str:
 
 
 def _legend(lines: Sequence[Line], is_lettered: bool) -> list[Text]:
-    """Which line is which, if there are several."""
-    if len(lines) < 2:
+    """Which line is which, if they have names."""
+    if not any(line.name for line in lines):
         return []
     legend = Text()
     for number, line in enumerate(lines):
         mark = _LETTERS[number % len(_LETTERS)] if is_lettered else "━"
-        legend.append(f"{mark} ", "" if is_lettered else _STYLES[number % len(_STYLES)])
+        legend.append(f"{mark} ", "" if is_lettered else _style(number, line))
         legend.append(f"{line.name}   ")
     legend.rstrip()
     return [legend]
@@ -101,8 +101,12 @@ def _dotted(lines: Sequence[Line], ranges: tuple[tuple[float, float], ...], colu
         for x, y in _points(line, ranges, columns * _DOTS_ACROSS, _HEIGHT * _DOTS_DOWN):
             place = y // _DOTS_DOWN, x // _DOTS_ACROSS
             bits[place] |= _BRAILLE_BITS[x % _DOTS_ACROSS][y % _DOTS_DOWN]
-            styles[place] = _STYLES[number % len(_STYLES)]
+            styles[place] = _style(number, line)
     return {place: (chr(_BRAILLE + found), styles[place]) for place, found in bits.items()}
+
+
+def _style(number: int, line: Line) -> str:
+    return _STYLES[(number if line.colour is None else line.colour) % len(_STYLES)]
 
 
 def _lettered(lines: Sequence[Line], ranges: tuple[tuple[float, float], ...], columns: int) -> _Cells:

@@ -6,6 +6,7 @@ from typing import Annotated, Any, Literal
 import typer
 
 from ptenmt.config import config_folders
+from ptenmt.errors import ConfigError
 from ptenmt.runs import list_runs
 
 COMMAND_LINE = "ptenmt.command_line"
@@ -122,6 +123,34 @@ def _figure_file(file: Path | None) -> Path | None:
 
         figure_format(file)
     return file
+
+
+Sentence = Annotated[str, typer.Argument(metavar="TEXT", help="A sentence.")]
+Target = Annotated[
+    str | None,
+    typer.Option("--target", metavar="TEXT", help="Its translation.", show_default="the model's own"),
+]
+Layer = Annotated[int | None, typer.Option("--layer", metavar="N", help="Which layer, counted from 1.")]
+Head = Annotated[
+    str | None,
+    typer.Option("--head", metavar="N|mean|all", help="Which head, counted from 1; their mean; or all."),
+]
+
+
+def chosen_head(given: str | None, default: Literal["mean", "all"]) -> int | Literal["mean", "all"]:
+    """What ``--head`` says.
+
+    Raises:
+        ConfigError: It is neither a number nor ``mean`` nor ``all``.
+    """
+    if given is None:
+        return default
+    words: dict[str, Literal["mean", "all"]] = {"mean": "mean", "all": "all"}
+    if given in words:
+        return words[given]
+    if not given.lstrip("-").isdecimal():
+        raise ConfigError(f"--head {given}: there is no such head", "give a number, mean or all")
+    return int(given)
 
 
 FigureFile = Annotated[

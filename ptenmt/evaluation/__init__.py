@@ -1,6 +1,7 @@
-"""Scores of a trained model."""
+"""Scores of translations, and where they fail."""
 
-from ptenmt.evaluation.evaluation import Evaluation, evaluate
-from ptenmt.evaluation.scores import Score
+from ptenmt.evaluation.evaluation import evaluate, sweep
+from ptenmt.evaluation.results import Evaluation, Score
+from ptenmt.evaluation.sweep import Setting, Sweep
 
-__all__ = ["Evaluation", "Score", "evaluate"]
+__all__ = ["Evaluation", "Score", "Setting", "Sweep", "evaluate", "sweep"]

@@ -1,172 +1,142 @@
-"""Scoring a run on validation or test pairs."""
+"""Scoring a run, or finished hypotheses, against references."""
 
-import math
-import time
 import warnings
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
 
-from ptenmt.config import Config
-from ptenmt.corpus.batches import num_batches, sorted_batches
-from ptenmt.corpus.encoding import encode_pairs
-from ptenmt.corpus.pairs import HeldOutSplit, SentencePair, fingerprint, load_split
-from ptenmt.corpus.text import TextPreparation, spacing
-from ptenmt.evaluation.likelihood import compile_token_sums
-from ptenmt.evaluation.scores import Score, detokenised_scores, tokenised_scores
-from ptenmt.model import TokenSums, Transformer
-from ptenmt.runs import Choice, Run, find_run
-from ptenmt.tokenizers import TokenizerPair, load_tokenizers
-from ptenmt.translation import Translation, Translator
-from ptenmt.translation.loading import EngineName, Loader
-
-Progress = Callable[[str, int, int], None]
-"""Called with what is being done, and how much of how much is done."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class Evaluation:
-    """What ``ptenmt evaluate`` reports."""
-
-    run: str
-    split: HeldOutSplit
-    num_pairs: int
-    loss: float
-    """Mean cross-entropy of the real target tokens, in nats."""
-    accuracy: float
-    """Share of the real target tokens that had the highest logit, given the right ones before them."""
-    scores: list[Score]
-    num_cut: int
-    """Translations that reached the length limit before [END]."""
-    num_split: int
-    """Sentences longer than the model's positions, translated in parts."""
-    engine: str
-    """What translated: ``ctranslate2`` or ``keras``."""
-    compute_type: str
-    """What it computed in, such as ``int8``."""
-    beam_size: int
-    """1: greedily."""
-    seconds: float
-    """For translating alone."""
-
-    @property
-    def perplexity(self) -> float:
-        """The exponential of the loss."""
-        return math.exp(self.loss)
-
-    def facts(self) -> dict[str, Any]:
-        """Everything, as JSON takes it."""
-        return asdict(self) | {"perplexity": self.perplexity}
+from ptenmt.corpus.pairs import HeldOutSplit
+from ptenmt.errors import ConfigError
+from ptenmt.evaluation.judging import Question, judged
+from ptenmt.evaluation.material import Files
+from ptenmt.evaluation.results import Evaluation
+from ptenmt.evaluation.sweep import BEAM_SIZES, LENGTH_PENALTIES, Sweep, sweep_settings
+from ptenmt.evaluation.systems import Loading, Progress
+from ptenmt.runs import Choice, Run
+from ptenmt.translation.loading import EngineName
 
 
 def evaluate(
     run: str | Path | Run | None = None,
     split: HeldOutSplit = "test",
     *,
+    source: str | Path | None = None,
+    references: Sequence[str | Path] = (),
+    hypotheses: str | Path | None = None,
+    tokenised: bool = False,
+    baseline: str | Path | None = None,
     checkpoint: Choice = "best",
     engine: EngineName = "auto",
     beam_size: int | None = None,
-    on_progress: Progress | None = None,
+    on_progress: Progress = lambda _what, _done, _total: None,
     on_warning: Callable[[str], None] = warnings.warn,
+    on_tensorflow: Callable[[], None] = lambda: None,
 ) -> Evaluation:
-    """Score a trained run.
+    """Score a trained run, or finished hypotheses.
 
     Args:
-        run: A path, a name below ``checkpoints/``, or None for the run trained or averaged last.
-        split: Which pairs of the run's own data.
+        run: A path, a name below ``checkpoints/``, or None for the run trained or averaged last; for none at
+            all, where ``hypotheses`` and ``references`` are given.
+        split: Which pairs of the run's own data, if no references are given.
+        source: A file of sentences to translate instead, one a line.
+        references: Files of their right translations; each sentence needs one at least.
+        hypotheses: A file of translations to score; nothing is translated then.
+        tokenised: The files have words and punctuation apart, as the training corpus has; if not, they are
+            text as people write it.
+        baseline: A run, or a file of translations, to compare with.
         checkpoint: ``best``: the weights that scored best in validation; ``latest``: the newest.
         engine: What translates, as for ``Translator.load``; loss and accuracy are the Keras model's always.
-        beam_size: How many beams; by default as ``decoding.beam_size`` says.
+        beam_size: How many beams; by default as ``decoding.beam_size`` says. Checkpoint, engine and beams are
+            the baseline's, too.
         on_progress: Told how far it is.
-        on_warning: Told of a damaged checkpoint that was passed over for an older one.
+        on_warning: Told of a damaged checkpoint that was passed over for an older one, and the like.
+        on_tensorflow: Called before TensorFlow is imported.
 
     Raises:
         RunError: There is no such run.
         CheckpointError: It has no checkpoint that can be read.
-        DataError: Its data cannot be read any more.
+        DataError: Its data, or a file, cannot be read, or they do not fit together.
         ExportError: The engine cannot express the model.
-        ConfigError: The beam size does not go with the other options of the section ``decoding``.
+        ConfigError: What is asked for does not go together.
     """
-    run = run if isinstance(run, Run) else find_run(run)
-    config = run.config()
-    pairs = _load_pairs(run, config, split, on_warning)
-    loader = Loader(run, config, load_tokenizers(run.tokenizer_folder), checkpoint, on_warning)
-    translator = Translator(loader.engine(engine), loader.tokenizers, config)
-    beams = {} if beam_size is None else {"beam_size": beam_size}
-    translator = translator.with_options(num_hypotheses=1, **beams)
-    show = on_progress or (lambda _what, _done, _total: None)
-    loss, accuracy = _likelihood(loader.model, loader.tokenizers, pairs, config, show)
-    started = time.perf_counter()
-    translations = _translate(translator, pairs, show)
-    seconds = time.perf_counter() - started
-    return Evaluation(
-        run=run.name,
-        split=split,
-        num_pairs=len(pairs),
-        loss=loss,
-        accuracy=accuracy,
-        scores=score_translations(translations, pairs, translator),
-        num_cut=sum(not translation.is_complete for translation in translations),
-        num_split=sum(translation.is_split for translation in translations),
-        engine=translator.engine.name,
-        compute_type=translator.engine.compute_type,
-        beam_size=translator.config.decoding.beam_size,
-        seconds=seconds,
+    files = _files(source, references, hypotheses, tokenised=tokenised)
+    if hypotheses is not None and baseline is None and (beam_size is not None or engine != "auto"):
+        raise ConfigError("finished hypotheses are scored as they are: no engine, no beams")
+    loading = Loading(
+        checkpoint=checkpoint,
+        engine=engine,
+        beam_size=beam_size,
+        on_warning=on_warning,
+        on_tensorflow=on_tensorflow,
+    )
+    question = Question.of(run, split, files, loading)
+    return judged(question, None if baseline is None else str(baseline), on_progress)
+
+
+def sweep(
+    run: str | Path | Run | None = None,
+    split: HeldOutSplit = "validation",
+    *,
+    source: str | Path | None = None,
+    references: Sequence[str | Path] = (),
+    tokenised: bool = False,
+    checkpoint: Choice = "best",
+    engine: EngineName = "auto",
+    beam_sizes: Sequence[int] = BEAM_SIZES,
+    length_penalties: Sequence[float] = LENGTH_PENALTIES,
+    on_progress: Progress = lambda _what, _done, _total: None,
+    on_warning: Callable[[str], None] = warnings.warn,
+    on_tensorflow: Callable[[], None] = lambda: None,
+) -> Sweep:
+    """Find out which beam size and length penalty a run translates best with; see ``evaluate``.
+
+    Args:
+        run: As for ``evaluate``.
+        split: As for ``evaluate``; what is chosen on the test pairs says nothing about them any more.
+        source: As for ``evaluate``.
+        references: As for ``evaluate``.
+        tokenised: As for ``evaluate``.
+        checkpoint: As for ``evaluate``.
+        engine: As for ``evaluate``.
+        beam_sizes: Those to try; 1 is greedy search.
+        length_penalties: Those to try with each of them but 1.
+        on_progress: As for ``evaluate``.
+        on_warning: As for ``evaluate``.
+        on_tensorflow: As for ``evaluate``.
+
+    Raises:
+        PtenmtError: As ``evaluate``; also if a beam size or a penalty is none.
+    """
+    files = _files(source, references, None, tokenised=tokenised)
+    loading = Loading(
+        checkpoint=checkpoint,
+        engine=engine,
+        beam_size=None,
+        on_warning=on_warning,
+        on_tensorflow=on_tensorflow,
+    )
+    question = Question.of(run, split, files, loading)
+    assert question.run is not None
+    return sweep_settings(
+        question.system(question.run).translator,
+        question.material,
+        question.run.name,
+        question.pairs_name,
+        on_progress,
+        beam_sizes=beam_sizes,
+        length_penalties=length_penalties,
     )
 
 
-def _load_pairs(
-    run: Run, config: Config, split: HeldOutSplit, on_warning: Callable[[str], None]
-) -> list[SentencePair]:
-    """The pairs; that they are other ones than were set aside is told."""
-    pairs = load_split(config.data, config.seed, split)
-    if run.data_fingerprint(split) not in (None, fingerprint(pairs)):
-        on_warning(
-            f"the {split} pairs are not those that were set aside when {run.name} was trained: "
-            "it may have seen some of them"
-        )
-    return pairs
-
-
-def score_translations(
-    translations: Sequence[Translation], pairs: Sequence[SentencePair], translator: Translator
-) -> list[Score]:
-    """BLEU and chrF of translations against the references of the pairs.
-
-    Detokenised always; on the corpus' own tokens too where the corpus comes tokenised.
-    """
-    data = translator.config.data
-    preparation = TextPreparation(data)
-    references = [preparation.finish(reference, data.target_language) for _, reference in pairs]
-    scores = detokenised_scores([translation.text for translation in translations], references)
-    if spacing(data) == "none":
-        return scores
-    raw = [translation.raw for translation in translations]
-    return scores + tokenised_scores(raw, [reference for _, reference in pairs])
-
-
-def _likelihood(
-    model: Transformer,
-    tokenizers: TokenizerPair,
-    pairs: Sequence[SentencePair],
-    config: Config,
-    show: Progress,
-) -> tuple[float, float]:
-    """Mean loss and accuracy over the real target tokens."""
-    encoded, _ = encode_pairs(tokenizers, pairs, config.model.max_positions)
-    score = compile_token_sums(model)
-    total = num_batches(encoded, config.batch.sentences)
-    sums = TokenSums(0.0, 0.0, 0.0)
-    for done, (source, target) in enumerate(sorted_batches(encoded, config.batch.sentences), 1):
-        sums = sums.plus(score(source, target))
-        show("scoring references", done, total)
-    return sums.loss / sums.tokens, sums.correct / sums.tokens
-
-
-def _translate(translator: Translator, pairs: Sequence[SentencePair], show: Progress) -> list[Translation]:
-    translations: dict[int, Translation] = {}
-    for found in translator.translate_prepared([source for source, _ in pairs]):
-        translations |= found
-        show("translating", len(translations), len(pairs))
-    return [translations[row] for row in range(len(pairs))]
+def _files(
+    source: str | Path | None,
+    references: Sequence[str | Path],
+    hypotheses: str | Path | None,
+    *,
+    tokenised: bool,
+) -> Files:
+    return Files(
+        source=None if source is None else Path(source),
+        references=tuple(map(Path, references)),
+        hypotheses=None if hypotheses is None else Path(hypotheses),
+        tokenised=tokenised,
+    )

@@ -1,12 +1,40 @@
 """How likely a model finds the reference translations."""
 
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
 
-from ptenmt.model import TokenSums, Transformer, real_positions, token_sums
+from ptenmt.config import Config
+from ptenmt.corpus.batches import num_batches, sorted_batches
+from ptenmt.corpus.encoding import encode_pairs
+from ptenmt.corpus.pairs import SentencePair
+from ptenmt.evaluation.systems import Progress
+from ptenmt.tokenizers import TokenizerPair
+
+if TYPE_CHECKING:
+    from ptenmt.model import TokenSums, Transformer
 
 
-def compile_token_sums(model: Transformer) -> Callable[[Any, Any], TokenSums]:
+def likelihood(
+    model: "Transformer",
+    tokenizers: TokenizerPair,
+    pairs: Sequence[SentencePair],
+    config: Config,
+    show: Progress,
+) -> tuple[float, float]:
+    """Mean loss, in nats, and accuracy over the real target tokens, each after the right ones before it."""
+    from ptenmt.model import TokenSums
+
+    encoded, _ = encode_pairs(tokenizers, pairs, config.model.max_positions)
+    score = compile_token_sums(model)
+    total = num_batches(encoded, config.batch.sentences)
+    sums = TokenSums(0.0, 0.0, 0.0)
+    for done, (source, target) in enumerate(sorted_batches(encoded, config.batch.sentences), 1):
+        sums = sums.plus(score(source, target))
+        show("scoring references", done, total)
+    return sums.loss / sums.tokens, sums.correct / sums.tokens
+
+
+def compile_token_sums(model: "Transformer") -> Callable[[Any, Any], "TokenSums"]:
     """Compile the scoring of a batch: each label is predicted from the right tokens before it.
 
     Args:
@@ -17,10 +45,12 @@ def compile_token_sums(model: Transformer) -> Callable[[Any, Any], TokenSums]:
     """
     import tensorflow as tf
 
+    from ptenmt.model import real_positions, token_sums
+
     ids = tf.TensorSpec([None, None], tf.int64)
 
     @tf.function(input_signature=[ids, ids])
-    def score(source: Any, target: Any) -> TokenSums:
+    def score(source: Any, target: Any) -> Any:
         hidden, labels = real_positions(model.hidden((source, target[:, :-1])), target[:, 1:])
         return token_sums(model.final(hidden), labels)
 

@@ -1,8 +1,7 @@
 """What an evaluation finds: plain facts, for tables, reports and programs."""
 
 import math
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, replace
 from typing import Any, Literal
 
 from ptenmt.corpus.pairs import HeldOutSplit
@@ -10,6 +9,8 @@ from ptenmt.corpus.pairs import HeldOutSplit
 TextForm = Literal["detokenised", "tokenised"]
 """``detokenised``: spacing as people write; ``tokenised``: the corpus' own tokens, lower-cased."""
 LOWER_IS_BETTER = frozenset({"TER"})
+SIGNIFICANT = 0.05
+"""Below this p-value a difference is taken for more than chance."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -58,8 +59,8 @@ class Difference:
 
     @property
     def is_significant(self) -> bool:
-        """Whether p < 0.05."""
-        return self.p_value is not None and self.p_value < 0.05
+        """Whether it is taken for more than chance."""
+        return self.p_value is not None and self.p_value < SIGNIFICANT
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -88,6 +89,15 @@ class SearchFacts:
     """Sentences longer than the model's positions, translated in parts."""
     seconds: float
     """For translating alone."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Texts:
+    """What was compared, a line a sentence, so that others can compute the scores again."""
+
+    hypotheses: list[str]
+    references: list[list[str | None]]
+    """All sentences' first references, all sentences' second ones, and so on; None: it has no such one."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -223,10 +233,12 @@ class Evaluation:
     """Which of the run's weights translated, such as ``weights-3``."""
     split: HeldOutSplit | None
     """Which of the run's own pairs; None: files."""
-    files: dict[str, list[str]] = field(default_factory=dict)
+    pairs_name: str
+    """What was scored, in a few words: ``test pairs``, or ``pairs of`` a file."""
+    files: dict[str, list[str]]
     """Files that were read: ``source``, ``reference`` (any number), ``hypotheses``."""
     fingerprint: str
-    """SHA-256 of the sources and first references."""
+    """SHA-256 of the prepared sources and first references."""
     num_pairs: int
     num_references: int
     loss: float | None
@@ -243,57 +255,17 @@ class Evaluation:
     """None without a model, or for other languages than Portuguese and English."""
     sentences: list[Sentence]
     """All of them, in order."""
+    texts: dict[TextForm, Texts]
+    """What the scores were computed from."""
 
     @property
     def perplexity(self) -> float | None:
         """The exponential of the loss."""
         return None if self.loss is None else math.exp(self.loss)
 
-    @property
-    def pairs_name(self) -> str:
-        """What was scored: ``test pairs``, or the files' name."""
-        return f"{self.split} pairs" if self.split else f"pairs of {self.files['reference'][0]}"
-
     def facts(self) -> dict[str, Any]:
-        """Everything but the list of all sentences, as JSON takes it."""
-        facts: Mapping[str, Any] = asdict(self)
-        return {name: value for name, value in facts.items() if name != "sentences"} | {
-            "perplexity": self.perplexity
-        }
-
-
-@dataclass(frozen=True, kw_only=True)
-class Setting:
-    """One way to search, and what it gave."""
-
-    beam_size: int
-    length_penalty: float
-    bleu: float
-    seconds: float
-    p_value: float | None
-    """Of its difference from the best setting; None: there is none."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class Sweep:
-    """What ``ptenmt evaluate --sweep`` found."""
-
-    name: str
-    pairs_name: str
-    num_pairs: int
-    engine: str
-    signature: str
-    """Of BLEU."""
-    settings: list[Setting]
-    """By beam size, then length penalty; greedy search, which has no use for a penalty, is there once."""
-
-    @property
-    def best(self) -> Setting:
-        """The one with the highest BLEU; of equals, the one with the fewer beams."""
-        return max(self.settings, key=lambda setting: (setting.bleu, -setting.beam_size))
-
-    @property
-    def quickest(self) -> Setting:
-        """The quickest one that is not significantly worse than the best (p ≥ 0.05)."""
-        good = [each for each in self.settings if each.p_value is None or each.p_value >= 0.05]
-        return min(good, key=lambda setting: setting.seconds)
+        """Everything but the sentences themselves, as JSON takes it."""
+        facts = asdict(replace(self, sentences=[], texts={}))
+        left_out = ("sentences", "texts")
+        shown = {name: value for name, value in facts.items() if name not in left_out}
+        return shown | {"perplexity": self.perplexity}

@@ -1,13 +1,12 @@
-"""Pictures as matplotlib figures, and figures as files; no display is needed, and nothing global is changed."""
+"""Pictures as matplotlib figures, and figures as files; no display is needed, nothing global is changed."""
 
 import io
-import math
 import warnings
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import AbstractContextManager
 from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from ptenmt.errors import OutputError
 from ptenmt.inspection.pictures import Bars, HeatMap, LinePlot, Panel, Table
@@ -21,6 +20,7 @@ if TYPE_CHECKING:
 FORMATS = ("png", "svg", "pdf")
 MOST_LABELS = 60
 """More tokens than this are not drawn: nobody could read them."""
+_MOST_NUMBERS = 900  # in a heat map's cells: more take many seconds to draw, and colours tell as much
 
 _FONT = "DejaVu Sans"  # comes with matplotlib
 _COLOURS = {"blues": "Blues", "reds": "Reds", "greys": "Greys", "diverging": "RdBu"}
@@ -34,21 +34,29 @@ _TEXT_IN_CELL = 0.75 * 72  # points an inch
 _UNDATED: dict[str, dict[str, Any]] = {"png": {}, "svg": {"Date": None}, "pdf": {"CreationDate": None}}
 
 
-def figure_format(file: Path) -> str:
+def figure_format(file: Path, *others: str) -> str:
     """The format that a file's ending means: ``png``, ``svg`` or ``pdf``.
+
+    Args:
+        file: Its name.
+        others: More endings that would have been possible, such as ``.html``.
 
     Raises:
         OutputError: It means none of them.
     """
     ending = file.suffix.lower().removeprefix(".")
     if ending not in FORMATS:
+        *most, last = (*(f".{known}" for known in FORMATS), *others)
         raise OutputError(
-            f"cannot draw {file}: a figure's name ends in .png, .svg or .pdf", f"such as {file.stem}.png"
+            f"cannot draw {file}: its name must end in {', '.join(most)} or {last}",
+            f"such as {file.stem}.png",
         )
     return ending
 
 
-def save_figure(figure: "Figure", file: Path, on_warning: Callable[[str], None] = warnings.warn) -> None:
+def save_figure(
+    figure: "Figure", file: str | Path, on_warning: Callable[[str], None] = warnings.warn
+) -> None:
     """Write a figure into a file, whole or not at all; the same figure gives the same bytes.
 
     Args:
@@ -59,6 +67,7 @@ def save_figure(figure: "Figure", file: Path, on_warning: Callable[[str], None] 
     Raises:
         OutputError: The ending is another, or it cannot be written; what stood there before is unharmed.
     """
+    file = Path(file)
     ending, content = figure_format(file), io.BytesIO()
     with warnings.catch_warnings(), _style(_texts(figure)):
         warnings.filterwarnings("ignore", "Glyph .* missing from font", UserWarning)
@@ -85,13 +94,17 @@ def draw(panels: Sequence[Panel], *, title: str = "", columns: int = 1) -> "Figu
 
     panels = [_readable(panel) for panel in panels]
     columns = min(columns, len(panels))
-    rows = math.ceil(len(panels) / columns)
     cell = _cell_size(panels, _WIDEST / columns)
-    width, height = (max(sizes) for sizes in zip(*(_size(panel, cell, _WIDEST / columns) for panel in panels)))
+    sizes = [_size(panel, cell, _WIDEST / columns) for panel in panels]
+    width = max(size[0] for size in sizes)
+    heights = [
+        max(size[1] for size in sizes[first : first + columns]) for first in range(0, len(sizes), columns)
+    ]
     text = min(_MOST_TEXT, max(_LEAST_TEXT, _TEXT_IN_CELL * cell))
     with _style(chain([title], *map(_words, panels)), text):
-        figure = Figure(figsize=(columns * width, rows * height), layout="constrained")
-        axes = figure.subplots(rows, columns, squeeze=False).ravel()
+        figure = Figure(figsize=(columns * width, sum(heights)), layout="constrained")
+        grid = figure.subplots(len(heights), columns, squeeze=False, height_ratios=heights)
+        axes = grid.ravel().tolist()
         for axis, panel in zip(axes, panels, strict=False):
             _draw_panel(axis, panel)
         for axis in axes[len(panels) :]:
@@ -124,7 +137,9 @@ def _size(panel: Panel, cell: float, widest: float) -> tuple[float, float]:
         return min(9.0, widest), min(6.0, widest)
     if isinstance(panel, LinePlot):
         return _PLOT_SIZE
-    return _PLOT_SIZE[0], 1.0 + _ROW_HEIGHT * (len(panel.names) if isinstance(panel, Bars) else len(panel.rows))
+    return _PLOT_SIZE[0], 1.0 + _ROW_HEIGHT * (
+        len(panel.names) if isinstance(panel, Bars) else len(panel.rows)
+    )
 
 
 def _draw_panel(axis: "Axes", panel: Panel) -> None:
@@ -140,15 +155,19 @@ def _draw_panel(axis: "Axes", panel: Panel) -> None:
 
 
 def _draw_heat_map(axis: "Axes", panel: HeatMap) -> None:
-    aspect = "equal" if panel.row_labels else "auto"
+    aspect: Literal["equal", "auto"] = "equal" if panel.row_labels else "auto"
     colours = _COLOURS[panel.palette]
-    axis.imshow(panel.values, cmap=colours, vmin=panel.low, vmax=panel.high, aspect=aspect, interpolation="none")
+    axis.imshow(
+        panel.values, cmap=colours, vmin=panel.low, vmax=panel.high, aspect=aspect, interpolation="none"
+    )
     axis.set_xlabel(panel.column_name)
     axis.set_ylabel(panel.row_name)
     if panel.row_labels:
         axis.set_xticks(range(panel.num_columns), panel.column_labels, rotation=90)
         axis.set_yticks(range(panel.num_rows), panel.row_labels)
-    if panel.has_numbers:
+    for row, column in panel.marks:
+        axis.plot(column, row, marker="o", markersize=4, color="black", markeredgecolor="white")
+    if panel.has_numbers and panel.values.size <= _MOST_NUMBERS:
         middle = (panel.low + panel.high) / 2
         for row, values in enumerate(panel.values):
             for column, value in enumerate(values):
@@ -157,14 +176,24 @@ def _draw_heat_map(axis: "Axes", panel: HeatMap) -> None:
 
 
 def _draw_lines(axis: "Axes", panel: LinePlot) -> None:
-    for line in panel.lines:
-        axis.plot(line.x, line.y, label=line.name, marker="o" if line.has_marks else None, markersize=3)
+    for number, line in enumerate(panel.lines):
+        colour = f"C{number}" if line.colour is None else _akin(line.colour)
+        marker = "o" if line.has_marks else None
+        axis.plot(line.x, line.y, label=line.name, color=colour, marker=marker, markersize=3)
     axis.set_xlabel(panel.x_name)
     axis.set_ylabel(panel.y_name)
     axis.grid(alpha=0.3)
     axis.margins(x=0.02)
-    if len(panel.lines) > 1:
+    if any(line.name for line in panel.lines):
         axis.legend()
+
+
+def _akin(number: int) -> tuple[float, float, float, float]:
+    """Of ten colours, the dark one for an even number and the light one for the next."""
+    from matplotlib import colormaps
+
+    red, green, blue, opacity = colormaps["tab20"](number % 20)
+    return red, green, blue, opacity
 
 
 def _draw_bars(axis: "Axes", panel: Bars) -> None:
@@ -174,17 +203,23 @@ def _draw_bars(axis: "Axes", panel: Bars) -> None:
     axis.invert_yaxis()
     axis.set_xlabel(panel.value_name)
     axis.set_xlim(min(0.0, *panel.values), 1.0)
+    for place, note in enumerate(panel.notes):
+        axis.text(1.02, place, note, va="center")
 
 
 def _draw_table(axis: "Axes", panel: Table) -> None:
     axis.set_axis_off()
-    shown = axis.table(cellText=[list(row) for row in panel.rows], colLabels=list(panel.header), loc="upper center")
+    shown = axis.table(
+        cellText=[list(row) for row in panel.rows], colLabels=list(panel.header), loc="upper center"
+    )
     shown.auto_set_font_size(False)
     shown.auto_set_column_width(list(range(len(panel.header))))
     for (row, column), cell in shown.get_celld().items():
         cell.set_linewidth(0.0 if row else 0.5)
         cell.visible_edges = "B"
-        cell.set_text_props(ha="right" if column in panel.numbers else "left", weight="normal" if row else "bold")
+        cell.set_text_props(
+            ha="right" if column in panel.numbers else "left", weight="normal" if row else "bold"
+        )
 
 
 def _add_colour_bars(figure: "Figure", axes: Sequence["Axes"], panels: Sequence[Panel]) -> None:
@@ -210,7 +245,7 @@ def _words(panel: Panel) -> list[str]:
     if isinstance(panel, LinePlot):
         return [panel.title, panel.x_name, panel.y_name, *(line.name for line in panel.lines)]
     if isinstance(panel, Bars):
-        return [panel.title, panel.value_name, *panel.names]
+        return [panel.title, panel.value_name, *panel.names, *panel.notes]
     return [panel.title, *panel.header, *chain(*panel.rows)]
 
 
@@ -225,7 +260,7 @@ def _style(texts: Iterable[str], size: float = _MOST_TEXT) -> AbstractContextMan
     """Settings that hold while a figure with these texts is built or written; ``$`` is a dollar."""
     import matplotlib as mpl
 
-    settings = {
+    settings: Any = {
         "font.family": _fonts(texts)[0],
         "font.size": size,
         "axes.titlesize": size + 1,
@@ -252,7 +287,9 @@ def _fonts(texts: Iterable[str]) -> tuple[list[str], set[str]]:
 
 def _is_regular(font: "FontEntry") -> bool:
     """Neither bold nor slanted; and not the one that has a box for every character."""
-    return font.style == "normal" and font.weight in (400, "normal") and not font.name.startswith("Last Resort")
+    return (
+        font.style == "normal" and font.weight in (400, "normal") and not font.name.startswith("Last Resort")
+    )
 
 
 def _glyphs(file: str) -> set[str]:

@@ -117,7 +117,7 @@ class NumpyTransformer:
         if self.config.activation == "relu":
             hidden = np.maximum(hidden, 0)
         elif self.config.activation == "gelu":
-            hidden = hidden * (1 + _erf(hidden / 2**0.5).astype("f4")) / 2
+            hidden = hidden * (1 + np.asarray(_erf(hidden / 2**0.5), dtype="f4")) / 2
         else:
             gate = self._dense(f"{path}/gate", read)
             hidden = gate / (1 + np.exp(-gate)) * hidden
@@ -132,11 +132,12 @@ class NumpyTransformer:
             return inputs
         centred = inputs - inputs.mean(axis=-1, keepdims=True)
         deviation = np.sqrt(np.square(centred).mean(axis=-1, keepdims=True) + _LAYER_NORM_EPSILON)
-        return centred / deviation * self._weights[f"{path}/gamma"] + self._weights[f"{path}/beta"]
+        gain, shift = self._weights[f"{path}/gamma"], self._weights[f"{path}/beta"]
+        return np.asarray(centred / deviation * gain + shift)
 
 
 def _no_padding(ids: np.ndarray) -> np.ndarray:
-    return (ids != 0)[:, None, None, :]  # [B, S] -> [B, 1, 1, S]
+    return np.asarray(ids != 0)[:, None, None, :]  # [B, S] -> [B, 1, 1, S]
 
 
 def _name(path: str) -> str:

@@ -1,32 +1,32 @@
 """How the trainings of runs went: their curves over steps, epochs or minutes."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal, get_args
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from ptenmt.errors import RunError
+from ptenmt.errors import PtenmtError, RunError
 from ptenmt.history import History
 from ptenmt.inspection.drawing import draw
 from ptenmt.inspection.pictures import Line, LinePlot
-from ptenmt.runs import Run
+from ptenmt.runs import Run, find_run
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-Quantity = Literal["loss", "accuracy", "bleu", "chrf", "rate", "speed"]
 Axis = Literal["steps", "epochs", "minutes"]
-QUANTITIES: tuple[Quantity, ...] = get_args(Quantity)
 
 _TITLES = {
     "loss": ("Loss", "nats a token"),
     "accuracy": ("Token accuracy", "share of tokens"),
-    "bleu": ("BLEU", "validation"),
-    "chrf": ("chrF", "validation"),
+    "bleu": ("BLEU", ""),
+    "chrf": ("chrF", ""),
     "rate": ("Learning rate", ""),
     "speed": ("Speed", "tokens/s"),
 }
+QUANTITIES = tuple(_TITLES)
 _Told = dict[str, Any]  # a line of history.jsonl
 
 
@@ -70,17 +70,19 @@ class _Past:
         return float(known)
 
     def _minutes(self, steps: np.ndarray) -> np.ndarray:
-        """The time that so many steps took, between known times in proportion."""
+        """The time that so many steps took, between known times and behind them in proportion."""
         timed = {line["step"]: sum(line["seconds"].values()) for line in self._lines() if "seconds" in line}
         if not timed:
             raise RunError(f"the history of {self.run.path} does not tell time", "draw it over steps")
         known = [0, *sorted(timed)]
-        return np.interp(steps, known, [timed.get(step, 0.0) / 60 for step in known])
+        last, pace = known[-1], timed[known[-1]] / known[-1]
+        behind = np.maximum(steps - last, 0) * pace
+        return np.asarray(np.interp(steps, known, [timed.get(step, 0.0) for step in known]) + behind) / 60
 
     def _lines(self) -> list[_Told]:
         return [*self.curve, *self.validations]
 
-    def lines(self, quantity: Quantity, axis: Axis) -> list[Line]:
+    def lines(self, quantity: str, axis: Axis) -> list[Line]:
         """The lines of one plot, named ``training`` and ``validation``."""
         validated = [line["validation"] for line in self.validations]
         found = []
@@ -94,9 +96,7 @@ class _Past:
             found.append(self._line("validation", validated, quantity, self.validations, axis))
         return [line for line in found if np.isfinite(line.y).any()]
 
-    def _line(
-        self, name: str, values: Sequence[_Told], key: str, lines: Sequence[_Told], axis: Axis
-    ) -> Line:
+    def _line(self, name: str, values: Sequence[_Told], key: str, lines: Sequence[_Told], axis: Axis) -> Line:
         """One figure of each line; null, for what was not finite, is a gap."""
         numbers = [value.get(key) for value in values]
         y = np.array([np.nan if number is None else number for number in numbers], float)
@@ -113,24 +113,28 @@ class _Past:
 
 
 def history_plots(
-    runs: Sequence[Run], axis: Axis = "steps", quantities: Sequence[Quantity] = ()
+    runs: Sequence[Run], axis: Axis = "steps", quantities: Sequence[str] = ()
 ) -> list[LinePlot]:
     """The curves of one run or several, a plot a quantity.
 
     Args:
         runs: At least one.
         axis: What is counted across.
-        quantities: What to plot; by default all that any of the runs tells.
+        quantities: What to plot, of ``QUANTITIES``; by default all that any of the runs tells.
 
     Raises:
+        PtenmtError: There is no such quantity.
         RunError: A run has no history, or none of them tells a quantity that is asked for.
     """
+    unknown = [quantity for quantity in quantities if quantity not in QUANTITIES]
+    if unknown:
+        raise PtenmtError(f"a history has no {unknown[0]}", f"it may have {', '.join(QUANTITIES)}")
     pasts = [_Past.of(run) for run in runs]
     plots = []
     for quantity in quantities or QUANTITIES:
         lines = [
-            Line(name=_name(past, line, pasts), x=line.x, y=line.y, has_marks=line.has_marks)
-            for past in pasts
+            replace(line, name=_name(past, line, pasts), colour=2 * number + (not line.has_marks))
+            for number, past in enumerate(pasts)
             for line in past.lines(quantity, axis)
         ]
         if lines:
@@ -138,15 +142,22 @@ def history_plots(
             plots.append(LinePlot(title=title, x_name=axis, y_name=unit, lines=lines))
         elif quantities:
             names = ", ".join(str(run.path) for run in runs)
-            raise RunError(f"no {quantity} in the history of {names}", "leave out --show to see what there is")
+            raise RunError(
+                f"no {quantity} in the history of {names}", "leave out --show to see what there is"
+            )
     return plots
 
 
 def history_figure(
-    runs: Sequence[Run], axis: Axis = "steps", quantities: Sequence[Quantity] = ()
+    runs: Sequence[str | Path | Run], axis: Axis = "steps", quantities: Sequence[str] = ()
 ) -> "Figure":
-    """Draw ``history_plots`` side by side; arguments and errors as there."""
-    return draw(history_plots(runs, axis, quantities), columns=2)
+    """Draw ``history_plots`` side by side; of the arguments, runs may be names or folders too.
+
+    Raises:
+        PtenmtError: As there, or there is no such run.
+    """
+    found = [run if isinstance(run, Run) else find_run(run) for run in runs]
+    return draw(history_plots(found, axis, quantities), columns=2)
 
 
 def _name(past: _Past, line: Line, pasts: Sequence[_Past]) -> str:

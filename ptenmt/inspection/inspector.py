@@ -1,21 +1,22 @@
 """What is looked into: a run's model in NumPy, its tokenizers, and sentences as the model reads them."""
 
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
-import numpy as np
-
+from ptenmt.corpus.text import repair_wordpiece
 from ptenmt.errors import DataError
 from ptenmt.export.weights import arrays_of
 from ptenmt.inspection.forward import NumpyTransformer
 from ptenmt.runs import Choice, Run, find_run
-from ptenmt.tokenizers import load_tokenizers
+from ptenmt.tokenizers import END, START, load_tokenizers
 from ptenmt.translation import Translator
 from ptenmt.translation.encoding import Encoding
 from ptenmt.translation.loading import Loader
+
+_BLANK = [START, END]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -26,22 +27,21 @@ class Reading:
     """S ids, [START] and [END] included."""
     target: list[int]
     """T + 1 ids: [START] first, and [END] last, unless the translation was cut before it."""
+    source_text: str
+    """As the tokenizer sees it."""
+    target_text: str
+    """As the tokenizer sees it; of the model's own translation, what the tokenizer makes of the ids."""
     source_pieces: list[str]
     """What the source's ids stand for."""
     target_pieces: list[str]
     """What the target's ids stand for."""
-
-    @property
-    def inputs(self) -> tuple[np.ndarray, np.ndarray]:
-        """What the model is fed: source ids [1, S] and decoder input ids [1, T]."""
-        return np.array([self.source]), np.array([self.target[:-1]])
 
 
 class Inspector:
     """Looks into a run. Weights, and what translates, are loaded when they are first needed.
 
     Args:
-        run: What to look into.
+        run: A path, a name below ``checkpoints/``, or None for the run trained or averaged last.
         checkpoint: ``best``: the weights that scored best in validation; ``latest``: the newest.
         on_warning: Told, in a sentence, of what is not as it should be.
         on_tensorflow: Called before TensorFlow is imported, if it has to be: to export what no training has
@@ -64,9 +64,7 @@ class Inspector:
         self.config = self.run.config()
         self.tokenizers = load_tokenizers(self.run.tokenizer_folder)
         self._warn = on_warning
-        self._loader = Loader(
-            self.run, self.config, self.tokenizers, checkpoint, on_warning, on_tensorflow
-        )
+        self._loader = Loader(self.run, self.config, self.tokenizers, checkpoint, on_warning, on_tensorflow)
         self._encoding = Encoding(self.tokenizers, self.config)
 
     @cached_property
@@ -82,7 +80,7 @@ class Inspector:
 
     @cached_property
     def translator(self) -> Translator:
-        """Translates with the run, as ``ptenmt translate`` does.
+        """What translates with the run, as ``ptenmt translate`` does.
 
         Raises:
             CheckpointError: The run has no checkpoint that can be read.
@@ -100,23 +98,50 @@ class Inspector:
         Raises:
             DataError: One of them is empty.
         """
-        source = self._ids(text, "sentence", self._encoding.source)
-        if translation is None:
-            target = self.translator.best(source)
-        else:
-            target = self._ids(translation, "translation", self._encoding.target)
-        return Reading(
-            source=source,
-            target=target,
-            source_pieces=self.tokenizers.source.pieces(source),
-            target_pieces=self.tokenizers.target.pieces(target),
-        )
+        for what, given in {"sentence": text, "translation": translation}.items():
+            if given is not None and not given.strip():
+                raise DataError(f"the {what} is empty", "give one of a word or more")
+        (reading,) = self.read_all([text], None if translation is None else [translation])
+        for ids, given in ((reading.source, text), (reading.target, translation)):
+            if ids == _BLANK and given is not None:
+                raise DataError(f"nothing is left of {given!r} for the model to read", "give a word or more")
+        return reading
 
-    def _ids(self, text: str, what: str, encode: Callable[[str], list[int]]) -> list[int]:
-        """Encode a text that is not empty; that it is perhaps cut is told."""
-        ids, longest = encode(text), self.config.model.max_positions
-        if len(ids) == 2:  # [START] and [END]
-            raise DataError(f"the {what} is empty", f"give one of a word or more, not {text!r}")
-        if len(ids) == longest:
-            self._warn(f"the {what} fills all {longest} positions of the model: what is beyond is left out")
-        return ids
+    def read_all(self, texts: Sequence[str], translations: Sequence[str] | None = None) -> list[Reading]:
+        """Bring several sentences into the form that the model reads (see ``read``); they may be empty."""
+        sources = [self._encoding.source(text) for text in texts]
+        if translations is None:
+            targets = self._translated(sources)
+            target_texts = [self._worded(ids) for ids in targets]
+        else:
+            targets = [self._encoding.target(translation) for translation in translations]
+            target_texts = [self._encoding.prepare_target(translation) for translation in translations]
+        self._tell_of_long_ones(sources if translations is None else [*sources, *targets])
+        return [
+            Reading(
+                source=source,
+                target=target,
+                source_text=self._encoding.prepare_source(text),
+                target_text=target_text,
+                source_pieces=self.tokenizers.source.pieces(source),
+                target_pieces=self.tokenizers.target.pieces(target),
+            )
+            for text, source, target, target_text in zip(texts, sources, targets, target_texts, strict=True)
+        ]
+
+    def _translated(self, sources: Sequence[list[int]]) -> list[list[int]]:
+        """The ids of the model's translations; of nothing, nothing."""
+        real = [source for source in sources if source != _BLANK]
+        found = iter(self.translator.best(real) if real else [])
+        return [list(_BLANK) if source == _BLANK else next(found) for source in sources]
+
+    def _worded(self, ids: list[int]) -> str:
+        """The text of ids, with the spacing of the training corpus."""
+        (text,) = self.tokenizers.target.decode([ids])
+        return repair_wordpiece(text) if self.config.tokenizer.kind == "wordpiece" else text
+
+    def _tell_of_long_ones(self, sequences: Sequence[list[int]]) -> None:
+        longest = self.config.model.max_positions
+        if count := sum(len(ids) == longest for ids in sequences):
+            what = "a text fills" if count == 1 else f"{count} texts fill"
+            self._warn(f"{what} all {longest} positions of the model: what is beyond is left out")

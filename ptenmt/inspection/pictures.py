@@ -30,6 +30,8 @@ class HeatMap:
     """As for rows; there are both or neither."""
     has_numbers: bool = False
     """Whether the numbers, rounded to whole ones, stand in the cells."""
+    marks: Sequence[tuple[int, int]] = ()
+    """Rows and columns of cells that are pointed out, if rows and columns are labelled."""
 
     @property
     def num_rows(self) -> int:
@@ -53,6 +55,7 @@ class HeatMap:
             values=self.values[:most_rows, :most_columns],
             row_labels=self.row_labels[:most_rows],
             column_labels=self.column_labels[:most_columns],
+            marks=[(row, column) for row, column in self.marks if row < most_rows and column < most_columns],
         )
 
 
@@ -61,12 +64,16 @@ class Line:
     """Points that are joined in their order."""
 
     name: str
+    """For the legend; without a name it is not in it."""
     x: "np.ndarray"
     """[points]"""
     y: "np.ndarray"
     """[points]; there is a gap where it is no number."""
     has_marks: bool = False
     """Whether each point is marked, because it stands for itself."""
+    colour: int | None = None
+    """The same number is the same colour in every plot; an even one and the next are akin. By default a line
+    has the colour of its place."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -88,6 +95,8 @@ class Bars:
     names: Sequence[str]
     values: Sequence[float]
     """From 0 to 1, or below 0."""
+    notes: Sequence[str] = ()
+    """What stands behind each bar, if anything."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -58,9 +58,7 @@ def similarity_map(num_positions: int = 50, d_model: int = 128) -> HeatMap:
 
 def positions_figure(num_positions: int = 50, d_model: int = 128) -> "Figure":
     """Draw ``positions_map`` and ``similarity_map`` side by side; arguments and errors as there."""
-    return draw(
-        [positions_map(num_positions, d_model), similarity_map(num_positions, d_model)], columns=2
-    )
+    return draw([positions_map(num_positions, d_model), similarity_map(num_positions, d_model)], columns=2)
 
 
 def _encoding(num_positions: int, d_model: int) -> np.ndarray:

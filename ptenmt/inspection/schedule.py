@@ -40,8 +40,8 @@ def schedule_plot(config: Config, steps: int | None = None) -> LinePlot:
         title=f"Learning rate ({options.schedule}): {rates[highest]:.4g} at step {at[highest]:,.0f}, "
         f"{rates[-1]:.4g} at step {total:,}",
         x_name="step",
-        y_name="learning rate",
-        lines=[Line(name=options.schedule, x=at, y=rates)],
+        y_name="",
+        lines=[Line(name="", x=at, y=rates)],
     )
 
 

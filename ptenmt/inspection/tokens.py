@@ -22,8 +22,7 @@ _HIDDEN = "1 = hidden"
 
 def padding_mask(ids: np.ndarray) -> np.ndarray:
     """Which tokens are hidden because they are padding: 1; ids [B, T] -> [B, 1, 1, T]."""
-    hidden: np.ndarray = (ids == PAD).astype(int)[:, None, None, :]
-    return hidden
+    return np.asarray((ids == PAD).astype(int)[:, None, None, :])
 
 
 def look_ahead_mask(length: int) -> np.ndarray:
@@ -33,7 +32,7 @@ def look_ahead_mask(length: int) -> np.ndarray:
 
 def combined_mask(ids: np.ndarray) -> np.ndarray:
     """What either mask hides: ids [B, T] -> [B, 1, T, T]."""
-    return np.maximum(padding_mask(ids), look_ahead_mask(ids.shape[1]))
+    return np.asarray(np.maximum(padding_mask(ids), look_ahead_mask(ids.shape[1])))
 
 
 def token_panels(
@@ -87,7 +86,7 @@ def _padded(ids: Sequence[int], length: int | None) -> list[int]:
 def _source_table(ids: Sequence[int], pieces: Sequence[str]) -> Table:
     columns = zip(ids, pieces, strict=True)
     rows = [(str(place), str(token), piece, _note(token)) for place, (token, piece) in enumerate(columns)]
-    return Table(title="Source", header=("", "id", "piece", ""), rows=rows, numbers=frozenset({0, 1}))
+    return Table(title="Source", header=("place", "id", "piece", ""), rows=rows, numbers=frozenset({0, 1}))
 
 
 def _target_table(
@@ -99,7 +98,7 @@ def _target_table(
         (str(place), str(token), piece, str(label), wanted, _note(label))
         for place, (token, piece, label, wanted) in enumerate(columns)
     ]
-    header = ("", "id", "decoder input", "id", "label", "")
+    header = ("place", "id", "decoder input", "id", "label", "")
     return Table(title="Target", header=header, rows=rows, numbers=frozenset({0, 1, 3}))
 
 
@@ -112,7 +111,7 @@ def _mask(title: str, hidden: np.ndarray, rows: Sequence[str], columns: Sequence
         title=f"{title} ({_HIDDEN})",
         values=hidden,
         palette="greys",
-        row_name="attending token",
+        row_name="attending token" if len(rows) > 1 else "",
         column_name="attended token",
         row_labels=rows,
         column_labels=columns,

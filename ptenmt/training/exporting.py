@@ -39,7 +39,7 @@ class Exporter:
         self._run = run
         self._warn = warn
         self._why_not = why_not_ctranslate2(config.model)
-        self._makers: dict[Form[Any], Callable[["Weights", str], Export[Any]]] = {}
+        self._makers: dict[Form[Any], Callable[[Weights, str], Export[Any]]] = {}
         if not self._why_not:
             self._makers[CTRANSLATE2] = lambda weights, origin: make_export(
                 config.model, weights, tokenizers, origin

@@ -6,10 +6,10 @@ import time
 from collections.abc import Generator, Iterator
 from typing import Any, Protocol
 
-from ptenmt.checkpoints import BestModels, by_path, rank
+from ptenmt.checkpoints import BestModels, by_path
 from ptenmt.config import Config, ValidationConfig
 from ptenmt.events import Scores, Validated, ValidationStep
-from ptenmt.history import History
+from ptenmt.history import History, rank
 from ptenmt.runs import Run
 from ptenmt.training.optimizer import averaged
 from ptenmt.training.state import TrainingState

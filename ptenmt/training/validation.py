@@ -10,8 +10,9 @@ from ptenmt.config import Config, DecodingConfig
 from ptenmt.corpus.batches import Batch, EncodedPairs, num_batches, sorted_batches
 from ptenmt.corpus.pairs import SentencePair
 from ptenmt.errors import OutputError
-from ptenmt.evaluation.evaluation import score_translations
 from ptenmt.evaluation.likelihood import compile_token_sums
+from ptenmt.evaluation.material import material_of_pairs, output_of_translations
+from ptenmt.evaluation.scores import Scorer
 from ptenmt.events import Sample, Scores, ValidationStep
 from ptenmt.export.ctranslate2 import make_export
 from ptenmt.export.limits import why_not_ctranslate2
@@ -54,6 +55,7 @@ class Validator:
         self._sentences = config.batch.sentences
         self._pairs = pairs
         self._encoded = encoded
+        self._material = material_of_pairs(pairs, config.data)
         self._score = compile_token_sums(model)
         self._model = model
         self._tokenizers = tokenizers
@@ -82,12 +84,14 @@ class Validator:
             translations |= found
             yield ValidationStep(done=done + len(translations), total=total)
         ordered = [translations[row] for row in range(len(self._pairs))]
-        bleu, chrf, *_ = score_translations(ordered, self._pairs, translator)
+        output = output_of_translations(ordered, self._material)
+        scorer = Scorer("detokenised", self._material.references, ("BLEU", "chrF"))
+        scores = scorer.values(scorer.count(output.texts))
         yield Scores(
             loss=sums.loss / sums.tokens,
             accuracy=sums.correct / sums.tokens,
-            bleu=bleu.value,
-            chrf=chrf.value,
+            bleu=scores["BLEU"],
+            chrf=scores["chrF"],
             samples=self._samples(ordered),
         )
 

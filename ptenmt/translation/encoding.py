@@ -28,7 +28,7 @@ class Encoding:
         Args:
             is_corpus: They are prepared already, and cut only where the model cannot read them at once.
         """
-        long_text, prepare = (None, str) if is_corpus else (self._long_text, self._prepare_source)
+        long_text, prepare = (None, str) if is_corpus else (self._long_text, self.prepare_source)
         language = self._data.source_language
         return Segmenter(self._tokenizers.source, language, self._longest, long_text, prepare)
 
@@ -48,7 +48,7 @@ class Encoding:
 
     def source(self, text: str) -> list[int]:
         """A sentence's ids, [START] and [END] included; of one that is too long, the beginning."""
-        return frame(self._tokenizers.source.encode([self._prepare_source(text)])[0], self._longest)
+        return frame(self._tokenizers.source.encode([self.prepare_source(text)])[0], self._longest)
 
     def target(self, text: str) -> list[int]:
         """A translation's ids, [START] and [END] included; of one that is too long, the beginning."""
@@ -67,9 +67,13 @@ class Encoding:
             )
         return ids
 
-    def _prepare_source(self, text: str) -> str:
+    def prepare_source(self, text: str) -> str:
+        """A sentence as its tokenizer is to see it."""
         return self._preparation.prepare_input(text, self._data.source_language)
 
+    def prepare_target(self, text: str) -> str:
+        """A translation as its tokenizer is to see it."""
+        return self._preparation.prepare_input(text, self._data.target_language)
+
     def _encode_target(self, text: str) -> list[int]:
-        prepared = self._preparation.prepare_input(text, self._data.target_language)
-        return self._tokenizers.target.encode([prepared])[0]
+        return self._tokenizers.target.encode([self.prepare_target(text)])[0]

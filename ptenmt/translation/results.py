@@ -49,6 +49,11 @@ class AttentionWeights:
     weights: dict[str, "np.ndarray"]
     """``encoder_layer{i}`` [H, S, S], ``decoder_layer{i}_block1`` [H, T, T], ``…_block2`` [H, T, S]."""
 
+    @property
+    def num_layers(self) -> int:
+        """Of the encoder, and of the decoder."""
+        return sum(name.startswith("encoder") for name in self.weights)
+
 
 @dataclass(frozen=True, kw_only=True)
 class Alignment:

@@ -203,14 +203,18 @@ class Translator:
             weights=best.attention,
         )
 
-    def best(self, source: Sequence[int]) -> list[int]:
-        """Translate a sentence's ids, [START] and [END] included, to the ids of its best translation.
+    def best(self, sources: Sequence[Sequence[int]]) -> list[list[int]]:
+        """Translate a batch of sentences to the ids of their best translations.
+
+        Args:
+            sources: The ids of each, [START] and [END] included.
 
         Returns:
-            Ids, [START] first, and [END] last if it was reached.
+            Of each sentence ids, [START] first, and [END] last if it was reached.
         """
-        wait = self._engine().submit([source], self.limit(len(source)), self.config.decoding)
-        return wait()[0][0].ids
+        limit = self.limit(max(map(len, sources)))
+        wait = self._engine().submit(sources, limit, self.config.decoding)
+        return [found[0].ids for found in wait()]
 
     def attention(self, text: str, translation: str | None = None) -> AttentionWeights:
         """Who attends to whom while the model reads a sentence and writes its translation.
@@ -229,11 +233,11 @@ class Translator:
         if not isinstance(self.engine, KerasEngine):
             raise ConfigError("CTranslate2 does not tell the attention of every head", "use the Keras engine")
         source = self._encoding.source(text)
-        target = (self.best(source) if translation is None else self._encoding.target(translation))[:-1]
-        weights = self.engine.attention(np.array([source]), np.array([target]))
+        target = self._encoding.target(translation) if translation is not None else self.best([source])[0]
+        weights = self.engine.attention(np.array([source]), np.array([target[:-1]]))
         return AttentionWeights(
             source_pieces=self.tokenizers.source.pieces(source),
-            target_pieces=self.tokenizers.target.pieces(target),
+            target_pieces=self.tokenizers.target.pieces(target[:-1]),
             weights={name: values[0] for name, values in weights.items()},
         )
 

@@ -10,7 +10,7 @@ import pytest
 
 import ptenmt as package
 
-COMMANDS = ["download", "train", "evaluate", "translate", "average", "info", "serve"]
+COMMANDS = ["download", "train", "evaluate", "translate", "average", "info", "compare", "serve"]
 
 
 def plain(text: str) -> str:
@@ -20,7 +20,7 @@ def plain(text: str) -> str:
 
 def test_help_names_every_command(ptenmt) -> None:
     text = plain(ptenmt("--help").stdout)
-    for command in COMMANDS:
+    for command in [*COMMANDS, "inspect"]:
         assert re.search(rf"^│ {command} +\w", text, re.MULTILINE), command
     assert "Start with: ptenmt train --config demo.yaml" in text
 
@@ -38,7 +38,7 @@ def test_help_has_an_example_and_fits(ptenmt, command: str, width: int) -> None:
 
 def test_options_are_named_alike_everywhere(ptenmt) -> None:
     helps = {command: plain(ptenmt(command, "--help").stdout) for command in COMMANDS}
-    assert [name for name, text in helps.items() if re.search(r"--run +-r", text)] == COMMANDS[1:]
+    assert [name for name, text in helps.items() if re.search(r"--run +-r", text)] == COMMANDS[1:-1]
     assert [name for name, text in helps.items() if re.search(r"--config +-c", text)] == COMMANDS[:2]
     assert "a preset: base, demo, files, paper, small." in re.sub(r"[\s│]+", " ", helps["train"])
 

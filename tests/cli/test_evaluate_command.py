@@ -2,13 +2,16 @@
 
 import json
 import math
+import re
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
 from ptenmt.runs import Run
 
-SIGNATURE = "nrefs:1 case:mixed eff:no tok:13a smooth:exp version:"
+SIGNATURE = "nrefs:1 bs:1000 seed:12345 case:mixed eff:no tok:13a smooth:exp version:"
 
 
 @pytest.mark.usefixtures("beside")
@@ -18,19 +21,22 @@ def test_the_table_and_the_report_agree(ptenmt, tmp_path: Path) -> None:
     table = answer.stdout
 
     assert table.startswith("tiny: 6 test pairs")
-    assert report["run"] == "tiny"
+    assert report["name"] == "tiny"
     assert report["split"] == "test"
     assert report["num_pairs"] == 6
     assert report["perplexity"] == pytest.approx(math.exp(report["loss"]))
     assert f"{report['loss']:.4f}" in table
     assert f"{report['perplexity']:.2f}" in table
     assert f"{report['accuracy']:.4f}" in table
-    assert [score["name"] for score in report["scores"]] == ["BLEU", "chrF"]
+    assert [score["name"] for score in report["scores"]] == ["BLEU", "chrF2++", "TER"]
     for score in report["scores"]:
         assert f" {score['value']:.2f} " in table
         assert score["signature"].replace("|", " ") in table
+        low, high = score["mean"] - score["margin"], score["mean"] + score["margin"]
+        assert f" {low:.2f}–{high:.2f} " in table
     assert SIGNATURE in table
-    assert (report["engine"], report["compute_type"], report["beam_size"]) == ("ctranslate2", "int8", 4)
+    search = report["search"]
+    assert (search["engine"], search["compute_type"], search["beam_size"]) == ("ctranslate2", "int8", 4)
     assert "sentences a second: ctranslate2, int8, beam 4" in table
     assert answer.stderr == ""
 
@@ -43,7 +49,7 @@ def test_the_validation_pairs(ptenmt, beside: Path) -> None:
 
     assert table.startswith("tiny: 6 validation pairs")
     assert f" {trained['loss']:.4f} " in table
-    assert f" {trained['bleu']:.2f} " in table
+    assert re.search(rf"BLEU +{trained['bleu']:.2f} ", table)
 
 
 @pytest.mark.usefixtures("beside")
@@ -59,10 +65,13 @@ def test_a_report_that_cannot_be_written_is_told_before_the_work(
     def work(*_args: object, **_options: object) -> None:
         raise AssertionError("evaluated although the report cannot be written")
 
-    monkeypatch.setattr("ptenmt.evaluation.evaluation", work)
+    monkeypatch.setattr("ptenmt.evaluation.evaluate", work)
     answer = ptenmt("evaluate", "--report", "nowhere/scores.json", code=1)
     assert answer.stderr == "error: cannot write nowhere/scores.json: No such file or directory\n"
     assert answer.stdout == ""
+    for folder in ("pairs.tsv", "pairs.tsv/below"):
+        answer = ptenmt("evaluate", "--output", folder, code=1)
+        assert answer.stderr.startswith(f"error: cannot create {folder}: ")
 
 
 def test_a_failed_evaluation_leaves_the_old_report(ptenmt, copied_run: Path) -> None:
@@ -74,3 +83,90 @@ def test_a_failed_evaluation_leaves_the_old_report(ptenmt, copied_run: Path) -> 
 
     assert "gone.tsv: No such file or directory" in answer.stderr
     assert report.read_text() == "old"
+
+
+@pytest.fixture
+def without_likelihood(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Spares a test for which the loss does not matter the Keras model."""
+    monkeypatch.setattr("ptenmt.evaluation.judging._likelihood", lambda *_: (1.0, 0.5))
+
+
+@pytest.mark.usefixtures("beside", "without_likelihood")
+def test_a_baseline_the_details_and_the_texts(ptenmt, tmp_path: Path) -> None:
+    (tmp_path / "other").write_text("the king sings here .\n" * 6)
+    words = ["--baseline", str(tmp_path / "other"), "--details", "--output", str(tmp_path / "texts")]
+    table = ptenmt("evaluate", *words).stdout
+
+    against = table.partition(f"\nagainst {tmp_path / 'other'}\n")[2].splitlines()
+    assert re.match(r"score +value +baseline +difference +p +paired bootstrap", against[0])
+    assert re.match(r"BLEU +\d+\.\d\d +\d+\.\d\d +[+-]\d+\.\d\d +\d\.\d{3} +detokenised: ", against[1])
+    assert re.search(r"(?m)^empty translations +0  nothing is said$", table)
+    assert re.search(r"(?m)^cut translations +\d+  the length limit", table)
+    assert re.search(r"(?m)^minimal pairs +\d+/\d\d  ", table)
+    assert re.search(r"(?m)^unknown words +0  of \d+ source words", table)
+    for title in ("by source length: ", "by rarity of words: ", "by words cut into pieces: "):
+        assert table.count(f"\n{title}") == 1
+    assert re.search(r"(?m)^0–9 +6 +\d+\.\d ±\d", table)
+    assert re.search(r"(?m)^accents: avó, avô +\d/3 ", table)
+    assert (table.count("\nworst "), table.count("\nbest ")) == (6, 6)
+    assert table.count("\nbaseline     the king sings here .") == 12
+    names = {"source.txt", "detokenised.hypotheses.txt", "detokenised.reference.txt"}
+    assert {file.name for file in (tmp_path / "texts").iterdir()} == names
+
+
+@pytest.mark.usefixtures("beside", "without_likelihood")
+def test_a_baseline_that_is_the_run_itself(ptenmt) -> None:
+    table = ptenmt("evaluate", "--baseline", "tiny").stdout
+    assert len(re.findall(r"\+0\.00 +–  detokenised: no difference\n", table)) == 3
+    assert "\nworst" not in table
+
+
+def test_a_sweep_says_which_to_use(ptenmt, beside: Path) -> None:
+    answer = ptenmt("evaluate", "--sweep")
+    rows = answer.stdout.splitlines()
+    assert rows[0] == "tiny: 6 validation pairs, ctranslate2"
+    assert len(rows[2:15]) == 13
+    assert sum(" best" in row for row in rows[2:15]) == 1
+    assert re.search(r"(?m)^best +--beam-size \d( --set decoding.length_penalty=\d)?", answer.stdout)
+    assert answer.stderr == ""
+    assert "the test pairs says nothing" in ptenmt("evaluate", "--sweep", "--split", "test").stderr
+    assert beside.is_dir()
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["--sweep", "--beam-size", "2"], "--sweep and --beam-size exclude each other"),
+        (["--sweep", "--hypotheses", "pairs.tsv"], "--sweep and --hypotheses exclude each other"),
+        (["--sweep", "--report", "x.json"], "--sweep and --report exclude each other"),
+        (["--sweep", "--details"], "--sweep and --details exclude each other"),
+        (["--split", "test", "--reference", "pairs.tsv"], "--split and --reference exclude each other"),
+        (["--source", "pairs.tsv"], "pairs.tsv: sources alone cannot be scored"),
+        (["--baseline", "nobody"], "no run in checkpoints/nobody"),
+        (["--hypotheses", "pairs.tsv"], "pairs.tsv has 60 lines, but there are 6 sentences to compare with"),
+    ],
+)
+@pytest.mark.usefixtures("beside")
+def test_what_does_not_go_together_is_refused(ptenmt, words: list[str], message: str) -> None:
+    answer = ptenmt("evaluate", *words, code=1)
+    assert answer.stderr.startswith(f"error: {message}")
+    assert answer.stdout == ""
+
+
+PROGRAM = """
+import sys
+from ptenmt.cli.app import app
+app(["evaluate", "--hypotheses", "h", "--reference", "r"], standalone_mode=False)
+print(sorted({"tensorflow", "keras", "tensorflow_datasets", "ctranslate2"} & set(sys.modules)))
+"""
+
+
+def test_finished_hypotheses_need_no_run_and_no_tensorflow(empty: Path) -> None:
+    (empty / "h").write_text("the cat\n")
+    (empty / "r").write_text("the cats\n")
+    answer = subprocess.run([sys.executable, "-c", PROGRAM], capture_output=True, text=True, check=False)
+    assert answer.returncode == 0, answer.stderr
+    title, *_, loaded = answer.stdout.splitlines()
+    assert title == "h: 1 pairs of r"
+    assert "tensorflow" not in loaded
+    assert "keras" not in loaded

@@ -1,20 +1,21 @@
 import json
 import math
 import shutil
+import subprocess
+import sys
 from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
-import sacrebleu
 from copy_task import TrainedRun
 
 from ptenmt.config import DecodingConfig
+from ptenmt.corpus.encoding import encode_pairs
 from ptenmt.corpus.pairs import load_split
-from ptenmt.errors import CheckpointError, ConfigError, RunError
-from ptenmt.evaluation import Evaluation, evaluate
-from ptenmt.evaluation import evaluation as evaluation_module
-from ptenmt.evaluation.evaluation import encode_pairs, score_translations
+from ptenmt.errors import CheckpointError, ConfigError, DataError, RunError
+from ptenmt.evaluation import Evaluation, evaluate, judging
+from ptenmt.evaluation.written import write_texts
 from ptenmt.runs import Run
 from ptenmt.translation import Translator
 
@@ -27,6 +28,12 @@ def progress() -> list[tuple[str, int, int]]:
 @pytest.fixture(scope="module")
 def evaluation(copied: TrainedRun, progress: list[tuple[str, int, int]]) -> Evaluation:
     return evaluate(copied.path, on_progress=lambda *so_far: progress.append(so_far))
+
+
+@pytest.fixture
+def without_likelihood(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Spares a test for which the loss does not matter the Keras model."""
+    monkeypatch.setattr(judging, "_likelihood", lambda *_: (1.0, 0.5))
 
 
 def test_loss_and_accuracy_are_those_a_hand_computes(
@@ -47,22 +54,70 @@ def test_loss_and_accuracy_are_those_a_hand_computes(
     assert evaluation.accuracy > 0.7
 
 
-def test_scores_are_those_of_the_translations(copied: TrainedRun, evaluation: Evaluation):
+def sacrebleu_command(folder: Path, form: str, *options: str, references: int = 1) -> list[float]:
+    """What the command sacrebleu says of written texts, to the last digit."""
+    numbers = ["", *range(2, references + 1)]
+    files = [str(folder / f"{form}.reference{number}.txt") for number in numbers]
+    metrics = ["-m", "bleu", "chrf", "ter", "--chrf-word-order", "2", "-w", "17", *options]
+    answer = subprocess.run(
+        [sys.executable, "-m", "sacrebleu", *files, "-i", str(folder / f"{form}.hypotheses.txt"), *metrics],
+        capture_output=True,
+        text=True,
+        encoding="utf-8",
+        check=True,
+    )
+    return [score["score"] for score in json.loads(answer.stdout)]
+
+
+def test_scores_are_those_of_the_sacrebleu_command(
+    copied: TrainedRun, evaluation: Evaluation, tmp_path: Path
+):
+    write_texts(evaluation, tmp_path)
+    assert [score.value for score in evaluation.scores] == sacrebleu_command(tmp_path, "detokenised")
     pairs = load_split(copied.config.data, copied.config.seed, "test")
     translator = Translator.load(copied.path)
     hypotheses = [translation.text for translation in translator.translate(source for source, _ in pairs)]
-    references = [[target for _, target in pairs]]
-    bleu, chrf = evaluation.scores
-    assert bleu.value == pytest.approx(sacrebleu.corpus_bleu(hypotheses, references).score)
-    assert chrf.value == pytest.approx(sacrebleu.corpus_chrf(hypotheses, references).score)
-    assert (evaluation.run, evaluation.split, evaluation.num_pairs) == ("run", "test", 30)
-    assert (evaluation.num_cut, evaluation.num_split) == (0, 0)
-    assert (evaluation.engine, evaluation.compute_type, evaluation.beam_size) == ("ctranslate2", "int8", 4)
+    written = {file.name: file.read_text().splitlines() for file in tmp_path.iterdir()}
+    assert written == {
+        "source.txt": [source for source, _ in pairs],
+        "detokenised.hypotheses.txt": hypotheses,
+        "detokenised.reference.txt": [target for _, target in pairs],
+    }
 
 
-def test_the_engine_and_the_beams_are_a_choice(copied: TrainedRun, evaluation: Evaluation):
+def test_it_says_what_was_scored_and_how(copied: TrainedRun, evaluation: Evaluation):
+    assert (evaluation.name, evaluation.split, evaluation.pairs_name) == ("run", "test", "test pairs")
+    assert (evaluation.num_pairs, evaluation.num_references, evaluation.files) == (30, 1, {})
+    assert evaluation.folder == str(copied.path)
+    assert evaluation.checkpoint == Run(copied.path).best_models()[0].name
+    assert evaluation.fingerprint == Run(copied.path).data_fingerprint("test")
+    search = evaluation.search
+    assert (search.num_cut, search.num_split) == (0, 0)
+    assert (search.engine, search.compute_type, search.beam_size) == ("ctranslate2", "int8", 4)
+    assert search.length_penalty == copied.config.decoding.length_penalty
+    assert [sentence.row for sentence in evaluation.sentences] == list(range(1, 31))
+    assert evaluation.comparison is None
+
+
+def test_it_knows_the_words_of_the_run(evaluation: Evaluation):
+    words = evaluation.weaknesses.words
+    assert words.num_words == sum(len(sentence.source.split()) for sentence in evaluation.sentences)
+    assert (words.num_unknown, words.num_cut, words.num_unseen) == (0, 0, 0)
+    length, rarity, cut = evaluation.weaknesses.breakdowns
+    assert [band.num_pairs for band in length.bands] == [30, 0, 0, 0, 0]
+    assert sum(band.num_pairs for band in rarity.bands[3:]) == 30  # twelve words in 450 sentences
+    assert cut.bands[0].num_pairs == 30
+    assert length.bands[0].scores == evaluation.scores
+    assert len(evaluation.contrasts.items) > 30
+
+
+def test_the_engine_and_the_beams_are_a_choice(
+    copied: TrainedRun, evaluation: Evaluation, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(judging, "find_contrasts", lambda _: None)
     reference = evaluate(copied.path, engine="keras", beam_size=1)
-    assert (reference.engine, reference.compute_type, reference.beam_size) == ("keras", "float32", 1)
+    search = reference.search
+    assert (search.engine, search.compute_type, search.beam_size) == ("keras", "float32", 1)
     assert (reference.loss, reference.accuracy) == (evaluation.loss, evaluation.accuracy)
     assert reference.scores[0].value == pytest.approx(evaluation.scores[0].value, abs=5)
     with pytest.raises(ConfigError, match="decoding.beam_size=0 must be 1 or more"):
@@ -72,7 +127,7 @@ def test_the_engine_and_the_beams_are_a_choice(copied: TrainedRun, evaluation: E
 def test_progress_reaches_its_end(evaluation: Evaluation, progress: list[tuple[str, int, int]]):
     assert evaluation.num_pairs == 30
     assert ("scoring references", 2, 2) in progress
-    assert progress[-1] == ("translating", 30, 30)
+    assert ("translating", 30, 30) in progress
     assert [done for what, done, _ in progress if what == "scoring references"] == [1, 2]
 
 
@@ -81,6 +136,8 @@ def test_facts_are_json(evaluation: Evaluation):
     assert facts["loss"] == evaluation.loss
     assert facts["perplexity"] == evaluation.perplexity
     assert facts["scores"][0]["signature"] == evaluation.scores[0].signature
+    assert facts["weaknesses"]["worst"][0]["score"] == evaluation.weaknesses.worst[0].score
+    assert "sentences" not in facts
 
 
 def test_the_validation_pairs_score_as_they_did_in_training(copied: TrainedRun):
@@ -90,47 +147,157 @@ def test_the_validation_pairs_score_as_they_did_in_training(copied: TrainedRun):
     assert evaluation.num_pairs == 20
     assert evaluation.loss == pytest.approx(last["loss"], rel=1e-5)
     assert evaluation.accuracy == pytest.approx(last["accuracy"])
-    assert [score.value for score in evaluation.scores] == [
-        pytest.approx(last["bleu"]),
-        pytest.approx(last["chrf"]),
-    ]
+    assert evaluation.scores[0].value == pytest.approx(last["bleu"])
 
 
-def test_a_corpus_that_comes_tokenised_is_scored_on_its_tokens_too(translator: Translator):
-    tokenised = Translator(
-        translator.engine,
-        translator.tokenizers,
-        replace(translator.config, data=replace(translator.config.data, tokenization="given")),
+def write(file: Path, lines: list[str]) -> Path:
+    file.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
+    return file
+
+
+HYPOTHESES = ["the cat sees the dog .", "is n't it a house ?", "we are here", "no , no"]
+REFERENCES = ["the cat sees a dog .", "is n't this a house ?", "we are all here .", "no , no !"]
+OTHERS = ["a cat sees the dog .", "", "here we are .", "never !"]
+
+
+def test_finished_hypotheses_are_scored_without_a_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.chdir(tmp_path)  # no run here
+    files = {name: write(tmp_path / name, lines) for name, lines in (("h", HYPOTHESES), ("r", REFERENCES))}
+    evaluation = evaluate(hypotheses=files["h"], references=[files["r"]])
+    write_texts(evaluation, tmp_path)
+    assert [score.value for score in evaluation.scores] == sacrebleu_command(tmp_path, "detokenised")
+    assert (tmp_path / "detokenised.hypotheses.txt").read_text() == files["h"].read_text()
+    assert (tmp_path / "detokenised.reference.txt").read_text() == files["r"].read_text()
+    assert not (tmp_path / "source.txt").exists()
+    assert (evaluation.name, evaluation.pairs_name) == (str(files["h"]), f"pairs of {files['r']}")
+    assert (evaluation.folder, evaluation.split, evaluation.loss, evaluation.perplexity) == (None,) * 4
+    assert (evaluation.search, evaluation.contrasts, evaluation.weaknesses.words) == (None,) * 3
+    assert evaluation.files == {"hypotheses": [str(files["h"])], "reference": [str(files["r"])]}
+
+
+def test_tokenised_files_are_scored_on_their_tokens_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.chdir(tmp_path)
+    hypotheses, reference = write(tmp_path / "h", HYPOTHESES), write(tmp_path / "r", REFERENCES)
+    evaluation = evaluate(hypotheses=hypotheses, references=[reference], tokenised=True)
+    write_texts(evaluation, tmp_path)
+    values = [score.value for score in evaluation.scores]
+    assert [score.text for score in evaluation.scores] == ["detokenised"] * 3 + ["tokenised"] * 3
+    assert values[:3] == sacrebleu_command(tmp_path, "detokenised")
+    assert values[3:] == sacrebleu_command(tmp_path, "tokenised", "--tokenize", "none", "-lc", "--force")
+    assert evaluation.sentences[1].hypothesis == "isn't it a house?"
+    assert (tmp_path / "tokenised.hypotheses.txt").read_text() == hypotheses.read_text()
+
+
+def test_several_references_need_only_one_each(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.chdir(tmp_path)
+    hypotheses, one = write(tmp_path / "h", HYPOTHESES), write(tmp_path / "one", REFERENCES)
+    other, same = write(tmp_path / "other", OTHERS), write(tmp_path / "same", HYPOTHESES)
+    both = evaluate(hypotheses=hypotheses, references=[one, other])
+    assert both.num_references == 2
+    assert both.sentences[0].references == [REFERENCES[0], OTHERS[0]]
+    assert both.sentences[1].references == [REFERENCES[1]]
+    assert both.scores[0].value > evaluate(hypotheses=hypotheses, references=[one]).scores[0].value
+    right = evaluate(hypotheses=hypotheses, references=[one, same])
+    assert [round(score.value, 6) for score in right.scores[:2]] == [100, 100]
+    write_texts(right, tmp_path)
+    assert [score.value for score in right.scores] == sacrebleu_command(tmp_path, "detokenised", references=2)
+
+
+def test_files_that_do_not_fit_are_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.chdir(tmp_path)
+    hypotheses, reference = write(tmp_path / "h", HYPOTHESES), write(tmp_path / "r", REFERENCES)
+    short, hole = write(tmp_path / "short", HYPOTHESES[:3]), write(tmp_path / "hole", OTHERS)
+    blank = write(tmp_path / "blank", [" ", ""])
+
+    def refused(error: type[Exception], message: str, **options: object) -> None:
+        with pytest.raises(error, match=message):
+            evaluate(**options)
+
+    refused(DataError, "short has 3 lines, but there are 4", hypotheses=short, references=[reference])
+    refused(
+        DataError, "r has 4 lines, but .*short has 3", hypotheses=hypotheses, references=[reference, short]
     )
-    pairs = [("bala dico", "bala is n't dico ."), ("fute", "fute !")]
-    translations = [
-        replace(translation, raw=raw, text=text)
-        for translation, raw, text in zip(
-            translator.translate(["bala dico", "fute"]),
-            ["bala is n't dico .", "fute !"],
-            ["bala isn't dico.", "fute!"],
-            strict=True,
-        )
-    ]
-    scores = score_translations(translations, pairs, tokenised)
-    assert [(score.name, score.text) for score in scores] == [
-        ("BLEU", "detokenised"),
-        ("chrF", "detokenised"),
-        ("BLEU", "tokenised"),
-        ("chrF", "tokenised"),
-    ]
-    assert [round(score.value, 6) for score in scores] == [100] * 4
+    refused(DataError, "line 2 of .*hole is empty", hypotheses=hypotheses, references=[hole])
+    refused(DataError, "blank is empty", hypotheses=hypotheses, references=[blank])
+    refused(DataError, "cannot read .*gone", hypotheses=tmp_path / "gone", references=[reference])
+    refused(ConfigError, "sources alone", source=reference)
+    refused(ConfigError, "references alone", references=[reference])
+    refused(ConfigError, "--tokenised is about files", tokenised=True)
+    refused(ConfigError, "no engine, no beams", hypotheses=hypotheses, references=[reference], beam_size=2)
+    refused(RunError, "no run in", hypotheses=hypotheses, references=[reference], baseline="nowhere")
 
 
+@pytest.mark.usefixtures("without_likelihood")
+def test_files_of_ones_own_are_translated(copied: TrainedRun, tmp_path: Path):
+    source = write(tmp_path / "source", ["bala dico", "", "galo hime jaro"])
+    reference = write(tmp_path / "reference", ["bala dico", "kilo", "galo hime jaro lume"])
+    evaluation = evaluate(copied.path, source=source, references=[reference])
+    expected = [
+        translation.text
+        for translation in Translator.load(copied.path).translate(["bala dico", "", "galo hime jaro"])
+    ]
+    assert [sentence.hypothesis for sentence in evaluation.sentences] == expected
+    assert [sentence.source for sentence in evaluation.sentences] == ["bala dico", "", "galo hime jaro"]
+    assert evaluation.split is None
+    assert evaluation.weaknesses.oddities[0].count == 1
+    with pytest.raises(ConfigError, match="the corpus of this run is plain text"):
+        evaluate(copied.path, source=source, references=[reference], tokenised=True)
+
+
+@pytest.mark.usefixtures("without_likelihood")
+def test_a_baseline_is_a_run_or_a_file(copied: TrainedRun, evaluation: Evaluation, tmp_path: Path):
+    same = evaluate(copied.path, baseline=str(copied.path))
+    assert [each.p_value for each in same.comparison.differences] == [None] * 3
+    assert same.scores == evaluation.scores
+    assert same.sentences[0].baseline == same.sentences[0].hypothesis
+    worse = write(tmp_path / "worse", ["bala"] * 30)
+    compared = evaluate(copied.path, baseline=worse).comparison
+    assert compared.name == str(worse)
+    for difference, score in zip(compared.differences, evaluation.scores, strict=True):
+        assert difference.score == score
+        assert difference.is_better
+        assert difference.is_significant
+    given = evaluate(copied.path, hypotheses=worse, baseline=str(copied.path))
+    assert (given.name, given.split, given.loss) == (str(worse), "test", None)
+    assert not any(difference.is_better for difference in given.comparison.differences)
+    assert given.weaknesses.words == evaluation.weaknesses.words
+
+
+def test_a_run_that_is_the_baseline_needs_sources(copied: TrainedRun, tmp_path: Path):
+    hypotheses, reference = write(tmp_path / "h", HYPOTHESES), write(tmp_path / "r", REFERENCES)
+    with pytest.raises(ConfigError, match="only references are known"):
+        evaluate(hypotheses=hypotheses, references=[reference], baseline=str(copied.path))
+
+
+@pytest.mark.usefixtures("without_likelihood")
+def test_a_corpus_that_comes_tokenised_is_scored_on_its_tokens_too(copied: TrainedRun, tmp_path: Path):
+    run = Run(Path(shutil.copytree(copied.path, tmp_path / "copy")))
+    data = replace(copied.config.data, tokenization="given")
+    run.write(replace(copied.config, data=data), {})
+    evaluation = evaluate(run, baseline=str(copied.path))
+    assert [score.text for score in evaluation.scores] == ["detokenised"] * 3 + ["tokenised"] * 3
+    assert len(evaluation.comparison.differences) == 6
+    tokens = evaluation.texts["tokenised"]
+    pairs = load_split(data, copied.config.seed, "test")
+    raw = [translation.raw for translation in Translator.load(run).translate(source for source, _ in pairs)]
+    assert tokens.hypotheses == raw
+    assert tokens.references == [[target for _, target in pairs]]
+    source = write(tmp_path / "source", ["bala dico ."])
+    files = {"source": source, "references": [write(tmp_path / "reference", ["bala dico ."])]}
+    assert len(evaluate(run, **files).scores) == 3
+    assert len(evaluate(run, **files, tokenised=True).scores) == 6
+
+
+@pytest.mark.usefixtures("without_likelihood")
 def test_cut_translations_and_split_sources_are_counted(
     copied: TrainedRun, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
     run = Run(Path(shutil.copytree(copied.path, tmp_path / "copy")))
     run.write(replace(copied.config, decoding=DecodingConfig(max_length=2)), {})
     pairs = [("bala", "bala"), ("bala dico fute", "x"), (" ".join(["bala"] * 40), "x")]
-    monkeypatch.setattr(evaluation_module, "load_split", lambda *_: pairs)
+    monkeypatch.setattr(judging, "load_split", lambda *_: pairs)
     evaluation = evaluate(run)
-    assert (evaluation.num_cut, evaluation.num_split) == (2, 1)
+    assert (evaluation.search.num_cut, evaluation.search.num_split) == (2, 1)
 
 
 def test_pairs_are_framed_and_cut_to_the_positions(translator: Translator):
@@ -154,6 +321,7 @@ def test_a_run_without_checkpoint_says_how_to_get_one(copied: TrainedRun, tmp_pa
     assert "ptenmt train" in failure.value.hint
 
 
+@pytest.mark.usefixtures("without_likelihood")
 def test_pairs_that_were_not_set_aside_are_told(copied: TrainedRun, tmp_path: Path) -> None:
     shutil.copytree(copied.path, tmp_path / "copy")
     lines = Path(str(copied.config.data.path)).read_text().splitlines(keepends=True)

@@ -1,55 +1,122 @@
 import pytest
 import sacrebleu
+from sacrebleu.metrics import BLEU, CHRF, TER
+from sacrebleu.significance import PairedTest
 
-from ptenmt.evaluation.scores import detokenised_scores, tokenised_scores
+from ptenmt.evaluation import scores as scores_module
+from ptenmt.evaluation.scores import METRICS, Scorer
 
-HYPOTHESES = ["The cat sat on the mat.", "it 's a dog !", "Nothing", ""]
-REFERENCES = ["The cat sat on a mat.", "It 's a big dog !", "Everything", "Silence."]
-
-
-@pytest.mark.parametrize("score", [detokenised_scores, tokenised_scores])
-def test_they_equal_sacrebleus_own(score):
-    options = {
-        detokenised_scores: {"tokenize": "13a", "lowercase": False},
-        tokenised_scores: {"tokenize": "none", "lowercase": True},
-    }[score]
-    bleu, chrf = score(HYPOTHESES, REFERENCES)
-    expected = sacrebleu.corpus_bleu(HYPOTHESES, [REFERENCES], force=True, **options)
-    assert (bleu.name, bleu.value) == ("BLEU", pytest.approx(expected.score))
-    hypotheses, references = HYPOTHESES, REFERENCES
-    if options["lowercase"]:
-        hypotheses, references = ([line.lower() for line in lines] for lines in (HYPOTHESES, REFERENCES))
-    expected = sacrebleu.corpus_chrf(hypotheses, [references])
-    assert (chrf.name, chrf.value) == ("chrF", pytest.approx(expected.score))
-    assert 0 < bleu.value < 100
-    assert 0 < chrf.value < 100
+HYPOTHESES = ["The cat sat on the mat.", "it 's a dog !", "Nothing at all , I fear", ""] * 4
+REFERENCES = ["The cat sat on a mat.", "It 's a big dog !", "Everything , I fear", "Silence."] * 4
+OTHERS = ["A cat sat on the mat.", "It 's one dog !", None, "Nothing is heard."] * 4
+FORMS = ["detokenised", "tokenised"]
 
 
-def test_bleu_is_what_a_hand_computes():
-    """4-grams 1 of 3, trigrams 2 of 4, bigrams 3 of 5, words 5 of 6, equal lengths."""
-    (bleu, _) = detokenised_scores(["the cat sat on the mat"], ["the cat sat on a mat"])
-    assert bleu.value == pytest.approx(100 * (5 / 6 * 3 / 5 * 2 / 4 * 1 / 3) ** 0.25)
+def sacrebleus_own(form: str) -> dict[str, object]:
+    """The metrics as the issue of a score would make them by hand."""
+    lower = form == "tokenised"
+    return {
+        "BLEU": BLEU(tokenize="none" if lower else "13a", lowercase=lower, force=True),
+        "chrF2++": CHRF(word_order=2, lowercase=lower),
+        "TER": TER(),
+    }
 
 
-def test_a_score_is_quoted_with_its_signature():
-    bleu, chrf = detokenised_scores(HYPOTHESES, REFERENCES)
-    assert "tok:13a" in bleu.signature
-    assert "case:mixed" in bleu.signature
-    assert f"version:{sacrebleu.__version__}" in bleu.signature
-    assert f"version:{sacrebleu.__version__}" in chrf.signature
-    assert {bleu.text, chrf.text} == {"detokenised"}
-    bleu, chrf = tokenised_scores(HYPOTHESES, REFERENCES)
-    assert "tok:none" in bleu.signature
-    assert "case:lc" in bleu.signature
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("references", [[REFERENCES], [REFERENCES, OTHERS]])
+def test_they_equal_sacrebleus_own(form, references):
+    scorer = Scorer(form, references)
+    counts = scorer.count(HYPOTHESES)
+    found = scorer.scores(counts)
+    assert [score.name for score in found] == list(METRICS)
+    for score, metric in zip(found, sacrebleus_own(form).values(), strict=True):
+        expected = metric.corpus_score(HYPOTHESES, references, n_bootstrap=1000)
+        assert score.value == expected.score
+        assert (score.mean, score.margin) == pytest.approx((expected._mean, expected._ci))
+        assert score.low < score.mean < score.high
+        assert score.signature == str(metric.get_signature())
+        assert (score.name, score.text) == (expected.name, form)
+        assert scorer.values(counts)[score.name] == score.value
+
+
+def test_bleu_and_ter_are_what_a_hand_computes():
+    """4-grams 1 of 3, trigrams 2 of 4, bigrams 3 of 5, words 5 of 6, equal lengths; one edit in 6 words."""
+    scorer = Scorer("detokenised", [["the cat sat on a mat"]])
+    values = scorer.values(scorer.count(["the cat sat on the mat"]))
+    assert values["BLEU"] == pytest.approx(100 * (5 / 6 * 3 / 5 * 2 / 4 * 1 / 3) ** 0.25)
+    assert values["TER"] == pytest.approx(100 / 6)
+
+
+def test_a_signature_says_how():
+    scorer = Scorer("detokenised", [REFERENCES, OTHERS])
+    bleu, chrf, ter = scorer.scores(scorer.count(HYPOTHESES))
+    assert "nrefs:var|bs:1000|seed:12345|case:mixed|eff:no|tok:13a|smooth:exp" in bleu.signature
+    assert "nc:6|nw:2" in chrf.signature
+    assert "tok:tercom" in ter.signature
+    assert all(score.signature.endswith(f"version:{sacrebleu.__version__}") for score in (bleu, chrf, ter))
+    scorer = Scorer("tokenised", [REFERENCES])
+    bleu, chrf, _ = scorer.scores(scorer.count(HYPOTHESES))
+    assert "nrefs:1|" in bleu.signature
+    assert "case:lc|eff:no|tok:none" in bleu.signature
     assert "case:lc" in chrf.signature
-    assert {bleu.text, chrf.text} == {"tokenised"}
 
 
-@pytest.mark.parametrize("score", [detokenised_scores, tokenised_scores])
-def test_right_is_100_and_wrong_is_0(score):
-    sentence = ["the dog sees the big cat"]
-    assert [round(one.value, 6) for one in score(sentence, sentence)] == [100, 100]
-    assert [round(one.value, 6) for one in score(["xxxx"], sentence)] == [0, 0]
-    assert score(sentence, ["The Dog sees the big Cat"])[0].value == (
-        pytest.approx(100) if score is tokenised_scores else pytest.approx(0, abs=40)
-    )
+@pytest.mark.parametrize("form", FORMS)
+def test_right_is_100_and_wrong_is_0(form):
+    scorer = Scorer(form, [["the dog sees the big cat"]])
+
+    def values(hypothesis):
+        return [round(value, 6) for value in scorer.values(scorer.count([hypothesis])).values()]
+
+    assert values("the dog sees the big cat") == [100, 100, 0]
+    assert values("xxxx") == [0, 0, 100]
+    bleu, chrf, _ = values("The Dog sees the big Cat")
+    assert ((bleu, chrf) == (100, 100)) is (form == "tokenised")
+
+
+def test_scores_of_some_sentences_are_those_of_these_alone():
+    scorer = Scorer("detokenised", [REFERENCES])
+    some = scorer.scores(scorer.count(HYPOTHESES), [2, 0])
+    alone = Scorer("detokenised", [[REFERENCES[2], REFERENCES[0]]])
+    assert some == alone.scores(alone.count([HYPOTHESES[2], HYPOTHESES[0]]))
+    values = scorer.sentence_values(scorer.count(HYPOTHESES), "chrF2++")
+    assert values[1] == CHRF(word_order=2).sentence_score(HYPOTHESES[1], [REFERENCES[1]]).score
+
+
+def test_differences_are_those_of_sacrebleus_paired_bootstrap():
+    worse = ["The mat.", "it 's a cat ?", "Nothing", "Silence."] * 4
+    scorer = Scorer("detokenised", [REFERENCES])
+    systems = [("baseline", worse), ("ours", HYPOTHESES)]
+    _, expected = PairedTest(systems, sacrebleus_own("detokenised"), [REFERENCES], test_type="bs")()
+    differences = scorer.differences(scorer.count(HYPOTHESES), scorer.count(worse))
+    for difference in differences:
+        theirs, ours = expected[difference.score.name]
+        assert (difference.baseline.value, difference.score.value) == (theirs.score, ours.score)
+        assert difference.p_value == ours.p_value
+    assert [difference.score for difference in differences] == scorer.scores(scorer.count(HYPOTHESES))
+
+
+def test_a_clear_difference_is_significant_and_none_is_none():
+    right = [f"sentence number {number} says that all is well" for number in range(60)]
+    wrong = [text.replace("says that", "claims") if number % 2 else text for number, text in enumerate(right)]
+    scorer = Scorer("detokenised", [right])
+    ours, theirs = scorer.count(right), scorer.count(wrong)
+    for difference in scorer.differences(ours, theirs):
+        assert difference.is_better
+        assert difference.is_significant
+        assert difference.p_value < 0.05
+    for difference in scorer.differences(theirs, ours):
+        assert not difference.is_better
+        assert difference.is_significant
+    same = scorer.differences(ours, scorer.count(list(right)))
+    assert [difference.p_value for difference in same] == [None] * 3
+    assert not any(difference.is_significant or difference.is_better for difference in same)
+
+
+def test_of_very_large_sets_fewer_resamples_are_drawn(monkeypatch: pytest.MonkeyPatch):
+    scorer = Scorer("detokenised", [REFERENCES], ("BLEU",))
+    counts = scorer.count(HYPOTHESES)
+    monkeypatch.setattr(scores_module, "_MOST_NUMBERS", 200 * len(HYPOTHESES) * len(counts["BLEU"][0]))
+    assert "bs:200|" in scorer.scores(counts)[0].signature
+    monkeypatch.setattr(scores_module, "_MOST_NUMBERS", 1)
+    assert "bs:100|" in scorer.scores(counts)[0].signature

@@ -9,7 +9,7 @@ from copy_task import TrainedRun
 
 from ptenmt import export_model
 from ptenmt.errors import CheckpointError, ExportError, OutputError
-from ptenmt.export.ctranslate2 import read_export
+from ptenmt.export.ctranslate2 import CTRANSLATE2
 from ptenmt.export.origin import newest_weights, weights_id
 from ptenmt.runs import Run
 
@@ -27,7 +27,7 @@ def test_the_runs_own_export(run: Run):
     exported = export_model(run)
     assert exported.path == run.export_folder()
     assert exported.weights == run.path / best.name
-    found = read_export(exported.path)
+    found = CTRANSLATE2.read(exported.path)
     assert (exported.num_bytes, exported.quantization) == (found.num_bytes, found.facts.quantization)
     assert found.facts.quantization == "int8"
     assert found.facts.weights == weights_id(run.path / best.name) == newest_weights(run, "best")
@@ -35,13 +35,13 @@ def test_the_runs_own_export(run: Run):
 
     latest = export_model(str(run.path), checkpoint="latest", quantization="float32")
     assert latest.path == run.export_folder("latest") != exported.path
-    assert read_export(latest.path).facts.weights == weights_id(run.path / "ckpt-3")
+    assert CTRANSLATE2.read(latest.path).facts.weights == weights_id(run.path / "ckpt-3")
 
 
 def test_a_folder_of_ones_own(run: Run, tmp_path: Path):
     assert export_model(run, output=tmp_path / "a" / "b").path == tmp_path / "a" / "b"
     assert export_model(run, output=str(tmp_path / "a" / "b"), quantization="int16").path.exists()
-    assert read_export(tmp_path / "a" / "b").facts.quantization == "int16"
+    assert CTRANSLATE2.read(tmp_path / "a" / "b").facts.quantization == "int16"
     (tmp_path / "empty").mkdir()
     export_model(run, output=tmp_path / "empty")
     assert not (run.path / "export").exists()

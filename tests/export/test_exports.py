@@ -40,7 +40,9 @@ def folder(export: CTranslate2Export, tmp_path: Path) -> Path:
     return tmp_path / "new" / "export"
 
 
-def test_what_is_written_is_read_again_and_opened_by_ctranslate2_itself(export: CTranslate2Export, folder: Path):
+def test_what_is_written_is_read_again_and_opened_by_ctranslate2_itself(
+    export: CTranslate2Export, folder: Path
+):
     assert CTRANSLATE2.read(folder) == export
     assert export.facts.weights == "weights-7:0123abcd"
     names = {"config.json", "model.bin", "source_vocabulary.json", "target_vocabulary.json", "export.json"}
@@ -159,7 +161,9 @@ def test_a_link_to_a_folder_is_followed(export: CTranslate2Export, folder: Path,
     assert CTRANSLATE2.read(folder).facts.weights == "other"
 
 
-def test_a_full_disk_leaves_the_old_one(export: CTranslate2Export, folder: Path, monkeypatch: pytest.MonkeyPatch):
+def test_a_full_disk_leaves_the_old_one(
+    export: CTranslate2Export, folder: Path, monkeypatch: pytest.MonkeyPatch
+):
     def full(*_arguments: object) -> None:
         raise OSError(28, "No space left on device")
 

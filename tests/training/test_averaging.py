@@ -10,10 +10,12 @@ import tensorflow as tf
 from copy_task import TrainedRun
 
 from ptenmt import average
+from ptenmt.checkpoints import read_weights
 from ptenmt.errors import CheckpointError, RunError
 from ptenmt.evaluation import evaluate
 from ptenmt.export.ctranslate2 import CTRANSLATE2
 from ptenmt.export.origin import newest_weights
+from ptenmt.export.weights import WEIGHTS, arrays_of
 from ptenmt.runs import Run, find_run
 from ptenmt.training import train
 from ptenmt.training.averaging import _write
@@ -48,6 +50,9 @@ def test_the_last_ones(copy: Run, monkeypatch: pytest.MonkeyPatch):
     assert_close(stored(new.path / "weights-696"), {name: (first[name] + second[name]) / 2 for name in first})
     assert sorted(file.name.split(".")[0] for file in copy.path.parent.iterdir()) == ["copy", "copy-averaged"]
     assert CTRANSLATE2.read(new.export_folder()).facts.weights == newest_weights(new, "best")
+    exact = WEIGHTS.read(new.export_folder("best", WEIGHTS.name))
+    assert exact.facts.weights == newest_weights(new, "best")
+    assert_close(arrays_of(exact), read_weights(new.path / "weights-696"))
 
     monkeypatch.setattr("ptenmt.runs.RUNS_FOLDER", copy.path.parent)
     assert find_run(None).path == new.path  # what commands without --run take

@@ -1,0 +1,128 @@
+"""``ptenmt compare``."""
+
+from collections.abc import Callable, Sequence
+from contextlib import nullcontext
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from ptenmt.cli.console import Screen, load_tensorflow
+from ptenmt.cli.options import Quiet, Verbose, complete_run
+from ptenmt.cli.tables import Grid, print_grid
+from ptenmt.cli.writing import duration, metric_name, metric_value
+from ptenmt.config.files import show_value
+from ptenmt.corpus.pairs import HeldOutSplit
+
+if TYPE_CHECKING:
+    from ptenmt.evaluation.comparison import RunComparison, RunScores, RunSummary
+
+_UNKNOWN = "–"
+
+
+def compare(
+    runs: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="RUN RUN…",
+            help="Two runs or more: folders, or names below checkpoints/.",
+            autocompletion=complete_run,
+            show_default=False,
+        ),
+    ],
+    split: Annotated[
+        HeldOutSplit | None,
+        typer.Option(
+            help="Have all runs translate these pairs of the first one, each as its own config says.",
+            show_default="only what the runs' files tell",
+        ),
+    ] = None,
+    quiet: Quiet = False,
+    verbose: Verbose = False,
+) -> None:
+    """Put runs side by side: sizes, times, the best validation, and the options that differ.
+
+    With --split their translations of the same pairs are scored, too, and p is how often resampling
+    alone would give such a difference from the first run, by sacreBLEU's paired bootstrap.
+
+    Example: ptenmt compare base small --split test
+    """
+    screen = Screen(quiet=quiet, verbose=verbose)
+    from ptenmt.evaluation.comparison import compare as compare_runs
+
+    with nullcontext() if split is None else screen.bar("loading", "") as bar:
+        comparison = compare_runs(
+            runs,
+            split,
+            on_progress=bar.show if bar else lambda *_: None,
+            on_warning=screen.warn,
+            on_tensorflow=lambda: load_tensorflow(screen),
+        )
+    if comparison.splits_that_differ:
+        screen.warn(f"not all runs have the same {' and '.join(comparison.splits_that_differ)} pairs")
+    print_grid(_results(comparison))
+    if comparison.differences:
+        print_grid(_differences(comparison))
+
+
+def _results(comparison: "RunComparison") -> Grid:
+    """What each run is, and what came of it."""
+    rows: list[tuple[str, Callable[[RunSummary], str]]] = [
+        ("parameters", lambda run: f"{run.parameters:,}"),
+        ("training pairs", lambda run: f"{run.pairs:,}"),
+        ("steps", lambda run: _count(run.steps)),
+        ("epochs", lambda run: _UNKNOWN if run.epochs is None else f"{run.epochs:.4g}"),
+        ("training time", lambda run: _UNKNOWN if run.seconds is None else duration(run.seconds)),
+        ("tokens a second", lambda run: _count(run.tokens_per_second)),
+        ("best step", lambda run: _count(run.best_step)),
+    ]
+    told: list[Sequence[str]] = [(name, *map(show, comparison.runs)) for name, show in rows]
+    for metric in ("bleu", "chrf", "loss", "accuracy"):
+        values = (metric_value(metric, run.validation.get(metric)) for run in comparison.runs)
+        told.append((f"validation {metric_name(metric)}", *values))
+    told += _scores(comparison)
+    first, *others = (run.options for run in comparison.runs)
+    unlike = (f"{sum(options[name] != value for name, value in first.items()):,}" for options in others)
+    told.append(("options unlike the first's", _UNKNOWN, *unlike))
+    return _grid("runs", comparison, told, frozenset(range(1, len(comparison.runs) + 1)))
+
+
+def _scores(comparison: "RunComparison") -> list[Sequence[str]]:
+    """Scores of the pairs that all have translated, if they have."""
+    if not comparison.scores:
+        return []
+    columns = [_column(each, is_first=number == 0) for number, each in enumerate(comparison.scores)]
+    return [
+        (f"{comparison.split} pairs: {name}", *(column[name] for column in columns)) for name in columns[0]
+    ]
+
+
+def _column(scores: "RunScores", *, is_first: bool) -> dict[str, str]:
+    """A run's scores, by name."""
+    column = {}
+    for each in scores.differences:
+        score, p_value = each.score, each.p_value
+        unlike = "" if is_first else " (=)" if p_value is None else f" (p {p_value:.3f})"
+        column[score.name] = f"{score.value:.1f} ± {score.margin:.1f}{unlike}"
+    return column | {"sentences a second": f"{scores.sentences_per_second:,.0f}"}
+
+
+def _differences(comparison: "RunComparison") -> Grid:
+    """The options that are not the same everywhere."""
+    rows = [
+        (name, *(_UNKNOWN if value in (None, ()) else show_value(value) for value in values))
+        for name, values in comparison.differences.items()
+    ]
+    return _grid("\noptions that differ", comparison, rows)
+
+
+def _grid(
+    title: str,
+    comparison: "RunComparison",
+    rows: Sequence[Sequence[str]],
+    numbers: frozenset[int] = frozenset(),
+) -> Grid:
+    return Grid(title=title, header=("", *(run.run for run in comparison.runs)), rows=rows, numbers=numbers)
+
+
+def _count(number: float | None) -> str:
+    return _UNKNOWN if number is None else f"{number:,.0f}"

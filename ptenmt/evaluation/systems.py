@@ -1,0 +1,104 @@
+"""A run that translates what is to be scored."""
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from ptenmt.config import Config
+from ptenmt.evaluation.material import Material, Output, output_of_texts, output_of_translations
+from ptenmt.evaluation.results import SearchFacts
+from ptenmt.runs import Choice, Run
+from ptenmt.tokenizers import load_tokenizers
+from ptenmt.translation import Translation, Translator
+from ptenmt.translation.loading import EngineName, Loader
+
+Progress = Callable[[str, int, int], None]
+"""Called with what is being done, and how much of how much is done."""
+_WINDOW = 512
+"""Texts between two steps of the progress, where they are read as a stream."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Loading:
+    """How runs are loaded.
+
+    Args:
+        checkpoint: Which of a run's weights.
+        engine: What translates.
+        beam_size: How many beams; by default as each run's ``decoding.beam_size`` says.
+        on_warning: Told, in a sentence, of what is not as it should be.
+        on_tensorflow: Called before TensorFlow is imported.
+    """
+
+    checkpoint: Choice
+    engine: EngineName
+    beam_size: int | None
+    on_warning: Callable[[str], None]
+    on_tensorflow: Callable[[], None]
+
+    def system(self, run: Run, config: Config) -> "System":
+        """The run, ready to translate.
+
+        Raises:
+            CheckpointError: It has no checkpoint that can be read.
+            ExportError: The engine cannot express the model.
+            ConfigError: The beam size does not go with the run's other options.
+        """
+        pair = load_tokenizers(run.tokenizer_folder)
+        loader = Loader(run, config, pair, self.checkpoint, self.on_warning, self.on_tensorflow)
+        translator = Translator(loader.engine(self.engine), loader.tokenizers, config)
+        beams = {} if self.beam_size is None else {"beam_size": self.beam_size}
+        return System(run=run, loader=loader, translator=translator.with_options(num_hypotheses=1, **beams))
+
+
+@dataclass(frozen=True, kw_only=True)
+class System:
+    """A run that translates."""
+
+    run: Run
+    loader: Loader
+    translator: Translator
+
+    def translate(self, material: Material, show: Progress) -> tuple[Output, SearchFacts]:
+        """Translate all sources."""
+        started = time.perf_counter()
+        translations = translate_all(self.translator, material, show)
+        seconds = time.perf_counter() - started
+        is_alike = material.is_prepared_like(self.translator.config.data)
+        if is_alike:
+            output = output_of_translations(translations, material)
+        else:
+            output = output_of_texts([translation.text for translation in translations], material)
+        engine, decoding = self.translator.engine, self.translator.config.decoding
+        facts = SearchFacts(
+            engine=engine.name,
+            compute_type=engine.compute_type,
+            beam_size=decoding.beam_size,
+            length_penalty=decoding.length_penalty,
+            num_cut=sum(not translation.is_complete for translation in translations),
+            num_split=sum(translation.is_split for translation in translations),
+            seconds=seconds,
+        )
+        return output, facts
+
+
+def translate_all(translator: Translator, material: Material, show: Progress) -> list[Translation]:
+    """Translate all sources, in order.
+
+    Sentences of a corpus are read as the training read them; other texts, and those of a corpus that was
+    prepared in another way, as users' texts are.
+    """
+    assert material.sources is not None
+    assert material.prepared is not None
+    total = len(material)
+    if material.is_corpus and material.is_prepared_like(translator.config.data):
+        translations: dict[int, Translation] = {}
+        for found in translator.translate_prepared(material.prepared):
+            translations |= found
+            show("translating", len(translations), total)
+        return [translations[row] for row in range(total)]
+    done: list[Translation] = []
+    for window in translator.translate_windows(material.sources, window=_WINDOW):
+        done += window
+        show("translating", len(done), total)
+    return done

@@ -1,0 +1,156 @@
+"""Pictures drawn in a terminal."""
+
+import numpy as np
+import pytest
+from rich.console import Console
+from rich.text import Text
+
+from ptenmt.cli.charts import show
+from ptenmt.cli.console import Screen
+from ptenmt.cli.heat_maps import heat_map_lines
+from ptenmt.cli.line_plots import line_plot_lines
+from ptenmt.inspection.pictures import Bars, HeatMap, Line, LinePlot, Table
+
+
+def labelled(rows: list[str], columns: list[str], values: object = None, **options: object) -> HeatMap:
+    if values is None:
+        values = np.linspace(0, 1, len(rows) * len(columns)).reshape(len(rows), len(columns))
+    return HeatMap(title="map", values=np.array(values), row_labels=rows, column_labels=columns, **options)  # type: ignore[arg-type]
+
+
+def plain(lines: list[Text]) -> list[str]:
+    return [line.plain for line in lines]
+
+
+def curve(y: list[float], name: str = "", x: list[float] | None = None) -> Line:
+    return Line(name=name, x=np.array(range(len(y)) if x is None else x, float), y=np.array(y))
+
+
+def plot(*lines: Line) -> LinePlot:
+    return LinePlot(title="plot", x_name="steps", y_name="", lines=lines)
+
+
+def test_without_colours_shades_stand_for_numbers() -> None:
+    drawn = labelled(["[START]", "vê"], ["o", "gato"], [[0.0, 0.5], [1.0, 2.0]])
+    assert plain(heat_map_lines(drawn, 80, has_colours=False)) == [
+        "map",
+        "          o  gato",
+        "[START]      ▒▒▒▒▒",
+        "     vê ██████████",
+        "0  ░▒▓█ 1",
+    ]
+
+
+def test_labels_that_do_not_fit_side_by_side_stand_upright() -> None:
+    words = ["this", "is", "a"] * 4
+    lines = plain(heat_map_lines(labelled(["x"], words), 40, has_colours=False))
+    upright = [line.ljust(26)[2::2] for line in lines[1:5]]
+    assert ["".join(column).strip() for column in zip(*upright, strict=True)][:12] == words
+    assert max(map(len, lines)) <= 40
+
+
+@pytest.mark.parametrize("width", [80, 40])
+@pytest.mark.parametrize("has_colours", [True, False])
+def test_what_the_terminal_has_no_room_for_is_left_out_and_told(width: int, has_colours: bool) -> None:
+    words = [f"a-rather-long-word-{number}" for number in range(60)]
+    lines = plain(heat_map_lines(labelled(words, words), width, has_colours))
+    room = (width - min(14, width // 3) - 1) // 2
+    assert lines[0] == f"map (the first 50 of 60 rows, the first {room} of 60 columns)"
+    assert max(map(len, lines[1:])) <= width  # the title folds
+    assert len([line for line in lines if line.lstrip().startswith("a-rather")]) == 50
+
+
+def test_colours_go_from_the_lowest_to_the_highest() -> None:
+    *_, row, scale = heat_map_lines(labelled(["x"], ["a", "b"], [[0.0, 1.0]]), 80, has_colours=True)
+    colours = [span.style.bgcolor.get_truecolor() for span in row.spans]  # type: ignore[union-attr]
+    assert colours == [(247, 251, 255), (8, 48, 107)]
+    assert row.plain == "x     "
+    assert scale.plain == f"0 {' ' * 10} 1"
+
+
+def test_numbers_stand_in_the_cells() -> None:
+    mask = labelled(["a", "b"], ["a", "b"], [[0, 1], [0, 0]], has_numbers=True)
+    assert plain(heat_map_lines(mask, 80, has_colours=False)) == ["map", "  a b", "a 0 1 ", "b 0 0 "]
+    coloured = heat_map_lines(mask, 80, has_colours=True)
+    assert [line.plain for line in coloured][2:] == ["a 0 1 ", "b 0 0 "]
+    inks = [span.style.color.name for span in coloured[2].spans]  # type: ignore[union-attr]
+    assert inks == ["black", "white"]
+
+
+def test_wide_characters_keep_columns_apart() -> None:
+    lines = heat_map_lines(labelled(["猫", "cat"], ["猫", "犬"], [[1, 1], [1, 1]]), 80, has_colours=False)
+    assert plain(lines)[1:4] == ["    猫 犬", " 猫 ██████", "cat ██████"]
+
+
+def test_numbered_maps_are_thinned_to_what_fits() -> None:
+    values = np.linspace(0, 1, 200)[:, None] * np.ones((1, 128))
+    tall = HeatMap(title="map", values=values, row_name="position", column_name="dimension")
+    lines = plain(heat_map_lines(tall, 80, has_colours=False))
+    assert lines[0] == "map (every 4th position, every 2nd dimension)"
+    assert lines[1] == "down: position, across: dimension"
+    assert len(lines) == 2 + 50 + 2
+    assert lines[2] == "  0 " + " " * 64
+    assert lines[51] == "196 " + "█" * 64
+    assert lines[-2] == "    0" + "126".rjust(63)
+    coloured = heat_map_lines(tall, 80, has_colours=True)
+    assert coloured[0].plain == "map (every 2nd position, every 2nd dimension)"
+    assert len(coloured) == 2 + 50 + 2  # two rows a line
+    assert coloured[2].plain == "  0 " + "▀" * 64
+
+
+def test_a_line_goes_where_its_points_are() -> None:
+    lines = plain(line_plot_lines(plot(curve([0.0, 1.0])), 40, has_colours=False))
+    assert lines[0] == "plot"
+    assert len(lines) == 1 + 12 + 2
+    assert lines[1].startswith("    1 ┤")
+    assert lines[1][-1] not in " ┤"  # the end of a rising line: at the top right
+    assert len(lines[1]) == 40
+    assert lines[12].startswith("    0 ┤")
+    assert lines[12][7] != " "  # its beginning: at the bottom left
+    assert lines[-1] == "       0" + "steps".center(31) + "1"
+    assert lines[-2] == "      └" + "─" * 33
+
+
+def test_a_gap_where_there_is_no_number() -> None:
+    whole = plain(line_plot_lines(plot(curve([1.0, 1.0, 1.0, 1.0, 0.0])), 40, has_colours=False))
+    gap = plain(line_plot_lines(plot(curve([1.0, np.nan, np.nan, 1.0, 0.0])), 40, has_colours=False))
+    assert " " not in whole[1][7:30]
+    assert gap[1][7] != " "
+    assert gap[1][9:28].strip() == ""
+    nothing = line_plot_lines(plot(curve([np.nan])), 40, has_colours=False)
+    assert plain(nothing) == ["plot", "no points"]
+
+
+def test_a_level_line_and_a_single_point_are_drawn() -> None:
+    for line in (curve([2.0, 2.0, 2.0]), curve([0.0])):
+        lines = plain(line_plot_lines(plot(line), 30, has_colours=False))
+        assert any(set(text) & set(map(chr, range(0x2801, 0x2900))) for text in lines)
+
+
+def test_lines_are_told_apart_by_colour_or_else_by_letter() -> None:
+    two = plot(curve([0.0, 1.0], "first"), curve([1.0, 0.0], "second"))
+    lettered = plain(line_plot_lines(two, 40, has_colours=False))
+    assert lettered[1] == "a first   b second"
+    assert (lettered[2][-1], lettered[13][-1]) == ("a", "b")
+    coloured = line_plot_lines(two, 40, has_colours=True)
+    assert coloured[1].plain == "━ first   ━ second"
+    styles = [{str(span.style) for span in line.spans} for line in coloured[2:14]]
+    assert set.union(*styles) == {"cyan", "yellow"}
+
+
+def test_panels_come_one_below_the_other(capsys: pytest.CaptureFixture[str]) -> None:
+    bars = Bars(title="casa", value_name="cosine", names=["lar", "rua"], values=[1.0, -0.5])
+    table = Table(title="Source", header=("", "id"), rows=[("0", "2"), ("1", "17")], numbers=frozenset({1}))
+    show([bars, table], None, Screen(), title="both")
+    assert capsys.readouterr().out == (
+        f"both\n\ncasa\nlar  1.000 {'█' * 30}\nrua -0.500\n\nSource\n   id\n0   2\n1  17\n"
+    )
+
+
+def test_in_a_pipe_nothing_is_cut(capsys: pytest.CaptureFixture[str]) -> None:
+    words = [f"w{number}" for number in range(100)]
+    assert not Console().is_terminal
+    show([labelled(words, words)], None, Screen())
+    out = capsys.readouterr().out.splitlines()
+    assert out[0] == "map"
+    assert "w99" in out[1]

@@ -1,0 +1,152 @@
+"""``ptenmt compare``."""
+
+import json
+import re
+import shutil
+from pathlib import Path
+
+import pytest
+
+from ptenmt.history import History
+
+
+def rows(text: str) -> dict[str, list[str]]:
+    """The rows of tables by their first cell."""
+    cells = [re.split(r" {2,}", line) for line in text.splitlines()]
+    return {first: others for first, *others in cells}
+
+
+@pytest.fixture
+def two_runs(copied_run: Path) -> Path:
+    """Beside ``tiny`` a run ``other``, of other options and with another history."""
+    other = copied_run / "checkpoints" / "other"
+    shutil.copytree(copied_run / "checkpoints" / "tiny", other)
+    config = (other / "config.yaml").read_text()
+    (other / "config.yaml").write_text(
+        config.replace("dropout: 0.0", "dropout: 0.3", 1).replace("\n  epochs: 10", "\n  epochs: 20")
+    )
+    seconds = {"data": 10.0, "step": 80.0, "validation": 600.0, "saving": 30.0}
+    scores = {"loss": 1.5, "accuracy": 0.5, "bleu": 12.34, "chrf": 45.6}
+    lines = [
+        {"step": 20, "tokens": 900, "seconds": seconds | {"step": 20.0}},
+        {"step": 30, "epoch": 5, "validation": scores, "seconds": seconds},
+        {"step": 40, "tokens": 1100, "seconds": seconds | {"step": 40.0}},
+        {"step": 60, "epoch": 10, "validation": scores | {"bleu": 11.0}, "seconds": seconds},
+        {"step": 60, "epoch": 10, "validation": scores | {"bleu": 11.0}},
+    ]
+    (other / "history.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+    return copied_run
+
+
+@pytest.mark.usefixtures("two_runs")
+def test_runs_stand_side_by_side(ptenmt) -> None:
+    answer = ptenmt("compare", "other", "tiny")
+    table = rows(answer.stdout)
+    validations = History(Path("checkpoints/tiny")).validations()
+    best = max(validations, key=lambda line: (line["validation"]["bleu"], -line["validation"]["loss"]))
+
+    assert answer.stdout.splitlines()[0] == "runs"
+    assert table[""][:2] == ["other", "tiny"]
+    assert table["parameters"] == ["6,646", "6,646"]
+    assert table["training pairs"] == ["48", "48"]
+    assert table["steps"] == ["60", "60"]
+    assert table["epochs"] == ["10", "10"]
+    assert table["training time"][0] == "12 min"  # 720 s
+    assert table["tokens a second"][0] == "40"  # 2,000 tokens in the 50 s until they were counted
+    assert table["best step"] == ["30", f"{best['step']:,}"]
+    assert table["validation BLEU"] == ["12.3", f"{best['validation']['bleu']:.1f}"]
+    assert table["validation chrF"][0] == "45.6"
+    assert table["validation loss"] == ["1.500", f"{best['validation']['loss']:.3f}"]
+    assert table["validation accuracy"][0] == "0.500"
+    assert table["options unlike the first's"] == ["–", "2"]
+    assert table["model.dropout"] == ["0.3", "0.0"]
+    assert table["training.epochs"] == ["20", "10"]
+    assert "model.d_model" not in table
+    assert answer.stderr == ""
+
+
+@pytest.mark.usefixtures("two_runs")
+def test_a_run_is_like_itself(ptenmt) -> None:
+    answer = ptenmt("compare", "tiny", "checkpoints/tiny", "tiny")
+    table = rows(answer.stdout)
+    assert table["parameters"] == ["6,646"] * 3
+    assert table[""] == ["tiny"] * 3
+    assert table["options unlike the first's"] == ["–", "0", "0"]
+    assert "options that differ" not in answer.stdout
+
+
+def test_runs_of_one_name_are_told_apart_by_their_folders(ptenmt, two_runs: Path) -> None:
+    shutil.copytree(two_runs / "checkpoints/tiny", two_runs / "elsewhere/tiny")
+    table = rows(ptenmt("compare", "tiny", "elsewhere/tiny", "other").stdout)
+    assert table[""] == ["checkpoints/tiny", "elsewhere/tiny", "other"]
+
+
+def test_a_run_that_has_told_nothing(ptenmt, two_runs: Path) -> None:
+    (two_runs / "checkpoints/other/history.jsonl").unlink()
+    table = rows(ptenmt("compare", "tiny", "other").stdout)
+    for name in ("steps", "epochs", "training time", "tokens a second", "best step", "validation BLEU"):
+        assert table[name][1] == "–"
+
+
+def test_other_pairs_are_told(ptenmt, two_runs: Path) -> None:
+    file = two_runs / "checkpoints/other/run.json"
+    facts = json.loads(file.read_text())
+    facts["data"]["test"]["fingerprint"] = "0" * 64
+    file.write_text(json.dumps(facts))
+    assert ptenmt("compare", "tiny", "other").stderr == "warning: not all runs have the same test pairs\n"
+    assert ptenmt("compare", "tiny", "other", "--quiet").stderr == ""
+
+
+@pytest.mark.usefixtures("two_runs")
+def test_a_narrow_terminal_names_the_run_of_each_figure(ptenmt) -> None:
+    narrow = ptenmt("compare", "other", "tiny", FORCE_COLOR="1", NO_COLOR="1", COLUMNS="40").stdout
+    lines = re.sub(r"\x1b\[[0-9;]*m", "", narrow).splitlines()
+    assert max(map(len, lines)) <= 40
+    (at,) = (number for number, line in enumerate(lines) if line.startswith("training.epochs"))
+    assert " 20 " in " ".join([*lines[at : at + 3], ""])
+
+
+@pytest.mark.usefixtures("two_runs")
+@pytest.mark.parametrize(
+    ("runs", "told"),
+    [
+        (["tiny"], "error: comparing takes two runs or more\n  ptenmt info lists the runs there are\n"),
+        (["tiny", "nobody"], "error: no run in checkpoints/nobody\n  runs here: other, tiny\n"),
+    ],
+)
+def test_what_cannot_be_compared(ptenmt, runs: list[str], told: str) -> None:
+    answer = ptenmt("compare", *runs, code=1)
+    assert (answer.stdout, answer.stderr) == ("", told)
+
+
+def test_a_damaged_run_is_named(ptenmt, two_runs: Path) -> None:
+    (two_runs / "checkpoints/other/run.json").write_text('{"format_version": 1}')
+    answer = ptenmt("compare", "tiny", "other", code=1)
+    assert "checkpoints/other/run.json is damaged: it lacks data, parameters" in answer.stderr
+
+
+@pytest.mark.usefixtures("two_runs")
+def test_all_translate_the_same_pairs(ptenmt, tmp_path: Path) -> None:
+    shutil.copytree("checkpoints/tiny", tmp_path / "same")
+    config = Path("checkpoints/other/config.yaml")
+    config.write_text(
+        config.read_text().replace("pairs.tsv", "gone.tsv").replace("max_length: null", "max_length: 2")
+    )
+    answer = ptenmt("compare", "tiny", "other", str(tmp_path / "same"), "--split", "test")
+    table = rows(answer.stdout)
+    scores = json.loads(evaluated(ptenmt, "tiny"))["scores"]
+
+    assert [table[f"test pairs: {score['name']}"][0] for score in scores[:3]] == [
+        f"{score['value']:.1f} ± {score['margin']:.1f}" for score in scores[:3]
+    ]
+    assert re.fullmatch(r"\d+\.\d ± \d+\.\d \(p [01]\.\d{3}\)", table["test pairs: BLEU"][1])
+    assert table["test pairs: BLEU"][2] == f"{table['test pairs: BLEU'][0]} (=)"
+    assert float(table["test pairs: chrF2++"][1].split()[0]) < float(
+        table["test pairs: chrF2++"][0].split()[0]
+    )
+    assert all(float(rate.replace(",", "")) > 0 for rate in table["test pairs: sentences a second"])
+
+
+def evaluated(ptenmt, run: str) -> str:
+    ptenmt("evaluate", "--run", run, "--report", "scores.json")
+    return Path("scores.json").read_text()

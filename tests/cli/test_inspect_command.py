@@ -1,0 +1,194 @@
+"""``ptenmt inspect`` and its views."""
+
+import json
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from ptenmt.cli.inspect import VIEWS
+
+WITHOUT_COLOUR = {"FORCE_COLOR": "1", "NO_COLOR": "1"}
+DRAWABLE = {
+    "positions": [],
+    "schedule": ["--config", "tiny.yaml"],
+    "history": ["--run", "tiny"],
+    "tokens": ["o gato come", "--run", "tiny"],
+    "embeddings": ["gato", "--run", "tiny"],
+}
+
+
+def plain(text: str) -> str:
+    return re.sub(r"\x1b\[[0-9;]*m", "", text)
+
+
+def test_the_group_names_its_views(ptenmt) -> None:
+    text = plain(ptenmt("inspect", "--help").stdout)
+    for view in VIEWS:
+        assert re.search(rf"^│ {view} +\w", text, re.MULTILINE), view
+    assert "Usage:" in plain(ptenmt("inspect", code=2).stdout + ptenmt("inspect", code=2).stderr)
+    assert "postions" in plain(ptenmt("inspect", "postions", code=2).stderr)
+
+
+@pytest.mark.parametrize("view", VIEWS)
+@pytest.mark.parametrize("width", [80, 50])
+def test_each_help_has_an_example_and_fits(ptenmt, view: str, width: int) -> None:
+    text = plain(ptenmt("inspect", view, "--help", COLUMNS=str(width)).stdout)
+    assert f"Example: ptenmt inspect {view} " in text.replace("\n ", " ").replace("  ", " ")
+    assert all(len(line) <= width for line in text.splitlines())
+    for option in ("--output", "--quiet", "--verbose"):
+        assert option in text
+
+
+@pytest.mark.parametrize("view", DRAWABLE)
+@pytest.mark.usefixtures("beside")
+def test_each_draws_in_the_terminal_or_into_a_file(ptenmt, tmp_path: Path, view: str) -> None:
+    for width, colours in ((80, {"FORCE_COLOR": "1", "TERM": "xterm-256color"}), (40, WITHOUT_COLOUR)):
+        answer = ptenmt("inspect", view, *DRAWABLE[view], COLUMNS=str(width), **colours)
+        lines = plain(answer.stdout).splitlines()
+        assert max(map(len, lines)) <= width
+        assert ("\x1b[" in answer.stdout) == (width == 80)
+        assert answer.stderr == ""
+    file = tmp_path / f"{view}.svg"
+    answer = ptenmt("inspect", view, *DRAWABLE[view], "--output", str(file))
+    assert (answer.stdout, answer.stderr) == ("", f"drawn: {file}\n")
+    assert file.read_bytes().startswith(b"<?xml")
+    quiet = ptenmt("inspect", view, *DRAWABLE[view], "--quiet", "-o", str(file))
+    assert (quiet.stdout, quiet.stderr) == ("", "")
+
+
+@pytest.mark.usefixtures("beside")
+@pytest.mark.parametrize("view", DRAWABLE)
+def test_a_file_of_another_kind_is_refused_before_any_work(ptenmt, view: str) -> None:
+    answer = ptenmt("inspect", view, *DRAWABLE[view], "-o", "picture.gif", code=1)
+    assert "its name must end in .png, .svg or .pdf" in answer.stderr
+
+
+def test_positions(ptenmt, beside: Path) -> None:
+    assert beside.is_dir()
+    lines = ptenmt("inspect", "positions").stdout.splitlines()
+    assert lines[0] == "Positional encoding"
+    assert lines[2].startswith(" 0 ▒█▒█")  # sin 0, cos 0, …
+    assert len(lines[2]) == 3 + 128
+    assert len(lines) == 2 + 50 + 2
+    lines = ptenmt("inspect", "positions", "--positions", "7", "--dimensions", "10").stdout.splitlines()
+    assert (len(lines), len(lines[2])) == (2 + 7 + 2, 2 + 10)
+    lines = ptenmt("inspect", "positions", "--run", "tiny").stdout.splitlines()
+    assert (len(lines), len(lines[2])) == (2 + 32 + 2, 3 + 16)
+    lines = ptenmt("inspect", "positions", "--run", "tiny", "--positions", "5").stdout.splitlines()
+    assert len(lines) == 2 + 5 + 2
+    similar = ptenmt("inspect", "positions", "--similarity", "--positions", "3").stdout.splitlines()
+    assert similar[0] == "Similarity of positions (cosine)"
+    assert [line[2 + row] for row, line in enumerate(similar[2:5])] == ["█", "█", "█"]
+    refused = ptenmt("inspect", "positions", "--run", "tiny", "--dimensions", "8", code=1).stderr
+    assert "--dimensions and --run exclude each other" in refused
+    assert (
+        "9 dimensions cannot be drawn" in ptenmt("inspect", "positions", "--dimensions", "9", code=1).stderr
+    )
+    assert "--positions" in plain(ptenmt("inspect", "positions", "--positions", "0", code=2).stderr)
+
+
+@pytest.mark.usefixtures("beside")
+def test_schedule(ptenmt) -> None:
+    def title(*options: str) -> str:
+        return ptenmt("inspect", "schedule", "--config", "tiny.yaml", *options).stdout.splitlines()[0]
+
+    assert title() == "Learning rate (transformer): 0.03953 at step 40, 0.01768 at step 200"  # (16·40)^-½
+    assert title("--steps", "160") == "Learning rate (transformer): 0.03953 at step 40, 0.01976 at step 160"
+    assert "0.02795 at step 80" in title("--set", "training.warmup_steps=80", "--steps", "80")
+    cosine = ["--set", "training.schedule=cosine", "--set", "training.learning_rate=0.5"]
+    refused = ptenmt("inspect", "schedule", "--config", "tiny.yaml", *cosine, code=1).stderr
+    assert refused == (
+        "error: training.schedule=cosine: how the learning rate goes depends on how many steps the training "
+        "has\n  give --steps N; ptenmt train --dry-run counts them\n"
+    )
+    assert title(*cosine, "--steps", "90") == "Learning rate (cosine): 0.5 at step 40, 0 at step 90"
+
+
+@pytest.mark.usefixtures("copied_run")
+def test_history(ptenmt) -> None:
+    text = ptenmt("inspect", "history", "--run", "tiny").stdout
+    titles = [block.partition("\n")[0] for block in text.split("\n\n")]
+    assert titles[:2] == ["Loss, nats a token", "Token accuracy, share of tokens"]
+    assert titles[2:] == ["BLEU", "chrF", "Learning rate", "Speed, tokens/s"]
+    only = ptenmt("inspect", "history", "--show", "bleu", "--over", "epochs").stdout.splitlines()
+    assert only[:2] == ["BLEU", "━ validation"]
+    assert re.fullmatch(r" +1 +epochs +10", only[-1])
+    os.rename("checkpoints/tiny", "checkpoints/other")
+    assert ptenmt("inspect", "history", "--run", "tiny", code=1).stderr.endswith("runs here: other\n")
+    (Path("checkpoints/other") / "history.jsonl").unlink()
+    refused = ptenmt("inspect", "history", "--run", "other", code=1).stderr
+    assert refused.startswith("error: checkpoints/other has no history: nothing was trained or validated")
+
+
+@pytest.mark.usefixtures("copied_run")
+def test_histories_of_several_runs(ptenmt) -> None:
+    other = Path("checkpoints/other")
+    other.mkdir()
+    for name in ("run.json", "config.yaml", "history.jsonl"):
+        (other / name).write_text((Path("checkpoints/tiny") / name).read_text())
+    text = ptenmt("inspect", "history", "--run", "tiny", "--run", "other", "--show", "bleu").stdout
+    assert text.splitlines()[1] == "a tiny, validation   b other, validation"
+
+
+@pytest.mark.usefixtures("beside")
+def test_tokens(ptenmt) -> None:
+    text = ptenmt("inspect", "tokens", "o gato voa", "--target", "the cat", "--length", "6", "--run", "tiny")
+    blocks = [block.splitlines() for block in text.stdout.split("\n\n")]
+    assert [block[0] for block in blocks[:6]] == [
+        "Source",
+        "Target",
+        "Padding mask of the source (1 = hidden)",
+        "Padding mask of the target (1 = hidden)",
+        "Look-ahead mask (1 = hidden)",
+        "Look-ahead and padding mask (1 = hidden)",
+    ]
+    pieces = [line.split()[2:] for line in blocks[0][2:]]
+    assert pieces[:4] == [["[START]"], ["o"], ["gato"], ["[UNK]", "unknown"]]
+    assert pieces[4:] == [["[END]"], ["[PAD]", "padding"]]
+    assert [line.split()[-6:] for line in blocks[5][3:]] == [
+        list(row) for row in ("011111", "001111", "000111", "000111", "000111", "000111")
+    ]
+    refused = ptenmt("inspect", "tokens", "o gato voa", "--length", "3", "--run", "tiny", code=1).stderr
+    assert refused == "error: 5 tokens cannot be padded to 3\n  give --length a larger number\n"
+
+
+@pytest.mark.usefixtures("beside")
+def test_embeddings(ptenmt) -> None:
+    text = ptenmt("inspect", "embeddings", "gato", "rei", "--top", "2", "--run", "tiny").stdout
+    first, second = (block.splitlines() for block in text.split("\n\n"))
+    assert (first[0], second[0], len(first), len(second)) == ("gato", "rei", 3, 3)
+    assert len(ptenmt("inspect", "embeddings", "gato").stdout.splitlines()) == 1 + 10
+    assert ptenmt("inspect", "embeddings", "cat", "--side", "target").stdout.startswith("cat\n")
+    refused = ptenmt("inspect", "embeddings", "cat", "--run", "tiny", code=1).stderr
+    assert refused.startswith("error: the source vocabulary does not know 'cat'\n")
+    latest = ptenmt("inspect", "embeddings", "gato", "--checkpoint", "latest").stdout
+    assert latest.startswith("gato\n")
+
+
+PROGRAM = """
+import json, sys
+from ptenmt.cli.app import app
+for words in json.loads(sys.argv[1]):
+    app(["inspect", *words], standalone_mode=False)
+print(json.dumps(sorted({"tensorflow", "keras", "matplotlib.pyplot"} & sys.modules.keys())))
+"""
+
+
+def test_neither_tensorflow_nor_a_display_is_needed(beside: Path, tmp_path: Path) -> None:
+    commands = [[view, *words, "--output", str(tmp_path / f"{view}.png")] for view, words in DRAWABLE.items()]
+    environment = {name: value for name, value in os.environ.items() if "DISPLAY" not in name}
+    answer = subprocess.run(
+        [sys.executable, "-c", PROGRAM, json.dumps(commands)],
+        capture_output=True,
+        text=True,
+        check=False,
+        cwd=beside,
+        env=environment | {"MPLBACKEND": "TkAgg", "MPLCONFIGDIR": str(tmp_path)},
+    )
+    assert answer.returncode == 0, answer.stderr
+    assert json.loads(answer.stdout) == []
+    assert {path.stem for path in tmp_path.glob("*.png")} == set(DRAWABLE)

@@ -1,0 +1,131 @@
+"""The views of what a trained model does: attention, alignment, probabilities."""
+
+import gzip
+import json
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+TEXT = "o gato come hoje ."
+PNG = b"\x89PNG\r\n"
+
+
+@pytest.mark.usefixtures("beside")
+def test_attention_in_the_terminal_is_the_mean_over_the_heads_of_the_last_layer(ptenmt):
+    answer = ptenmt("inspect", "attention", TEXT)
+    assert answer.lines[0] == "Decoder, layer 1: from the translation to the source"
+    assert "mean over the heads" in answer.stdout
+    assert answer.stderr == ""
+    rows = [line.split()[0] for line in answer.lines if line.startswith((" ", "["))]
+    assert "[START]" in rows
+    one = ptenmt("inspect", "attention", TEXT, "--head", "2").stdout
+    assert "head 2" in one
+    every = ptenmt("inspect", "attention", TEXT, "--head", "all").stdout
+    assert "head 1" in every
+    assert "head 2" in every
+
+
+@pytest.mark.usefixtures("beside")
+def test_the_blocks_of_attention_have_their_own_tokens(ptenmt):
+    def labels(*options: str) -> str:
+        return ptenmt("inspect", "attention", "o gato", "--target", "the cat", *options).stdout
+
+    assert "to the source" in labels()
+    assert "cat" not in labels("--block", "encoder")
+    assert "gato" not in labels("--block", "self")
+    assert "gato" in labels("--block", "encoder")
+
+
+@pytest.mark.usefixtures("beside")
+def test_attention_is_drawn_into_a_file_by_its_ending(ptenmt, tmp_path: Path):
+    answer = ptenmt("inspect", "attention", TEXT, "-o", str(tmp_path / "all.png"))
+    assert (tmp_path / "all.png").read_bytes().startswith(PNG)
+    assert (answer.stdout, answer.stderr) == ("", f"drawn: {tmp_path / 'all.png'}\n")
+    ptenmt("inspect", "attention", TEXT, "-o", str(tmp_path / "one.svg"), "--head", "1", "--quiet")
+    assert "<svg" in (tmp_path / "one.svg").read_text()
+    answer = ptenmt("inspect", "attention", TEXT, "-o", str(tmp_path / "page.html"))
+    assert "<!DOCTYPE html>" in (tmp_path / "page.html").read_text()
+    assert answer.stderr == f"written: {tmp_path / 'page.html'}\n"
+    assert sorted(file.name for file in tmp_path.iterdir()) == ["all.png", "one.svg", "page.html"]
+
+
+@pytest.mark.usefixtures("beside")
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (["attention", TEXT, "--layer", "5"], "there is no layer 5: the model has one layer, which is 1"),
+        (["attention", TEXT, "--head", "3"], "there is no head 3: the model has heads 1 to 2"),
+        (["attention", TEXT, "--head", "first"], "--head first: there is no such head"),
+        (["attention", ""], "the sentence is empty"),
+        (["attention", TEXT, "--target", " "], "the translation is empty"),
+        (["attention", TEXT, "-o", "a.gif"], "its name must end in .png, .svg, .pdf or .html"),
+        (["attention", TEXT, "-o", "a.html", "--layer", "1"], "a page shows all blocks, layers and heads"),
+        (["attention", TEXT, "-o", "nowhere/a.html"], "cannot write nowhere/a.html"),
+        (["attention", TEXT, "--run", "nobody"], "no run in checkpoints/nobody"),
+        (["alignment"], "TEXT or --input says what to align"),
+        (["alignment", TEXT, "--input", "pairs.tsv"], "TEXT or --input says what to align"),
+        (["alignment", "--input", "pairs.tsv", "--target", "a"], "--target is for TEXT"),
+        (["alignment", TEXT, "--target-file", "pairs.tsv"], "--target-file is for --input"),
+        (["alignment", "--input", "pairs.tsv", "-o", "a.png"], "--output is for TEXT"),
+        (["alignment", TEXT, "--form", "json", "-o", "a.png"], "--output is for TEXT"),
+        (["alignment", "--input", "pairs.tsv", "--form", "grid"], "--form grid is for TEXT"),
+        (["alignment", TEXT, "--head", "all"], "an alignment is one head's"),
+        (["alignment", TEXT, "--head", "7"], "there is no head 7: the model has heads 1 to 2"),
+        (["alignment", "--input", "lost.txt"], "cannot read lost.txt"),
+        (["alignment", "--input", "/dev/null"], "/dev/null is empty"),
+        (["alignment", "--input", "pairs.tsv", "--target-file", "tiny.yaml"], "sentences have"),
+        (["probabilities", TEXT, "--runners-up", "4000"], "4000 runners-up are asked for: there are 0 to"),
+        (["probabilities", " "], "the sentence is empty"),
+    ],
+)
+def test_what_cannot_be_is_told(ptenmt, words: Sequence[str], told: str):
+    answer = ptenmt("inspect", *words, code=1)
+    assert told in answer.stderr
+    assert answer.stdout == ""
+    assert not list(Path().glob("a.*"))
+
+
+@pytest.mark.usefixtures("beside")
+def test_an_alignment_is_a_grid_or_a_line_of_pairs_or_json(ptenmt, tmp_path: Path):
+    grid = ptenmt("inspect", "alignment", "o gato", "--target", "the cat").stdout
+    assert "gato" in grid
+    assert grid.count("●") == 2
+    (line,) = ptenmt("inspect", "alignment", "o gato", "--target", "the cat", "--form", "pharaoh").lines
+    assert [pair.split("-")[1] for pair in sorted(line.split(), key=lambda pair: pair[-1])] == ["0", "1"]
+    (line,) = ptenmt("inspect", "alignment", "o gato", "--target", "the cat", "--form", "json").lines
+    facts = json.loads(line)
+    assert (facts["source_words"], facts["target_words"]) == (["o", "gato"], ["the", "cat"])
+    assert len(facts["links"]) == len(facts["weights"]) == 2
+    ptenmt("inspect", "alignment", "o gato", "-o", str(tmp_path / "grid.png"))
+    assert (tmp_path / "grid.png").read_bytes().startswith(PNG)
+
+
+@pytest.mark.usefixtures("beside")
+def test_a_file_is_aligned_line_by_line(ptenmt, tmp_path: Path):
+    texts = ["o gato come hoje .", "", "a ave canta aqui ."]
+    (tmp_path / "pt").write_text("\n".join(texts) + "\n")
+    with gzip.open(tmp_path / "en.gz", "wt") as stream:
+        stream.write("the cat eats today .\n\nthe bird sings here .\n")
+    both = ptenmt(
+        "inspect", "alignment", "--input", str(tmp_path / "pt"), "--target-file", str(tmp_path / "en.gz")
+    ).lines
+    alone = ptenmt("inspect", "alignment", texts[2], "--target", "the bird sings here .", "--form", "pharaoh")
+    assert (len(both), both[1], both[2]) == (3, "", alone.lines[0])
+    own = ptenmt("inspect", "alignment", "--input", str(tmp_path / "pt"), "--form", "json").lines
+    assert [json.loads(line)["source_words"] for line in own] == [text.split() for text in texts]
+
+
+@pytest.mark.usefixtures("beside")
+def test_probabilities_are_a_table_or_a_picture(ptenmt, tmp_path: Path):
+    answer = ptenmt("inspect", "probabilities", TEXT, "--target", "the cat", "--runners-up", "2")
+    assert answer.lines[1].split() == ["token", "probability", "rank", "entropy", "runners-up"]
+    assert [line.split()[0] for line in answer.lines[2:]] == ["the", "cat", "[END]"]
+    assert all(line.count("%") == 3 for line in answer.lines[2:])
+    ptenmt("inspect", "probabilities", TEXT, "-o", str(tmp_path / "sure.pdf"))
+    assert (tmp_path / "sure.pdf").read_bytes().startswith(b"%PDF")
+
+
+def test_a_run_without_weights_is_told(ptenmt, random_run: Path):
+    answer = ptenmt("inspect", "attention", "o gato", "--run", str(random_run), code=1)
+    assert f"no checkpoint in {random_run}" in answer.stderr

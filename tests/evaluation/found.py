@@ -1,0 +1,121 @@
+"""An evaluation that nobody computed: every part of it is there, with texts that are hard to show."""
+
+from dataclasses import replace
+from typing import Any
+
+from ptenmt.evaluation.results import (
+    Band,
+    Breakdown,
+    Comparison,
+    Contrast,
+    Contrasts,
+    Difference,
+    Evaluation,
+    Oddity,
+    Score,
+    SearchFacts,
+    Sentence,
+    Weaknesses,
+    Words,
+)
+
+HARD = "<script>alert('x')</script> | `a` *b* [c](http://d.e) & \\ _f_ ${g}"
+BLEU = Score(
+    name="BLEU",
+    text="detokenised",
+    value=31.4159,
+    mean=31.5,
+    margin=1.25,
+    signature="nrefs:1|case:mixed|tok:13a",
+)
+CHRF = replace(BLEU, name="chrF2++", value=52.718, mean=52.7, margin=0.9)
+TER = replace(BLEU, name="TER", value=61.803, mean=61.9, margin=2.1)
+SENTENCE = Sentence(
+    row=1234,
+    source="o gato <dorme>",
+    references=["a dog barks", "the cat sleeps here"],
+    hypothesis="the cat eats here",
+    score=43.21,
+    baseline=HARD,
+    baseline_score=5.4,
+)
+EMPTY = Sentence(row=7, source="sim", references=["yes"], hypothesis="", score=0.0)
+
+
+def evaluation(**changes: Any) -> Evaluation:
+    """Of a file of hypotheses, unless changed."""
+    return replace(_EVALUATION, **changes)
+
+
+_CONTRAST = Contrast(
+    phenomenon="accents: avó, avô",
+    sources=("a avó dorme", "o avô dorme"),
+    translations=("the grandmother sleeps", "the grandmother sleeps"),
+    expected=(["grandmother", "grandma"], ["grandfather"]),
+    is_right=(True, False),
+    is_same_input=True,
+)
+_WEAKNESSES = Weaknesses(
+    breakdowns=[
+        Breakdown(
+            title="source length",
+            unit="words of the source",
+            bands=[
+                Band(name="1–9", num_pairs=1500, scores=[BLEU, CHRF, TER]),
+                Band(name="10–19", num_pairs=303, scores=[replace(BLEU, value=15.7, mean=15.6), CHRF, TER]),
+                Band(name="20–29", num_pairs=0, scores=[]),
+            ],
+        ),
+        Breakdown(title="rarity", unit="share", bands=[], missing="The training pairs cannot be read."),
+    ],
+    worst=[EMPTY, SENTENCE],
+    best=[replace(SENTENCE, row=99, hypothesis="the cat sleeps here", score=100.0)],
+    oddities=[
+        Oddity(name="empty", meaning="no word at all", count=18, examples=[EMPTY]),
+        Oddity(name="copying", meaning="the source itself", count=0, examples=[]),
+    ],
+    words=Words(
+        num_words=20_000,
+        num_unknown=50,
+        num_cut=4_000,
+        num_unseen=500,
+        num_sentences_with_unknown=45,
+        unknown={"xpto|": 12},
+    ),
+)
+_EVALUATION = Evaluation(
+    name="answers.txt",
+    folder=None,
+    checkpoint=None,
+    split=None,
+    pairs_name="pairs of a.en",
+    files={"source": ["a.pt"], "reference": ["a.en", "b.en"], "hypotheses": ["answers.txt"]},
+    fingerprint="f00d" * 16,
+    num_pairs=1803,
+    num_references=2,
+    loss=None,
+    accuracy=None,
+    scores=[BLEU, CHRF, TER, replace(BLEU, text="tokenised", value=33.3)],
+    comparison=Comparison(
+        name="other.txt",
+        differences=[
+            Difference(score=BLEU, baseline=replace(BLEU, value=30.0), p_value=0.012),
+            Difference(score=CHRF, baseline=CHRF, p_value=None),
+            Difference(score=TER, baseline=replace(TER, value=60.0), p_value=0.012),
+            Difference(score=TER, baseline=replace(TER, value=61.0), p_value=0.4),
+        ],
+    ),
+    search=SearchFacts(
+        engine="ctranslate2",
+        compute_type="int8",
+        beam_size=4,
+        length_penalty=0.6,
+        num_cut=3,
+        num_split=1,
+        seconds=3.0,
+    ),
+    weaknesses=_WEAKNESSES,
+    contrasts=Contrasts(items=[_CONTRAST]),
+    sentences=[SENTENCE, EMPTY],
+    texts={},
+)

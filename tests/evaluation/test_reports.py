@@ -1,0 +1,238 @@
+import json
+import re
+from dataclasses import replace
+from html.parser import HTMLParser
+from pathlib import Path
+
+import pytest
+from copy_task import TrainedRun
+from found import BLEU, EMPTY, HARD, SENTENCE, evaluation
+
+from ptenmt.errors import OutputError
+from ptenmt.evaluation.report import report_format, report_text
+from ptenmt.evaluation.results import Weaknesses
+from ptenmt.history import History
+from ptenmt.runs import Run
+
+VOID = {"meta", "link", "br", "img"}
+
+
+class Page(HTMLParser):
+    """Reads a page as strictly as XML: what is opened must be closed."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.open: list[str] = []
+        self.tags: list[tuple[str, dict[str, str | None]]] = []
+        self.texts: list[tuple[str, str]] = []
+        self.feed(text)
+        self.close()
+        assert self.open == []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append((tag, dict(attrs)))
+        if tag not in VOID:
+            self.open.append(tag)
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.open.pop() == tag
+
+    def handle_data(self, data: str) -> None:
+        self.texts.append((self.open[-1] if self.open else "", data))
+
+    def text(self) -> str:
+        return " ".join(" ".join(data for tag, data in self.texts if tag != "style").split())
+
+
+@pytest.fixture(scope="module")
+def page() -> Page:
+    return Page(report_text(evaluation(), "html"))
+
+
+@pytest.fixture(scope="module")
+def markdown() -> str:
+    return report_text(evaluation(), "markdown")
+
+
+FACTS = [
+    "answers.txt: 1,803 pairs of a.en",
+    "31.42",
+    "30.2 – 32.8",  # mean and margin, 31.5 ± 1.25, in binary
+    "BLEU (tokens)",
+    "33.30",
+    "+1.42",
+    "0.012",
+    "31.4 ± 1.2",
+    "no difference",
+    "could be chance (p ≥ 0.05)",
+    "better",
+    "worse",
+    "1,500",
+    "The training pairs cannot be read.",
+    "1.0%",  # 18 of 1803 are empty
+    "20.0%",  # 4,000 of 20,000 words are cut
+    "0 of 1",
+    "wrong, same input",
+    "grandmother / grandma",
+    "pair 1,234 · chrF2++ 43.2 · baseline 5.4",
+    "601 sentences a second",
+    "f00d" * 16,
+    "b.en",
+    "(empty)",
+]
+
+
+@pytest.mark.parametrize("fact", FACTS)
+def test_both_texts_tell_it(page: Page, markdown: str, fact: str) -> None:
+    assert fact in page.text()
+    assert fact in re.sub(r"\\(.)", r"\1", markdown)
+
+
+def test_the_page_asks_for_nothing_and_runs_nothing(page: Page) -> None:
+    assert "script" not in {tag for tag, _ in page.tags}
+    targets = [attributes[key] for _, attributes in page.tags for key in ("src", "href") if key in attributes]
+    assert targets
+    assert all(str(target).startswith(("#", "data:")) for target in targets)
+    style = next(text for tag, text in page.texts if tag == "style")
+    assert not re.search(r"@import|url\(|http", style)
+    policies = [attributes["content"] for _, attributes in page.tags if "http-equiv" in attributes]
+    assert policies == ["default-src 'none'; style-src 'unsafe-inline'; img-src data:"]
+
+
+def test_links_lead_to_sections(page: Page) -> None:
+    links = [str(attributes["href"]) for tag, attributes in page.tags if tag == "a"]
+    sections = [attributes["id"] for tag, attributes in page.tags if tag == "section"]
+    assert links == [f"#{section}" for section in sections]
+
+
+def test_the_page_has_a_dark_side_in_all_colours(page: Page) -> None:
+    style = next(text for tag, text in page.texts if tag == "style")
+    light, dark = re.findall(r":root \{(.*?)\}", style, re.DOTALL)
+    names = re.findall(r"(--[\w-]+):", light)
+    assert names == re.findall(r"(--[\w-]+):", dark)
+    assert set(re.findall(r"var\((--[\w-]+)\)", style)) == set(names)
+
+
+def test_what_differs_is_marked(page: Page, markdown: str) -> None:
+    marks = [
+        (attributes["class"], text)
+        for (tag, attributes), (_, text) in zip(
+            [each for each in page.tags if each[0] == "mark"],
+            [each for each in page.texts if each[0] == "mark"],
+            strict=True,
+        )
+    ]
+    # nearest to `the cat eats here` is the second of the references, `the cat sleeps here`
+    assert ("extra", "eats") in marks
+    assert ("missing", "sleeps") in marks
+    assert ("missing", "yes") in marks  # of the empty one
+    assert "- reference: the cat <b>sleeps</b> here" in markdown
+    assert "- translation: the cat <b>eats</b> here" in markdown
+    assert "- translation: the cat sleeps here" in markdown
+
+
+def test_texts_stay_texts(page: Page, markdown: str) -> None:
+    assert HARD in page.text()
+    (line,) = {line for line in markdown.splitlines() if line.startswith("- baseline: ")}
+    shown = re.sub(r"</?b>", "", line.removeprefix("- baseline: "))
+    assert re.sub(r"\\(.)", r"\1", shown) == HARD
+    assert not re.search(r"(?<!\\)[`*\[|]", shown)
+
+
+def test_every_table_of_the_markdown_has_as_many_cells_in_each_row(markdown: str) -> None:
+    tables = re.findall(r"(?:^\|.*\|\n?)+", markdown, re.MULTILINE)
+    assert len(tables) >= 8
+    for table in tables:
+        assert len({len(re.findall(r"(?<!\\)\|", row)) for row in table.splitlines()}) == 1
+
+
+def test_json_has_the_same_facts() -> None:
+    facts = json.loads(report_text(evaluation(), "json"))
+    assert facts["run"] is None
+    assert facts["scores"][0]["value"] == BLEU.value
+    assert facts["weaknesses"]["worst"][1]["baseline"] == HARD
+    assert facts["fingerprint"] == "f00d" * 16
+    assert facts["surroundings"]["sacrebleu"][0].isdigit()
+
+
+def test_what_there_is_not_is_left_out() -> None:
+    nothing = Weaknesses(breakdowns=[], worst=[], best=[], oddities=[], words=None)
+    bare = evaluation(
+        weaknesses=nothing, contrasts=None, comparison=None, search=None, files={}, pairs_name="test pairs"
+    )
+    page = Page(report_text(bare, "html"))
+    titles = [text for tag, text in page.texts if tag == "h2"]
+    assert titles == ["Scores", "What was scored, and with what"]
+    assert "hypotheses from a file" in page.text()
+    assert report_text(bare, "markdown").count("\n## ") == 2
+
+
+def test_a_sentence_without_source(markdown: str) -> None:
+    alone = replace(evaluation().weaknesses, worst=[replace(EMPTY, source=None)], best=[])
+    found = report_text(evaluation(weaknesses=alone, contrasts=None), "markdown")
+    worst = found[found.index("## Worst sentences") :]
+    assert "- source" not in worst
+    assert "- source: o gato \\<dorme\\>" in markdown
+
+
+@pytest.mark.parametrize(
+    ("name", "form"),
+    [("a.html", "html"), ("a.HTM", "html"), ("a.md", "markdown"), ("a.b.json", "json")],
+)
+def test_the_ending_chooses(name: str, form: str) -> None:
+    assert report_format(Path(name)) == form
+
+
+@pytest.mark.parametrize("name", ["report", "report.pdf", ".html"])
+def test_another_ending_is_an_error(name: str) -> None:
+    with pytest.raises(OutputError, match="cannot tell from its name which kind") as failure:
+        report_format(Path(name))
+    assert ".html" in failure.value.hint
+
+
+def of_run(folder: Path) -> dict[str, object]:
+    return {"folder": str(folder), "checkpoint": "weights-3", "split": "test", "loss": 2.0, "accuracy": 0.5}
+
+
+def test_a_run_shows_its_curves_and_options(copied: TrainedRun) -> None:
+    found = evaluation(**of_run(copied.path))
+    page, markdown = Page(report_text(found, "html")), report_text(found, "markdown")
+    validations = History(copied.path).validations()
+    assert len(validations) == 24
+    captions = [text for tag, text in page.texts if tag == "figcaption"]
+    for title in (
+        "Loss (nats a token)",
+        "Token accuracy",
+        "BLEU",
+        "chrF",
+        "Learning rate",
+        "Speed (tokens/s)",
+    ):
+        assert any(caption.startswith(title) for caption in captions)
+        assert f"```text\n{title}" in markdown
+    (best,) = Run(copied.path).best_models()
+    assert f"step {best.step:,}" in page.text()
+    last = validations[-1]["validation"]
+    assert f"validation: {last['loss']:.4g} at {validations[-1]['step']:,}" in page.text()
+    assert f"| {validations[-1]['step']:,} | {last['loss']:.3f} |" in markdown
+    assert "| model.d\\_model | 32 |" in markdown
+    assert "7.39" in page.text()  # the perplexity, exp(2)
+    assert "pt → en" in page.text()
+    assert {attributes.get("lang") for _, attributes in page.tags} >= {"pt", "en"}
+    facts = json.loads(report_text(found, "json"))
+    assert facts["run"]["config"]["model"]["d_model"] == 32
+    assert facts["run"]["validations"] == validations
+    assert facts["run"]["told"]["data"] == Run(copied.path).facts()["data"]
+
+
+def test_a_run_without_history_says_so(copied: TrainedRun, tmp_path: Path) -> None:
+    Run(tmp_path / "silent").write(copied.config, {"parameters": 7})
+    text = report_text(evaluation(**of_run(tmp_path / "silent")), "markdown")
+    assert "This run has told no history." in text
+    History(tmp_path / "silent").add(
+        {"step": 5, "loss": float("nan"), "accuracy": 0.25, "learning_rate": 0.1}
+    )
+    text = report_text(evaluation(**of_run(tmp_path / "silent")), "markdown")
+    assert "Loss (nats" not in text  # no number was told
+    assert "training ▁ 0.25 → 0.25" in text
+    assert SENTENCE.hypothesis in text.replace("<b>", "").replace("</b>", "")

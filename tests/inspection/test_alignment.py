@@ -1,0 +1,137 @@
+"""Word alignment: pieces to words by hand, and the model that copies, whose alignment is known."""
+
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+from copy_task import TrainedRun
+
+from ptenmt.config import ModelConfig
+from ptenmt.errors import ConfigError, DataError
+from ptenmt.inspection.alignment import (
+    BATCH_SENTENCES,
+    WordAlignment,
+    align_all,
+    alignment_figure,
+    find_alignment,
+)
+from ptenmt.inspection.inspector import Inspector, Reading
+from ptenmt.inspection.words import words_of
+from ptenmt.tokenizers import SPECIAL_PIECES, TokenizerPair
+from ptenmt.tokenizers.wordpiece import WordPieceTokenizer
+
+SENTENCES = ["bala hime dico galo", "", "pira rota", "mico", "fute jaro lume kilo"]
+
+
+@pytest.fixture(scope="module")
+def inspector(copied: TrainedRun) -> Inspector:
+    return Inspector(copied.path, on_warning=pytest.fail)
+
+
+def wordpiece(*pieces: str) -> WordPieceTokenizer:
+    return WordPieceTokenizer("pt", "".join(f"{piece}\n" for piece in (*SPECIAL_PIECES, *pieces)).encode())
+
+
+def test_pieces_belong_to_the_words_between_blanks():
+    tokenizer = wordpiece("do", "##es", "n", "'", "t", "it")
+    ids = [4, 5, 6, 7, 8, 9]
+    assert words_of(tokenizer, "does n't it", ids) == (["does", "n't", "it"], [0, 0, 1, 1, 1, 2])
+    assert words_of(tokenizer, "does n't it", ids[:3])[1] == [0, 0, 1], "of its beginning"
+    assert words_of(tokenizer, "does xyz it", [4, 5, 1, 9])[1] == [0, 0, 1, 2], "an unknown word"
+
+
+def test_pieces_that_a_model_cut_otherwise_are_placed_by_their_letters():
+    tokenizer = wordpiece("do", "##es", "d", "##oes", "it", "isn", "'", "t", "gato")
+    assert words_of(tokenizer, "does it", [6, 7, 8]) == (["does", "it"], [0, 0, 1])
+    assert words_of(tokenizer, "dogs it", [4, 5, 8]) == (["do", "##es", "it"], [0, 1, 2])
+    assert words_of(tokenizer, "", []) == ([], [])
+
+
+def scripted(weights: Any, source: str, target: str) -> WordAlignment:
+    """Align ``o gat ##o`` and ``the cat ##s`` with cross-attention [H, T, S] as it is given."""
+    pair = TokenizerPair(wordpiece("o", "gat", "##o"), wordpiece("the", "cat", "##s"))
+
+    def read(_text: str, _translation: str | None) -> Reading:
+        return Reading(
+            source=[2, 4, 5, 6, 3],
+            target=[2, 4, 5, 6, 3],
+            source_text=source,
+            target_text=target,
+            source_pieces=[],
+            target_pieces=[],
+        )
+
+    model = SimpleNamespace(
+        config=ModelConfig(num_layers=3),
+        attention=lambda _source, _target: {
+            f"decoder_layer{layer}_block2": np.array([weights]) * (layer == 2) for layer in (1, 2, 3)
+        },
+    )
+    stub: Any = SimpleNamespace(tokenizers=pair, model=model, read=read)
+    return find_alignment(stub, "", "")
+
+
+def test_what_pieces_get_is_added_and_what_they_pay_is_averaged_over_heads_and_pieces():
+    head = [  # [START]  o    gat   ##o  [END]
+        [0.1, 0.6, 0.1, 0.1, 0.1],  # writes the
+        [0.0, 0.1, 0.2, 0.3, 0.4],  # writes cat
+        [0.0, 0.1, 0.4, 0.4, 0.1],  # writes ##s
+        [0.0, 0.0, 0.0, 0.0, 1.0],  # writes [END]
+    ]
+    other = [[0.1, 0.2, 0.3, 0.3, 0.1]] * 4
+    found = scripted([head, other], "o gato", "the cats")
+    assert (found.source_words, found.target_words) == (["o", "gato"], ["the", "cats"])
+    np.testing.assert_allclose(found.weights, [[0.4, 0.4], [0.15, 0.625]], atol=1e-6)
+    assert found.pharaoh == "0-0 1-1"
+
+
+def test_words_without_a_token_have_no_link():
+    found = WordAlignment(
+        source_words=["a", "b"], target_words=["x", "!"], weights=np.array([[0.1, 0.7], [0, 0]])
+    )
+    assert found.links == [(1, 0)]
+    assert WordAlignment(source_words=[], target_words=["x"], weights=np.zeros((1, 0))).pharaoh == ""
+
+
+def test_a_model_that_copies_aligns_each_word_with_itself(inspector: Inspector):
+    for text in filter(None, SENTENCES):
+        assert find_alignment(inspector, text).links == [(place, place) for place in range(len(text.split()))]
+
+
+def test_many_are_aligned_as_one_by_one(inspector: Inspector):
+    texts = (SENTENCES * 8)[: BATCH_SENTENCES + 3]
+    found = list(align_all(inspector, texts))
+    assert len(found) == len(texts)
+    for text, alignment in zip(texts, found, strict=True):
+        assert alignment.source_words == text.split()
+        if text:
+            alone = find_alignment(inspector, text)
+            assert alignment.links == alone.links
+            np.testing.assert_allclose(alignment.weights, alone.weights, atol=1e-5)
+        else:
+            assert alignment.pharaoh == ""
+    given = list(align_all(inspector, SENTENCES, ["bala", "mico", "", "pira pira", "kilo"]))
+    assert [len(each.target_words) for each in given] == [1, 1, 0, 2, 1]
+    assert [each.pharaoh for each in given][1:3] == ["", ""]
+
+
+def test_head_and_layer_choose(inspector: Inspector):
+    text = SENTENCES[0]
+    heads = [find_alignment(inspector, text, head=head).weights for head in (1, 2, 3, 4)]
+    np.testing.assert_allclose(find_alignment(inspector, text).weights, np.mean(heads, axis=0), atol=1e-6)
+    with pytest.raises(ConfigError, match="no head 5: the model has heads 1 to 4"):
+        find_alignment(inspector, text, head=5)
+    with pytest.raises(ConfigError, match="no layer 2: the model has one layer, which is 1"):
+        find_alignment(inspector, text, layer=2)
+
+
+def test_files_of_unequal_length_are_refused(inspector: Inspector):
+    with pytest.raises(DataError, match="2 sentences have 1 translations"):
+        list(align_all(inspector, ["bala", "hime"], ["bala"]))
+
+
+def test_the_figure_marks_the_links(inspector: Inspector):
+    (axis, *_) = alignment_figure(inspector, "bala hime dico").axes
+    assert [line.get_xydata().tolist() for line in axis.lines] == [[[0, 0]], [[1, 1]], [[2, 2]]]
+    assert [label.get_text() for label in axis.get_xticklabels()] == ["bala", "hime", "dico"]

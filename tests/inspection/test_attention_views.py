@@ -1,0 +1,144 @@
+"""Attention as pictures and as a page, from the trained model that copies."""
+
+import base64
+import json
+import re
+
+import numpy as np
+import pytest
+from copy_task import TrainedRun
+
+from ptenmt.errors import ConfigError
+from ptenmt.inspection.attention import (
+    Block,
+    Head,
+    attention_figure,
+    attention_panels,
+    find_attention,
+)
+from ptenmt.inspection.attention_page import MOST_TOKENS, attention_page
+from ptenmt.inspection.inspector import Inspector
+from ptenmt.translation import AttentionWeights, Translator
+
+TEXT = "bala hime dico galo"
+
+
+@pytest.fixture(scope="module")
+def inspector(copied: TrainedRun) -> Inspector:
+    return Inspector(copied.path, on_warning=pytest.fail)
+
+
+@pytest.fixture(scope="module")
+def found(inspector: Inspector) -> AttentionWeights:
+    return find_attention(inspector, TEXT)
+
+
+def made_up(source: list[str], target: list[str], layers: int = 2, heads: int = 3) -> AttentionWeights:
+    """Random weights, rows of which sum to 1."""
+    chance, weights = np.random.default_rng(1), {}
+    for layer in range(1, layers + 1):
+        for name, rows, columns in (
+            (f"encoder_layer{layer}", source, source),
+            (f"decoder_layer{layer}_block1", target, target),
+            (f"decoder_layer{layer}_block2", target, source),
+        ):
+            values = chance.random((heads, len(rows), len(columns)))
+            weights[name] = values / values.sum(axis=-1, keepdims=True)
+    return AttentionWeights(source_pieces=source, target_pieces=target, weights=weights)
+
+
+@pytest.mark.parametrize("translation", [None, "galo bala"])
+def test_they_are_the_weights_of_the_keras_model(
+    inspector: Inspector, translator: Translator, translation: str | None
+):
+    mine, theirs = find_attention(inspector, TEXT, translation), translator.attention(TEXT, translation)
+    assert (mine.source_pieces, mine.target_pieces) == (theirs.source_pieces, theirs.target_pieces)
+    assert mine.weights.keys() == theirs.weights.keys()
+    for name, weights in mine.weights.items():
+        np.testing.assert_allclose(weights, theirs.weights[name], atol=1e-4)
+
+
+@pytest.mark.parametrize(
+    ("block", "name", "rows", "columns"),
+    [
+        ("encoder", "encoder_layer{}", "source", "source"),
+        ("self", "decoder_layer{}_block1", "target", "target"),
+        ("cross", "decoder_layer{}_block2", "target", "source"),
+    ],
+)
+@pytest.mark.parametrize("layer", [None, 1])
+def test_a_panel_shows_a_head_of_a_block_of_a_layer(
+    block: Block, name: str, rows: str, columns: str, layer: int | None
+):
+    pieces = {"source": ["a", "b", "c"], "target": ["x", "y"]}
+    found = made_up(pieces["source"], pieces["target"])
+    shown = found.weights[name.format(layer or 2)]
+    title, panels = attention_panels(found, block=block, layer=layer)
+    assert f"layer {layer or 2}" in title
+    assert [panel.title for panel in panels] == ["head 1", "head 2", "head 3"]
+    for panel, values in zip(panels, shown, strict=True):
+        np.testing.assert_array_equal(panel.values, values)
+        assert (panel.row_labels, panel.column_labels) == (pieces[rows], pieces[columns])
+        assert panel.high == shown.max(), "one colour means the same in every panel"
+    (one,) = attention_panels(found, block=block, layer=layer, head=2)[1]
+    np.testing.assert_array_equal(one.values, shown[1])
+    (mean,) = attention_panels(found, block=block, layer=layer, head="mean")[1]
+    np.testing.assert_allclose(mean.values, shown.mean(axis=0))
+
+
+@pytest.mark.parametrize(
+    ("layer", "head", "told"),
+    [
+        (3, "all", "no layer 3: the model has layers 1 to 2"),
+        (0, "all", "no layer 0: the model has layers 1 to 2"),
+        (None, 4, "no head 4: the model has heads 1 to 3"),
+        (None, -1, "no head -1"),
+    ],
+)
+def test_what_does_not_exist_is_told_with_the_range(layer: int | None, head: Head, told: str):
+    with pytest.raises(ConfigError, match=told):
+        attention_panels(made_up(["a"], ["x"]), layer=layer, head=head)
+    with pytest.raises(ConfigError, match="no layer 2: the model has one layer, which is 1"):
+        attention_panels(made_up(["a"], ["x"], layers=1), layer=2)
+
+
+def test_the_figure_has_a_panel_a_head_and_the_pieces_as_labels(inspector: Inspector):
+    figure = attention_figure(inspector, TEXT, block="encoder")
+    drawn = [axis for axis in figure.axes if axis.get_title().startswith("head")]
+    assert len(drawn) == 4
+    labels = [label.get_text() for label in drawn[0].get_yticklabels()]
+    assert labels == ["[START]", "bala", "hime", "dico", "galo", "[END]"]
+
+
+def data_of(page: str) -> dict[str, object]:
+    (data,) = re.findall(r'<script type="application/json" id="data">(.*?)</script>', page, re.DOTALL)
+    read: dict[str, object] = json.loads(data)
+    return read
+
+
+def test_a_page_holds_all_weights_and_asks_for_nothing_outside(found: AttentionWeights):
+    page = attention_page(found)
+    data = data_of(page)
+    assert (data["source"], data["target"]) == (found.source_pieces, found.target_pieces)
+    assert (data["layers"], data["heads"], data["note"]) == (1, 4, "")
+    packed = data["weights"]["cross"][0]  # type: ignore[index]
+    read = np.frombuffer(base64.b64decode(packed), "<u2").reshape(4, 5, 6) / 65535
+    np.testing.assert_allclose(read, found.weights["decoder_layer1_block2"], atol=1e-5)
+    addresses = set(re.findall(r"https?://[^\"' ]+", page))
+    assert addresses == {"http://www.w3.org/2000/svg"}, "a name, which nobody looks up"
+    assert "default-src 'none'" in page
+
+
+def test_a_token_cannot_break_the_page():
+    found = made_up(["</script><script>alert(1)</script>", "@DATA@"], ["<b>"])
+    page = attention_page(found)
+    assert "</script><script>alert" not in page
+    assert (data_of(page)["source"], data_of(page)["target"]) == (found.source_pieces, found.target_pieces)
+
+
+def test_of_a_sentence_that_is_too_long_the_beginning_is_on_the_page():
+    long = [f"s{number}" for number in range(MOST_TOKENS + 20)]
+    data = data_of(attention_page(made_up(long, ["x", "y"], layers=1, heads=1)))
+    assert data["source"] == long[:MOST_TOKENS]
+    assert data["note"] == "Of the source, the first 100 of 120 tokens are shown."
+    assert len(base64.b64decode(data["weights"]["cross"][0])) == 2 * 2 * MOST_TOKENS  # type: ignore[index]

@@ -1,0 +1,147 @@
+"""Figures and the files that they become."""
+
+import xml.etree.ElementTree as ElementTree
+from pathlib import Path
+
+import numpy as np
+import pytest
+from matplotlib.figure import Figure
+
+from ptenmt.errors import OutputError
+from ptenmt.inspection.drawing import MOST_LABELS, draw, save_figure
+from ptenmt.inspection.pictures import Bars, HeatMap, Line, LinePlot, Table
+
+
+def heat_map(rows: int = 2, columns: int = 2, **options: object) -> HeatMap:
+    values = np.linspace(0, 1, rows * columns).reshape(rows, columns)
+    labels = {
+        "row_labels": [f"r{n}" for n in range(rows)],
+        "column_labels": [f"c{n}" for n in range(columns)],
+    }
+    return HeatMap(title="who attends to whom", values=values, **(labels | options))  # type: ignore[arg-type]
+
+
+def plot(**options: object) -> LinePlot:
+    line = Line(name="training", x=np.arange(3.0), y=np.array([3.0, np.nan, 1.0]))
+    return LinePlot(title="Loss", x_name="steps", y_name="nats", lines=[line, line], **options)  # type: ignore[arg-type]
+
+
+def ticks(figure: Figure, panel: int = 0) -> tuple[list[str], list[str]]:
+    axis = figure.axes[panel]
+    return (
+        [label.get_text() for label in axis.get_yticklabels()],
+        [label.get_text() for label in axis.get_xticklabels()],
+    )
+
+
+@pytest.mark.parametrize(
+    ("ending", "beginning"), [("png", b"\x89PNG\r\n"), ("pdf", b"%PDF-"), ("SVG", b"<?xml")]
+)
+def test_the_ending_says_what_a_file_becomes(tmp_path: Path, ending: str, beginning: bytes) -> None:
+    contents = []
+    for name in ("one", "two"):
+        file = tmp_path / f"{name}.{ending}"
+        save_figure(draw([heat_map(), plot()]), file)
+        contents.append(file.read_bytes())
+    assert contents[0].startswith(beginning)
+    assert contents[0] == contents[1], "the same figure gives the same bytes"
+    assert sorted(path.name for path in tmp_path.iterdir()) == [f"one.{ending}", f"two.{ending}"]
+    if ending == "SVG":
+        assert ElementTree.fromstring(contents[0]).tag == "{http://www.w3.org/2000/svg}svg"
+
+
+@pytest.mark.parametrize("name", ["figure.jpg", "figure", "png", ".png"])
+def test_another_ending_is_refused(tmp_path: Path, name: str) -> None:
+    with pytest.raises(OutputError, match=r"its name must end in \.png, \.svg or \.pdf") as refusal:
+        save_figure(draw([heat_map()]), tmp_path / name)
+    assert refusal.value.hint == f"such as {Path(name).stem}.png"
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_what_stood_there_survives_a_failure(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    file = tmp_path / "figure.png"
+    file.write_text("precious")
+
+    def full(_descriptor: int) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("os.fsync", full)
+    with pytest.raises(OutputError, match=r"cannot write .*figure\.png: No space left on device"):
+        save_figure(draw([heat_map()]), file)
+    assert file.read_text() == "precious"
+    assert list(tmp_path.iterdir()) == [file]
+
+
+def test_a_folder_that_is_not_there_is_told(tmp_path: Path) -> None:
+    with pytest.raises(OutputError, match="No such file or directory"):
+        save_figure(draw([heat_map()]), tmp_path / "nowhere" / "figure.svg")
+
+
+def test_characters_that_no_font_has_are_boxes_and_told(tmp_path: Path) -> None:
+    told: list[str] = []
+    labels = ["a", "\U00100123"]  # for private use: no font that is meant for texts has it
+    save_figure(draw([heat_map(row_labels=labels)]), tmp_path / "figure.png", told.append)
+    assert told == [
+        f"{tmp_path / 'figure.png'}: boxes stand for characters that no font on this machine has: \U00100123"
+    ]
+    save_figure(draw([heat_map(row_labels=["está", "▁avô"])]), tmp_path / "figure.png", told.append)
+    assert len(told) == 1
+
+
+@pytest.mark.parametrize("ending", ["png", "svg", "pdf"])
+def test_a_dollar_is_a_dollar(tmp_path: Path, ending: str) -> None:
+    figure = draw([heat_map(row_labels=["$\\frac{$", "$5$"])])
+    save_figure(figure, tmp_path / f"figure.{ending}")  # as a formula this would be an error
+    assert ticks(figure)[0] == ["$\\frac{$", "$5$"]
+
+
+def test_a_heat_map_shows_its_numbers_in_their_places() -> None:
+    figure = draw([heat_map(row_name="decoder input", column_name="source", palette="reds", high=0.5)])
+    (image,) = figure.axes[0].images
+    np.testing.assert_array_equal(image.get_array(), heat_map().values)
+    assert image.get_clim() == (0.0, 0.5)
+    assert image.get_cmap().name == "Reds"
+    assert ticks(figure) == (["r0", "r1"], ["c0", "c1"])
+    assert (figure.axes[0].get_ylabel(), figure.axes[0].get_xlabel()) == ("decoder input", "source")
+    assert figure.axes[0].get_title() == "who attends to whom"
+    assert not figure.axes[0].texts
+    numbered = draw([heat_map(has_numbers=True)]).axes[0]
+    assert [text.get_text() for text in numbered.texts] == ["0", "0", "1", "1"]
+    assert not draw([heat_map(31, 30, has_numbers=True)]).axes[0].texts
+
+
+def test_panels_stand_in_columns_and_share_a_colour_bar() -> None:
+    figure = draw([heat_map()] * 5, columns=3, title="all heads")
+    *panels, spare, bar = figure.axes
+    assert len(panels) == 5
+    assert not spare.axison
+    assert bar.get_label() == "<colorbar>"
+    assert [panel.get_subplotspec().get_geometry()[:2] for panel in panels] == [(2, 3)] * 5
+    assert figure.get_suptitle() == "all heads"
+    assert len(draw([heat_map(), heat_map(high=0.5)]).axes) == 4  # what means different things: a bar each
+    assert len(draw([heat_map(has_numbers=True)]).axes) == 1
+
+
+def test_what_is_too_much_to_read_is_drawn_in_part_and_says_so() -> None:
+    figure = draw([heat_map(MOST_LABELS + 1, MOST_LABELS + 2)])
+    rows, columns = ticks(figure)
+    assert (len(rows), len(columns)) == (MOST_LABELS, MOST_LABELS)
+    assert figure.axes[0].get_title() == (
+        "who attends to whom (the first 60 of 61 rows, the first 60 of 62 columns)"
+    )
+    plain = draw([heat_map(100, 100, row_labels=(), column_labels=())])  # nothing to read there: all of it
+    assert plain.axes[0].images[0].get_array().shape == (100, 100)
+
+
+def test_lines_bars_and_tables() -> None:
+    bars = Bars(title="casa", value_name="cosine", names=["lar", "rua"], values=[0.75, -0.5])
+    table = Table(title="Source", header=("", "piece"), rows=[("0", "$x$"), ("1", "bem")])
+    lines, lengths, cells = draw([plot(), bars, table]).axes
+    assert [line.get_label() for line in lines.lines] == ["training", "training"]
+    np.testing.assert_array_equal(lines.lines[0].get_ydata(), [3.0, np.nan, 1.0])
+    assert [text.get_text() for text in lines.get_legend().get_texts()] == ["training", "training"]
+    assert [line.get_color() for line in lines.lines] == ["C0", "C1"]
+    assert [patch.get_width() for patch in lengths.patches] == [0.75, -0.5]
+    assert lengths.get_xlim() == (-0.5, 1.0)
+    shown = cells.tables[0].get_celld()
+    assert [shown[row, 1].get_text().get_text() for row in range(3)] == ["piece", "$x$", "bem"]

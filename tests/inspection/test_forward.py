@@ -1,0 +1,71 @@
+"""The Transformer in NumPy against the Keras model: the same numbers for every option of the architecture."""
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+from random_models import SMALL, random_model, random_sources, weights_of
+
+from ptenmt.corpus.batches import RaggedIds
+from ptenmt.inspection.forward import NumpyTransformer
+
+SIZE = 30
+WHOLE = RaggedIds(random_sources(4, SIZE)).padded(np.arange(4))
+FED = RaggedIds([ids[:-1] for ids in random_sources(4, SIZE, seed=5)]).padded(np.arange(4))
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"dropout": 0.5, "attention_dropout": 0.5, "activation_dropout": 0.5, "word_dropout": 0.5},
+        {"tied_embeddings": "target", "activation": "gelu", "num_heads": 3, "key_size": 5, "value_size": 7},
+        {"tied_embeddings": "all", "activation": "swiglu", "norm": "pre"},
+    ],
+    ids=["post", "other widths", "pre"],
+)
+def test_it_computes_what_keras_computes(options: dict[str, Any]):
+    model = random_model(replace(SMALL, **options), SIZE, SIZE)
+    mine = NumpyTransformer(model.config, weights_of(model))
+    assert (WHOLE == 0).any()
+    assert (FED == 0).any(), "or the masks are not tried"
+    logits = mine.logits(WHOLE, FED)
+    assert logits.dtype == np.float32
+    np.testing.assert_allclose(logits, model((WHOLE, FED)), atol=1e-4)
+    theirs = {name: np.array(values) for name, values in model.attention(WHOLE, FED).items()}
+    found = mine.attention(WHOLE, FED)
+    assert found.keys() == theirs.keys()
+    for name, weights in found.items():
+        np.testing.assert_allclose(weights, theirs[name], atol=1e-4, err_msg=name)
+
+
+@pytest.fixture(scope="module")
+def model() -> NumpyTransformer:
+    return NumpyTransformer(SMALL, weights_of(random_model(SMALL, SIZE, SIZE)))
+
+
+def test_rows_sum_to_one_and_padding_and_the_future_get_none(model: NumpyTransformer):
+    weights = model.attention(WHOLE, FED)
+    assert {name: each.shape[1:] for name, each in weights.items() if "layer2" in name} == {
+        "encoder_layer2": (2, WHOLE.shape[1], WHOLE.shape[1]),
+        "decoder_layer2_block1": (2, FED.shape[1], FED.shape[1]),
+        "decoder_layer2_block2": (2, FED.shape[1], WHOLE.shape[1]),
+    }
+    for name, each in weights.items():
+        np.testing.assert_allclose(each.sum(axis=-1), 1, atol=1e-6)
+        keys = FED if name.endswith("block1") else WHOLE
+        assert not np.moveaxis(each, -1, 1)[keys == 0].any()
+    later = np.triu(np.ones((FED.shape[1], FED.shape[1]), bool), 1)
+    assert not weights["decoder_layer1_block1"][..., later].any()
+
+
+def test_log_probabilities_are_those_of_the_logits(model: NumpyTransformer):
+    log_probs = model.log_probabilities(WHOLE, FED)
+    np.testing.assert_allclose(np.exp(log_probs).sum(axis=-1), 1, atol=1e-5)
+    differences = model.logits(WHOLE, FED) - log_probs
+    np.testing.assert_allclose(differences - differences[..., :1], 0, atol=1e-5)
+
+
+def test_what_is_longer_than_the_positions_is_refused(model: NumpyTransformer):
+    with pytest.raises(ValueError, match="25 tokens are more than max_positions=24"):
+        model.encode(np.ones((1, 25), int))

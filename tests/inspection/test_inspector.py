@@ -1,0 +1,103 @@
+"""What is looked into: which weights, and sentences as the model reads them."""
+
+import importlib.util
+import shutil
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from copy_task import TrainedRun
+
+from ptenmt.errors import DataError, PtenmtError
+from ptenmt.export.origin import newest_weights
+from ptenmt.export.weights import WEIGHTS
+from ptenmt.inspection.inspector import Inspector
+from ptenmt.runs import Run
+from ptenmt.tokenizers import END, START
+from ptenmt.translation import Translator
+
+
+@pytest.fixture
+def run(copied: TrainedRun, tmp_path: Path) -> Run:
+    return Run(Path(shutil.copytree(copied.path, tmp_path / "copy")))
+
+
+@pytest.fixture(scope="module")
+def inspector(copied: TrainedRun) -> Inspector:
+    return Inspector(copied.path, on_warning=pytest.fail, on_tensorflow=lambda: pytest.fail("not needed"))
+
+
+def test_the_model_is_the_trained_one(inspector: Inspector, translator: Translator):
+    reading = inspector.read("bala hime dico")
+    source, fed = np.array([reading.source]), np.array([reading.target[:-1]])
+    theirs = translator.engine.model((source, fed))  # type: ignore[attr-defined]
+    np.testing.assert_allclose(inspector.model.logits(source, fed), theirs, atol=1e-4)
+
+
+def test_a_sentence_is_read_as_the_model_reads_it(inspector: Inspector):
+    reading = inspector.read("bala xyz hime")
+    assert reading.source_pieces == ["[START]", "bala", "[UNK]", "hime", "[END]"]
+    assert (reading.source[0], reading.source[-1]) == (START, END)
+    own = inspector.read("bala hime")
+    assert (own.target_pieces, own.target_text) == (["[START]", "bala", "hime", "[END]"], "bala hime")
+    given = inspector.read("bala hime", "dico")
+    assert given.target_pieces == ["[START]", "dico", "[END]"]
+
+
+def test_several_are_read_alike_and_some_may_be_empty(inspector: Inspector):
+    texts = ["galo", "", "pira rota mico lume galo"]
+    both = inspector.read_all(texts)
+    assert [both[0], both[2]] == [inspector.read(texts[0]), inspector.read(texts[2])]
+    assert both[1].source == both[1].target == [START, END]
+
+
+@pytest.mark.parametrize("texts", [("", None), ("  ", "bala"), ("bala", " "), ("\u200b", None)])
+def test_nothing_to_read_is_an_error(inspector: Inspector, texts: tuple[str, str | None]):
+    with pytest.raises(DataError, match=r"is empty|nothing is left of '\\u200b'"):
+        inspector.read(*texts)
+
+
+def test_what_is_too_long_to_read_is_told(copied: TrainedRun):
+    told: list[str] = []
+    inspector = Inspector(copied.path, on_warning=told.append)
+    reading = inspector.read("bala " * 40, "bala")
+    assert len(reading.source) == copied.config.model.max_positions == 32
+    assert told == ["a text fills all 32 positions of the model: what is beyond is left out"]
+
+
+def test_weights_that_are_missing_outdated_or_damaged_are_exported_anew(run: Run):
+    folder = run.export_folder("best", "weights")
+    whole = WEIGHTS.read(folder)
+    told: list[str] = []
+    shutil.rmtree(folder)
+    assert Inspector(run, on_warning=pytest.fail).model
+    assert WEIGHTS.read(folder) == whole
+    WEIGHTS.write(folder, replace(whole, facts=replace(whole.facts, weights="older")))
+    assert Inspector(run, on_warning=pytest.fail).model
+    assert WEIGHTS.read(folder) == whole
+    (folder / "model.safetensors").write_bytes(b"spoilt")
+    assert Inspector(run, on_warning=told.append).model
+    assert WEIGHTS.read(folder) == whole
+    assert told == [
+        f"the export in {folder} is damaged: model.safetensors is not what was written: it is made anew"
+    ]
+
+
+def test_the_latest_weights_can_be_looked_into(run: Run):
+    assert Inspector(run, checkpoint="latest").model
+    latest = WEIGHTS.read(run.export_folder("latest", "weights"))
+    assert latest.facts.weights == newest_weights(run, "latest") != newest_weights(run, "best")
+
+
+def test_without_tensorflow_the_export_suffices(run: Run, monkeypatch: pytest.MonkeyPatch):
+    find_spec = importlib.util.find_spec
+    monkeypatch.setattr(
+        importlib.util,
+        "find_spec",
+        lambda name, *rest: None if name == "tensorflow" else find_spec(name, *rest),
+    )
+    assert Inspector(run, on_warning=pytest.fail).model
+    shutil.rmtree(run.path / "export")
+    with pytest.raises(PtenmtError, match=r"none can be made: TensorFlow.*not installed"):
+        assert Inspector(run).model

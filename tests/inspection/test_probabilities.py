@@ -1,0 +1,61 @@
+"""How sure the model is, against the Keras model's own numbers."""
+
+import math
+
+import numpy as np
+import pytest
+from copy_task import TrainedRun
+from random_models import log_probs
+
+from ptenmt.errors import ConfigError
+from ptenmt.inspection.inspector import Inspector
+from ptenmt.inspection.probabilities import find_probabilities, probabilities_figure
+from ptenmt.translation import Translator
+
+TEXT = "bala hime dico"
+
+
+@pytest.fixture(scope="module")
+def inspector(copied: TrainedRun) -> Inspector:
+    return Inspector(copied.path, on_warning=pytest.fail)
+
+
+@pytest.mark.parametrize("translation", [None, "hime bala bala rota"])
+def test_they_are_those_of_the_keras_model(
+    inspector: Inspector, translator: Translator, translation: str | None
+):
+    reading = inspector.read(TEXT, translation)
+    (expected,) = log_probs(translator.engine.model, [reading.source], [reading.target[:-1]])  # type: ignore[attr-defined]
+    size = expected.shape[1]
+    found = find_probabilities(inspector, TEXT, translation, runners_up=size - 1)
+    assert [each.piece for each in found] == reading.target_pieces[1:]
+    for each, row, token in zip(found, expected, reading.target[1:], strict=True):
+        assert each.probability == pytest.approx(math.exp(row[token]), abs=1e-5)
+        assert each.rank == 1 + (row > row[token]).sum()
+        assert each.entropy == pytest.approx(-(np.exp(row) * row).sum(), abs=1e-4)
+        others = dict(each.runners_up)
+        assert len(others) == size - 1
+        assert each.piece not in others
+        assert sum(others.values()) + each.probability == pytest.approx(1, abs=1e-5)
+        shares = list(others.values())
+        assert shares == sorted(shares, reverse=True)
+    if translation is None:
+        assert all(each.rank == 1 and each.probability > 0.5 for each in found)
+
+
+def test_so_many_runners_up_are_told(inspector: Inspector):
+    for count in (0, 1, 3):
+        assert {len(each.runners_up) for each in find_probabilities(inspector, TEXT, runners_up=count)} == {
+            count
+        }
+    size = inspector.tokenizers.target.vocabulary_size
+    with pytest.raises(ConfigError, match=f"{size} runners-up are asked for: there are 0 to {size - 1}"):
+        find_probabilities(inspector, TEXT, runners_up=size)
+
+
+def test_the_figure_has_a_bar_a_token_and_the_runners_up_behind_it(inspector: Inspector):
+    (axis,) = probabilities_figure(inspector, TEXT, runners_up=1).axes
+    found = find_probabilities(inspector, TEXT, runners_up=1)
+    assert [bar.get_width() for bar in axis.patches] == pytest.approx([each.probability for each in found])
+    assert [label.get_text() for label in axis.get_yticklabels()] == ["bala", "hime", "dico", "[END]"]
+    assert [note.get_text().split()[0] for note in axis.texts] == [each.runners_up[0][0] for each in found]

@@ -1,0 +1,102 @@
+"""A sentence as the model sees it."""
+
+import numpy as np
+import pytest
+from copy_task import TrainedRun
+
+from ptenmt.errors import DataError
+from ptenmt.inspection.inspector import Inspector
+from ptenmt.inspection.pictures import HeatMap, Table
+from ptenmt.inspection.tokens import (
+    combined_mask,
+    look_ahead_mask,
+    padding_mask,
+    token_panels,
+    tokens_figure,
+)
+
+
+@pytest.fixture(scope="module")
+def inspector(copied: TrainedRun) -> Inspector:
+    return Inspector(copied.path)
+
+
+def shown(inspector: Inspector, *texts: str | None, **options: int) -> tuple[list[Table], list[HeatMap]]:
+    panels = token_panels(inspector, *texts, **options)  # type: ignore[arg-type]
+    tables = [panel for panel in panels if isinstance(panel, Table)]
+    return tables, [panel for panel in panels if isinstance(panel, HeatMap)]
+
+
+def test_the_masks_are_the_published_ones() -> None:
+    assert padding_mask(np.array([[1, 21, 777, 0, 0]])).tolist() == [[[[0, 0, 0, 1, 1]]]]
+    assert look_ahead_mask(4).tolist() == [[0, 1, 1, 1], [0, 0, 1, 1], [0, 0, 0, 1], [0, 0, 0, 0]]
+    assert combined_mask(np.array([[1, 2, 0, 4, 5]])).tolist() == [
+        [[[0, 1, 1, 1, 1], [0, 0, 1, 1, 1], [0, 0, 1, 1, 1], [0, 0, 1, 0, 1], [0, 0, 1, 0, 0]]]
+    ]
+    rows = ["011111", "001111", "001111", "001011", "001001", "001001"]
+    assert combined_mask(np.array([[1, 2, 0, 4, 5, 0]])).tolist() == [[[list(map(int, row)) for row in rows]]]
+
+
+def test_the_model_hides_what_the_pictures_hide() -> None:
+    from ptenmt.model import decoder_mask
+    from ptenmt.model import padding_mask as visible
+
+    ids = np.array([[2, 5, 6, 3, 0], [2, 7, 3, 0, 0]])
+    np.testing.assert_array_equal(padding_mask(ids), 1 - np.array(visible(ids)).astype(int))
+    np.testing.assert_array_equal(combined_mask(ids), 1 - np.array(decoder_mask(ids)).astype(int))
+
+
+def test_the_decoder_reads_what_it_is_to_say_one_place_later(inspector: Inspector) -> None:
+    (source, target), _ = shown(inspector, "bala dico nunca", "bala nunca")
+    assert [row[2] for row in source.rows] == ["[START]", "bala", "dico", "[UNK]", "[END]"]
+    assert [row[3] for row in source.rows] == ["", "", "", "unknown", ""]
+    assert [int(row[1]) for row in source.rows][::4] == [2, 3]
+    assert inspector.tokenizers.source.pieces([int(row[1]) for row in source.rows]) == [
+        row[2] for row in source.rows
+    ]
+    assert [row[2] for row in target.rows] == ["[START]", "bala", "[UNK]"]
+    assert [row[4] for row in target.rows] == ["bala", "[UNK]", "[END]"]
+    assert [row[5] for row in target.rows] == ["", "unknown", ""]
+    assert [row[1] for row in target.rows][1:] == [row[3] for row in target.rows][:-1]
+
+
+def test_without_a_translation_it_is_the_model_s_own(inspector: Inspector) -> None:
+    (_, target), _ = shown(inspector, "galo hime")
+    assert [row[4] for row in target.rows] == ["galo", "hime", "[END]"]
+
+
+def test_padding_is_shown_and_hidden(inspector: Inspector) -> None:
+    (source, target), masks = shown(inspector, "bala dico", "bala", length=6)
+    assert [row[2] for row in source.rows][4:] == ["[PAD]", "[PAD]"]
+    assert [row[3] for row in source.rows][4:] == ["padding", "padding"]
+    assert [row[4] for row in target.rows] == ["bala", "[END]", *["[PAD]"] * 4]
+    by_title = {mask.title: mask for mask in masks}
+    assert by_title["Padding mask of the source (1 = hidden)"].values.tolist() == [[0, 0, 0, 0, 1, 1]]
+    assert by_title["Padding mask of the target (1 = hidden)"].values.tolist() == [[0, 0, 1, 1, 1, 1]]
+    combined = by_title["Look-ahead and padding mask (1 = hidden)"]
+    assert combined.values.tolist()[0] == [0, 1, 1, 1, 1, 1]
+    assert combined.values.tolist()[-1] == [0, 0, 1, 1, 1, 1]
+    assert list(combined.row_labels) == ["[START]", "bala", *["[PAD]"] * 4]
+    assert all(mask.has_numbers for mask in masks)
+
+
+def test_labels_of_a_small_vocabulary_are_ones_among_zeros(inspector: Inspector) -> None:
+    one_hot = shown(inspector, "bala", "dico")[1][-1]
+    tokenizer = inspector.tokenizers.target
+    assert one_hot.title == "Labels, one-hot"
+    assert one_hot.values.shape == (2, tokenizer.vocabulary_size)
+    assert [one_hot.column_labels[row.argmax()] for row in one_hot.values] == ["dico", "[END]"]
+    assert one_hot.values.sum() == 2
+
+
+def test_texts_that_cannot_be_shown(inspector: Inspector) -> None:
+    with pytest.raises(DataError, match="4 tokens cannot be padded to 3"):
+        token_panels(inspector, "bala dico", "bala", length=3)
+    with pytest.raises(DataError, match="the sentence is empty"):
+        token_panels(inspector, " ")
+
+
+def test_the_figure_has_all_of_it(inspector: Inspector) -> None:
+    titles = [axis.get_title() for axis in tokens_figure(inspector, "bala", "bala", 4).axes]
+    assert titles[:3] == ["Source", "Target", "Padding mask of the source (1 = hidden)"]
+    assert "Labels, one-hot" in titles
