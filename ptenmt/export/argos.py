@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ptenmt import __version__
 from ptenmt.config import Config
 from ptenmt.corpus.text import spacing
 from ptenmt.errors import ExportError, OutputError
@@ -25,6 +24,7 @@ from ptenmt.export.formats import Quantization
 from ptenmt.export.papers import CARD_FILE, SUMS_FILE
 from ptenmt.export.trained import Trained
 from ptenmt.languages import language_name
+from ptenmt.runs import versions
 from ptenmt.tokenizers import forbidden
 from ptenmt.tokenizers.sentencepiece import SentencePieceTokenizer
 from ptenmt.writing import write_bytes
@@ -191,7 +191,7 @@ def _metadata(trained: Trained) -> dict[str, str]:
         "from_name": language_name(source),
         "to_code": target,
         "to_name": language_name(target),
-        "made_with": f"ptenmt {__version__}, {trained.origin}",
+        "made_with": f"ptenmt {versions().get('ptenmt', '')}, {trained.origin}",
     }
 
 

@@ -8,11 +8,11 @@ from typing import Any
 
 import yaml
 
-from ptenmt import __version__
 from ptenmt.config import Config, CorpusFile, DataConfig
 from ptenmt.errors import RunError
 from ptenmt.export.trained import Trained
 from ptenmt.languages import language_name
+from ptenmt.runs import versions
 
 _TED = "ted_hrlr_translate/"
 _TFDS_PAGE = "https://www.tensorflow.org/datasets/catalog"
@@ -158,9 +158,9 @@ def _limits(config: Config, source: str, target: str) -> str:
 
 
 def _versions(facts: dict[str, Any]) -> str:
-    versions = {"ptenmt (export)": __version__, **facts.get("versions", {})}
-    rows = [f"| {name} | {version} |" for name, version in versions.items()]
-    return "\n".join(["| package | version |", "|---|---|", *rows])
+    then, now = facts.get("versions", {}), versions()
+    rows = [f"| {name} | {then.get(name, '–')} | {now.get(name, '–')} |" for name in {**then, **now}]
+    return "\n".join(["| package | training | export |", "|---|---|---|", *rows])
 
 
 def _options(config: Config) -> str:

@@ -1,6 +1,7 @@
 """What every export carries: a model card and checksums; and the weights for other frameworks."""
 
 import json
+import re
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
@@ -52,7 +53,8 @@ def test_every_card_says_what_it_is(exports: dict[Format, Path], form: Format):
     assert "| loss | 2.000 |" in card
     assert "The longest sentence has 40 tokens" in card
     assert "max_positions: 40" in card
-    assert "| ptenmt (export) |" in card
+    assert "| package | training | export |" in card
+    assert re.search(r"^\| tensorflow \| (\d+\.\d+\.\d+) \| \1 \|$", card, re.MULTILINE)
     assert ("## Names" in card) == (form == "weights")
 
 
