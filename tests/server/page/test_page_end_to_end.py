@@ -112,10 +112,10 @@ def test_pressing_a_word_offers_other_ways_to_go_on(page: "Browser") -> None:
 
 
 def test_the_keyboard_is_enough(page: "Browser") -> None:
-    right, down, enter, escape, tab = "\ue014", "\ue015", "\ue007", "\ue00c", "\ue004"
-    page["source"].click()
-    while focused(page) != "bala":
-        page.press(tab)
+    right, down, enter, escape, control = "\ue014", "\ue015", "\ue007", "\ue00c", "\ue009"
+    page["source"].send_keys(" hime", control, enter)
+    page.until(lambda: focused(page) == "bala")
+    assert page["target"].text == f"{TEXT} hime"
     page.press(right)
     assert focused(page) == "dico"
     page.until(lambda: strengths(page, "mirror"))
