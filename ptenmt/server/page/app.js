@@ -22,6 +22,7 @@ class Page {
   #pointing = 0;
   #speaking = 0;
   #request = new AbortController();
+  #goesOn = false; // whether the keyboard is to go on to the translation
   #last = [0, 0]; // the word of the translation that was pointed at last
 
   /** @param {object} facts - The server's settings; see `api.settings`. */
@@ -35,7 +36,15 @@ class Page {
     this.source = new SourcePane(
       { field: part("source"), mirror: part("mirror"), count: part("count"), clear: part("clear") },
       { language: source.code, limit },
-      { onText: (isUrgent) => this.#typed(isUrgent), onHover: (place) => this.#meetSource(place) },
+      {
+        onText: (isUrgent) => this.#typed(isUrgent),
+        onHover: (place) => this.#meetSource(place),
+        onEnter: () => {
+          this.#typed(true);
+          this.#goesOn = true;
+          if (this.#isKnown()) this.#goOn();
+        },
+      },
     );
     this.target = new TargetPane(part("target"), {
       onMeet: (place) => this.#meetTarget(place),
@@ -91,6 +100,7 @@ class Page {
   /** Another text: translate it as soon as the typing pauses, and no outdated one. */
   #typed(isUrgent) {
     this.#request.abort();
+    this.#goesOn = false;
     clearTimeout(this.#typing);
     this.menu.close();
     if (this.source.isTooLong) {
@@ -139,6 +149,12 @@ class Page {
     clearTimeout(this.#speaking);
     this.#speaking = setTimeout(() => (part("spoken").textContent = text), SPEAKING_PAUSE);
     if (!part("view-inside").hidden) this.#shown("inside");
+    this.#goOn();
+  }
+
+  #goOn() {
+    if (this.#goesOn) this.target.focusFirst();
+    this.#goesOn = false;
   }
 
   #say(text, isError = false) {

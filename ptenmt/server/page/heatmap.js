@@ -52,6 +52,7 @@ export class HeatTable {
     const corner = document.createElement("td");
     corner.className = "corner";
     this.table.replaceChildren(caption, line([corner, ...this.#headers.columns]), ...lines);
+    this.table.style.setProperty("--columns", columns.length);
     this.#cells[0][0].tabIndex = 0;
     this.#met = [0, 0];
   }

@@ -11,13 +11,14 @@ export class SourcePane {
   /**
    * @param {{field: HTMLTextAreaElement, mirror: Element, count: Element, clear: HTMLElement}} parts
    * @param {{language: string, limit: number}} facts - The text's language; the most characters.
-   * @param {{onText: (isUrgent: boolean) => void, onHover: (place: [number, number] | null) => void}} told
+   * @param {{onText: (isUrgent: boolean) => void, onHover: (place: [number, number] | null) => void,
+   *   onEnter: () => void}} told - Of another text, the word that is pointed at, and Ctrl+Enter.
    */
   constructor(parts, facts, told) {
     Object.assign(this, parts, facts, told);
     this.field.addEventListener("input", () => this.#read(false));
     this.field.addEventListener("keydown", (event) => {
-      if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) this.#read(true);
+      if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) this.onEnter();
     });
     this.field.addEventListener("pointermove", (event) => this.#hover(event));
     this.field.addEventListener("pointerleave", () => this.#tell(null));

@@ -46,6 +46,11 @@ export class TargetPane {
     return text.slice(0, cutWords(text)[word].start);
   }
 
+  /** Put the keyboard's focus on the first word. */
+  focusFirst() {
+    this.words.flat()[0]?.focus();
+  }
+
   /** Put the keyboard's focus on a word, or on the last one of its sentence. */
   focus([sentence, word]) {
     const words = this.words[sentence] ?? [];

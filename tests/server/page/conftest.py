@@ -79,6 +79,16 @@ class Browser:
         self.write(text)
         self.until(lambda: self["target"].text == translation and not self["status"].text)
 
+    def words(self, pane: str) -> "dict[str, WebElement]":
+        """The words in the mirror of the source, or in the target."""
+        return {word.get_property("textContent"): word for word in self.all(f"#{pane} .word")}
+
+    def strengths(self, pane: str) -> dict[str, float]:
+        """How strongly each marked word is marked."""
+        code = "return arguments[0].style.getPropertyValue('--strength')"
+        found = {text: self.script(code, word) for text, word in self.words(pane).items()}
+        return {text: float(strength) for text, strength in found.items() if strength}
+
     def complaints(self) -> list[str]:
         """What the browser said of errors since it was last asked, violations of the content policy too."""
         return [entry["message"] for entry in self.driver.get_log("browser") if entry["level"] == "SEVERE"]

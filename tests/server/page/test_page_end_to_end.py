@@ -61,17 +61,6 @@ def page(browser: "Browser", address: str) -> "Browser":
     return browser
 
 
-def words(page: "Browser", pane: str) -> "dict[str, WebElement]":
-    return {word.get_property("textContent"): word for word in page.all(f"#{pane} .word")}
-
-
-def strengths(page: "Browser", pane: str) -> dict[str, float]:
-    """How strongly each marked word is marked."""
-    code = "return arguments[0].style.getPropertyValue('--strength')"
-    found = {text: page.script(code, word) for text, word in words(page, pane).items()}
-    return {text: float(strength) for text, strength in found.items() if strength}
-
-
 def focused(page: "Browser") -> str:
     return str(page.script("return document.activeElement.textContent"))
 
@@ -91,15 +80,15 @@ def test_the_page_obeys_its_own_policy(page: "Browser") -> None:
 
 @pytest.mark.parametrize(("pane", "other"), [("target", "mirror"), ("mirror", "target")])
 def test_pointing_at_a_word_shows_where_it_comes_from(page: "Browser", pane: str, other: str) -> None:
-    page.point_at(words(page, pane)["dico"])
-    marked = page.until(lambda: strengths(page, other))
+    page.point_at(page.words(pane)["dico"])
+    marked = page.until(lambda: page.strengths(other))
     assert max(marked, key=marked.__getitem__) == "dico"
     page.point_at(page["count"])
-    page.until(lambda: not strengths(page, pane) and not strengths(page, other))
+    page.until(lambda: not page.strengths(pane) and not page.strengths(other))
 
 
 def test_pressing_a_word_offers_other_ways_to_go_on(page: "Browser") -> None:
-    words(page, "target")["fute"].click()
+    page.words("target")["fute"].click()
     offered = page.until(lambda: [item.text for item in page.all("#menu button")])
     assert len(offered) == len(set(offered)) >= 3
     assert all(text.startswith("bala dico ") and text != TEXT for text in offered)
@@ -108,17 +97,17 @@ def test_pressing_a_word_offers_other_ways_to_go_on(page: "Browser") -> None:
     assert not page["menu"].is_displayed()
     assert page["source"].get_property("value") == TEXT
     page.point_at(page.all("#target .word")[1])
-    assert page.until(lambda: strengths(page, "mirror"))["dico"] == 1
+    assert page.until(lambda: page.strengths("mirror"))["dico"] == 1
 
 
 def test_the_keyboard_is_enough(page: "Browser") -> None:
-    right, down, enter, escape, tab = "\ue014", "\ue015", "\ue007", "\ue00c", "\ue004"
-    page["source"].click()
-    while focused(page) != "bala":
-        page.press(tab)
+    right, down, enter, escape, control = "\ue014", "\ue015", "\ue007", "\ue00c", "\ue009"
+    page["source"].send_keys(" hime", control, enter)
+    page.until(lambda: focused(page) == "bala")
+    assert page["target"].text == f"{TEXT} hime"
     page.press(right)
     assert focused(page) == "dico"
-    page.until(lambda: strengths(page, "mirror"))
+    page.until(lambda: page.strengths("mirror"))
     page.press(enter)
     first, second, *_ = page.until(lambda: [item.text for item in page.all("#menu button")])
     assert focused(page) == first
@@ -203,7 +192,7 @@ def test_it_tells_its_one_direction_and_copies(page: "Browser") -> None:
 
 def test_nothing_is_wider_than_a_phone(page: "Browser") -> None:
     page.driver.set_window_size(360, 800)
-    words(page, "target")["galo"].click()
+    page.words("target")["galo"].click()
     page.until(lambda: page.all("#menu button"))
     fits = "const {scrollWidth, clientWidth} = document.documentElement; return scrollWidth <= clientWidth"
     assert page.script(fits)
@@ -218,7 +207,7 @@ def test_axe_finds_nothing_serious(page: "Browser", axe: str, scheme: str) -> No
     media = {"features": [{"name": "prefers-color-scheme", "value": scheme}]}
     page.driver.execute_cdp_cmd("Emulation.setEmulatedMedia", media)
     page.script(axe)
-    words(page, "target")["fute"].click()
+    page.words("target")["fute"].click()
     page.until(lambda: page.all("#menu button"))
     assert findings(page) == []
     for view in ("inside", "history"):

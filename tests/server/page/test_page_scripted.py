@@ -76,6 +76,26 @@ def test_words_are_aligned_through_the_servers_own_words(modules: "Browser") -> 
     assert found[2:] == [[1, pytest.approx(1 / 9), 0], [0, 1, pytest.approx(0.25)], [0, 0, 0]]
 
 
+def test_words_are_marked_as_they_are_aligned(browser: "Browser", script: Script) -> None:
+    alignment = {
+        "source_words": ["um", " dois"],
+        "target_words": ["UM", " DOIS"],
+        "weights": [[1, 0], [0.8, 0.2]],
+    }
+    script.translate = lambda request: (200, alignment, {}) if "prefix" in request else shouted(request)
+    browser.translate("um dois", "UM DOIS")
+    browser.point_at(browser.words("target")["DOIS"])
+    assert browser.until(lambda: browser.strengths("mirror")) == {"um": 1, "dois": 0.25}
+    browser.point_at(browser.words("mirror")["um"])
+    assert browser.until(
+        lambda: browser.strengths("mirror") == {"um": 1} and browser.strengths("target")
+    ) == {
+        "UM": 1,
+        "DOIS": 1,
+    }
+    assert script.asked[-1] == {"q": "um dois", "prefix": "UM DOIS"}
+
+
 def test_only_new_sentences_are_asked_for(browser: "Browser", script: Script) -> None:
     browser.translate("Um. Dois.", "UM. DOIS.")
     browser["source"].send_keys(" Dois. Três.")
