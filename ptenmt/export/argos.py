@@ -41,9 +41,18 @@ _NEVER = np.float32(-1e9)
 _SPACY_CONFIG = """[nlp]
 lang = "xx"
 pipeline = []
+disabled = []
+before_creation = null
+after_creation = null
+after_pipeline_creation = null
+batch_size = 1000
+
+[nlp.tokenizer]
+@tokenizers = "spacy.Tokenizer.v1"
 """
 _SPACY_META = {"lang": "xx", "name": "blank", "version": "0.0.0", "pipeline": []}
-_EMPTY_MSGPACK = b"\x80"
+_SPACY_SUFFIXES = """[.!?…。！？؟।"'”’»)\\]]$"""
+"""What spaCy is to split off words: the marks that end sentences, and what may stand behind them."""
 _METADATA = "metadata.json"
 
 USAGE = """
@@ -115,7 +124,7 @@ def package_files(trained: Trained, quantization: Quantization) -> dict[str, byt
         "sentencepiece.model": with_preparation(tokenizer.model, trained.config.data),
         "spacy/config.cfg": _SPACY_CONFIG.encode(),
         "spacy/meta.json": _json(_SPACY_META),
-        "spacy/tokenizer": _EMPTY_MSGPACK,
+        "spacy/tokenizer": _spacy_tokenizer(),
         _METADATA: _json(_metadata(trained)),
     }
 
@@ -180,6 +189,12 @@ def _without_forbidden(trained: Trained) -> "Weights":
 def _folder(config: Config) -> str:
     languages = f"{config.data.source_language}_{config.data.target_language}"
     return f"translate-{languages}-{PACKAGE_VERSION.replace('.', '_')}"
+
+
+def _spacy_tokenizer() -> bytes:
+    """A MessagePack map of one short string."""
+    key, value = b"suffix_search", _SPACY_SUFFIXES.encode()
+    return b"\x81" + bytes([0xA0 | len(key)]) + key + b"\xd9" + bytes([len(value)]) + value
 
 
 def _metadata(trained: Trained) -> dict[str, str]:
