@@ -2,11 +2,19 @@
 
 import json
 import math
+from itertools import takewhile
 from pathlib import Path
 from typing import Any
 
 from ptenmt.errors import OutputError
 from ptenmt.writing import json_text, write_text
+
+_GROUPS = {
+    "train": frozenset[str](),
+    "validation": frozenset[str](),
+    "seconds": frozenset({"data", "step"}),
+}
+"""Figures that a line tells together, and those of them that are always there."""
 
 
 class History:
@@ -71,13 +79,41 @@ class History:
         """All lines up to a damaged one, such as a kill leaves at the end."""
         if not self._file.exists():
             return []
-        lines = []
-        for text in self._file.read_text(encoding="utf-8", errors="replace").splitlines():
-            try:
-                lines.append(json.loads(text))
-            except ValueError:
-                break
-        return lines
+        texts = self._file.read_text(encoding="utf-8", errors="replace").splitlines()
+        return list(takewhile(_is_whole, map(_line_of, texts)))
+
+
+def _line_of(text: str) -> Any:
+    """What a line of the file says; None if it is no JSON."""
+    try:
+        return json.loads(text)
+    except ValueError:
+        return None
+
+
+def _is_whole(line: Any) -> bool:
+    """Whether a line is such as a training tells: a step, figures, and groups of figures."""
+    if not isinstance(line, dict) or type(line.get("step")) is not int:
+        return False
+    if "validation" in line and type(line.get("epoch")) is not int:
+        return False
+    return all(
+        _are_figures(value, _GROUPS[name]) if name in _GROUPS else _is_figure(value)
+        for name, value in line.items()
+    )
+
+
+def _are_figures(group: Any, needed: frozenset[str]) -> bool:
+    """Whether it is figures by name, those that are needed among them, and these are numbers."""
+    return (
+        isinstance(group, dict)
+        and all(map(_is_figure, group.values()))
+        and all(group.get(name) is not None for name in needed)
+    )
+
+
+def _is_figure(value: Any) -> bool:
+    return value is None or isinstance(value, int | float)
 
 
 def rank(metric: str, score: float | None, loss: float | None) -> tuple[float, float]:
@@ -90,4 +126,4 @@ def rank(metric: str, score: float | None, loss: float | None) -> tuple[float, f
 
 def _rank_of(metric: str, line: dict[str, Any]) -> tuple[float, float, int]:
     scores = line["validation"]
-    return (*rank(metric, scores[metric], scores["loss"]), -line["step"])
+    return (*rank(metric, scores.get(metric), scores.get("loss")), -line["step"])

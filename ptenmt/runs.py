@@ -25,7 +25,6 @@ from ptenmt.config import Config
 from ptenmt.config.files import build_config, dump_config
 from ptenmt.corpus.lock import exclusive, holder
 from ptenmt.errors import ConfigError, OutputError, RunError
-from ptenmt.history import History
 from ptenmt.writing import json_text, write_text
 
 FORMAT_VERSION = 1
@@ -166,6 +165,11 @@ class Run:
             self.path / f"ckpt-{number}" for number in sorted(filter(str.isdigit, numbers), key=int)[::-1]
         ]
 
+    @property
+    def has_weights(self) -> bool:
+        """Whether anything was saved so far."""
+        return bool(self.checkpoints()) or (self.path / _BEST).exists()
+
     def best_models(self) -> list["Model"]:
         """The best models so far, the best one first; none if there is no ``best.json``.
 
@@ -188,10 +192,6 @@ class Run:
         entries = [asdict(model) for model in models]
         write_text(self.path / _BEST, json_text(entries, indent=2) + "\n")
 
-    def history(self) -> list[dict[str, Any]]:
-        """The validations so far, a dictionary each, oldest first."""
-        return History(self.path).validations()
-
 
 @dataclass(frozen=True, kw_only=True)
 class Model:
@@ -211,7 +211,8 @@ def find_run(name: str | Path | None = None) -> Run:
     """Find an existing run.
 
     Args:
-        name: A path, or a folder's name below ``checkpoints/``; None means the run trained or averaged last.
+        name: A path, or a folder's name below ``checkpoints/``; None means the run trained or averaged last
+            that has weights, or if none has, the last.
 
     Raises:
         RunError: There is no such run.
@@ -223,7 +224,7 @@ def find_run(name: str | Path | None = None) -> Run:
         if not runs:
             reason = f" that can be read: {unreadable[0]}" if unreadable else ""
             raise RunError(f"no run in {RUNS_FOLDER.absolute()}{reason}", hint)
-        return max(runs, key=lambda run: str(run.facts().get("trained")))
+        return max(runs, key=lambda run: (run.has_weights, str(run.facts().get("trained"))))
     try:
         path = run_path(name)
         if (path / "run.json").is_file():

@@ -14,6 +14,9 @@ from typing import IO, Any
 
 from ptenmt.errors import OutputError
 
+NOTHING = "–"
+"""Stands for what there is not, where people read."""
+
 _SUFFIX = ".unfinished"
 
 

@@ -1,6 +1,7 @@
 """Small models with random weights, so large that what they say depends on the source."""
 
 from collections.abc import Sequence
+from itertools import product
 
 import keras
 import numpy as np
@@ -13,6 +14,34 @@ from ptenmt.tokenizers.words import WordTokenizer
 
 SMALL = ModelConfig(num_layers=2, d_model=16, num_heads=2, d_ff=24, max_positions=24)
 LIMIT = 12
+_OPTIONS = list(product(("post", "pre"), ("none", "target", "all"), ("relu", "gelu", "swiglu")))
+
+
+def drawn(number: int) -> tuple[ModelConfig, int, int | None]:
+    """A small architecture: every combination of options in 18 consecutive numbers, sizes drawn at random.
+
+    Returns:
+        Its config, and the sizes of both vocabularies; None where they share one.
+    """
+    chance = np.random.default_rng(number)
+    norm, tied, activation = _OPTIONS[number % len(_OPTIONS)]
+    heads = int(chance.integers(1, 5))
+    head_size = int(chance.integers(3, 9))
+    has_own_size = bool(chance.integers(2))
+    config = ModelConfig(
+        num_layers=int(chance.integers(1, 4)),
+        d_model=2 * int(chance.integers(5, 10)) if has_own_size else 2 * heads * head_size,
+        num_heads=heads,
+        d_ff=int(chance.integers(12, 33)),
+        key_size=head_size if has_own_size else None,
+        value_size=head_size if has_own_size else None,
+        norm=norm,
+        tied_embeddings=tied,
+        activation=activation,
+        max_positions=24,
+    )
+    source_size, target_size = (int(size) for size in chance.integers(24, 36, size=2))
+    return config, source_size, None if tied == "all" else target_size
 
 
 def random_model(config: ModelConfig, source_size: int, target_size: int, seed: int = 3) -> Transformer:

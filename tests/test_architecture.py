@@ -29,6 +29,7 @@ ROWS = [
     {"translation"},
     {"export"},
     {"checkpoints"},
+    {"run_facts"},
     {"runs"},
     {"history"},
     {"model"},

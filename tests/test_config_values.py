@@ -142,3 +142,9 @@ def test_the_longest_sentence_must_fit_into_a_batch_by_tokens() -> None:
     with pytest.raises(ConfigError, match=r"batch.tokens=999 is less than model.max_positions=1000"):
         load_config("base", ["batch.tokens=999"])
     assert load_config("base", ["batch.tokens=1000"]).batch.tokens == 1000
+
+
+def test_no_translation_may_be_longer_than_the_model_can_write() -> None:
+    with pytest.raises(ConfigError, match=r"decoding.max_length=1001 is more than model.max_positions=1000"):
+        load_config("base", ["decoding.max_length=1001"])
+    assert load_config("base", ["decoding.max_length=1000"]).decoding.max_length == 1000

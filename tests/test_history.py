@@ -32,7 +32,7 @@ def test_the_best_has_the_best_score_then_the_lowest_loss_then_the_fewest_steps(
     assert history.best("bleu") is None
     told = [(None, None), (2.0, 3.0), (2.0, 2.5), (2.0, 2.5), (1.0, 2.0), (float("nan"), 9.0)]
     for number, (bleu, loss) in enumerate(told, start=1):
-        history.add({"step": number, "validation": {"bleu": bleu, "loss": loss}})
+        history.add({"step": number, "epoch": 1, "validation": {"bleu": bleu, "loss": loss}})
     assert [(history.best(metric) or {})["step"] for metric in ("bleu", "loss")] == [3, 5]
 
 
@@ -45,11 +45,38 @@ def test_a_line_that_a_kill_cut_short_is_left_out(history: History, tmp_path: Pa
     assert history.curve() == [LINES[0], LINES[2], {"step": 200, "loss": 5.5}]
 
 
+@pytest.mark.parametrize(
+    "damage",
+    [
+        "5",
+        "null",
+        "[1]",
+        '{"a": 1}',
+        '{"step": "9"}',
+        '{"step": true}',
+        '{"step": 9, "loss": "low"}',
+        '{"step": 9, "validation": {"bleu": 3.0}}',
+        '{"step": 9, "epoch": 1, "validation": 3.0}',
+        '{"step": 9, "epoch": 1, "validation": {"bleu": "high"}}',
+        '{"step": 9, "train": null}',
+        '{"step": 9, "seconds": {"data": 1.0}}',
+        '{"step": 9, "seconds": {"data": 1.0, "step": null}}',
+    ],
+)
+def test_what_no_training_tells_ends_the_history(history: History, tmp_path: Path, damage: str) -> None:
+    with (tmp_path / "history.jsonl").open("a") as file:
+        file.write(f'{damage}\n{{"step": 200, "loss": 5.5}}\n')
+    assert history.last() == LINES[3]
+    assert history.curve() == [LINES[0], LINES[2]]
+    assert history.best("bleu") == history.validations()[-1] == LINES[3]
+
+
 def test_what_is_no_number_is_null(tmp_path: Path) -> None:
     history = History(tmp_path)
-    history.add({"step": 1, "validation": {"bleu": 1.5, "loss": float("nan")}, "seconds": [float("inf")]})
-    expected = '{"step": 1, "validation": {"bleu": 1.5, "loss": null}, "seconds": [null]}\n'
-    assert (tmp_path / "history.jsonl").read_text() == expected
+    scores = {"bleu": 1.5, "loss": float("nan")}
+    history.add({"step": 1, "epoch": 1, "validation": scores, "train": {"loss": float("inf")}})
+    told = '"validation": {"bleu": 1.5, "loss": null}, "train": {"loss": null}'
+    assert (tmp_path / "history.jsonl").read_text() == f'{{"step": 1, "epoch": 1, {told}}}\n'
     assert history.validations()[0]["validation"]["loss"] is None
 
 

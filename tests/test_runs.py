@@ -104,6 +104,13 @@ def test_the_latest_run_is_the_one_trained_last() -> None:
     assert [run.name for run in list_runs()] == ["a", "b", "c"]
 
 
+def test_a_run_that_has_saved_nothing_yet_is_not_taken_before_one_that_has() -> None:
+    old = new_run("a", trained="2026-01-03T00:00:00")
+    new_run("b", trained="2026-01-05T00:00:00")
+    (old.path / "ckpt-1.index").touch()
+    assert find_run() == old
+
+
 def test_what_was_killed_before_it_was_a_run_is_none() -> None:
     new_run("a", trained="2026-01-03T00:00:00")
     new_run(".b.123.new", trained="2026-01-05T00:00:00")

@@ -121,7 +121,7 @@ class _Recorder:
     """An engine that translates nothing and remembers what it was to translate."""
 
     queue = 0
-    batch_sentences = 32
+    batch_sentences, batch_tokens = 32, 512
 
     def __init__(self) -> None:
         self.seen: list[tuple[int, list[int]]] = []

@@ -4,13 +4,13 @@ import numpy as np
 from rich.table import Table
 from rich.text import Text
 
+from ptenmt.cli.writing import bar
 from ptenmt.translation import Alignment
 
 _LEAST_SHARE = 0.1
 _MOST_SOURCES = 3
 _ENOUGH_CELLS = 60
 _LONGEST_PIECE = 12
-_EIGHTHS = " ▏▎▍▌▋▊▉█"
 
 
 def alignment_lines(alignment: Alignment, width: int) -> Table:
@@ -31,11 +31,5 @@ def alignment_lines(alignment: Alignment, width: int) -> Table:
         told = [best, *(place for place in others if weights[place] >= _LEAST_SHARE)]
         shares = [f"{100 * weights[place]:.0f}% {alignment.source_pieces[place]}" for place in told]
         sources = Text.assemble((shares[0], "bold"), *(f", {share}" for share in shares[1:]))
-        table.add_row(Text(piece), Text(_bar(bar_cells * float(weights[best])), style="cyan"), sources)
+        table.add_row(Text(piece), Text(bar(bar_cells * float(weights[best])), style="cyan"), sources)
     return table
-
-
-def _bar(cells: float) -> str:
-    """A bar of so many terminal cells, in eighths."""
-    whole, eighths = divmod(round(8 * cells), 8)
-    return ("█" * whole + _EIGHTHS[eighths]).rstrip()

@@ -10,13 +10,13 @@ from ptenmt.cli.console import Screen, result_console, standard_output
 from ptenmt.cli.heat_maps import heat_map_lines
 from ptenmt.cli.line_plots import line_plot_lines
 from ptenmt.cli.tables import Grid, print_grid
+from ptenmt.cli.writing import bar
 from ptenmt.inspection.drawing import draw, save_figure
 from ptenmt.inspection.pictures import Bars, HeatMap, LinePlot, Panel, Table
 
 _PIPE_WIDTH = 80
 _UNLIMITED = 100_000
 _WIDEST_PLOT = 100
-_EIGHTHS = " ▏▎▍▌▋▊▉█"
 _LONGEST_BAR = 30
 
 
@@ -76,8 +76,6 @@ def _bar_lines(panel: Bars, width: int) -> list[Text]:
     lines = [Text(panel.title, style="bold")]
     for name, value in zip(names, panel.values, strict=True):
         name.truncate(label_width, overflow="ellipsis", pad=True)
-        whole, eighths = divmod(round(8 * bar_width * max(value, 0.0)), 8)
-        bar = ("█" * whole + _EIGHTHS[eighths]).rstrip()
-        lines.append(Text.assemble(name, f" {value:6.3f} ", (bar, "cyan")))
+        lines.append(Text.assemble(name, f" {value:6.3f} ", (bar(bar_width * max(value, 0.0)), "cyan")))
         lines[-1].rstrip()
     return lines

@@ -6,17 +6,16 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ptenmt.cli.console import Screen, load_tensorflow
+from ptenmt.cli.console import Screen, load_tensorflow, standard_output
 from ptenmt.cli.options import Quiet, Verbose, complete_run
 from ptenmt.cli.tables import Grid, print_grid
 from ptenmt.cli.writing import duration, metric_name, metric_value
 from ptenmt.config.files import show_value
 from ptenmt.corpus.pairs import HeldOutSplit
+from ptenmt.writing import NOTHING, json_text
 
 if TYPE_CHECKING:
     from ptenmt.evaluation.comparison import RunComparison, RunScores, RunSummary
-
-_UNKNOWN = "–"
 
 
 def compare(
@@ -36,6 +35,9 @@ def compare(
             show_default="only what the runs' files tell",
         ),
     ] = None,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="Write all of it as a JSON object, for programs.")
+    ] = False,
     quiet: Quiet = False,
     verbose: Verbose = False,
 ) -> None:
@@ -59,6 +61,10 @@ def compare(
         )
     if comparison.splits_that_differ:
         screen.warn(f"not all runs have the same {' and '.join(comparison.splits_that_differ)} pairs")
+    if as_json:
+        with standard_output() as stream:
+            stream.write(json_text(comparison.facts(), indent=2) + "\n")
+        return
     print_grid(_results(comparison))
     if comparison.differences:
         print_grid(_differences(comparison))
@@ -70,8 +76,8 @@ def _results(comparison: "RunComparison") -> Grid:
         ("parameters", lambda run: f"{run.parameters:,}"),
         ("training pairs", lambda run: f"{run.pairs:,}"),
         ("steps", lambda run: _count(run.steps)),
-        ("epochs", lambda run: _UNKNOWN if run.epochs is None else f"{run.epochs:.4g}"),
-        ("training time", lambda run: _UNKNOWN if run.seconds is None else duration(run.seconds)),
+        ("epochs", lambda run: NOTHING if run.epochs is None else f"{run.epochs:.4g}"),
+        ("training time", lambda run: NOTHING if run.seconds is None else duration(run.seconds)),
         ("tokens a second", lambda run: _count(run.tokens_per_second)),
         ("best step", lambda run: _count(run.best_step)),
     ]
@@ -82,7 +88,7 @@ def _results(comparison: "RunComparison") -> Grid:
     told += _scores(comparison)
     first, *others = (run.options for run in comparison.runs)
     unlike = (f"{sum(options[name] != value for name, value in first.items()):,}" for options in others)
-    told.append(("options unlike the first's", _UNKNOWN, *unlike))
+    told.append(("options unlike the first's", NOTHING, *unlike))
     return _grid("runs", comparison, told, frozenset(range(1, len(comparison.runs) + 1)))
 
 
@@ -100,8 +106,8 @@ def _column(scores: "RunScores", *, is_first: bool) -> dict[str, str]:
     """A run's scores, by name."""
     column = {}
     for each in scores.differences:
-        score, p_value = each.score, each.p_value
-        unlike = "" if is_first else " (=)" if p_value is None else f" (p {p_value:.3f})"
+        score = each.score
+        unlike = "" if is_first else " (=)" if each.p_value is None else f" (p {each.shown_p()})"
         column[score.name] = f"{score.value:.1f} ± {score.margin:.1f}{unlike}"
     return column | {"sentences a second": f"{scores.sentences_per_second:,.0f}"}
 
@@ -109,7 +115,7 @@ def _column(scores: "RunScores", *, is_first: bool) -> dict[str, str]:
 def _differences(comparison: "RunComparison") -> Grid:
     """The options that are not the same everywhere."""
     rows = [
-        (name, *(_UNKNOWN if value in (None, ()) else show_value(value) for value in values))
+        (name, *(NOTHING if value in (None, ()) else show_value(value) for value in values))
         for name, values in comparison.differences.items()
     ]
     return _grid("\noptions that differ", comparison, rows)
@@ -125,4 +131,4 @@ def _grid(
 
 
 def _count(number: float | None) -> str:
-    return _UNKNOWN if number is None else f"{number:,.0f}"
+    return NOTHING if number is None else f"{number:,.0f}"

@@ -3,7 +3,7 @@
 from contextlib import nullcontext
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ptenmt.cli.console import Screen, load_tensorflow
 from ptenmt.cli.evaluation_options import (
@@ -19,8 +19,20 @@ from ptenmt.cli.evaluation_options import (
     WithSweep,
 )
 from ptenmt.cli.evaluation_view import print_evaluation, print_sweep
-from ptenmt.cli.options import BeamSize, Quiet, RunName, Verbose, WhichEngine, WhichWeights
+from ptenmt.cli.options import (
+    BeamSize,
+    DecodingOverrides,
+    Quiet,
+    RunName,
+    Verbose,
+    WhichEngine,
+    WhichWeights,
+    decoding_overrides,
+)
 from ptenmt.errors import PtenmtError
+
+if TYPE_CHECKING:
+    from ptenmt.evaluation import Evaluation
 
 
 def evaluate(
@@ -34,6 +46,7 @@ def evaluate(
     baseline: Baseline = None,
     engine: WhichEngine = "auto",
     beam_size: BeamSize = None,
+    overrides: DecodingOverrides = None,
     sweep: WithSweep = False,
     details: Details = False,
     output: TextsFolder = None,
@@ -45,8 +58,8 @@ def evaluate(
 
     The scores are sacreBLEU's, with its signatures and 95 % bootstrap intervals: on detokenised text, and on
     the corpus' own tokens where it comes tokenised. What the published tokenizer splits (n ' t) is joined
-    before. It translates as the section decoding of the run's config says. Loss, perplexity and token
-    accuracy are the Keras model's, whichever engine translates.
+    before. It translates as the section decoding of the run's config says, or --set. Loss, perplexity and
+    token accuracy are the Keras model's, whichever engine translates.
 
     Example: ptenmt evaluate --run base --baseline older --report scores.html
 
@@ -69,37 +82,57 @@ def evaluate(
     if references and split is not None:
         raise PtenmtError("--split and --reference exclude each other", "leave one of them out")
     if sweep:
-        given = {"--hypotheses": hypotheses, "--baseline": baseline, "--beam-size": beam_size}
-        shown = {"--output": output, "--report": report, "--details": details or None}
-        _refuse_with_sweep(given | shown)
+        _refuse_with_sweep(
+            {
+                "--hypotheses": hypotheses,
+                "--baseline": baseline,
+                "--beam-size": beam_size,
+                "--set": overrides or None,
+                "--output": output,
+                "--report": report,
+                "--details": details or None,
+            }
+        )
         _sweep(screen, run, split or "validation", shared)
         return
+    shared |= {
+        "hypotheses": hypotheses,
+        "baseline": baseline,
+        "overrides": decoding_overrides(overrides or [], beam_size=beam_size),
+    }
+    evaluation = _evaluation(screen, run, split or "test", shared, output, report)
+    print_evaluation(evaluation, with_details=details)
+
+
+def _evaluation(
+    screen: Screen,
+    run: str | None,
+    split: Any,
+    options: dict[str, Any],
+    output: Path | None,
+    report: Path | None,
+) -> "Evaluation":
+    """What is found, written already where it is to be.
+
+    What is to be written is opened first: that it cannot be should not come out after all the work.
+    """
     from ptenmt.evaluation.report import opened_report
     from ptenmt.evaluation.written import make_folder, write_texts
 
-    # What is to be written is opened first: that it cannot be should not come out after all the work.
     if output is not None:
         make_folder(output)
     with nullcontext(lambda _evaluation: None) if report is None else opened_report(report) as write_report:
         from ptenmt.evaluation import evaluate as evaluate_run
 
         with screen.bar("loading", "") as bar:
-            evaluation = evaluate_run(
-                run,
-                split or "test",
-                hypotheses=hypotheses,
-                baseline=baseline,
-                beam_size=beam_size,
-                on_progress=bar.show,
-                **shared,
-            )
+            evaluation = evaluate_run(run, split, on_progress=bar.show, **options)
         write_report(evaluation)
     if output is not None:
         write_texts(evaluation, output)
-    print_evaluation(evaluation, with_details=details)
+    return evaluation
 
 
-def _refuse_with_sweep(options: dict[str, Path | str | int | None]) -> None:
+def _refuse_with_sweep(options: dict[str, object]) -> None:
     for name, value in options.items():
         if value is not None:
             raise PtenmtError(f"--sweep and {name} exclude each other", "leave one of them out")

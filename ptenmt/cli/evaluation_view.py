@@ -3,12 +3,13 @@
 from typing import TYPE_CHECKING
 
 from ptenmt.cli.tables import Grid, print_facts, print_grid
+from ptenmt.writing import NOTHING
 
 if TYPE_CHECKING:
     from ptenmt.evaluation import Evaluation, Setting, Sweep
-    from ptenmt.evaluation.results import Band, Breakdown, Comparison, Contrasts, Difference, Sentence
+    from ptenmt.evaluation.contrasts import Contrasts
+    from ptenmt.evaluation.results import Band, Breakdown, Comparison, Sentence
 
-NOTHING = "–"
 _NUM_UNKNOWN_SHOWN = 10
 
 
@@ -66,12 +67,9 @@ def _scores(evaluation: "Evaluation") -> Grid:
     for score in evaluation.scores:
         how = f"{score.text}: {score.signature.replace('|', ' ')}"
         rows.append((score.name, f"{score.value:.2f}", f"{score.low:.2f}–{score.high:.2f}", how))
-    search = evaluation.search
-    if search is not None:
-        rate = evaluation.num_pairs / search.seconds
-        beams = "greedy" if search.beam_size == 1 else f"beam {search.beam_size}"
-        how = f"sentences a second: {search.engine}, {search.compute_type}, {beams}"
-        rows.append(("speed", f"{rate:,.1f}", "", how))
+    if evaluation.search is not None:
+        how = f"sentences a second: {evaluation.search.in_words}"
+        rows.append(("speed", f"{evaluation.sentences_per_second:,.1f}", "", how))
     title = f"{evaluation.name}: {evaluation.num_pairs:,} {evaluation.pairs_name}"
     return Grid(title=title, header=("score", "value", "95 %", "how"), rows=rows, numbers=frozenset({1}))
 
@@ -83,21 +81,14 @@ def _comparison(comparison: "Comparison") -> Grid:
             f"{each.score.value:.2f}",
             f"{each.baseline.value:.2f}",
             f"{each.score.value - each.baseline.value:+.2f}",
-            NOTHING if each.p_value is None else f"{each.p_value:.3f}",
-            f"{each.score.text}: {_verdict(each)}",
+            each.shown_p(),
+            f"{each.score.text}: {each.verdict}",
         )
         for each in comparison.differences
     ]
     header = ("score", "value", "baseline", "difference", "p", "paired bootstrap")
     title = f"\nagainst {comparison.name}"
     return Grid(title=title, header=header, rows=rows, numbers=frozenset({1, 2, 3, 4}))
-
-
-def _verdict(difference: "Difference") -> str:
-    if difference.p_value is None:
-        return "no difference"
-    word = "better" if difference.is_better else "worse"
-    return word if difference.is_significant else f"{word}, but it may be chance"
 
 
 def _failures(evaluation: "Evaluation") -> Grid:
@@ -108,6 +99,9 @@ def _failures(evaluation: "Evaluation") -> Grid:
         rows.append(("cut translations", f"{search.num_cut:,}", "the length limit came before the end"))
         if search.num_split:
             rows.append(("split sources", f"{search.num_split:,}", "longer than model.max_positions"))
+    if evaluation.num_shortened:
+        meaning = "longer than model.max_positions: loss and accuracy are of their beginnings"
+        rows.append(("shortened texts", f"{evaluation.num_shortened:,}", meaning))
     words = found.words
     if words is not None:
         examples = ", ".join(list(words.unknown)[:_NUM_UNKNOWN_SHOWN])
@@ -136,14 +130,15 @@ def _breakdown(breakdown: "Breakdown") -> Grid:
 
 
 def _band(band: "Band") -> tuple[str, ...]:
-    shown = [f"{score.value:.1f} ±{score.margin:.1f}" for score in band.scores]
+    margins = [f" ±{score.margin:.1f}" if band.has_enough else "" for score in band.scores]
+    shown = [f"{score.value:.1f}{margin}" for score, margin in zip(band.scores, margins, strict=True)]
     return (band.name, f"{band.num_pairs:,}", *shown)
 
 
 def _contrasts(contrasts: "Contrasts") -> Grid:
     """Each phenomenon, and what became of a pair that is wrong, if there is one."""
     rows = []
-    for phenomenon, (right, count) in contrasts.by_phenomenon().items():
+    for phenomenon, (right, count) in contrasts.by_phenomenon.items():
         items = [item for item in contrasts.items if item.phenomenon == phenomenon]
         wrong = next((item for item in items if not all(item.is_right)), None)
         example = ""

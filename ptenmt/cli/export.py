@@ -6,8 +6,16 @@ from typing import Annotated
 import typer
 
 from ptenmt.cli.console import Screen, quiet_tensorflow
-from ptenmt.cli.options import BeamSize, Quiet, RunName, Verbose, WhichWeights
-from ptenmt.cli.translation_options import DecodingOverrides, chosen_decoding, decoding_overrides
+from ptenmt.cli.options import (
+    BeamSize,
+    DecodingOverrides,
+    Quiet,
+    RunName,
+    Verbose,
+    WhichWeights,
+    decoding_overrides,
+)
+from ptenmt.cli.translation_options import chosen_decoding
 from ptenmt.cli.writing import amount
 from ptenmt.export.formats import Format, Quantization
 from ptenmt.runs import find_run

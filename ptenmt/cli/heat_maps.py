@@ -94,7 +94,7 @@ def _levels(panel: HeatMap) -> np.ndarray:
 def _cell(sign: str, level: float, cells: int, panel: HeatMap, has_colours: bool) -> Text:
     """A cell of a row: its number or mark, if it has one, and its shade or colour."""
     if not has_colours:
-        return Text(sign.center(cells) if sign else _shade(level) * cells)
+        return Text(sign.center(cells, " " if panel.has_numbers else _shade(level)))
     red, green, blue = _rgb(panel.palette, level)
     ink = "black" if red + green + blue > 3 * 128 else "white"
     return Text(sign.center(cells), Style(color=ink, bgcolor=Color.from_rgb(red, green, blue)))

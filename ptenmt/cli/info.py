@@ -10,7 +10,9 @@ from ptenmt.cli.writing import amount, duration, metric_name, metric_value
 from ptenmt.config.files import flat_options, show_value
 from ptenmt.errors import RunError
 from ptenmt.history import History
+from ptenmt.run_facts import needed_facts
 from ptenmt.runs import RUNS_FOLDER, Run, find_run, list_runs
+from ptenmt.writing import NOTHING
 
 _SHOWN_FACTS = {"created", "trained", "versions", "data", "vocabulary_sizes", "parameters"}
 
@@ -29,7 +31,9 @@ def info(
         found = find_run(run)
         facts, options = _summary(found), flat_options(found.config())
         print_facts(str(found.path), facts)
-        shown = {name: "–" if value in (None, ()) else show_value(value) for name, value in options.items()}
+        shown = {
+            name: NOTHING if value in (None, ()) else show_value(value) for name, value in options.items()
+        }
         print_facts("\noptions", shown)
         return
     runs = list_runs(on_unreadable=screen.warn)
@@ -44,19 +48,20 @@ def _all_runs(runs: list[Run], warn: Callable[[str], None]) -> Grid:
     rows = []
     for run in runs:
         try:
-            facts, config, history = _facts(run), run.config(), run.history()
+            facts, config = needed_facts(run, _SHOWN_FACTS), run.config()
+            history = History(run.path).validations()
         except RunError as error:
             warn(error.message)
             continue
-        scores = (line["validation"]["bleu"] for line in history)
+        scores = (line["validation"].get("bleu") for line in history)
         best = max((score for score in scores if score is not None), default=None)
         rows.append(
             (
                 run.name,
                 config.data.source,
-                f"{history[-1]['epoch'] if history else '–'}/{config.training.epochs}",
+                f"{history[-1]['epoch'] if history else NOTHING}/{config.training.epochs}",
                 f"{facts['parameters']:,}",
-                "–" if best is None else f"{best:.1f}",
+                NOTHING if best is None else f"{best:.1f}",
                 _time(facts["trained"]),
             )
         )
@@ -66,7 +71,7 @@ def _all_runs(runs: list[Run], warn: Callable[[str], None]) -> Grid:
 
 def _summary(run: Run) -> dict[str, str]:
     """What a run is and how far, by name."""
-    facts, last = _facts(run), History(run.path).last()
+    facts, last = needed_facts(run, _SHOWN_FACTS), History(run.path).last()
     rows = {
         "format": str(facts["format_version"]),
         "first started": _time(facts["created"]),
@@ -109,12 +114,12 @@ def _best(run: Run) -> dict[str, str]:
         return {"best model": models[0].name} if models else {}
     scores = best["validation"]
     others = [
-        f"{metric_name(name)} {metric_value(name, scores[name])}"
+        f"{metric_name(name)} {metric_value(name, scores.get(name))}"
         for name in ("bleu", "chrf", "loss", "accuracy")
     ]
     model = next((f", {model.name}" for model in models if model.step == best["step"]), "")
     return {
-        f"best {metric_name(metric)}": f"{metric_value(metric, scores[metric])} at step {best['step']:,}"
+        f"best {metric_name(metric)}": f"{metric_value(metric, scores.get(metric))} at step {best['step']:,}"
         f" in epoch {best['epoch']}{model}",
         "scores there": ", ".join(others),
     }
@@ -139,11 +144,3 @@ def _costs(last: dict[str, Any]) -> dict[str, str]:
 def _time(stamp: str) -> str:
     """A time stamp to the minute; all are UTC."""
     return f"{stamp[:16].replace('T', ' ')} UTC"
-
-
-def _facts(run: Run) -> dict[str, Any]:
-    facts = run.facts()
-    missing = _SHOWN_FACTS - facts.keys()
-    if missing:
-        raise RunError(f"{run.path / 'run.json'} is damaged: it lacks {', '.join(sorted(missing))}")
-    return facts

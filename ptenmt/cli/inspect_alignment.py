@@ -27,32 +27,39 @@ if TYPE_CHECKING:
     from ptenmt.inspection.alignment import WordAlignment
 
 
+OptionalSentence = Annotated[
+    str | None, typer.Argument(metavar="TEXT", help="A sentence.", show_default=False)
+]
+InputFile = Annotated[
+    Path | None,
+    typer.Option("--input", "-i", metavar="FILE", help="Align every line of this file, plain or .gz."),
+]
+TargetFile = Annotated[
+    Path | None,
+    typer.Option(
+        "--target-file",
+        metavar="FILE",
+        help="The translations of the lines of --input.",
+        show_default="the model's own",
+    ),
+]
+Form = Annotated[
+    Literal["grid", "pharaoh", "json"] | None,
+    typer.Option(
+        "--form",
+        help="A grid of words; a line a sentence of pairs source-target, numbered from 0; or a JSON "
+        "object a line, with words, pairs and weights.",
+        show_default="grid for TEXT, pharaoh for --input",
+    ),
+]
+
+
 def alignment(
-    text: Annotated[
-        str | None, typer.Argument(metavar="TEXT", help="A sentence.", show_default=False)
-    ] = None,
+    text: OptionalSentence = None,
     target: Target = None,
-    input_file: Annotated[
-        Path | None,
-        typer.Option("--input", "-i", metavar="FILE", help="Align every line of this file, plain or .gz."),
-    ] = None,
-    target_file: Annotated[
-        Path | None,
-        typer.Option(
-            "--target-file",
-            metavar="FILE",
-            help="The translations of the lines of --input.",
-            show_default="the model's own",
-        ),
-    ] = None,
-    form: Annotated[
-        Literal["grid", "pharaoh", "json"] | None,
-        typer.Option(
-            help="A grid of words; a line a sentence of pairs source-target, numbered from 0; or a JSON "
-            "object a line, with words, pairs and weights.",
-            show_default="grid for TEXT, pharaoh for --input",
-        ),
-    ] = None,
+    input_file: InputFile = None,
+    target_file: TargetFile = None,
+    form: Form = None,
     layer: Layer = None,
     head: Head = None,
     run: RunName = None,
@@ -66,6 +73,10 @@ def alignment(
     Words stand between blanks, in the text as the model reads it: where its training corpus has punctuation
     apart, so has this. Every word of the translation comes from the one it attends to most: in the mean over
     the heads of the last layer but one, or of the only layer, unless --layer and --head say otherwise.
+
+    At the prompt of ptenmt translate, :attention shows the like of what was just translated: of sub-words,
+    and as the engine tells it while it translates, the mean over the heads of one layer. This is computed in
+    full.
 
     Example: ptenmt inspect alignment "este modelo parece funcionar bem"
 

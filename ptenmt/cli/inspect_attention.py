@@ -33,33 +33,38 @@ def _picture_or_page(file: Path | None) -> Path | None:
     return file
 
 
+BlockName = Annotated[
+    Literal["encoder", "self", "cross"] | None,
+    typer.Option(
+        "--block",
+        help="Whose attention: the encoder's; the decoder's to what it wrote itself; or the decoder's to "
+        "the source.",
+        show_default="cross",
+    ),
+]
+PictureOrPage = Annotated[
+    Path | None,
+    typer.Option(
+        "--output",
+        "-o",
+        metavar="FILE",
+        callback=_picture_or_page,
+        help="Draw it into a file: PNG, SVG or PDF, by its ending; or .html, a page of all layers and "
+        "heads, on which one points at a word and sees what it attends to.",
+        show_default="the terminal",
+    ),
+]
+
+
 def attention(
     text: Sentence,
     target: Target = None,
-    block: Annotated[
-        Literal["encoder", "self", "cross"] | None,
-        typer.Option(
-            help="Whose attention: the encoder's; the decoder's to what it wrote itself; or the decoder's to "
-            "the source.",
-            show_default="cross",
-        ),
-    ] = None,
+    block: BlockName = None,
     layer: Layer = None,
     head: Head = None,
     run: RunName = None,
     checkpoint: WhichWeights = "best",
-    output: Annotated[
-        Path | None,
-        typer.Option(
-            "--output",
-            "-o",
-            metavar="FILE",
-            callback=_picture_or_page,
-            help="Draw it into a file: PNG, SVG or PDF, by its ending; or .html, a page of all layers and "
-            "heads, on which one points at a word and sees what it attends to.",
-            show_default="the terminal",
-        ),
-    ] = None,
+    output: PictureOrPage = None,
     quiet: Quiet = False,
     verbose: Verbose = False,
 ) -> None:

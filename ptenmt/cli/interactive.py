@@ -15,7 +15,8 @@ from ptenmt.errors import PtenmtError
 _HELP = {
     ":n 5": "give 5 translations of each sentence",
     ":beam 8": "follow 8 beginnings of a translation at a time",
-    ":attention": "show what each piece of a translation comes from, the last one's too; again: no more",
+    ":attention": "show what each piece of a translation comes from, the last one's too; again: no more. "
+    "Pieces are sub-words, shares means over a layer's heads; for words, one head: ptenmt inspect alignment",
     ":help": "this",
     ":quit": "end, as Ctrl-D does; Ctrl-C clears the line, or stops a translation",
 }

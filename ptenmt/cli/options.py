@@ -1,5 +1,6 @@
 """Options that several commands share, declared once."""
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -114,6 +115,28 @@ BeamSize = Annotated[
         rich_help_panel=SEARCH_PANEL,
     ),
 ]
+DecodingOverrides = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--set",
+        metavar="decoding.OPTION=VALUE",
+        help="Change another option of how to search, such as length_penalty or top_k; may be given several "
+        "times. The model is trained, so only the section decoding can be changed.",
+        rich_help_panel=SEARCH_PANEL,
+    ),
+]
+
+
+def decoding_overrides(
+    overrides: Sequence[str],
+    *,
+    beam_size: int | None = None,
+    n_best: int | None = None,
+    max_length: int | None = None,
+) -> list[str]:
+    """What ``--set`` and the options with a name of their own change; these win."""
+    named = {"beam_size": beam_size, "num_hypotheses": n_best, "max_length": max_length}
+    return [*overrides, *(f"decoding.{name}={value}" for name, value in named.items() if value is not None)]
 
 
 def _figure_file(file: Path | None) -> Path | None:

@@ -7,7 +7,17 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ptenmt.cli.console import Screen, standard_output
-from ptenmt.cli.options import BeamSize, Device, Quiet, RunName, Threads, Verbose, WhichWeights
+from ptenmt.cli.options import (
+    BeamSize,
+    DecodingOverrides,
+    Device,
+    Quiet,
+    RunName,
+    Threads,
+    Verbose,
+    WhichWeights,
+    decoding_overrides,
+)
 from ptenmt.cli.serving_options import (
     AddKey,
     Host,
@@ -20,7 +30,7 @@ from ptenmt.cli.serving_options import (
     Origins,
     Port,
 )
-from ptenmt.cli.translation_options import DecodingOverrides, chosen_decoding, decoding_overrides
+from ptenmt.cli.translation_options import chosen_decoding
 from ptenmt.cores import available_cores
 from ptenmt.errors import ConfigError, ExportError, PtenmtError
 from ptenmt.runs import Choice, Run, find_run

@@ -15,6 +15,7 @@ from ptenmt.cli.destination import Destination
 from ptenmt.cli.options import (
     COMMAND_LINE,
     BeamSize,
+    DecodingOverrides,
     Device,
     Quiet,
     RunName,
@@ -22,13 +23,13 @@ from ptenmt.cli.options import (
     Verbose,
     WhichEngine,
     WhichWeights,
+    decoding_overrides,
 )
 from ptenmt.cli.translation_form import TranslationForm
 from ptenmt.cli.translation_job import TranslationJob
 from ptenmt.cli.translation_options import (
     Alternatives,
     AsJson,
-    DecodingOverrides,
     InputFile,
     Interactive,
     MaxLength,
@@ -40,7 +41,6 @@ from ptenmt.cli.translation_options import (
     SkipInvalid,
     Texts,
     chosen_decoding,
-    decoding_overrides,
 )
 from ptenmt.cli.translation_view import TranslationView
 from ptenmt.corpus.lines import Lines, opened_lines

@@ -22,6 +22,11 @@ class TranslationForm:
     """Above 0: so many lines a text with rank, score and translation, and tabs between them. Where there are
     fewer translations, the last lines have neither score nor translation."""
 
+    @property
+    def has_scores(self) -> bool:
+        """Whether scores are written down."""
+        return self.as_json or self.num_rows > 0
+
     def written(self, translations: Iterable["Translation"]) -> str:
         """The lines of some translations, each with its end."""
         return "".join(map(self._written, translations))
@@ -34,7 +39,7 @@ class TranslationForm:
         return f"{self._text(translation)}\n"
 
     def _rows(self, ranked: list["Alternative"]) -> str:
-        rows = [f"{each.score:.4f}\t{' '.join(self._text(each).splitlines())}" for each in ranked]
+        rows = [f"{each.score:.4f}\t{' '.join(self._text(each).split())}" for each in ranked]
         rows += ["\t"] * (self.num_rows - len(rows))
         return "".join(f"{rank}\t{row}\n" for rank, row in enumerate(rows[: self.num_rows], start=1))
 

@@ -82,7 +82,9 @@ class TranslationJob:
 
     def _windows(self, texts: Iterator[str], **window: int) -> Iterator[list["Translation"]]:
         if self.alternatives is None:
-            return self.translator.translate_windows(texts, prefix=self.prefix, **window)
+            return self.translator.translate_windows(
+                texts, prefix=self.prefix, with_scores=self.form.has_scores, **window
+            )
         count = self.alternatives
         return ([self._branched(text, count)] for text in texts)
 

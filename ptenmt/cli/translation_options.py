@@ -81,17 +81,8 @@ Alternatives = Annotated[
         "--alternatives",
         min=1,
         metavar="N",
-        help="Give N different tokens after the prefix, each with how it goes on; written as with --n-best.",
-        rich_help_panel=SEARCH_PANEL,
-    ),
-]
-DecodingOverrides = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--set",
-        metavar="decoding.OPTION=VALUE",
-        help="Change another option of how to search, such as length_penalty or top_k; may be given several "
-        "times. The model is trained, so only the section decoding can be changed.",
+        help="Give N different tokens after the prefix, the likeliest first, each with how it goes on; "
+        "written as with --n-best.",
         rich_help_panel=SEARCH_PANEL,
     ),
 ]
@@ -120,18 +111,6 @@ Interactive = Annotated[
         rich_help_panel=_FORM,
     ),
 ]
-
-
-def decoding_overrides(
-    overrides: Sequence[str],
-    *,
-    beam_size: int | None = None,
-    n_best: int | None = None,
-    max_length: int | None = None,
-) -> list[str]:
-    """What ``--set`` and the options with a name of their own change; these win."""
-    named = {"beam_size": beam_size, "num_hypotheses": n_best, "max_length": max_length}
-    return [*overrides, *(f"decoding.{name}={value}" for name, value in named.items() if value is not None)]
 
 
 def chosen_decoding(

@@ -2,15 +2,21 @@
 
 from typing import TYPE_CHECKING
 
+from ptenmt.writing import NOTHING
+
 if TYPE_CHECKING:
     from ptenmt.training.dry_run import DryRun
 
+_EIGHTHS = " ▏▎▍▌▋▊▉█"
+
 
 def duration(seconds: float) -> str:
-    """Such as ``45 s``, ``12 min``, ``3 h 05 min``, ``2 d 07 h``."""
+    """Such as ``45 s``, ``2.7 min``, ``12 min``, ``3 h 05 min``, ``2 d 07 h``: a tenth off at most."""
     minutes = round(seconds / 60)
     if seconds < 90:
         return f"{seconds:.0f} s"
+    if seconds < 295:
+        return f"{seconds / 60:.1f} min"
     if minutes < 60:
         return f"{minutes} min"
     hours, minutes = divmod(minutes, 60)
@@ -36,7 +42,7 @@ def metric_name(metric: str) -> str:
 def metric_value(metric: str, value: float | None) -> str:
     """A score with as many digits as it deserves; None is one that was no number."""
     if value is None:
-        return "–"
+        return NOTHING
     return f"{value:.3f}" if metric in {"loss", "accuracy"} else f"{value:.1f}"
 
 
@@ -60,3 +66,9 @@ def rehearsal_facts(found: "DryRun") -> dict[str, str]:
         "in all": f"about {duration(found.seconds)}, with {found.validations:,} validations",
         "would go on from a checkpoint": "yes" if found.is_resumed else "no",
     }
+
+
+def bar(cells: float) -> str:
+    """A bar of so many terminal cells, in eighths."""
+    whole, eighths = divmod(round(8 * cells), 8)
+    return ("█" * whole + _EIGHTHS[eighths]).rstrip()

@@ -62,6 +62,12 @@ class Config:
             f"batch.tokens={tokens} is less than model.max_positions={longest}: "
             "the longest sentence must fit into a batch",
         )
+        most = self.decoding.max_length
+        require(
+            most is None or most <= longest,
+            f"decoding.max_length={most} is more than model.max_positions={longest}: "
+            "the model knows no later position",
+        )
         tied, shared = self.model.tied_embeddings, self.tokenizer.shared
         require(
             tied != "all" or shared,

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Literal
 
-from ptenmt.config.options import location, require, resumable
+from ptenmt.config.options import location, require, resumable, storage
 
 TOKENIZER_URL = (
     "https://storage.googleapis.com/download.tensorflow.org/models/ted_hrlr_translate_pt_en_converter.zip"
@@ -42,7 +42,7 @@ class DataConfig:
     """``tfds``: a TensorFlow Datasets corpus; ``files``: your own; ``demo``: the bundled one."""
     dataset: str = "ted_hrlr_translate/pt_to_en"
     """The TFDS name (source ``tfds``); its sister pairs and reverse directions work too."""
-    data_dir: str | None = location()
+    data_dir: str | None = storage()
     """The TFDS folder; by default TFDS's own, ``~/tensorflow_datasets``."""
     archive_url: str | None = resumable(None)
     """A mirror of the TED archive; by default the address that TFDS knows."""
@@ -78,7 +78,7 @@ class DataConfig:
     """Drop training pairs in which one side has more than so many times the other's words."""
     deduplicate: bool = False
     """Drop training pairs that occurred before."""
-    cache_dir: str | None = location()
+    cache_dir: str | None = storage()
     """Where prepared text, vocabularies and token ids are kept for the next training on the same pairs; by
     default ``tokens`` in the user's cache folder (Linux: ``~/.cache/ptenmt/tokens``)."""
 
@@ -123,7 +123,7 @@ class TokenizerConfig:
     kind: Literal["wordpiece", "sentencepiece", "words"] = "wordpiece"
     """``wordpiece``: the published Portuguese–English one; ``sentencepiece``: sub-words trained on the
     training pairs; ``words``: a vocabulary of whole words, for small runs to look at."""
-    path: str | None = location()
+    path: str | None = storage()
     """The published tokenizer's folder, when it is already on this machine (kind ``wordpiece``)."""
     url: str = resumable(TOKENIZER_URL)
     """Where the published tokenizer is downloaded from (kind ``wordpiece``)."""

@@ -6,6 +6,7 @@ from typing import Any
 from ptenmt.config.options import require, resumable
 
 _LIMIT_STEP = 8
+_MOST_BEAMS = 1000
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -78,6 +79,7 @@ class DecodingConfig:
 
     def _check_counts(self) -> None:
         beam, wanted = self.beam_size, self.num_hypotheses
+        require(beam <= _MOST_BEAMS, f"decoding.beam_size={beam} must be at most {_MOST_BEAMS:,}")
         require(
             not self.is_sampled or beam == 1,
             f"decoding.top_k={self.top_k} draws tokens, which needs decoding.beam_size=1, not {beam}",

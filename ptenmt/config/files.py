@@ -96,6 +96,11 @@ def flat_options(config: Config) -> dict[str, Any]:
     return {name: _get(values, name) for name, _ in _options(Config)}
 
 
+def storage_options() -> set[str]:
+    """The names of the options that say where on this machine something is kept, and nothing else."""
+    return {name for name, option in _options(Config) if option.metadata.get("storage")}
+
+
 def fixed_differences(wanted: Config, trained: Config) -> list[str]:
     """Options that differ and may not when a training is resumed, as ``name: old → new`` lines."""
     new, old = flat_options(wanted), flat_options(trained)

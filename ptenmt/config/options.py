@@ -11,6 +11,11 @@ def location(default: str | None = None) -> Any:
     return field(default=default, metadata={"path": True, "resumable": True})
 
 
+def storage(default: str | None = None) -> Any:
+    """A location that says where on this machine something is kept or found, and nothing else."""
+    return field(default=default, metadata={"path": True, "resumable": True, "storage": True})
+
+
 def resumable(default: Any) -> Any:
     """An option that may differ when a run is resumed: the weights do not depend on it."""
     return field(default=default, metadata={"resumable": True})

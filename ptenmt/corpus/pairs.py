@@ -10,14 +10,22 @@ from typing import Any, Literal
 from unicodedata import unidata_version
 
 from ptenmt.config import CorpusFile, DataConfig
-from ptenmt.corpus.cache import corpus_cache
+from ptenmt.corpus.cache import Entry, corpus_cache
 from ptenmt.corpus.files import SentencePair, read_pairs
 from ptenmt.corpus.filters import Filter, complete, configured_filters, sharing_no_side, split_off
 from ptenmt.corpus.text import TextPreparation
 from ptenmt.corpus.texts import Chunk, TextPairs, fingerprint, in_chunks, write_texts
 from ptenmt.errors import DataError
 
-__all__ = ["Corpus", "HeldOutSplit", "SentencePair", "fingerprint", "load_corpus", "load_split"]
+__all__ = [
+    "Corpus",
+    "HeldOutSplit",
+    "SentencePair",
+    "fingerprint",
+    "load_corpus",
+    "load_split",
+    "load_training_pairs",
+]
 
 HeldOutSplit = Literal["validation", "test"]
 """The splits that are not trained on."""
@@ -76,16 +84,12 @@ def load_corpus(data: DataConfig, seed: int) -> Corpus:
         data: Where the pairs come from, and what is done to them.
         seed: The number that the splits follow from.
 
-    Returns:
-        The pairs of all splits.
-
     Raises:
         DataError: A file cannot be read, or no pair is left of a split.
         OutputError: The cache cannot be written.
     """
     given = {split: _given_pairs(data, split) for split in _HELD_OUT}
-    cache = corpus_cache(data.cache_dir)
-    entry = cache.entry("text", _key(data, seed), lambda folder: _write_training_pairs(folder, data, seed))
+    entry = _training_entry(data, seed)
     facts = entry.facts
     splits = {
         split: _as_pairs(facts["held_out"][split]) if pairs is None else pairs
@@ -99,6 +103,12 @@ def load_corpus(data: DataConfig, seed: int) -> Corpus:
         test=splits["test"],
         removed=facts["removed"],
     )
+
+
+def load_training_pairs(data: DataConfig, seed: int) -> TextPairs:
+    """Load the training pairs alone; arguments and errors as for ``load_corpus``."""
+    entry = _training_entry(data, seed)
+    return TextPairs(entry.folder, entry.facts["parts"], entry.facts["fingerprint"])
 
 
 def load_split(data: DataConfig, seed: int, split: HeldOutSplit) -> list[SentencePair]:
@@ -131,6 +141,12 @@ def load_split(data: DataConfig, seed: int, split: HeldOutSplit) -> list[Sentenc
     pairs = split_off(complete_pairs, _sizes(data), seed)[split]
     _require_pairs(split, len(pairs), complete_pairs.counts.read, complete_pairs.counts.removed)
     return pairs
+
+
+def _training_entry(data: DataConfig, seed: int) -> Entry:
+    """What the cache has of the training pairs, and of the splits that are drawn from them."""
+    cache = corpus_cache(data.cache_dir)
+    return cache.entry("text", _key(data, seed), lambda folder: _write_training_pairs(folder, data, seed))
 
 
 class _CompletePairs:

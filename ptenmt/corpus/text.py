@@ -98,6 +98,14 @@ def spacing(data: DataConfig) -> Literal["none", "given", "moses"]:
     return data.tokenization or ("given" if data.source == "tfds" else "none")
 
 
+def lowers_typed(data: DataConfig) -> bool:
+    """Whether what a user types is put into lower case: what the corpus comes in, if it is TED's.
+
+    A capital would be an unknown letter there, whatever the options say.
+    """
+    return data.lowercase or (data.source == "tfds" and spacing(data) == "given")
+
+
 class TextPreparation:
     """The changes that a run makes to text, the same in training and in translation.
 
@@ -133,13 +141,14 @@ class TextPreparation:
             language: ISO 639-1 code of its language.
 
         Returns:
-            What ``prepare`` makes of it; words and punctuation are apart where the corpus comes like that.
+            What ``prepare`` makes of it; words and punctuation are apart, and all is in lower case, where the
+            corpus comes like that.
         """
         text = _NOT_TYPED.sub(" ", text)
         if self._spacing != "given":
             return self.prepare(text, language)
         text = _split_like_treebank(self._normalized(text), language)
-        return text.lower() if self._data.lowercase else text
+        return text.lower() if lowers_typed(self._data) else text
 
     def finish(self, text: str, language: str) -> str:
         """Repair the spacing of a translation.

@@ -3,18 +3,19 @@
 import warnings
 from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from ptenmt.config.files import flat_options
+from ptenmt.config.files import flat_options, storage_options
 from ptenmt.corpus.pairs import HeldOutSplit
 from ptenmt.errors import RunError
 from ptenmt.evaluation.judging import own_material
-from ptenmt.evaluation.results import Difference, SearchFacts
+from ptenmt.evaluation.results import Difference, SearchFacts, facts_of
 from ptenmt.evaluation.scores import Scorer
 from ptenmt.evaluation.systems import Loading, Progress
 from ptenmt.history import History
+from ptenmt.run_facts import needed_facts
 from ptenmt.runs import Run, find_run
 
 _SPLITS = ("train", "validation", "test")
@@ -30,7 +31,7 @@ class RunSummary:
     run: str
     """The folder's name; its path, where several of those compared are called so."""
     options: dict[str, Any]
-    """Every option by its dotted name."""
+    """By dotted names, all but those that say where on a machine something is kept."""
     parameters: int
     pairs: int
     """That it learns from."""
@@ -76,7 +77,8 @@ class RunComparison:
 
     def facts(self) -> dict[str, Any]:
         """Everything, as JSON takes it."""
-        return asdict(self)
+        facts: dict[str, Any] = facts_of(self)
+        return facts
 
 
 def compare(
@@ -110,7 +112,7 @@ def compare(
     loading = Loading(
         checkpoint="best",
         engine="auto",
-        beam_size=None,
+        overrides=(),
         on_warning=on_warning,
         on_tensorflow=on_tensorflow,
     )
@@ -153,15 +155,14 @@ def _scores(runs: Sequence[Run], split: HeldOutSplit, loading: Loading, show: Pr
 
 
 def _summary(run: Run, name: str) -> RunSummary:
-    facts, config, history = run.facts(), run.config(), History(run.path)
-    missing = _NEEDED_FACTS - facts.keys()
-    if missing:
-        raise RunError(f"{run.path / 'run.json'} is damaged: it lacks {', '.join(sorted(missing))}")
+    facts, config = needed_facts(run, _NEEDED_FACTS), run.config()
+    history = History(run.path)
+    options, elsewhere = flat_options(config), storage_options()
     last, best = history.last(), history.best(config.validation.metric)
     steps, per_epoch = None if last is None else last["step"], facts.get("steps_per_epoch")
     return RunSummary(
         run=name,
-        options=flat_options(config),
+        options={name: value for name, value in options.items() if name not in elsewhere},
         parameters=facts["parameters"],
         pairs=facts["data"]["train"]["pairs"],
         fingerprints={split: part["fingerprint"] for split, part in facts["data"].items()},
@@ -170,7 +171,7 @@ def _summary(run: Run, name: str) -> RunSummary:
         seconds=_seconds([*history.curve(), *history.validations()]),
         tokens_per_second=_tokens_per_second(history.curve()),
         best_step=None if best is None else best["step"],
-        validation={} if best is None else {metric: best["validation"][metric] for metric in _METRICS},
+        validation={} if best is None else {metric: best["validation"].get(metric) for metric in _METRICS},
     )
 
 

@@ -34,7 +34,7 @@ def word_differences(one: str, other: str) -> tuple[list[Piece], list[Piece]]:
     return _pieces(one, spans[0], shared[0]), _pieces(other, spans[1], shared[1])
 
 
-def nearest(text: str, references: Sequence[str]) -> str:
+def nearest_reference(text: str, references: Sequence[str]) -> str:
     """The reference that shares most words with a text; of equals, the first."""
     words = _WORD.findall(text)
     return max(

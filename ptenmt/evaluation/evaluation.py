@@ -26,7 +26,7 @@ def evaluate(
     baseline: str | Path | None = None,
     checkpoint: Choice = "best",
     engine: EngineName = "auto",
-    beam_size: int | None = None,
+    overrides: Sequence[str] = (),
     on_progress: Progress = lambda _what, _done, _total: None,
     on_warning: Callable[[str], None] = warnings.warn,
     on_tensorflow: Callable[[], None] = lambda: None,
@@ -45,8 +45,8 @@ def evaluate(
         baseline: A run, or a file of translations, to compare with.
         checkpoint: ``best``: the weights that scored best in validation; ``latest``: the newest.
         engine: What translates, as for ``Translator.load``; loss and accuracy are the Keras model's always.
-        beam_size: How many beams; by default as ``decoding.beam_size`` says. Checkpoint, engine and beams are
-            the baseline's, too.
+        overrides: ``decoding.option=value`` each: how to search, where not as the run's config says.
+            Checkpoint, engine and overrides are the baseline's, too.
         on_progress: Told how far it is.
         on_warning: Told of a damaged checkpoint that was passed over for an older one, and the like.
         on_tensorflow: Called before TensorFlow is imported.
@@ -59,12 +59,12 @@ def evaluate(
         ConfigError: What is asked for does not go together.
     """
     files = _files(source, references, hypotheses, tokenised=tokenised)
-    if hypotheses is not None and baseline is None and (beam_size is not None or engine != "auto"):
-        raise ConfigError("finished hypotheses are scored as they are: no engine, no beams")
+    if hypotheses is not None and (baseline is None or Path(baseline).is_file()):
+        _refuse_to_search(checkpoint, engine, overrides)
     loading = Loading(
         checkpoint=checkpoint,
         engine=engine,
-        beam_size=beam_size,
+        overrides=overrides,
         on_warning=on_warning,
         on_tensorflow=on_tensorflow,
     )
@@ -110,7 +110,7 @@ def sweep(
     loading = Loading(
         checkpoint=checkpoint,
         engine=engine,
-        beam_size=None,
+        overrides=(),
         on_warning=on_warning,
         on_tensorflow=on_tensorflow,
     )
@@ -125,6 +125,21 @@ def sweep(
         beam_sizes=beam_sizes,
         length_penalties=length_penalties,
     )
+
+
+def _refuse_to_search(checkpoint: Choice, engine: EngineName, overrides: Sequence[str]) -> None:
+    """Refuse what would have no effect where no run translates."""
+    given = {
+        "--checkpoint": checkpoint != "best",
+        "--engine": engine != "auto",
+        "options of decoding": bool(overrides),
+    }
+    names = " or ".join(name for name, is_given in given.items() if is_given)
+    if names:
+        raise ConfigError(
+            "finished translations are scored as they are: nothing is translated, and there is no use for "
+            f"{names}"
+        )
 
 
 def _files(

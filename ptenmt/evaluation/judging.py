@@ -6,11 +6,11 @@ from pathlib import Path
 from typing import Any, Self
 
 from ptenmt.config import Config
-from ptenmt.corpus.pairs import HeldOutSplit, fingerprint, load_corpus, load_split
+from ptenmt.corpus.pairs import HeldOutSplit, fingerprint, load_split, load_training_pairs
 from ptenmt.corpus.text import spacing
 from ptenmt.errors import ConfigError, PtenmtError
 from ptenmt.evaluation.contrasts import find_contrasts
-from ptenmt.evaluation.likelihood import likelihood
+from ptenmt.evaluation.likelihood import Likelihood, likelihood
 from ptenmt.evaluation.material import (
     PLAIN,
     TOKENISED,
@@ -130,21 +130,22 @@ def judged(question: Question, baseline: str | None, show: Progress) -> Evaluati
     rival = None if baseline is None else _rival(question, baseline)
     answer = _answer(question, show)
     other = rival.translate(material, show)[0] if isinstance(rival, System) else rival
-    loss, accuracy = (None, None) if answer.system is None else _likelihood(answer.system, material, show)
+    found = None if answer.system is None else _likelihood(answer.system, material, show)
     show("comparing", 0, 1)
     compared = _compared(material, answer.output, other)
     main = compared["detokenised"]
     sentences = _sentences(material, answer.output, other, main)
-    found = [each.scores() for each in compared.values()]
-    differences = [difference for _, each in found for difference in each]
+    scored = [each.scores() for each in compared.values()]
+    differences = [difference for _, each in scored for difference in each]
     return Evaluation(
         **_origin(question, answer),
         fingerprint=material.fingerprint(),
         num_pairs=len(material),
         num_references=len(material.references),
-        loss=loss,
-        accuracy=accuracy,
-        scores=[score for scores, _ in found for score in scores],
+        loss=None if found is None else found.loss,
+        accuracy=None if found is None else found.accuracy,
+        num_shortened=None if found is None else found.num_shortened,
+        scores=[score for scores, _ in scored for score in scores],
         comparison=None if baseline is None else Comparison(name=baseline, differences=differences),
         search=answer.search,
         weaknesses=find_weaknesses(sentences, main.scorer, main.counts, _sources(question, show)),
@@ -202,7 +203,7 @@ def _origin(question: Question, answer: _Answer) -> dict[str, Any]:
     }
 
 
-def _likelihood(system: System, material: Material, show: Progress) -> tuple[float, float]:
+def _likelihood(system: System, material: Material, show: Progress) -> Likelihood:
     loader = system.loader
     return likelihood(loader.model, loader.tokenizers, material.pairs(), loader.config, show)
 
@@ -274,7 +275,7 @@ def _sources(question: Question, show: Progress) -> Sources | None:
 
 def _training_sources(config: Config) -> Iterator[str]:
     """The sources of the training pairs; of very many, some, evenly spread."""
-    train = load_corpus(config.data, config.seed).train
+    train = load_training_pairs(config.data, config.seed)
     step = max(1, len(train) // COUNTED_SENTENCES)
     if step == 1:
         return (source for source, _ in train)

@@ -1,6 +1,7 @@
 """How likely a model finds the reference translations."""
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from ptenmt.config import Config
@@ -14,24 +15,37 @@ if TYPE_CHECKING:
     from ptenmt.model import TokenSums, Transformer
 
 
+@dataclass(frozen=True, kw_only=True)
+class Likelihood:
+    """Over the real target tokens, each predicted from the right ones before it."""
+
+    loss: float
+    """Mean cross-entropy, in nats."""
+    accuracy: float
+    num_shortened: int
+    """Sources and targets that are longer than the model's positions: only their beginnings were read."""
+
+
 def likelihood(
     model: "Transformer",
     tokenizers: TokenizerPair,
     pairs: Sequence[SentencePair],
     config: Config,
     show: Progress,
-) -> tuple[float, float]:
-    """Mean loss, in nats, and accuracy over the real target tokens, each after the right ones before it."""
+) -> Likelihood:
+    """How likely the model finds the targets of pairs."""
     from ptenmt.model import TokenSums
 
-    encoded, _ = encode_pairs(tokenizers, pairs, config.model.max_positions)
+    encoded, num_shortened = encode_pairs(tokenizers, pairs, config.model.max_positions)
     score = compile_token_sums(model)
     total = num_batches(encoded, config.batch.sentences)
     sums = TokenSums(0.0, 0.0, 0.0)
     for done, (source, target) in enumerate(sorted_batches(encoded, config.batch.sentences), 1):
         sums = sums.plus(score(source, target))
         show("scoring references", done, total)
-    return sums.loss / sums.tokens, sums.correct / sums.tokens
+    return Likelihood(
+        loss=sums.loss / sums.tokens, accuracy=sums.correct / sums.tokens, num_shortened=num_shortened
+    )
 
 
 def compile_token_sums(model: "Transformer") -> Callable[[Any, Any], "TokenSums"]:

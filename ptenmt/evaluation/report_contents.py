@@ -3,7 +3,7 @@
 from ptenmt.evaluation.report_parts import Figure, Figures, Report, Section, Table
 from ptenmt.evaluation.report_run import RunFacts, curves, options, surroundings
 from ptenmt.evaluation.report_weaknesses import contrasts, examples, oddities, weaknesses, words
-from ptenmt.evaluation.results import Comparison, Difference, Evaluation, Score, SearchFacts
+from ptenmt.evaluation.results import SIGNIFICANT, Comparison, Evaluation, Score
 
 _LEADING = 3
 """Scores that the report leads with: BLEU, chrF2++ and TER as people write."""
@@ -52,13 +52,8 @@ def _subtitle(evaluation: Evaluation, run: RunFacts | None) -> str:
     parts = [] if source is None else [f"{source} → {target}"]
     if evaluation.num_references > 1:
         parts.append(f"{evaluation.num_references} references")
-    parts.append("hypotheses from a file" if evaluation.search is None else _search(evaluation.search))
+    parts.append("hypotheses from a file" if evaluation.search is None else evaluation.search.in_words)
     return " · ".join([*parts, surroundings()["date"]])
-
-
-def _search(search: SearchFacts) -> str:
-    beams = "greedy" if search.beam_size == 1 else f"beam {search.beam_size}"
-    return f"{search.engine}, {search.compute_type}, {beams}"
 
 
 def _scores(evaluation: Evaluation) -> Section:
@@ -103,15 +98,15 @@ def _against(comparison: Comparison) -> Section:
             f"{each.score.value:.2f}",
             f"{each.baseline.value:.2f}",
             f"{each.score.value - each.baseline.value:+.2f}",
-            "–" if each.p_value is None else f"{each.p_value:.3f}",
-            _verdict(each),
+            each.shown_p(),
+            each.verdict,
         )
         for each in comparison.differences
     ]
     return Section(
         title=f"Against {comparison.name}",
         text="p is how often resampling the sentences alone would give such a difference, by sacreBLEU's "
-        "paired bootstrap.",
+        f"paired bootstrap; from {SIGNIFICANT} on it may be chance.",
         parts=[
             Table(
                 header=("score", "here", comparison.name, "difference", "p", "verdict"),
@@ -120,14 +115,6 @@ def _against(comparison: Comparison) -> Section:
             )
         ],
     )
-
-
-def _verdict(difference: Difference) -> str:
-    if difference.p_value is None:
-        return "no difference"
-    if not difference.is_significant:
-        return "could be chance (p ≥ 0.05)"
-    return "better" if difference.is_better else "worse"
 
 
 def _origin(evaluation: Evaluation, run: RunFacts | None) -> Section:
@@ -142,7 +129,7 @@ def _model_rows(evaluation: Evaluation, run: RunFacts | None) -> list[tuple[str,
         versions = run.told.get("versions", {})
         rows = [
             ("run", str(evaluation.folder)),
-            ("weights", str(evaluation.checkpoint)),
+            *([] if evaluation.checkpoint is None else [("weights", evaluation.checkpoint)]),
             ("parameters", f"{run.told['parameters']:,}" if "parameters" in run.told else "unknown"),
             ("trained", f"{run.told.get('trained', '')[:16].replace('T', ' ')} UTC"),
             ("trained with", ", ".join(f"{name} {version}" for name, version in versions.items())),
@@ -150,11 +137,14 @@ def _model_rows(evaluation: Evaluation, run: RunFacts | None) -> list[tuple[str,
     if evaluation.search is not None:
         search = evaluation.search
         rows += [
-            ("search", f"{_search(search)}, length penalty {search.length_penalty:g}"),
-            ("speed", f"{evaluation.num_pairs / search.seconds:,.0f} sentences a second"),
+            ("search", f"{search.in_words}, length penalty {search.length_penalty:g}"),
+            ("speed", f"{evaluation.sentences_per_second:,.0f} sentences a second"),
             ("cut translations", f"{search.num_cut:,}, where the length limit came before the end"),
             ("split sources", f"{search.num_split:,}, longer than the model can read"),
         ]
+    if evaluation.num_shortened is not None:
+        told = f"{evaluation.num_shortened:,}, whose beginnings alone loss and accuracy know"
+        rows.append(("texts longer than the model can read", told))
     return rows
 
 

@@ -15,6 +15,7 @@ from ptenmt.evaluation.report_parts import LineChart, Part, Section, Table
 from ptenmt.history import History
 from ptenmt.inspection.history import history_plots
 from ptenmt.runs import Run
+from ptenmt.writing import NOTHING
 
 _PACKAGES = ("ptenmt", "sacrebleu", "ctranslate2", "keras", "tensorflow", "numpy")
 """Those that a score may depend on."""
@@ -98,8 +99,8 @@ def _validations(validations: Sequence[dict[str, Any]]) -> list[Part]:
         return []
     rows = []
     for line in validations:
-        scores = line["validation"]
-        shown = (f"{scores[name]:.{digits}f}" if scores[name] is not None else "–" for name, digits in _SHOWN)
+        scores = {name: line["validation"].get(name) for name, _ in _SHOWN}
+        shown = (NOTHING if scores[name] is None else f"{scores[name]:.{digits}f}" for name, digits in _SHOWN)
         rows.append((f"{line['epoch']:,}", f"{line['step']:,}", *shown))
     header = ("epoch", "step", *(_NAMES[name] for name, _ in _SHOWN))
     return [Table(header=header, rows=rows, numbers=frozenset(range(len(header))))]

@@ -2,19 +2,19 @@
 
 from collections.abc import Sequence
 
-from ptenmt.evaluation.differences import nearest
+from ptenmt.evaluation.contrasts import Contrast, Contrasts
+from ptenmt.evaluation.differences import nearest_reference
 from ptenmt.evaluation.report_parts import Bar, BarChart, Example, Examples, Part, Section, Table
 from ptenmt.evaluation.results import (
+    LEAST_PAIRS,
     Band,
     Breakdown,
-    Contrast,
-    Contrasts,
     Evaluation,
-    Score,
     Sentence,
     Weaknesses,
     Words,
 )
+from ptenmt.writing import NOTHING
 
 _Languages = tuple[str | None, str | None]
 
@@ -67,7 +67,7 @@ def words(found: Words) -> Section:
 
 def contrasts(found: Contrasts) -> list[Section]:
     """How the minimal pairs went."""
-    counts = found.by_phenomenon()
+    counts = found.by_phenomenon
     rows = [(name, f"{right:,} of {number:,}") for name, (right, number) in counts.items()]
     same = sum(item.is_same_input for item in found.items)
     deaf = (
@@ -109,18 +109,22 @@ def _breakdown(breakdown: Breakdown) -> Section:
     if not full:
         return Section(title=title, text=breakdown.missing or "There are no sentences to tell apart.")
     names = [score.name for score in full[0].scores]
-    missing: list[Score | None] = [None] * len(names)
-    rows = [
-        (band.name, f"{band.num_pairs:,}", *map(_shown, band.scores or missing)) for band in breakdown.bands
-    ]
+    rows = [(band.name, f"{band.num_pairs:,}", *_shown(band, len(names))) for band in breakdown.bands]
     header = (breakdown.title, "sentences", *names)
-    chart = BarChart(title=f"{names[0]} by {breakdown.title}", bars=[_bar(band) for band in full])
+    bars = [_bar(band) for band in full if band.has_enough]
+    charts = [BarChart(title=f"{names[0]} by {breakdown.title}", bars=bars)] if bars else []
     table = Table(header=header, rows=rows, numbers=frozenset(range(1, len(header))))
-    return Section(title=title, text=f"By the {breakdown.unit}.", parts=[chart, table])
+    few = f" Of fewer than {LEAST_PAIRS} sentences there is no interval." if len(bars) < len(full) else ""
+    return Section(title=title, text=f"By the {breakdown.unit}.{few}", parts=[*charts, table])
 
 
-def _shown(score: Score | None) -> str:
-    return "–" if score is None else f"{score.value:.1f} ± {score.margin:.1f}"
+def _shown(band: Band, num_scores: int) -> list[str]:
+    """The scores of a band, with intervals if there are enough sentences."""
+    if not band.scores:
+        return [NOTHING] * num_scores
+    if not band.has_enough:
+        return [f"{score.value:.1f}" for score in band.scores]
+    return [f"{score.value:.1f} ± {score.margin:.1f}" for score in band.scores]
 
 
 def _bar(band: Band) -> Bar:
@@ -138,7 +142,7 @@ def _example(sentence: Sentence, prefix: str = "") -> Example:
     return Example(
         title=title,
         source=sentence.source,
-        reference=nearest(sentence.hypothesis, sentence.references),
+        reference=nearest_reference(sentence.hypothesis, sentence.references),
         translations=translations,
     )
 
@@ -150,7 +154,8 @@ def _contrast_table(items: Sequence[Contrast]) -> Table:
             verdict = "right" if item.is_right[number] else "wrong"
             if item.is_same_input:
                 verdict += ", same input"
-            rows.append(
-                (item.sources[number], item.translations[number], " / ".join(item.expected[number]), verdict)
+            expected = " and ".join(
+                " / ".join(words) for words in (item.expected_of_both, item.expected[number]) if words
             )
+            rows.append((item.sources[number], item.translations[number], expected, verdict))
     return Table(header=("source", "translation", "expected word", "verdict"), rows=rows)

@@ -1,16 +1,20 @@
 """What an evaluation finds: plain facts, for tables, reports and programs."""
 
 import math
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, fields, is_dataclass
 from typing import Any, Literal
 
 from ptenmt.corpus.pairs import HeldOutSplit
+from ptenmt.evaluation.contrasts import Contrasts
+from ptenmt.writing import NOTHING
 
 TextForm = Literal["detokenised", "tokenised"]
 """``detokenised``: spacing as people write; ``tokenised``: the corpus' own tokens, lower-cased."""
 LOWER_IS_BETTER = frozenset({"TER"})
 SIGNIFICANT = 0.05
 """Below this p-value a difference is taken for more than chance."""
+LEAST_PAIRS = 20
+"""Of fewer sentences a score says little, and resampling them does not tell how little."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -62,6 +66,18 @@ class Difference:
         """Whether it is taken for more than chance."""
         return self.p_value is not None and self.p_value < SIGNIFICANT
 
+    @property
+    def verdict(self) -> str:
+        """Which of the two is better, and whether it may be chance, in words."""
+        if self.p_value is None:
+            return "no difference"
+        word = "better" if self.is_better else "worse"
+        return word if self.is_significant else f"{word}, but it may be chance"
+
+    def shown_p(self) -> str:
+        """The p-value as people read it."""
+        return NOTHING if self.p_value is None else f"{self.p_value:.3f}"
+
 
 @dataclass(frozen=True, kw_only=True)
 class Comparison:
@@ -89,6 +105,12 @@ class SearchFacts:
     """Sentences longer than the model's positions, translated in parts."""
     seconds: float
     """For translating alone."""
+
+    @property
+    def in_words(self) -> str:
+        """Such as ``ctranslate2, int8, beam 4``."""
+        beams = "greedy" if self.beam_size == 1 else f"beam {self.beam_size}"
+        return f"{self.engine}, {self.compute_type}, {beams}"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -128,6 +150,11 @@ class Band:
     num_pairs: int
     scores: list[Score]
     """Detokenised; empty where there is no pair."""
+
+    @property
+    def has_enough(self) -> bool:
+        """Whether there are so many pairs that the scores and their intervals say something."""
+        return self.num_pairs >= LEAST_PAIRS
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -187,41 +214,6 @@ class Weaknesses:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Contrast:
-    """Two sentences that differ in little, which must make a difference in the translation."""
-
-    phenomenon: str
-    """Such as ``accents: avó, avô``."""
-    sources: tuple[str, str]
-    translations: tuple[str, str]
-    expected: tuple[list[str], list[str]]
-    """For each, words one of which its translation must have; and it must have none of the other's."""
-    is_right: tuple[bool, bool]
-    is_same_input: bool
-    """Whether the tokenizer makes the same of both, so that no model could tell them apart."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class Contrasts:
-    """How a run did on the shipped minimal pairs."""
-
-    items: list[Contrast]
-
-    @property
-    def num_right(self) -> int:
-        """Pairs both of whose translations are right."""
-        return sum(all(item.is_right) for item in self.items)
-
-    def by_phenomenon(self) -> dict[str, tuple[int, int]]:
-        """For each phenomenon how many pairs are right, and how many there are."""
-        counts: dict[str, tuple[int, int]] = {}
-        for item in self.items:
-            right, all_of_it = counts.get(item.phenomenon, (0, 0))
-            counts[item.phenomenon] = (right + all(item.is_right), all_of_it + 1)
-        return counts
-
-
-@dataclass(frozen=True, kw_only=True)
 class Evaluation:
     """All that ``ptenmt evaluate`` found."""
 
@@ -245,6 +237,9 @@ class Evaluation:
     """Mean cross-entropy of the real target tokens, in nats; None without a model."""
     accuracy: float | None
     """Share of the real target tokens that had the highest logit, given the right ones before them."""
+    num_shortened: int | None
+    """Sources and references that are longer than the model's positions: loss and accuracy are of their
+    beginnings. None without a model."""
     scores: list[Score]
     """BLEU, chrF2++ and TER, detokenised; then, where the corpus comes tokenised, of its tokens."""
     comparison: Comparison | None
@@ -263,9 +258,32 @@ class Evaluation:
         """The exponential of the loss."""
         return None if self.loss is None else math.exp(self.loss)
 
+    @property
+    def sentences_per_second(self) -> float | None:
+        """How fast they were translated; None: the hypotheses were given."""
+        return None if self.search is None else self.num_pairs / self.search.seconds
+
     def facts(self) -> dict[str, Any]:
         """Everything but the sentences themselves, as JSON takes it."""
-        facts = asdict(replace(self, sentences=[], texts={}))
-        left_out = ("sentences", "texts")
-        shown = {name: value for name, value in facts.items() if name not in left_out}
-        return shown | {"perplexity": self.perplexity}
+        return {name: facts_of(getattr(self, name)) for name in _names(self) if name not in _TEXTS}
+
+
+_TEXTS = {"sentences", "texts"}
+"""What an evaluation has of every sentence."""
+
+
+def facts_of(value: Any) -> Any:
+    """What is found as JSON takes it: of a dataclass its fields, and what follows from them."""
+    if is_dataclass(value):
+        return {name: facts_of(getattr(value, name)) for name in _names(value)}
+    if isinstance(value, dict):
+        return {name: facts_of(each) for name, each in value.items()}
+    if isinstance(value, list | tuple):
+        return [facts_of(each) for each in value]
+    return value
+
+
+def _names(value: Any) -> list[str]:
+    """Of the fields and properties of a dataclass."""
+    properties = [name for name, each in vars(type(value)).items() if isinstance(each, property)]
+    return [*(field.name for field in fields(value)), *properties]

@@ -1,10 +1,12 @@
 """A run that translates what is to be scored."""
 
 import time
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass, replace
 
 from ptenmt.config import Config
+from ptenmt.config.files import override_decoding
+from ptenmt.errors import ConfigError
 from ptenmt.evaluation.material import Material, Output, output_of_texts, output_of_translations
 from ptenmt.evaluation.results import SearchFacts
 from ptenmt.runs import Choice, Run
@@ -25,14 +27,14 @@ class Loading:
     Args:
         checkpoint: Which of a run's weights.
         engine: What translates.
-        beam_size: How many beams; by default as each run's ``decoding.beam_size`` says.
+        overrides: ``decoding.option=value`` each: how to search, where not as each run's config says.
         on_warning: Told, in a sentence, of what is not as it should be.
         on_tensorflow: Called before TensorFlow is imported.
     """
 
     checkpoint: Choice
     engine: EngineName
-    beam_size: int | None
+    overrides: Sequence[str]
     on_warning: Callable[[str], None]
     on_tensorflow: Callable[[], None]
 
@@ -42,13 +44,17 @@ class Loading:
         Raises:
             CheckpointError: It has no checkpoint that can be read.
             ExportError: The engine cannot express the model.
-            ConfigError: The beam size does not go with the run's other options.
+            ConfigError: An override is of no option for searching, or does not go with the run's others.
         """
+        decoding = override_decoding(replace(config.decoding, num_hypotheses=1), self.overrides)
+        if decoding.num_hypotheses > 1:
+            raise ConfigError(
+                f"decoding.num_hypotheses={decoding.num_hypotheses}: one of each sentence is scored"
+            )
         pair = load_tokenizers(run.tokenizer_folder)
         loader = Loader(run, config, pair, self.checkpoint, self.on_warning, self.on_tensorflow)
         translator = Translator(loader.engine(self.engine), loader.tokenizers, config)
-        beams = {} if self.beam_size is None else {"beam_size": self.beam_size}
-        return System(run=run, loader=loader, translator=translator.with_options(num_hypotheses=1, **beams))
+        return System(run=run, loader=loader, translator=translator.with_options(**asdict(decoding)))
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -12,7 +12,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from ptenmt.config import DataConfig
-from ptenmt.corpus.text import TextPreparation
+from ptenmt.corpus.text import TextPreparation, lowers_typed
 from ptenmt.errors import OutputError
 from ptenmt.tokenizers.base import clean_text
 
@@ -56,7 +56,7 @@ def with_preparation(model: bytes, data: DataConfig) -> bytes:
 
 def _rules(data: DataConfig) -> Iterator[tuple[str, str]]:
     """Characters and sequences that preparation changes, and what it makes of them."""
-    preparation = TextPreparation(replace(data, tokenization="none"))
+    preparation = TextPreparation(replace(data, tokenization="none", lowercase=lowers_typed(data)))
 
     def prepared(text: str) -> str:
         between = f"{_NEIGHBOUR}{text}{_NEIGHBOUR}"  # blanks at the edges would be lost

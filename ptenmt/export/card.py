@@ -11,8 +11,11 @@ import yaml
 from ptenmt.config import Config, CorpusFile, DataConfig
 from ptenmt.errors import RunError
 from ptenmt.export.trained import Trained
+from ptenmt.history import History
 from ptenmt.languages import language_name
+from ptenmt.run_facts import needed_facts
 from ptenmt.runs import versions
+from ptenmt.writing import NOTHING
 
 _TED = "ted_hrlr_translate/"
 _TFDS_PAGE = "https://www.tensorflow.org/datasets/catalog"
@@ -37,10 +40,10 @@ def model_card(trained: Trained, usage: str, *, extra: str = "") -> str:
     Raises:
         RunError: The run's ``run.json`` is damaged.
     """
-    data, facts = trained.config.data, trained.run.facts()
+    data, facts = trained.config.data, needed_facts(trained.run, ())
     source, target = language_name(data.source_language), language_name(data.target_language)
     sections = [
-        f"# {trained.run.name}: {source} to {target}\n\n{_what(trained, source, target)}",
+        f"# {trained.run.name}: {source} to {target}\n\n{_what(trained, facts, source, target)}",
         f"## Use\n\n{usage.strip()}",
         f"## Data\n\n{_data(data, facts)}",
         f"## Scores\n\n{_scores(trained)}",
@@ -52,8 +55,8 @@ def model_card(trained: Trained, usage: str, *, extra: str = "") -> str:
     return "\n\n".join(filter(None, sections)) + "\n"
 
 
-def _what(trained: Trained, source: str, target: str) -> str:
-    facts, model = trained.run.facts(), trained.config.model
+def _what(trained: Trained, facts: dict[str, Any], source: str, target: str) -> str:
+    model = trained.config.model
     now = datetime.now(UTC).date().isoformat()
     told = (
         f"A Transformer that translates {source} into {target}: {model.num_layers} layers, width "
@@ -109,7 +112,7 @@ def _scores(trained: Trained) -> str:
         steps = {model.name: model.step for model in trained.run.best_models()}
     except RunError:
         steps = {}
-    lines = trained.run.history()
+    lines = History(trained.run.path).validations()
     step = steps.get(trained.path.name)
     found = [line for line in lines if line["step"] == step] or lines
     if not found:
@@ -159,7 +162,7 @@ def _limits(config: Config, source: str, target: str) -> str:
 
 def _versions(facts: dict[str, Any]) -> str:
     then, now = facts.get("versions", {}), versions()
-    rows = [f"| {name} | {then.get(name, '–')} | {now.get(name, '–')} |" for name in {**then, **now}]
+    rows = [f"| {name} | {then.get(name, NOTHING)} | {now.get(name, NOTHING)} |" for name in {**then, **now}]
     return "\n".join(["| package | training | export |", "|---|---|---|", *rows])
 
 

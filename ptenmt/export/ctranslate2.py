@@ -17,14 +17,15 @@ if TYPE_CHECKING:
 
 _BY_EXACTNESS = (
     "int8",
-    "int8_float32",
-    "int8_float16",
     "int8_bfloat16",
-    "int16",
-    "float16",
+    "int8_float16",
+    "int8_float32",
     "bfloat16",
+    "float16",
+    "int16",
     "float32",
 )
+"""By the bits of a weight, then of what is computed with it: 7, 8, 11, 15 and 24."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -13,7 +13,7 @@ def current_export(
     run: Run,
     choice: Choice,
     form: Form[Facts],
-    make: Callable[[], Export[Facts]],
+    make: Callable[[Export[Facts] | None], Export[Facts]],
     warn: Callable[[str], None],
 ) -> Export[Facts]:
     """A run's export of a form, up to date if that can be had.
@@ -22,7 +22,7 @@ def current_export(
         run: Where it is.
         choice: Of which of the run's weights.
         form: What it is like.
-        make: Makes it anew, of the newest weights.
+        make: Makes it anew, of the newest weights; given the outdated one, if it can be read.
         warn: Told, in a sentence, of what is not as it should be.
 
     Raises:
@@ -43,7 +43,7 @@ def current_export(
         reason = error.message
         warn(f"{reason}: it is made anew")
     try:
-        return _renewed(folder, form, make, warn)
+        return _written(folder, form, make(export), warn)
     except PtenmtError as error:
         if export is None and isinstance(error, CheckpointError):
             raise
@@ -53,11 +53,10 @@ def current_export(
         return export
 
 
-def _renewed(
-    folder: Path, form: Form[Facts], make: Callable[[], Export[Facts]], warn: Callable[[str], None]
+def _written(
+    folder: Path, form: Form[Facts], export: Export[Facts], warn: Callable[[str], None]
 ) -> Export[Facts]:
-    """Export anew, and write it if the run can be written."""
-    export = make()
+    """Write what was made anew, if the run can be written."""
     try:
         form.write(folder, export)
     except OutputError as error:

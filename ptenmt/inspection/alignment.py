@@ -67,10 +67,15 @@ def find_alignment(
         head: Which head's, counted from 1, or the mean over them.
 
     Raises:
-        DataError: One of the texts is empty.
+        DataError: One of the texts is empty, or the model translates the sentence to nothing.
         ConfigError: There is no such layer or head.
     """
-    return next(_aligned(inspector, [inspector.read(text, translation)], layer, head))
+    found = next(_aligned(inspector, [inspector.read(text, translation)], layer, head))
+    if not found.source_words:
+        raise DataError(f"nothing is left of {text!r} to align", "give a word or more")
+    if not found.target_words:
+        raise DataError(f"the model translates {text!r} to nothing", "give a translation with --target")
+    return found
 
 
 def align_all(

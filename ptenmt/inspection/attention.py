@@ -1,5 +1,6 @@
 """Who attends to whom: every layer, block and head, from one pass over a sentence and its translation."""
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
@@ -8,7 +9,6 @@ from ptenmt.errors import ConfigError
 from ptenmt.inspection.drawing import draw
 from ptenmt.inspection.inspector import Inspector, Reading
 from ptenmt.inspection.pictures import HeatMap, Palette
-from ptenmt.translation import AttentionWeights
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -24,6 +24,23 @@ _LOOKS: dict[Block, tuple[str, Palette]] = {
     "self": ("Decoder, layer {}: from the translation to what is written of it", "greys"),
     "cross": ("Decoder, layer {}: from the translation to the source", "blues"),
 }
+
+
+@dataclass(frozen=True, kw_only=True)
+class AttentionWeights:
+    """Who attends to whom in one sentence and its translation."""
+
+    source_pieces: list[str]
+    """S pieces, [START] and [END] included."""
+    target_pieces: list[str]
+    """The T pieces fed to the decoder: [START], and no [END]."""
+    weights: dict[str, np.ndarray]
+    """``encoder_layer{i}`` [H, S, S], ``decoder_layer{i}_block1`` [H, T, T], ``…_block2`` [H, T, S]."""
+
+    @property
+    def num_layers(self) -> int:
+        """Of the encoder, and of the decoder."""
+        return sum(name.startswith("encoder") for name in self.weights)
 
 
 def name_of(block: Block, layer: int) -> str:

@@ -6,8 +6,7 @@ from importlib.resources import files
 
 import numpy as np
 
-from ptenmt.inspection.attention import Block, name_of
-from ptenmt.translation import AttentionWeights
+from ptenmt.inspection.attention import AttentionWeights, Block, name_of
 
 MOST_TOKENS = 100
 """More of either side are not on the page: nobody could find their way, and it would take megabytes."""

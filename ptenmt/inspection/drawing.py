@@ -2,34 +2,35 @@
 
 import io
 import warnings
-from collections.abc import Callable, Iterable, Sequence
-from contextlib import AbstractContextManager
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from ptenmt.errors import OutputError
+from ptenmt.inspection.fonts import MOST_TEXT, fonts, shortened, style, text_width
 from ptenmt.inspection.pictures import Bars, HeatMap, LinePlot, Panel, Table
 from ptenmt.writing import write_bytes
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
-    from matplotlib.font_manager import FontEntry
 
 FORMATS = ("png", "svg", "pdf")
 MOST_LABELS = 60
 """More tokens than this are not drawn: nobody could read them."""
 _MOST_NUMBERS = 900  # in a heat map's cells: more take many seconds to draw, and colours tell as much
 
-_FONT = "DejaVu Sans"  # comes with matplotlib
 _COLOURS = {"blues": "Blues", "reds": "Reds", "greys": "Greys", "diverging": "RdBu"}
 _WIDEST = 20.0  # inches, as are the following
 _LABELLED_CELL = 0.3
 _PLOT_SIZE = 6.0, 3.6
+_LEAST_BARS = 4.0  # with the space around them, names and notes not counted
+_LONGEST_NAME = 3.0
 _ROW_HEIGHT = 0.28
 _DOTS_AN_INCH = 150
-_LEAST_TEXT, _MOST_TEXT = 4.5, 9.0  # points
+_LEAST_TEXT = 4.5  # points
 _TEXT_IN_CELL = 0.75 * 72  # points an inch
 _UNDATED: dict[str, dict[str, Any]] = {"png": {}, "svg": {"Date": None}, "pdf": {"CreationDate": None}}
 
@@ -69,10 +70,10 @@ def save_figure(
     """
     file = Path(file)
     ending, content = figure_format(file), io.BytesIO()
-    with warnings.catch_warnings(), _style(_texts(figure)):
+    with warnings.catch_warnings(), style(_texts(figure)):
         warnings.filterwarnings("ignore", "Glyph .* missing from font", UserWarning)
         figure.savefig(content, format=ending, dpi=_DOTS_AN_INCH, metadata=_UNDATED[ending])
-    missing = _fonts(_texts(figure))[1]
+    missing = fonts(_texts(figure))[1]
     if missing:
         shown = " ".join(sorted(missing)[:10])
         on_warning(f"{file}: boxes stand for characters that no font on this machine has: {shown}")
@@ -92,16 +93,16 @@ def draw(panels: Sequence[Panel], *, title: str = "", columns: int = 1) -> "Figu
     """
     from matplotlib.figure import Figure
 
-    panels = [_readable(panel) for panel in panels]
     columns = min(columns, len(panels))
+    panels = [_readable(panel, _WIDEST / columns) for panel in panels]
     cell = _cell_size(panels, _WIDEST / columns)
     sizes = [_size(panel, cell, _WIDEST / columns) for panel in panels]
     width = max(size[0] for size in sizes)
     heights = [
         max(size[1] for size in sizes[first : first + columns]) for first in range(0, len(sizes), columns)
     ]
-    text = min(_MOST_TEXT, max(_LEAST_TEXT, _TEXT_IN_CELL * cell))
-    with _style(chain([title], *map(_words, panels)), text):
+    text = min(MOST_TEXT, max(_LEAST_TEXT, _TEXT_IN_CELL * cell))
+    with style(chain([title], *map(_words, panels)), text):
         figure = Figure(figsize=(columns * width, sum(heights)), layout="constrained")
         grid = figure.subplots(len(heights), columns, squeeze=False, height_ratios=heights)
         axes = grid.ravel().tolist()
@@ -115,12 +116,22 @@ def draw(panels: Sequence[Panel], *, title: str = "", columns: int = 1) -> "Figu
     return figure
 
 
-def _readable(panel: Panel) -> Panel:
+def _readable(panel: Panel, widest: float) -> Panel:
+    """As much of a panel as anybody could read, no wider than so many inches."""
     if isinstance(panel, Table):
         return panel.first(MOST_LABELS)
     if isinstance(panel, HeatMap) and panel.row_labels:
         return panel.first(MOST_LABELS, MOST_LABELS)
+    if isinstance(panel, Bars):
+        names = [shortened(name, _LONGEST_NAME) for name in panel.names]
+        room = widest - _LEAST_BARS - _longest(names)
+        return replace(panel, names=names, notes=[shortened(note, room) for note in panel.notes])
     return panel
+
+
+def _longest(texts: Sequence[str]) -> float:
+    """How many inches the longest of texts takes."""
+    return max(map(text_width, texts), default=0.0)
 
 
 def _cell_size(panels: Sequence[Panel], widest: float) -> float:
@@ -137,9 +148,10 @@ def _size(panel: Panel, cell: float, widest: float) -> tuple[float, float]:
         return min(9.0, widest), min(6.0, widest)
     if isinstance(panel, LinePlot):
         return _PLOT_SIZE
-    return _PLOT_SIZE[0], 1.0 + _ROW_HEIGHT * (
-        len(panel.names) if isinstance(panel, Bars) else len(panel.rows)
-    )
+    if isinstance(panel, Bars):
+        width = _LEAST_BARS + _longest(panel.names) + _longest(panel.notes)
+        return max(_PLOT_SIZE[0], width), 1.0 + _ROW_HEIGHT * len(panel.names)
+    return _PLOT_SIZE[0], 1.0 + _ROW_HEIGHT * len(panel.rows)
 
 
 def _draw_panel(axis: "Axes", panel: Panel) -> None:
@@ -204,7 +216,8 @@ def _draw_bars(axis: "Axes", panel: Bars) -> None:
     axis.set_xlabel(panel.value_name)
     axis.set_xlim(min(0.0, *panel.values), 1.0)
     for place, note in enumerate(panel.notes):
-        axis.text(1.02, place, note, va="center")
+        # A distance that grows with the plot would be room that the layout does not know of.
+        axis.annotate(note, (1, place), xytext=(4, 0), textcoords="offset points", va="center")
 
 
 def _draw_table(axis: "Axes", panel: Table) -> None:
@@ -254,50 +267,3 @@ def _texts(figure: "Figure") -> list[str]:
     from matplotlib.text import Text
 
     return [text.get_text() for text in figure.findobj(Text) if isinstance(text, Text)]
-
-
-def _style(texts: Iterable[str], size: float = _MOST_TEXT) -> AbstractContextManager[None]:
-    """Settings that hold while a figure with these texts is built or written; ``$`` is a dollar."""
-    import matplotlib as mpl
-
-    settings: Any = {
-        "font.family": _fonts(texts)[0],
-        "font.size": size,
-        "axes.titlesize": size + 1,
-        "figure.titlesize": size + 2,
-        "text.parse_math": False,
-        "svg.hashsalt": "ptenmt",  # names in an SVG file are not random
-    }
-    return mpl.rc_context(settings)
-
-
-def _fonts(texts: Iterable[str]) -> tuple[list[str], set[str]]:
-    """Families of fonts that together have the glyphs of texts, and the characters that none has."""
-    from matplotlib.font_manager import findfont, fontManager
-
-    missing = {sign for text in texts for sign in text if not sign.isspace()} - _glyphs(findfont(_FONT))
-    families = [_FONT]
-    for font in filter(_is_regular, fontManager.ttflist) if missing else ():
-        found = missing & _glyphs(font.fname)
-        if found:
-            families.append(font.name)
-            missing -= found
-    return families, missing
-
-
-def _is_regular(font: "FontEntry") -> bool:
-    """Neither bold nor slanted; and not the one that has a box for every character."""
-    return (
-        font.style == "normal" and font.weight in (400, "normal") and not font.name.startswith("Last Resort")
-    )
-
-
-def _glyphs(file: str) -> set[str]:
-    """The characters that a font can draw at any size."""
-    from matplotlib.ft2font import FT2Font
-
-    try:
-        font = FT2Font(file)
-    except (OSError, RuntimeError):  # a font that is damaged, or has gone since matplotlib listed it
-        return set()
-    return set(map(chr, font.get_charmap())) if font.scalable else set()

@@ -11,6 +11,7 @@ from ptenmt.errors import PtenmtError, RunError
 from ptenmt.history import History
 from ptenmt.inspection.drawing import draw
 from ptenmt.inspection.pictures import Line, LinePlot
+from ptenmt.run_facts import needed_facts
 from ptenmt.runs import Run, find_run
 
 if TYPE_CHECKING:
@@ -62,7 +63,7 @@ class _Past:
         return steps / self._steps_per_epoch() if axis == "epochs" else self._minutes(steps)
 
     def _steps_per_epoch(self) -> float:
-        known = self.run.facts().get("steps_per_epoch")
+        known = needed_facts(self.run, ()).get("steps_per_epoch")
         if known is None and self.validations:
             known = self.validations[-1]["step"] / self.validations[-1]["epoch"]
         if not known:
@@ -115,7 +116,7 @@ class _Past:
 def history_plots(
     runs: Sequence[Run], axis: Axis = "steps", quantities: Sequence[str] = ()
 ) -> list[LinePlot]:
-    """The curves of one run or several, a plot a quantity.
+    """The curves of one run or several, a plot a quantity; its title names the runs that do not tell it.
 
     Args:
         runs: At least one.
@@ -132,14 +133,17 @@ def history_plots(
     pasts = [_Past.of(run) for run in runs]
     plots = []
     for quantity in quantities or QUANTITIES:
+        found = [past.lines(quantity, axis) for past in pasts]
         lines = [
             replace(line, name=_name(past, line, pasts), colour=2 * number + (not line.has_marks))
-            for number, past in enumerate(pasts)
-            for line in past.lines(quantity, axis)
+            for number, (past, told) in enumerate(zip(pasts, found, strict=True))
+            for line in told
         ]
         if lines:
             title, unit = _TITLES[quantity]
-            plots.append(LinePlot(title=title, x_name=axis, y_name=unit, lines=lines))
+            silent = [past.run.name for past, told in zip(pasts, found, strict=True) if not told]
+            note = f" (not told by {', '.join(silent)})" if silent else ""
+            plots.append(LinePlot(title=f"{title}{note}", x_name=axis, y_name=unit, lines=lines))
         elif quantities:
             names = ", ".join(str(run.path) for run in runs)
             raise RunError(

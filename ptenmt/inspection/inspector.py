@@ -109,14 +109,16 @@ class Inspector:
 
     def read_all(self, texts: Sequence[str], translations: Sequence[str] | None = None) -> list[Reading]:
         """Bring several sentences into the form that the model reads (see ``read``); they may be empty."""
-        sources = [self._encoding.source(text) for text in texts]
+        sources, num_cut = self._encoding.sources(texts)
         if translations is None:
             targets = self._translated(sources)
             target_texts = [self._worded(ids) for ids in targets]
         else:
-            targets = [self._encoding.target(translation) for translation in translations]
+            targets, num_targets_cut = self._encoding.targets(translations)
+            num_cut += num_targets_cut
             target_texts = [self._encoding.prepare_target(translation) for translation in translations]
-        self._tell_of_long_ones(sources if translations is None else [*sources, *targets])
+        if num_cut:
+            self._tell_of_long_ones(num_cut)
         return [
             Reading(
                 source=source,
@@ -140,8 +142,7 @@ class Inspector:
         (text,) = self.tokenizers.target.decode([ids])
         return repair_wordpiece(text) if self.config.tokenizer.kind == "wordpiece" else text
 
-    def _tell_of_long_ones(self, sequences: Sequence[list[int]]) -> None:
+    def _tell_of_long_ones(self, count: int) -> None:
+        what = "a text has more tokens" if count == 1 else f"{count} texts have more tokens"
         longest = self.config.model.max_positions
-        if count := sum(len(ids) == longest for ids in sequences):
-            what = "a text fills" if count == 1 else f"{count} texts fill"
-            self._warn(f"{what} all {longest} positions of the model: what is beyond is left out")
+        self._warn(f"{what} than the model's {longest} positions: what is beyond is left out")

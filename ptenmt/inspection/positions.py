@@ -50,7 +50,7 @@ def similarity_map(num_positions: int = 50, d_model: int = 128) -> HeatMap:
     return HeatMap(
         title="Similarity of positions (cosine)",
         values=values,
-        low=float(values.min()),
+        low=float(values.min()) if num_positions > 1 else 0.0,
         row_name="position",
         column_name="position",
     )

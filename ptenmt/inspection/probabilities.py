@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 RUNNERS_UP = 4
+MOST_DRAWN = 8
+"""More runners-up than this do not stand behind a bar."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -91,19 +93,27 @@ def probabilities_figure(
 
 def probability_bars(found: Sequence[TokenProbability]) -> Bars:
     """What ``probabilities_figure`` draws."""
+    most = max((len(each.runners_up) for each in found), default=0)
+    some = "the runners-up" if most <= MOST_DRAWN else f"the first {MOST_DRAWN} of {most} runners-up"
     return Bars(
         title="How likely each token is, given those before it",
-        value_name="probability; behind it the runners-up",
+        value_name=f"probability; behind it {some}" if most else "probability",
         names=[each.piece for each in found],
         values=[each.probability for each in found],
-        notes=[_runners_up(each) for each in found],
+        notes=[_told(each.runners_up[:MOST_DRAWN]) for each in found],
     )
 
 
 def probability_table(found: Sequence[TokenProbability]) -> Table:
     """The same in figures, with ranks and entropies."""
     rows = [
-        (each.piece, _percent(each.probability), str(each.rank), f"{each.entropy:.2f}", _runners_up(each))
+        (
+            each.piece,
+            _percent(each.probability),
+            str(each.rank),
+            f"{each.entropy:.2f}",
+            _told(each.runners_up),
+        )
         for each in found
     ]
     return Table(
@@ -114,9 +124,9 @@ def probability_table(found: Sequence[TokenProbability]) -> Table:
     )
 
 
-def _runners_up(found: TokenProbability) -> str:
+def _told(runners_up: Sequence[tuple[str, float]]) -> str:
     """Such as ``has 3.1%, is 0.8%``."""
-    return ", ".join(f"{piece} {_percent(probability)}" for piece, probability in found.runners_up)
+    return ", ".join(f"{piece} {_percent(probability)}" for piece, probability in runners_up)
 
 
 def _percent(probability: float) -> str:

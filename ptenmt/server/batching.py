@@ -11,13 +11,12 @@ import math
 import threading
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from ptenmt.config import DecodingConfig
 from ptenmt.server.refusal import Refusal
 from ptenmt.translation.engine import Engine, Found
-from ptenmt.translation.windows import BATCH_TOKENS
 
 GATHERING_SECONDS = 0.003
 _REMEMBERED = 0.9
@@ -46,6 +45,10 @@ class Order:
     """Ids that its translation begins with."""
     found: "asyncio.Future[Found]" = field(default_factory=lambda: asyncio.get_running_loop().create_future())
     """Its translations, best first."""
+
+    def with_attention(self) -> "Order":
+        """The same, to be searched for again."""
+        return Order(self.ids, self.limit, replace(self.search, with_attention=True), self.prefix)
 
 
 class Batcher:
@@ -156,7 +159,7 @@ class Batcher:
         longest = len(first.ids)
         for order in alike[1 : min(share, self._engine.batch_sentences)]:
             longest = max(longest, len(order.ids))
-            if longest * (len(batch) + 1) > BATCH_TOKENS:
+            if longest * (len(batch) + 1) > self._engine.batch_tokens:
                 break
             batch.append(order)
         taken = set(batch)

@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from ptenmt.config import DecodingConfig
 from ptenmt.errors import ConfigError, PtenmtError
-from ptenmt.server.batching import Batcher, Order, Search
+from ptenmt.server.batching import Order, Search
 from ptenmt.server.limits import Limits
 from ptenmt.server.metrics import Metrics
 from ptenmt.server.refusal import Refusal
+from ptenmt.server.searching import Searcher
 from ptenmt.server.words import word_weights, words_of
 from ptenmt.tokenizers import END
 from ptenmt.translation import Translator
@@ -30,8 +31,6 @@ logger = logging.getLogger("ptenmt.server")
 _Result = TypeVar("_Result")
 _SHORT_CHARACTERS = 1_000
 """Texts of so many are cut into pieces, and put into words, in half a millisecond."""
-_WAVE_SENTENCES = 64
-"""How many sentences of a document wait at a time: two full batches."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -91,37 +90,34 @@ class Service:
         self.limits, self.metrics = limits, metrics
         self.source_language = translator.config.data.source_language
         self.target_language = translator.config.data.target_language
-        self._translator, self._threads = translator, threads
+        self._translator = translator
+        self._searcher = Searcher(
+            translator.engine,
+            metrics,
+            threads=threads,
+            room=limits.queue,
+            copies_unknown=translator.config.tokenizer.kind == "words",
+        )
         self._options = translator.config.decoding
         self._encoding = Encoding(translator.tokenizers, translator.config)
         self._segmenter = self._encoding.segmenter()
         self._wording = Wording(translator.tokenizers, translator.config)
-        self._copies = translator.config.tokenizer.kind == "words"
         self._load_model = load_model
         self._model: NumpyTransformer | None = None
         self._looking = asyncio.Lock()
-        self._batcher: Batcher | None = None
 
     def start(self) -> None:
         """Start the threads that translate; in the loop that the requests are answered in."""
-        self._batcher = Batcher(
-            self._translator.engine,
-            threads=self._threads,
-            room=self.limits.queue,
-            on_batch=self.metrics.batch_sentences.observe,
-        )
-        self.metrics.queue.set_function(lambda: self._batcher.num_waiting if self._batcher else 0)
+        self._searcher.start()
 
     def stop(self) -> None:
         """End the threads."""
-        if self._batcher is not None:
-            self._batcher.close()
-            self._batcher = None
+        self._searcher.stop()
 
     @property
     def is_ready(self) -> bool:
         """Whether it translates."""
-        return self._batcher is not None
+        return self._searcher.is_ready
 
     async def translate(
         self, texts: Sequence[str], *, alternatives: int = 0, is_document: bool = False
@@ -146,9 +142,10 @@ class Service:
         most = self.limits.sentences
         if len(segments) > most and not is_document:
             raise Refusal(f"the text has {len(segments):,} sentences; {most:,} are allowed")
-        search = Search(_with_alternatives(self._options, alternatives), with_attention=self._copies)
+        search = Search(_with_alternatives(self._options, alternatives))
         orders = [self._order(segment, search) for segment in segments]
-        found = iter(await (self._found_in_waves(orders) if is_document else self._found(orders)))
+        find = self._searcher.found_in_waves if is_document else self._searcher.found
+        found = iter(await find(orders))
         parts = [[NOTHING if segment.is_blank else next(found) for segment in text.segments] for text in cut]
         return await _done(is_short, self._wording.of_texts, cut, parts)
 
@@ -186,7 +183,7 @@ class Service:
         """
         segments, begun = self._sentence(text, prefix)
         options = replace(self._options, num_hypotheses=1)
-        search = Search(options, branches=count, with_attention=self._copies)
+        search = Search(options, branches=count)
         found = await self._found_or_nothing(segments.segments[0], search, begun)
         return self._wording.of_texts([segments], [[found]])[0]
 
@@ -203,7 +200,7 @@ class Service:
         segments, _ = self._sentence(text, "")
         source = segments.segments[0].ids
         if translation is None:
-            search = Search(_with_alternatives(self._options, 0), with_attention=self._copies)
+            search = Search(_with_alternatives(self._options, 0))
             found = await self._found_or_nothing(segments.segments[0], search, ())
             translation, target = self._wording.of_texts([segments], [[found]])[0][0].text, found[0].ids
         else:
@@ -252,37 +249,7 @@ class Service:
     async def _found_or_nothing(self, segment: Segment, search: Search, prefix: Sequence[int]) -> Found:
         if segment.is_blank:
             return NOTHING
-        return (await self._found([self._order(segment, search, prefix)]))[0]
-
-    async def _found_in_waves(self, orders: Sequence[Order]) -> list[Found]:
-        """Have many sentences translated; where others are waiting, wait as well."""
-        found: list[Found] = []
-        while len(found) < len(orders):
-            wave = orders[len(found) : len(found) + _WAVE_SENTENCES]
-            try:
-                found += await self._found(wave)
-            except Refusal as refusal:
-                if not self.is_ready:
-                    raise
-                await asyncio.sleep(refusal.retry_after or 1.0)
-        return found
-
-    async def _found(self, orders: Sequence[Order]) -> list[Found]:
-        """Have sentences translated; if nobody waits for them any more, those in the queue are dropped."""
-        if self._batcher is None:
-            raise Refusal("the server is ending", 503, retry_after=10)
-        if not orders:
-            return []
-        self._batcher.order(orders)
-        try:
-            found = await asyncio.gather(*(order.found for order in orders))
-        except asyncio.CancelledError:
-            self._batcher.drop(orders)
-            raise
-        self.metrics.sentences.inc(len(orders))
-        self.metrics.source_tokens.inc(sum(len(order.ids) for order in orders))
-        self.metrics.target_tokens.inc(sum(len(each[0].ids) - 1 for each in found))
-        return found
+        return (await self._searcher.found([self._order(segment, search, prefix)]))[0]
 
 
 async def _done(is_short: bool, work: Callable[..., _Result], *arguments: Any) -> _Result:

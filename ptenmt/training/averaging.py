@@ -77,15 +77,15 @@ def _chosen(run: Run, last: int | None, best: int | None) -> list[Path]:
 
 
 def _mean(paths: Sequence[Path]) -> dict[str, np.ndarray]:
-    """The mean of what the files hold, by the weights' paths."""
+    """The mean of what the files hold, by the weights' paths; they are read one after the other."""
+    sums: dict[str, np.ndarray] = {}
     try:
-        models = [read_weights(path) for path in paths]
+        for path in paths:
+            weights = read_weights(path)
+            sums = {name: sums.get(name, 0) + array.astype(np.float64) for name, array in weights.items()}
     except DamagedError as error:
         raise CheckpointError(error.message, "average fewer of them, or take it out of the run") from error
-    return {
-        name: np.mean([model[name] for model in models], axis=0, dtype=np.float64).astype(array.dtype)
-        for name, array in models[0].items()
-    }
+    return {name: (total / len(paths)).astype(weights[name].dtype) for name, total in sums.items()}
 
 
 def _step(path: Path) -> int:

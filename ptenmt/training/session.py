@@ -13,6 +13,7 @@ from ptenmt.corpus.download import OnProgress
 from ptenmt.corpus.pairs import fingerprint
 from ptenmt.errors import TrainingError
 from ptenmt.events import CurvePoint, Event, StepDone, Stopped, TrainingStarted, Warned
+from ptenmt.history import History
 from ptenmt.runs import Run, run_path, set_aside
 from ptenmt.training.cluster import find_cluster
 from ptenmt.training.exporting import Exporter
@@ -95,7 +96,7 @@ def train(
             is_stopped, is_saved = True, False
     return TrainingResult(
         run=directory.path,
-        history=directory.history(),
+        history=History(directory.path).validations(),
         stopped_by=stop.received if is_stopped else None,
         is_saved=is_saved,
         is_chief=is_chief,

@@ -1,6 +1,6 @@
 """From a trained model to translations."""
 
-from ptenmt.translation.results import Alignment, Alternative, AttentionWeights, Translation
+from ptenmt.translation.results import Alignment, Alternative, Translation
 from ptenmt.translation.translator import Translator
 
-__all__ = ["Alignment", "Alternative", "AttentionWeights", "Translation", "Translator"]
+__all__ = ["Alignment", "Alternative", "Translation", "Translator"]

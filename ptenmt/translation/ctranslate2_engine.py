@@ -1,5 +1,6 @@
 """The production engine: CTranslate2, which needs neither TensorFlow nor Keras."""
 
+import math
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -13,7 +14,7 @@ from ptenmt.errors import ConfigError, ExportError
 from ptenmt.export.ctranslate2 import CTranslate2Export, nearest_quantization
 from ptenmt.tokenizers import PAD, SPECIAL_PIECES, START, TokenizerPair
 from ptenmt.translation.engine import Found, Hypothesis
-from ptenmt.translation.windows import BATCH_SENTENCES
+from ptenmt.translation.windows import BATCH_SENTENCES, BATCH_TOKENS
 
 if TYPE_CHECKING:
     import numpy as np
@@ -41,7 +42,7 @@ class CTranslate2Engine:
     """
 
     name = "ctranslate2"
-    batch_sentences = BATCH_SENTENCES
+    batch_sentences, batch_tokens = BATCH_SENTENCES, BATCH_TOKENS
 
     def __init__(
         self,
@@ -86,6 +87,7 @@ class CTranslate2Engine:
         prefixes: Sequence[Sequence[int]] = (),
         branches: int = 0,
         with_attention: bool = False,
+        with_scores: bool = True,
     ) -> Callable[[], list[Found]]:
         """Begin to translate a batch; see ``Engine.submit``."""
         # Greedy search with a coverage penalty would look for attention that was not asked for.
@@ -97,6 +99,7 @@ class CTranslate2Engine:
             asynchronous=True,
             max_decoding_length=limit,
             return_attention=needs_attention,
+            return_scores=with_scores,
             # Several beams of several sentences get the first token's attention from one another.
             max_batch_size=1 if needs_attention and options.beam_size > 1 else 0,
             **self._options(options) | (changes if branches else {}),
@@ -132,18 +135,18 @@ class CTranslate2Engine:
             "min_decoding_length": 0,  # 1 by default: nothing is never said
             "max_input_length": 0,  # no source is longer than the model can read
             "return_end_token": True,
-            "return_scores": True,
         }
 
     def _hypotheses(self, result: Any, with_attention: bool) -> Found:
         attention = result.attention if with_attention else [None] * len(result.hypotheses)
+        scores = result.scores or [math.nan] * len(result.hypotheses)
         return [
             Hypothesis(
                 [START, *map(self._target_ids.__getitem__, pieces)],
                 score,
                 None if weights is None else _array(weights),
             )
-            for pieces, score, weights in zip(result.hypotheses, result.scores, attention, strict=True)
+            for pieces, score, weights in zip(result.hypotheses, scores, attention, strict=True)
         ]
 
 

@@ -16,7 +16,7 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import asdict, dataclass
 from itertools import islice
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 from ptenmt.corpus.lock import exclusive, holder
 from ptenmt.errors import OutputError
@@ -24,7 +24,7 @@ from ptenmt.writing import sync
 
 _FORMAT = 1
 _ANEW = "leave out --resume to begin anew"
-_CHUNK_TEXTS = 1024
+_CHUNK_TEXTS = 64
 _CHUNK_BYTES = 1 << 20
 
 
@@ -189,18 +189,24 @@ class Draft:
         self._notes.flush()
 
     def _last_mark(self) -> int:
-        """Find the last window whose translations are there; gives where its line in the journal ends."""
-        size = self._partial.stat().st_size
-        with self._journal.open("rb") as notes:
+        """Find the last window whose translations are there; gives where its line in the journal ends.
+
+        After a loss of power, marks may have reached the disk whose translations have not.
+        """
+        is_any = False
+        with self._journal.open("rb") as notes, self._partial.open("rb") as partial:
             first = notes.readline()
             self._check_facts(first)
             end = len(first)
             for line in notes:
                 mark = _mark(line)
-                if mark is None or mark.num_bytes > size:
+                if mark is None:
+                    break
+                is_any = True
+                if _checksum_on(partial, self._kept, mark) != mark.translations:
                     break
                 self._kept, end = mark, end + len(line)
-        if self._checksum_on_disk() != self._kept.translations:
+        if is_any and not self._kept.texts:
             raise OutputError(f"--resume: {self._partial} is damaged", _ANEW)
         self._done = self._kept
         return end
@@ -218,12 +224,13 @@ class Draft:
         if wrong:
             raise OutputError(f"--resume: {self._file.name} was begun with {'; '.join(wrong)}", _ANEW)
 
-    def _checksum_on_disk(self) -> int:
-        checksum, left = 0, self._kept.num_bytes
-        with self._partial.open("rb") as file:
-            while some := file.read(min(left, _CHUNK_BYTES)):
-                checksum, left = zlib.crc32(some, checksum), left - len(some)
-        return checksum
+
+def _checksum_on(partial: IO[bytes], before: _Mark, mark: _Mark) -> int:
+    """That of the translations up to a mark, read on from the mark before; of fewer if there are fewer."""
+    checksum, left = before.translations, mark.num_bytes - before.num_bytes
+    while some := partial.read(min(left, _CHUNK_BYTES)):
+        checksum, left = zlib.crc32(some, checksum), left - len(some)
+    return checksum
 
 
 def _checksum(texts: Sequence[str], before: int) -> int:

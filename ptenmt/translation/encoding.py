@@ -1,9 +1,12 @@
 """From what a user types to the ids that a model reads."""
 
+from collections.abc import Sequence
+
 from ptenmt.config import Config
 from ptenmt.corpus.text import TextPreparation
 from ptenmt.errors import ConfigError
-from ptenmt.tokenizers import TokenizerPair, frame
+from ptenmt.tokenizers import UNK, TokenizerPair, encode_framed
+from ptenmt.tokenizers.words import WordTokenizer
 from ptenmt.translation.segments import Segmenter, Segments
 
 
@@ -48,19 +51,33 @@ class Encoding:
 
     def source(self, text: str) -> list[int]:
         """A sentence's ids, [START] and [END] included; of one that is too long, the beginning."""
-        return frame(self._tokenizers.source.encode([self.prepare_source(text)])[0], self._longest)
+        ((ids,), _) = self.sources([text])
+        return ids
 
     def target(self, text: str) -> list[int]:
         """A translation's ids, [START] and [END] included; of one that is too long, the beginning."""
-        return frame(self._encode_target(text), self._longest)
+        ((ids,), _) = self.targets([text])
+        return ids
+
+    def sources(self, texts: Sequence[str]) -> tuple[list[list[int]], int]:
+        """The ids of sentences as ``source`` gives them, and of how many they are the beginning alone."""
+        return encode_framed(self._tokenizers.source, list(map(self.prepare_source, texts)), self._longest)
+
+    def targets(self, texts: Sequence[str]) -> tuple[list[list[int]], int]:
+        """The ids of translations as ``target`` gives them, and of how many they are the beginning alone."""
+        return encode_framed(self._tokenizers.target, list(map(self.prepare_target, texts)), self._longest)
 
     def prefix(self, text: str) -> list[int]:
         """The ids of a translation's beginning.
 
         Raises:
-            ConfigError: It leaves no room for more.
+            ConfigError: It leaves no room for more, or has letters that the model never writes.
         """
-        ids = self._encode_target(text)
+        (ids,) = self._tokenizers.target.encode([self.prepare_target(text)])
+        if UNK in ids and not isinstance(self._tokenizers.target, WordTokenizer):
+            raise ConfigError(
+                f"the prefix {text!r} has letters that the model does not know", "write it as it would"
+            )
         if len(ids) >= self._longest:
             raise ConfigError(
                 f"the prefix has {len(ids)} tokens, and the model {self._longest} positions", "shorten it"
@@ -74,6 +91,3 @@ class Encoding:
     def prepare_target(self, text: str) -> str:
         """A translation as its tokenizer is to see it."""
         return self._preparation.prepare_input(text, self._data.target_language)
-
-    def _encode_target(self, text: str) -> list[int]:
-        return self._tokenizers.target.encode([self.prepare_target(text)])[0]

@@ -18,7 +18,7 @@ class Hypothesis:
     ids: list[int]
     """Ids, [START] first, and [END] last if it was reached."""
     score: float = 0.0
-    """See search.py."""
+    """See search.py; not a number if it was not asked for."""
     attention: "np.ndarray | None" = field(default=None, compare=False)
     """If it was asked for, what each generated token attended to: [T, S], a row sums to 1. The mean over the
     heads of the last layer's cross-attention."""
@@ -43,7 +43,9 @@ class Engine(Protocol):
     identity: str
     """What its translations depend on, besides the run's weights and the options."""
     batch_sentences: int
-    """How many sentences of usual length a batch is to have."""
+    """The most sentences that a batch is to have."""
+    batch_tokens: int
+    """The most source tokens, padding included."""
     queue: int
     """How many batches it may be given before the first is waited for; 0: it works when it is waited for."""
 
@@ -56,6 +58,7 @@ class Engine(Protocol):
         prefixes: Sequence[Sequence[int]] = (),
         branches: int = 0,
         with_attention: bool = False,
+        with_scores: bool = True,
     ) -> Callable[[], list[Found]]:
         """Begin to translate a batch.
 
@@ -70,6 +73,7 @@ class Engine(Protocol):
                 how each goes on. None of these tokens is [END], and their probabilities are those among the
                 others. How one goes on is searched for without length penalty.
             with_attention: Give the hypotheses' attention too.
+            with_scores: Give their scores; without, an engine may save the time that they take.
 
         Returns:
             What waits for the translations and gives them, those of a sentence best first.

@@ -28,7 +28,7 @@ class KerasEngine:
     """
 
     name = identity = "keras"
-    batch_sentences = 128  # a step costs much the same for one sentence and for many
+    batch_sentences, batch_tokens = 128, 8192  # a step costs much the same for one sentence and for many
     queue = 0
 
     def __init__(self, model: Transformer, forbidden: Sequence[int]) -> None:
@@ -52,6 +52,7 @@ class KerasEngine:
         prefixes: Sequence[Sequence[int]] = (),
         branches: int = 0,
         with_attention: bool = False,
+        with_scores: bool = True,  # noqa: ARG002 — it has them anyway
     ) -> Callable[[], list[Found]]:
         """What translates a batch when it is called; see ``Engine.submit``."""
         _check(options, has_prefix=any(prefixes) or branches > 0)

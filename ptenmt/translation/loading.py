@@ -128,10 +128,11 @@ class Loader:
             )
         return engine
 
-    def _make_ctranslate2(self) -> CTranslate2Export:
+    def _make_ctranslate2(self, outdated: CTranslate2Export | None) -> CTranslate2Export:
         path, weights = self._weights
-        return make_export(self.config.model, weights, self.tokenizers, weights_id(path))
+        quantization = "int8" if outdated is None else outdated.facts.quantization
+        return make_export(self.config.model, weights, self.tokenizers, weights_id(path), quantization)
 
-    def _make_weights(self) -> WeightsExport:
+    def _make_weights(self, _outdated: WeightsExport | None) -> WeightsExport:
         path, weights = self._weights
         return make_weights(self.config.model, weights, weights_id(path))

@@ -21,7 +21,7 @@ class Alternative:
     """False where the translation was cut because [END] was not reached within the limit."""
     score: float
     """The sum of the tokens' log-probabilities over their number ** ``decoding.length_penalty``; the higher
-    the better, 0 at most."""
+    the better, 0 at most. Not a number if it was not asked for."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -36,23 +36,6 @@ class Translation(Alternative):
     """Whether a sentence was longer than the model can read, and was translated in parts."""
     milliseconds: float = field(default=0.0, compare=False)
     """The text's share of the time that its batches took."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class AttentionWeights:
-    """Who attends to whom in one sentence and its translation."""
-
-    source_pieces: list[str]
-    """S pieces, [START] and [END] included."""
-    target_pieces: list[str]
-    """The T pieces fed to the decoder: [START], and no [END]."""
-    weights: dict[str, "np.ndarray"]
-    """``encoder_layer{i}`` [H, S, S], ``decoder_layer{i}_block1`` [H, T, T], ``…_block2`` [H, T, S]."""
-
-    @property
-    def num_layers(self) -> int:
-        """Of the encoder, and of the decoder."""
-        return sum(name.startswith("encoder") for name in self.weights)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -7,17 +7,18 @@ from dataclasses import dataclass, field
 from itertools import groupby
 
 from ptenmt.config import DecodingConfig
-from ptenmt.tokenizers import END, START
+from ptenmt.tokenizers import END, START, UNK
 from ptenmt.translation.engine import Engine, Found, Hypothesis
 from ptenmt.translation.results import Translation
 from ptenmt.translation.segments import Segment, Segments
 
 BATCH_SENTENCES = 32
-"""CTranslate2 takes 2 to 5 % longer with 64, and with 128 over 6 %, for greedy search and for 4 beams; so
-does greedy search with 16."""
-BATCH_TOKENS = 2048
-"""Source tokens of so many sentences, padding included."""
-WINDOW_CHARACTERS = 1_000_000
+BATCH_TOKENS = 512
+"""Source tokens, padding included. CTranslate2 is fastest with such batches, if by little: with everything
+ready it takes 3 to 4 % longer with 32 sentences of any length, and 10 to 25 % longer with 128 of them or
+with 4,096 tokens (benchmarks/translation.md)."""
+WINDOW_CHARACTERS = 250_000
+"""Of windows of long texts: some seconds' work, after which what is done can be kept and shown."""
 NOTHING = [Hypothesis([START, END])]
 """What is found for a segment in which there is nothing to translate."""
 
@@ -55,14 +56,16 @@ class Window:
         """The translations of a window that is done."""
         return [self.translations[row] for row in range(len(self.texts))]
 
-    def batches(self, limit: Callable[[int], int], sentences: int = BATCH_SENTENCES) -> Iterator["Batch"]:
+    def batches(
+        self, limit: Callable[[int], int], sentences: int = BATCH_SENTENCES, tokens: int = BATCH_TOKENS
+    ) -> Iterator["Batch"]:
         """The segments, the longest first: what comes last keeps no thread waiting for another for long.
 
         Args:
             limit: Gives the most tokens of a translation for the number of the source's.
-            sentences: The most of a batch; fewer if they are long.
+            sentences: The most of a batch.
+            tokens: The most of a batch, padding included, unless a single segment has more.
         """
-        tokens = BATCH_TOKENS * sentences // BATCH_SENTENCES
         places = [
             (row, number)
             for row, text in enumerate(self.cut)
@@ -102,6 +105,10 @@ class Batch:
         """The ids of each segment."""
         return [self.window.segment(place).ids for place in self.places]
 
+    def part(self, rows: Sequence[int]) -> "Batch":
+        """Some of its segments."""
+        return Batch(self.window, [self.places[row] for row in rows], self.limit)
+
     def put(self, found: Sequence[Found], milliseconds: float) -> list[int]:
         """Note what was found for the segments; gives the rows of the texts that are done by that."""
         for (row, number), hypotheses in zip(self.places, found, strict=True):
@@ -135,7 +142,8 @@ def search(
     options: DecodingConfig,
     *,
     prefix: Sequence[int],
-    with_attention: bool,
+    copies_unknown: bool,
+    with_scores: bool,
 ) -> Iterator[tuple[Batch, list[int]] | None]:
     """Have batches translated, as many at a time as the engine wants.
 
@@ -144,7 +152,9 @@ def search(
         batches: None among them means: finish what was begun before going on.
         options: How to search.
         prefix: Ids that the translation of every text begins with.
-        with_attention: Whether attention is needed.
+        copies_unknown: Whether attention is needed where a hypothesis has [UNK]: such sentences are searched
+            for again with attention, which costs much more than a second search of the few that have it.
+        with_scores: Whether scores are.
 
     Yields:
         Each batch when it is translated, with the rows of the texts that are done by that; None for None.
@@ -152,30 +162,42 @@ def search(
     begun: deque[tuple[Batch, Callable[[], list[Found]], float]] = deque()
     last = 0.0
 
+    def submit(batch: Batch, with_attention: bool = False) -> Callable[[], list[Found]]:
+        return engine.submit(
+            batch.sources,
+            batch.limit,
+            options,
+            prefixes=batch.prefixes(prefix),
+            with_attention=with_attention,
+            with_scores=with_scores,
+        )
+
     def finish() -> tuple[Batch, list[int]]:
         nonlocal last
         batch, wait, started = begun.popleft()
         found = wait()
+        unknown = [row for row, each in enumerate(found) if copies_unknown and has_unknown(each)]
+        if unknown:
+            again = dict(zip(unknown, submit(batch.part(unknown), with_attention=True)(), strict=True))
+            found = [again.get(row, each) for row, each in enumerate(found)]
         started, last = max(started, last), time.perf_counter()
         return batch, batch.put(found, 1000 * (last - started))
 
     for batch in batches:
         if batch is not None:
             started = time.perf_counter()
-            wait = engine.submit(
-                batch.sources,
-                batch.limit,
-                options,
-                prefixes=batch.prefixes(prefix),
-                with_attention=with_attention,
-            )
-            begun.append((batch, wait, started))
+            begun.append((batch, submit(batch), started))
         while begun and (batch is None or len(begun) > engine.queue):
             yield finish()
         if batch is None:
             yield None
     while begun:
         yield finish()
+
+
+def has_unknown(found: Found) -> bool:
+    """Whether any hypothesis has a word that the vocabulary lacks."""
+    return any(UNK in hypothesis.ids for hypothesis in found)
 
 
 def _take(stream: Iterator[str], size: int) -> tuple[list[str], Exception | None]:

@@ -87,12 +87,13 @@ class Wording:
         ]
 
     def _join(self, text: Segments, parts: Sequence[Alternative]) -> Alternative:
-        lengths = [max(len(part.tokens) - 1, 1) for part in parts]
-        total = sum(part.score * length**self._penalty for part, length in zip(parts, lengths, strict=True))
+        said = [part for part in parts if part.raw] or parts[:1]
+        lengths = [max(len(part.tokens) - 1, 1) for part in said]
+        total = sum(part.score * length**self._penalty for part, length in zip(said, lengths, strict=True))
         return Alternative(
             text=text.joined([part.text for part in parts]),
             raw=" ".join(part.raw for part in parts if part.raw),
-            tokens=[token for part in parts for token in part.tokens],
+            tokens=[token for part in said for token in part.tokens],
             is_complete=all(part.is_complete for part in parts),
             score=total / sum(lengths) ** self._penalty,
         )

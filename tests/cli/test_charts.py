@@ -9,6 +9,7 @@ from ptenmt.cli.charts import show
 from ptenmt.cli.console import Screen
 from ptenmt.cli.heat_maps import heat_map_lines
 from ptenmt.cli.line_plots import line_plot_lines
+from ptenmt.cli.writing import bar
 from ptenmt.inspection.pictures import Bars, HeatMap, Line, LinePlot, Table
 
 
@@ -75,6 +76,16 @@ def test_numbers_stand_in_the_cells() -> None:
     assert [line.plain for line in coloured][2:] == ["a 0 1 ", "b 0 0 "]
     inks = [span.style.color.name for span in coloured[2].spans]  # type: ignore[union-attr]
     assert inks == ["black", "white"]
+
+
+def test_a_mark_leaves_its_cell_the_shade() -> None:
+    values = [[1.0, 0.5], [0.0, 0.5]]
+    roomy = labelled(["x", "y"], ["gato", "voa"], values, marks=[(0, 0), (1, 1)])
+    assert plain(heat_map_lines(roomy, 80, has_colours=False))[2:4] == ["x ██●██▒▒▒▒▒", "y      ▒▒●▒▒"]
+    narrow = labelled(["x", "y"], ["a", "b"], values, marks=[(0, 0), (1, 1)])
+    assert plain(heat_map_lines(narrow, 80, has_colours=False))[2:4] == ["x ●█▒▒", "y   ●▒"]
+    coloured = heat_map_lines(narrow, 80, has_colours=True)
+    assert coloured[2].plain == "x ●   "
 
 
 def test_wide_characters_keep_columns_apart() -> None:
@@ -154,3 +165,7 @@ def test_in_a_pipe_nothing_is_cut(capsys: pytest.CaptureFixture[str]) -> None:
     out = capsys.readouterr().out.splitlines()
     assert out[0] == "map"
     assert "w99" in out[1]
+
+
+def test_bars_go_in_eighths_of_a_cell() -> None:
+    assert [bar(cells) for cells in (0, 0.125, 0.5, 1, 2.5, 2.99)] == ["", "▏", "▌", "█", "██▌", "███"]

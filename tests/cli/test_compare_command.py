@@ -4,6 +4,7 @@ import json
 import re
 import shutil
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -23,7 +24,9 @@ def two_runs(copied_run: Path) -> Path:
     shutil.copytree(copied_run / "checkpoints" / "tiny", other)
     config = (other / "config.yaml").read_text()
     (other / "config.yaml").write_text(
-        config.replace("dropout: 0.0", "dropout: 0.3", 1).replace("\n  epochs: 10", "\n  epochs: 20")
+        config.replace("dropout: 0.0", "dropout: 0.3", 1)
+        .replace("\n  epochs: 10", "\n  epochs: 20")
+        .replace("cache_dir: null", "cache_dir: /of/another/machine")
     )
     seconds = {"data": 10.0, "step": 80.0, "validation": 600.0, "saving": 30.0}
     scores = {"loss": 1.5, "accuracy": 0.5, "bleu": 12.34, "chrf": 45.6}
@@ -62,6 +65,21 @@ def test_runs_stand_side_by_side(ptenmt) -> None:
     assert table["model.dropout"] == ["0.3", "0.0"]
     assert table["training.epochs"] == ["20", "10"]
     assert "model.d_model" not in table
+    assert "data.cache_dir" not in table, "that is no difference between the runs"
+    assert answer.stderr == ""
+
+
+@pytest.mark.usefixtures("two_runs")
+def test_all_of_it_as_json(ptenmt) -> None:
+    answer = ptenmt("compare", "other", "tiny", "--json")
+    facts = json.loads(answer.stdout)
+    other, tiny = facts["runs"]
+    assert (other["run"], tiny["run"]) == ("other", "tiny")
+    assert (other["best_step"], other["seconds"], other["tokens_per_second"]) == (30, 720.0, 40.0)
+    assert other["validation"]["bleu"] == 12.34
+    assert tiny["options"]["model.d_model"] == 16
+    assert facts["differences"] == {"model.dropout": [0.3, 0.0], "training.epochs": [20, 10]}
+    assert (facts["split"], facts["scores"], facts["splits_that_differ"]) == (None, [], [])
     assert answer.stderr == ""
 
 
@@ -125,6 +143,35 @@ def test_a_damaged_run_is_named(ptenmt, two_runs: Path) -> None:
     assert "checkpoints/other/run.json is damaged: it lacks data, parameters" in answer.stderr
 
 
+@pytest.mark.parametrize(
+    ("changes", "told"),
+    [
+        ({"data": None}, "its data cannot be null"),
+        ({"data": {}}, "it lacks train"),
+        ({"data": {"train": 5}}, "its train cannot be 5"),
+        ({"data": {"train": {"pairs": "many", "fingerprint": "0"}}}, 'its pairs cannot be "many"'),
+        ({"data": {"train": {"pairs": 48}}}, "it lacks fingerprint"),
+        ({"parameters": "many"}, 'its parameters cannot be "many"'),
+        ({"steps_per_epoch": []}, "its steps_per_epoch cannot be []"),
+    ],
+)
+def test_facts_of_another_kind_are_named(ptenmt, two_runs: Path, changes: dict[str, Any], told: str) -> None:
+    file = two_runs / "checkpoints/other/run.json"
+    file.write_text(json.dumps(json.loads(file.read_text()) | changes))
+    for command in (["compare", "tiny", "other"], ["info", "--run", "other"]):
+        assert f"checkpoints/other/run.json is damaged: {told}\n" in ptenmt(*command, code=1).stderr
+
+
+@pytest.mark.parametrize("line", ["5", '{"a": 1}', '{"step": 70, "epoch": 12, "validation": {}}'])
+def test_strange_lines_of_a_history_harm_nothing(ptenmt, two_runs: Path, line: str) -> None:
+    with (two_runs / "checkpoints/other/history.jsonl").open("a") as file:
+        file.write(line)
+    table = rows(ptenmt("compare", "tiny", "other").stdout)
+    assert (table["best step"][1], table["validation BLEU"][1]) == ("30", "12.3")
+    assert "BLEU" in ptenmt("inspect", "history", "--run", "other").stdout
+    assert "12.3" in ptenmt("info", "--run", "other").stdout
+
+
 @pytest.mark.usefixtures("two_runs")
 def test_all_translate_the_same_pairs(ptenmt, tmp_path: Path) -> None:
     shutil.copytree("checkpoints/tiny", tmp_path / "same")
@@ -145,6 +192,10 @@ def test_all_translate_the_same_pairs(ptenmt, tmp_path: Path) -> None:
         table["test pairs: chrF2++"][0].split()[0]
     )
     assert all(float(rate.replace(",", "")) > 0 for rate in table["test pairs: sentences a second"])
+    scored = json.loads(ptenmt("compare", "tiny", "other", "--split", "test", "--json").stdout)["scores"]
+    assert [each["score"]["low"] for each in scored[0]["differences"]] == [each["low"] for each in scores[:3]]
+    assert scored[0]["differences"][0]["verdict"] == "no difference"
+    assert scored[1]["search"]["in_words"] == "ctranslate2, int8, beam 4"
 
 
 def evaluated(ptenmt, run: str) -> str:

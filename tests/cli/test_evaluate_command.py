@@ -9,9 +9,12 @@ from pathlib import Path
 
 import pytest
 
+from ptenmt.evaluation.likelihood import Likelihood
+from ptenmt.history import History
 from ptenmt.runs import Run
 
 SIGNATURE = "nrefs:1 bs:1000 seed:12345 case:mixed eff:no tok:13a smooth:exp version:"
+LIKELIHOOD = Likelihood(loss=1.0, accuracy=0.5, num_shortened=7)
 
 
 @pytest.mark.usefixtures("beside")
@@ -32,19 +35,21 @@ def test_the_table_and_the_report_agree(ptenmt, tmp_path: Path) -> None:
     for score in report["scores"]:
         assert f" {score['value']:.2f} " in table
         assert score["signature"].replace("|", " ") in table
-        low, high = score["mean"] - score["margin"], score["mean"] + score["margin"]
-        assert f" {low:.2f}–{high:.2f} " in table
+        assert f" {score['low']:.2f}–{score['high']:.2f} " in table
     assert SIGNATURE in table
     search = report["search"]
     assert (search["engine"], search["compute_type"], search["beam_size"]) == ("ctranslate2", "int8", 4)
     assert "sentences a second: ctranslate2, int8, beam 4" in table
+    assert re.search(rf"(?m)^speed +{report['sentences_per_second']:,.1f} ", table)
+    assert "shortened texts" not in table
     assert answer.stderr == ""
 
 
 def test_the_validation_pairs(ptenmt, beside: Path) -> None:
     run = Run(beside / "checkpoints/tiny")
     (best,) = run.best_models()
-    trained = next(line["validation"] for line in run.history() if line["step"] == best.step)
+    validations = History(run.path).validations()
+    trained = next(line["validation"] for line in validations if line["step"] == best.step)
     table = ptenmt("evaluate", "--split", "validation", "--beam-size", "1").stdout
 
     assert table.startswith("tiny: 6 validation pairs")
@@ -88,7 +93,7 @@ def test_a_failed_evaluation_leaves_the_old_report(ptenmt, copied_run: Path) -> 
 @pytest.fixture
 def without_likelihood(monkeypatch: pytest.MonkeyPatch) -> None:
     """Spares a test for which the loss does not matter the Keras model."""
-    monkeypatch.setattr("ptenmt.evaluation.judging._likelihood", lambda *_: (1.0, 0.5))
+    monkeypatch.setattr("ptenmt.evaluation.judging._likelihood", lambda *_: LIKELIHOOD)
 
 
 @pytest.mark.usefixtures("beside", "without_likelihood")
@@ -103,15 +108,31 @@ def test_a_baseline_the_details_and_the_texts(ptenmt, tmp_path: Path) -> None:
     assert re.search(r"(?m)^empty translations +0  nothing is said$", table)
     assert re.search(r"(?m)^cut translations +\d+  the length limit", table)
     assert re.search(r"(?m)^minimal pairs +\d+/\d\d  ", table)
+    assert re.search(r"(?m)^shortened texts +7  longer than model.max_positions: ", table)
     assert re.search(r"(?m)^unknown words +0  of \d+ source words", table)
     for title in ("by source length: ", "by rarity of words: ", "by words cut into pieces: "):
         assert table.count(f"\n{title}") == 1
-    assert re.search(r"(?m)^0–9 +6 +\d+\.\d ±\d", table)
+    assert re.search(r"(?m)^0–9 +6 +\d+\.\d +\d+\.\d +\d+\.\d$", table)
     assert re.search(r"(?m)^accents: avó, avô +\d/3 ", table)
     assert (table.count("\nworst "), table.count("\nbest ")) == (6, 6)
     assert table.count("\nbaseline     the king sings here .") == 12
     names = {"source.txt", "detokenised.hypotheses.txt", "detokenised.reference.txt"}
     assert {file.name for file in (tmp_path / "texts").iterdir()} == names
+
+
+@pytest.mark.usefixtures("beside", "without_likelihood")
+def test_the_search_can_be_changed(ptenmt, tmp_path: Path) -> None:
+    def found(*words: str) -> dict[str, object]:
+        ptenmt("evaluate", *words, "--report", str(tmp_path / "scores.json"))
+        search = json.loads((tmp_path / "scores.json").read_text())["search"]
+        return {name: search[name] for name in ("beam_size", "length_penalty", "num_cut")}
+
+    usual = found()
+    changed = found("--set", "decoding.length_penalty=0.25", "--set", "decoding.max_length=1")
+    assert changed == {"beam_size": usual["beam_size"], "length_penalty": 0.25, "num_cut": 6}
+    assert usual["num_cut"] < 6
+    greedy = found("--set", "decoding.beam_size=8", "--beam-size", "1")
+    assert greedy["beam_size"] == 1, "the option with a name of its own wins"
 
 
 @pytest.mark.usefixtures("beside", "without_likelihood")
@@ -121,7 +142,8 @@ def test_a_baseline_that_is_the_run_itself(ptenmt) -> None:
     assert "\nworst" not in table
 
 
-def test_a_sweep_says_which_to_use(ptenmt, beside: Path) -> None:
+@pytest.mark.usefixtures("beside")
+def test_a_sweep_says_which_to_use(ptenmt) -> None:
     answer = ptenmt("evaluate", "--sweep")
     rows = answer.stdout.splitlines()
     assert rows[0] == "tiny: 6 validation pairs, ctranslate2"
@@ -130,13 +152,15 @@ def test_a_sweep_says_which_to_use(ptenmt, beside: Path) -> None:
     assert re.search(r"(?m)^best +--beam-size \d( --set decoding.length_penalty=\d)?", answer.stdout)
     assert answer.stderr == ""
     assert "the test pairs says nothing" in ptenmt("evaluate", "--sweep", "--split", "test").stderr
-    assert beside.is_dir()
 
 
 @pytest.mark.parametrize(
     ("words", "message"),
     [
         (["--sweep", "--beam-size", "2"], "--sweep and --beam-size exclude each other"),
+        (["--sweep", "--set", "decoding.length_penalty=0.6"], "--sweep and --set exclude each other"),
+        (["--set", "model.dropout=0"], "--set model.dropout=0: of a trained model only the section decoding"),
+        (["--set", "decoding.num_hypotheses=2"], "decoding.num_hypotheses=2: one of each sentence is scored"),
         (["--sweep", "--hypotheses", "pairs.tsv"], "--sweep and --hypotheses exclude each other"),
         (["--sweep", "--report", "x.json"], "--sweep and --report exclude each other"),
         (["--sweep", "--details"], "--sweep and --details exclude each other"),

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from ptenmt.history import History
 from ptenmt.runs import Run
 
 
@@ -21,7 +22,7 @@ def test_all_runs_at_a_glance(ptenmt, copied_run: Path) -> None:
     answer = ptenmt("info")
     table = rows(answer.stdout)
 
-    best = max(line["validation"]["bleu"] for line in Run(copied_run / "checkpoints/tiny").history())
+    best = max(line["validation"]["bleu"] for line in History(copied_run / "checkpoints/tiny").validations())
     assert table["run"] == "data epoch parameters best BLEU last started"
     assert table["tiny"].startswith(f"files 10/10 6,646 {best:.1f} 20")
     assert answer.stderr == ""

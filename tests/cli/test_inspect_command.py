@@ -12,12 +12,15 @@ import pytest
 from ptenmt.cli.inspect import VIEWS
 
 WITHOUT_COLOUR = {"FORCE_COLOR": "1", "NO_COLOR": "1"}
-DRAWABLE = {
+DRAWN = {
     "positions": [],
     "schedule": ["--config", "tiny.yaml"],
     "history": ["--run", "tiny"],
     "tokens": ["o gato come", "--run", "tiny"],
     "embeddings": ["gato", "--run", "tiny"],
+    "attention": ["o gato come", "--run", "tiny"],
+    "alignment": ["o gato come", "--run", "tiny"],
+    "probabilities": ["o gato come", "--run", "tiny"],
 }
 
 
@@ -43,32 +46,33 @@ def test_each_help_has_an_example_and_fits(ptenmt, view: str, width: int) -> Non
         assert option in text
 
 
-@pytest.mark.parametrize("view", DRAWABLE)
+@pytest.mark.parametrize("view", VIEWS)
 @pytest.mark.usefixtures("beside")
 def test_each_draws_in_the_terminal_or_into_a_file(ptenmt, tmp_path: Path, view: str) -> None:
     for width, colours in ((80, {"FORCE_COLOR": "1", "TERM": "xterm-256color"}), (40, WITHOUT_COLOUR)):
-        answer = ptenmt("inspect", view, *DRAWABLE[view], COLUMNS=str(width), **colours)
+        answer = ptenmt("inspect", view, *DRAWN[view], COLUMNS=str(width), **colours)
         lines = plain(answer.stdout).splitlines()
         assert max(map(len, lines)) <= width
         assert ("\x1b[" in answer.stdout) == (width == 80)
         assert answer.stderr == ""
     file = tmp_path / f"{view}.svg"
-    answer = ptenmt("inspect", view, *DRAWABLE[view], "--output", str(file))
+    answer = ptenmt("inspect", view, *DRAWN[view], "--output", str(file))
     assert (answer.stdout, answer.stderr) == ("", f"drawn: {file}\n")
     assert file.read_bytes().startswith(b"<?xml")
-    quiet = ptenmt("inspect", view, *DRAWABLE[view], "--quiet", "-o", str(file))
+    quiet = ptenmt("inspect", view, *DRAWN[view], "--quiet", "-o", str(file))
     assert (quiet.stdout, quiet.stderr) == ("", "")
 
 
 @pytest.mark.usefixtures("beside")
-@pytest.mark.parametrize("view", DRAWABLE)
+@pytest.mark.parametrize("view", VIEWS)
 def test_a_file_of_another_kind_is_refused_before_any_work(ptenmt, view: str) -> None:
-    answer = ptenmt("inspect", view, *DRAWABLE[view], "-o", "picture.gif", code=1)
-    assert "its name must end in .png, .svg or .pdf" in answer.stderr
+    answer = ptenmt("inspect", view, *DRAWN[view], "-o", "picture.gif", code=1)
+    endings = ".png, .svg, .pdf or .html" if view == "attention" else ".png, .svg or .pdf"
+    assert f"its name must end in {endings}\n" in answer.stderr
 
 
-def test_positions(ptenmt, beside: Path) -> None:
-    assert beside.is_dir()
+@pytest.mark.usefixtures("beside")
+def test_positions(ptenmt) -> None:
     lines = ptenmt("inspect", "positions").stdout.splitlines()
     assert lines[0] == "Positional encoding"
     assert lines[2].startswith(" 0 ▒█▒█")  # sin 0, cos 0, …
@@ -83,6 +87,8 @@ def test_positions(ptenmt, beside: Path) -> None:
     similar = ptenmt("inspect", "positions", "--similarity", "--positions", "3").stdout.splitlines()
     assert similar[0] == "Similarity of positions (cosine)"
     assert [line[2 + row] for row, line in enumerate(similar[2:5])] == ["█", "█", "█"]
+    alone = ptenmt("inspect", "positions", "--similarity", "--positions", "1").stdout.splitlines()
+    assert alone[2] == "0 █"
     refused = ptenmt("inspect", "positions", "--run", "tiny", "--dimensions", "8", code=1).stderr
     assert "--dimensions and --run exclude each other" in refused
     assert (
@@ -179,7 +185,7 @@ print(json.dumps(sorted({"tensorflow", "keras", "matplotlib.pyplot"} & sys.modul
 
 
 def test_neither_tensorflow_nor_a_display_is_needed(beside: Path, tmp_path: Path) -> None:
-    commands = [[view, *words, "--output", str(tmp_path / f"{view}.png")] for view, words in DRAWABLE.items()]
+    commands = [[view, *words, "--output", str(tmp_path / f"{view}.png")] for view, words in DRAWN.items()]
     environment = {name: value for name, value in os.environ.items() if "DISPLAY" not in name}
     answer = subprocess.run(
         [sys.executable, "-c", PROGRAM, json.dumps(commands)],
@@ -191,4 +197,4 @@ def test_neither_tensorflow_nor_a_display_is_needed(beside: Path, tmp_path: Path
     )
     assert answer.returncode == 0, answer.stderr
     assert json.loads(answer.stdout) == []
-    assert {path.stem for path in tmp_path.glob("*.png")} == set(DRAWABLE)
+    assert {path.stem for path in tmp_path.glob("*.png")} == set(VIEWS)

@@ -62,7 +62,16 @@ def test_on_a_narrow_one_a_row_is_a_block(monkeypatch: pytest.MonkeyPatch) -> No
 
 @pytest.mark.parametrize(
     ("seconds", "text"),
-    [(0.4, "0 s"), (89, "89 s"), (91, "2 min"), (3_661, "1 h 01 min"), (200_000, "2 d 07 h")],
+    [
+        (0.4, "0 s"),
+        (89, "89 s"),
+        (91, "1.5 min"),
+        (118, "2.0 min"),
+        (294, "4.9 min"),
+        (296, "5 min"),
+        (3_661, "1 h 01 min"),
+        (200_000, "2 d 07 h"),
+    ],
 )
 def test_durations(seconds: float, text: str) -> None:
     assert duration(seconds) == text

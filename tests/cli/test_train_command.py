@@ -14,13 +14,14 @@ from typing import IO
 import pytest
 
 from ptenmt.config.files import load_config
+from ptenmt.history import History
 from ptenmt.runs import Run
 
 RUN = Path("checkpoints/tiny")
 
 
 def epochs_recorded(run: Path = RUN) -> list[int]:
-    return [line["epoch"] for line in Run(run).history()]
+    return [line["epoch"] for line in History(run).validations()]
 
 
 def test_a_first_training(trained: Path) -> None:
@@ -166,7 +167,7 @@ def test_signals_stop_after_the_step_and_save(ptenmt, copied_run: Path) -> None:
         _stop(first, signal.SIGINT, "my long run")
         _stop(second, signal.SIGTERM, "other")
     again = ["train", "--config", "tiny.yaml", "--run", "my long run"]
-    epochs = len(Run(copied_run / "checkpoints" / "my long run").history())
+    epochs = len(History(copied_run / "checkpoints" / "my long run").validations())
 
     answer = ptenmt(*again, "--set", f"training.epochs={epochs + 1}")
     assert re.search(rf"^resuming after (step \d of )?epoch \d+ of {epochs + 1}, from ", answer.stderr, re.M)
@@ -185,7 +186,7 @@ def _stop(process: subprocess.Popen[str], number: int, name: str) -> None:
     run = Run(Path("checkpoints") / name)
     place = r"^saved after (?:step \d of )?epoch (\d+): (.*)$"
     epoch, path = re.findall(place, said, re.MULTILINE)[-1]
-    assert int(epoch) - 1 <= len(run.history()) <= int(epoch)
+    assert int(epoch) - 1 <= len(History(run.path).validations()) <= int(epoch)
     assert Path(f"{path}.index").exists()
 
     *_, told, command = said.splitlines()

@@ -55,13 +55,13 @@ def test_a_terminal_has_a_bar(tmp_path: Path, clock: SimpleNamespace, width: int
     file = io.StringIO()
     console = Console(file=file, width=width, force_terminal=True, color_system="standard", highlight=False)
     text = " ".join(shown(tmp_path, clock, console).split())
-    assert "15,000 lines, 100/s, 4 min left" in text
+    assert "15,000 lines, 100/s, 4.2 min left" in text
     assert "━" in text
-    assert text.endswith("translated 10,000 lines in 2 min, 100 a second, 5,000 more before")
+    assert text.endswith("translated 10,000 lines in 1.7 min, 100 a second, 5,000 more before")
 
 
 def test_a_file_has_a_line_a_minute(tmp_path: Path, clock: SimpleNamespace) -> None:
     assert shown(tmp_path, clock, Console(file=io.StringIO(), width=100)).splitlines() == [
-        "12,000 lines, 100/s, 5 min left",
-        "translated 10,000 lines in 2 min, 100 a second, 5,000 more before",
+        "12,000 lines, 100/s, 4.7 min left",
+        "translated 10,000 lines in 1.7 min, 100 a second, 5,000 more before",
     ]

@@ -1,11 +1,18 @@
 """A loopback HTTP server that misbehaves on request."""
 
 import contextlib
+import hashlib
+import random
 import threading
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+
+BODY = random.Random(1).randbytes(1_000_000)
+OTHER = random.Random(2).randbytes(1_000_000)
+HALF = 500_000
 
 
 @dataclass
@@ -109,3 +116,13 @@ def closed_port() -> int:
     server = ThreadingHTTPServer(("127.0.0.1", 0), BaseHTTPRequestHandler)
     server.server_close()
     return int(server.server_address[1])
+
+
+def sha256(data: bytes) -> str:
+    """A checksum in hexadecimal."""
+    return hashlib.sha256(data).hexdigest()
+
+
+def names(folder: Path) -> list[str]:
+    """What is in a folder."""
+    return sorted(path.name for path in folder.iterdir())

@@ -1,46 +1,17 @@
 """Fetching: what arrives is the file, whatever the server and the connection do."""
 
 import gzip
-import hashlib
-import random
-import signal
-import sys
 import threading
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from http_server import Site, closed_port, serve
+from http_server import BODY, HALF, OTHER, Site, names, sha256
 
 from ptenmt.corpus import download
 from ptenmt.corpus.download import DownloadProgress, fetch
 from ptenmt.errors import DownloadError
 
-BODY = random.Random(1).randbytes(1_000_000)
-OTHER = random.Random(2).randbytes(1_000_000)
-HALF = 500_000
-
-
-def sha256(data: bytes) -> str:
-    return hashlib.sha256(data).hexdigest()
-
-
-@pytest.fixture(autouse=True)
-def _hasty(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(download, "_BACKOFF", 0.001)
-    for name in ("http_proxy", "HTTP_PROXY", "all_proxy", "ALL_PROXY"):
-        monkeypatch.delenv(name, raising=False)
-
-
-@pytest.fixture
-def site() -> Iterator[Site]:
-    with serve(Site(body=BODY)) as served:
-        yield served
-
-
-@pytest.fixture
-def target(tmp_path: Path) -> Path:
-    return tmp_path / "new" / "file.bin"
+pytestmark = pytest.mark.usefixtures("hasty")
 
 
 def stop_halfway(site: Site, target: Path) -> None:
@@ -55,10 +26,6 @@ def stop_halfway(site: Site, target: Path) -> None:
     assert not target.exists()
     assert HALF <= (target.parent / "file.bin.part").stat().st_size < len(BODY)
     site.requests.clear()
-
-
-def names(folder: Path) -> list[str]:
-    return sorted(path.name for path in folder.iterdir())
 
 
 def test_brings_the_file_and_leaves_nothing_else(site: Site, target: Path) -> None:
@@ -212,82 +179,6 @@ def test_a_wrong_checksum_keeps_nothing(site: Site, target: Path) -> None:
     for part in (site.url("file.bin"), sha256(BODY), sha256(OTHER)):
         assert part in caught.value.message
     assert names(target.parent) == []
-
-
-@pytest.mark.parametrize("status", [403, 404])
-def test_names_the_status_at_once(site: Site, target: Path, status: int) -> None:
-    site.statuses = [status]
-    with pytest.raises(DownloadError, match=f"HTTP {status}") as caught:
-        fetch(site.url("file.bin"), target, sha256=None)
-    assert site.url("file.bin") in caught.value.message
-    assert str(target) in caught.value.hint
-    assert len(site.requests) == 1
-    assert names(target.parent) == []
-
-
-def test_tries_again_after_503(site: Site, target: Path) -> None:
-    site.statuses = [503, 429]
-    fetch(site.url("file.bin"), target, sha256=None)
-    assert target.read_bytes() == BODY
-    assert len(site.requests) == 3
-
-
-def test_a_lasting_503_is_an_error(site: Site, target: Path) -> None:
-    site.statuses = [503] * 100
-    with pytest.raises(DownloadError, match="HTTP 503"):
-        fetch(site.url("file.bin"), target, sha256=None)
-
-
-def test_a_silent_server_is_left(site: Site, target: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(download, "_TIMEOUT", (0.2, 0.2))
-    monkeypatch.setattr(download, "_ATTEMPTS", 2)
-    site.seconds_a_chunk = 1.0
-    site.ranges = False
-    with pytest.raises(DownloadError, match="timed out"):
-        fetch(site.url("file.bin"), target, sha256=None)
-
-
-def test_without_network_says_what_whence_and_where_to_put_it(
-    target: Path, caplog: pytest.LogCaptureFixture
-) -> None:
-    url = f"http://127.0.0.1:{closed_port()}/file.bin"
-    with pytest.raises(DownloadError) as caught:
-        fetch(url, target, sha256=None)
-    # The system's words differ; requests' wrapping ("HTTPConnectionPool(...)") must be gone.
-    assert caught.value.message.startswith(f"cannot download file.bin from {url}: ")
-    assert "HTTPConnection" not in caught.value.message
-    assert str(target) in caught.value.hint
-    assert caplog.records == []
-    assert names(target.parent) == []
-
-
-@pytest.mark.parametrize("url", ["ftp://127.0.0.1/x", "not an address"])
-def test_an_unusable_address_is_an_error(target: Path, url: str) -> None:
-    with pytest.raises(DownloadError, match=url):
-        fetch(url, target, sha256=None)
-
-
-def test_a_folder_that_cannot_be_made_is_an_error(site: Site, tmp_path: Path) -> None:
-    (tmp_path / "file").touch()
-    with pytest.raises(DownloadError, match=r"cannot write .*file"):
-        fetch(site.url("file.bin"), tmp_path / "file" / "below" / "file.bin", sha256=None)
-
-
-@pytest.mark.skipif(sys.platform == "win32", reason="needs a file size limit")
-def test_a_full_disk_is_an_error(site: Site, target: Path) -> None:
-    import resource
-
-    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
-    before = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (HALF, hard))
-    try:
-        with pytest.raises(DownloadError, match=r"cannot write .*file\.bin\.part"):
-            fetch(site.url("file.bin"), target, sha256=None)
-    finally:
-        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
-        signal.signal(signal.SIGXFSZ, before)
-    assert not target.exists()
-    assert len(site.requests) == 1
 
 
 def test_a_gz_file_stays_compressed(site: Site, target: Path) -> None:

@@ -11,7 +11,14 @@ import pytest
 from ptenmt.config import CorpusFile, DataConfig
 from ptenmt.corpus import tfds_source
 from ptenmt.corpus.demo import demo_pairs
-from ptenmt.corpus.pairs import Corpus, SentencePair, fingerprint, load_corpus, load_split
+from ptenmt.corpus.pairs import (
+    Corpus,
+    SentencePair,
+    fingerprint,
+    load_corpus,
+    load_split,
+    load_training_pairs,
+)
 from ptenmt.errors import DataError
 
 SHARED_TFDS = Path(__file__).parents[3] / "shared" / "data" / "tfds"
@@ -259,3 +266,12 @@ def test_fingerprint_tells_pairs_and_their_order_apart() -> None:
 def test_there_are_two_splits_to_score() -> None:
     with pytest.raises(DataError, match="no split 'dev'"):
         load_split(DataConfig(source="demo"), 1, "dev")  # type: ignore[arg-type]
+
+
+def test_the_training_pairs_alone_need_no_other_file(tmp_path: Path) -> None:
+    data = three_files(tmp_path, HUNDRED)
+    for split in ("validation", "test"):
+        (tmp_path / f"{split}.tsv").unlink()
+    assert list(load_training_pairs(data, 1)) == HUNDRED
+    drawn = one_file(tmp_path, HUNDRED)
+    assert list(load_training_pairs(drawn, 1)) == list(load_corpus(drawn, 1).train)

@@ -15,7 +15,7 @@ from ptenmt.corpus.text import TextPreparation, join_tokens, repair_wordpiece, s
 SHARED_TFDS = Path(__file__).parents[3] / "shared" / "data" / "tfds"
 
 plain = TextPreparation(DataConfig(source="demo"))
-given = TextPreparation(DataConfig(tokenization="given"))
+given = TextPreparation(DataConfig(source="demo", tokenization="given"))
 moses = TextPreparation(DataConfig(tokenization="moses"))
 
 
@@ -44,6 +44,11 @@ def test_lowercase() -> None:
         preparation = TextPreparation(DataConfig(lowercase=True, tokenization=tokenization))
         assert preparation.prepare("É BOM", "pt") == "é bom"
         assert preparation.prepare_input("É BOM", "pt") == "é bom"
+
+
+def test_what_is_typed_is_in_lower_case_like_ted() -> None:
+    assert TextPreparation(DataConfig()).prepare_input("Não É?", "pt") == "não é ?"
+    assert given.prepare_input("Não É?", "pt") == "Não É ?"
 
 
 @pytest.mark.parametrize(
@@ -182,7 +187,7 @@ def test_text_needs_no_heavy_package() -> None:
     code = (
         "import sys; from ptenmt.corpus import pairs, text; from ptenmt.config import DataConfig; "
         "given = text.TextPreparation(DataConfig()); "
-        "assert given.finish(given.prepare_input('Sim, é.', 'pt'), 'en') == 'Sim, é.'; "
+        "assert given.finish(given.prepare_input('Sim, é.', 'pt'), 'en') == 'sim, é.'; "
         "assert not {'sacremoses', 'tensorflow'} & sys.modules.keys()"
     )
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

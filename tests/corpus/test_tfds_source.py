@@ -15,6 +15,8 @@ from ptenmt.corpus import download
 from ptenmt.corpus.tfds_source import prepare_tfds, read_tfds
 from ptenmt.errors import DataError, DownloadError
 
+pytestmark = pytest.mark.usefixtures("hasty")
+
 PT_EN = "ted_hrlr_translate/pt_to_en"
 EN_PT = "ted_hrlr_translate/en_to_pt"
 ARCHIVE = "qi18naacl-dataset.tar.gz"
@@ -38,11 +40,6 @@ def ted_archive() -> bytes:
                 entry.size = len(text)
                 archive.addfile(entry, io.BytesIO(text))
     return content.getvalue()
-
-
-@pytest.fixture(autouse=True)
-def _hasty(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(download, "_BACKOFF", 0.001)
 
 
 @pytest.fixture

@@ -3,12 +3,11 @@
 from dataclasses import replace
 from typing import Any
 
+from ptenmt.evaluation.contrasts import Contrast, Contrasts
 from ptenmt.evaluation.results import (
     Band,
     Breakdown,
     Comparison,
-    Contrast,
-    Contrasts,
     Difference,
     Evaluation,
     Oddity,
@@ -52,6 +51,7 @@ _CONTRAST = Contrast(
     sources=("a avó dorme", "o avô dorme"),
     translations=("the grandmother sleeps", "the grandmother sleeps"),
     expected=(["grandmother", "grandma"], ["grandfather"]),
+    expected_of_both=["sleeps"],
     is_right=(True, False),
     is_same_input=True,
 )
@@ -63,7 +63,8 @@ _WEAKNESSES = Weaknesses(
             bands=[
                 Band(name="1–9", num_pairs=1500, scores=[BLEU, CHRF, TER]),
                 Band(name="10–19", num_pairs=303, scores=[replace(BLEU, value=15.7, mean=15.6), CHRF, TER]),
-                Band(name="20–29", num_pairs=0, scores=[]),
+                Band(name="20–29", num_pairs=19, scores=[replace(BLEU, value=12.34, margin=9.87), CHRF, TER]),
+                Band(name="30–39", num_pairs=0, scores=[]),
             ],
         ),
         Breakdown(title="rarity", unit="share", bands=[], missing="The training pairs cannot be read."),
@@ -95,6 +96,7 @@ _EVALUATION = Evaluation(
     num_references=2,
     loss=None,
     accuracy=None,
+    num_shortened=None,
     scores=[BLEU, CHRF, TER, replace(BLEU, text="tokenised", value=33.3)],
     comparison=Comparison(
         name="other.txt",

@@ -34,10 +34,11 @@ def test_the_shipped_pairs_differ_and_can_be_told_apart():
     for pair in pairs:
         one, other = pair.sources
         assert one != other
-        own, others = pair.expected
+        own, others, both = *pair.expected, pair.expected_of_both
         assert others
-        assert not set(own) & set(others)
-        assert all(re.fullmatch(r"[a-z' ]+", word) for word in own + others)
+        assert own or both, "any words would do"
+        assert len({*own, *others, *both}) == len(own + others + both)
+        assert all(re.fullmatch(r"[a-z' ]+", word) for word in own + others + both)
 
 
 @pytest.mark.parametrize(
@@ -57,17 +58,45 @@ def test_the_shipped_pairs_differ_and_can_be_told_apart():
     ],
 )
 def test_a_translation_needs_its_own_words_and_none_of_the_others(translation, expected, excluded, right):
-    assert is_right(translation, expected, excluded) is right
+    assert is_right(translation, expected, excluded=excluded) is right
 
 
 def test_who_tells_all_apart_has_all_right():
     answers = {}
     for pair in contrast_pairs():
         for source, expected in zip(pair.sources, pair.expected, strict=True):
-            answers[source] = (expected or ["yes"])[0]
+            answers[source] = " ".join(words[0] for words in (pair.expected_of_both, expected) if words)
     contrasts = find_contrasts(phrasebook(answers, []))
     assert contrasts.num_right == len(contrasts.items) == len(contrast_pairs())
-    assert all(right == count for right, count in contrasts.by_phenomenon().values())
+    assert all(right == count for right, count in contrasts.by_phenomenon.values())
+
+
+def test_what_both_must_have_is_in_both():
+    assert is_right("This is good.", [], ["good"], excluded=["not"])
+    assert not is_right("Banana.", [], ["good"], excluded=["not"])
+    assert is_right("This is not good.", ["not"], ["good"], excluded=[])
+    assert not is_right("This is not so.", ["not"], ["good"], excluded=[])
+
+
+@pytest.mark.parametrize(
+    ("sources", "translations"),
+    [
+        (("O gato é o rei.", "O gato e o rei."), ("The cat's the king.", "The cat and the king.")),
+        (
+            ("A minha irmã é médica.", "A minha irmã e a médica."),
+            ("My sister’s a doctor.", "My sister and hers."),
+        ),
+        (
+            ("O problema é a solução.", "O problema e a solução."),
+            ("The problem's the solution.", "This and that."),
+        ),
+        (("Isto é bom.", "Isto não é bom."), ("This is good.", "This isn't good.")),
+    ],
+)
+def test_short_forms_and_negations_are_right(sources, translations):
+    contrasts = find_contrasts(phrasebook(dict(zip(sources, translations, strict=True)), []))
+    (item,) = [item for item in contrasts.items if item.sources == sources]
+    assert item.is_right == (True, True)
 
 
 def test_who_says_the_same_to_both_has_none_right():
@@ -76,7 +105,7 @@ def test_who_says_the_same_to_both_has_none_right():
         answers |= dict.fromkeys(pair.sources, " ".join([*pair.expected[0], *pair.expected[1]]))
     contrasts = find_contrasts(phrasebook(answers, []))
     assert contrasts.num_right == 0
-    assert sum(count for _, count in contrasts.by_phenomenon().values()) == len(contrasts.items)
+    assert sum(count for _, count in contrasts.by_phenomenon.values()) == len(contrasts.items)
 
 
 def test_what_the_tokenizer_cannot_tell_apart_is_said():
@@ -85,6 +114,12 @@ def test_what_the_tokenizer_cannot_tell_apart_is_said():
     same = {item.sources[0]: item.is_same_input for item in items}
     assert not same["A minha avó é velha."]
     assert same["Isto é um pão."]  # one word differs, and both are unknown
+
+
+def test_capitals_that_a_lower_cased_corpus_lacks_are_not_what_counts():
+    sources = {item.sources[0] for item in find_contrasts(phrasebook({}, ["a", "A", "isto", "é"])).items}
+    assert "isto é um pão." in sources
+    assert "A minha avó é velha." in sources
 
 
 def test_other_languages_have_none():

@@ -1,6 +1,6 @@
 import pytest
 
-from ptenmt.evaluation.differences import nearest, word_differences
+from ptenmt.evaluation.differences import nearest_reference, word_differences
 
 CASES = [
     ("The cat sat.", "The cat sat.", "", ""),
@@ -28,5 +28,5 @@ def test_what_the_other_has_not_is_marked(one: str, other: str, only_one: str, o
 
 def test_the_nearest_reference_shares_most_words() -> None:
     references = ["She sleeps.", "The cat is asleep.", "The cat sleeps."]
-    assert nearest("The cat sleeps now.", references) == references[2]
-    assert nearest("", references) == references[0]
+    assert nearest_reference("The cat sleeps now.", references) == references[2]
+    assert nearest_reference("", references) == references[0]

@@ -1,20 +1,20 @@
 import json
 import math
 import shutil
-import subprocess
-import sys
 from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 from copy_task import TrainedRun
+from scored_files import sacrebleu_command, write
 
 from ptenmt.config import DecodingConfig
 from ptenmt.corpus.encoding import encode_pairs
 from ptenmt.corpus.pairs import load_split
-from ptenmt.errors import CheckpointError, ConfigError, DataError, RunError
+from ptenmt.errors import CheckpointError, ConfigError, RunError
 from ptenmt.evaluation import Evaluation, evaluate, judging
+from ptenmt.evaluation.likelihood import likelihood
 from ptenmt.evaluation.written import write_texts
 from ptenmt.runs import Run
 from ptenmt.translation import Translator
@@ -28,12 +28,6 @@ def progress() -> list[tuple[str, int, int]]:
 @pytest.fixture(scope="module")
 def evaluation(copied: TrainedRun, progress: list[tuple[str, int, int]]) -> Evaluation:
     return evaluate(copied.path, on_progress=lambda *so_far: progress.append(so_far))
-
-
-@pytest.fixture
-def without_likelihood(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Spares a test for which the loss does not matter the Keras model."""
-    monkeypatch.setattr(judging, "_likelihood", lambda *_: (1.0, 0.5))
 
 
 def test_loss_and_accuracy_are_those_a_hand_computes(
@@ -52,21 +46,6 @@ def test_loss_and_accuracy_are_those_a_hand_computes(
     assert evaluation.accuracy == pytest.approx(np.mean(correct))
     assert evaluation.perplexity == pytest.approx(math.exp(np.mean(losses)), rel=1e-3)
     assert evaluation.accuracy > 0.7
-
-
-def sacrebleu_command(folder: Path, form: str, *options: str, references: int = 1) -> list[float]:
-    """What the command sacrebleu says of written texts, to the last digit."""
-    numbers = ["", *range(2, references + 1)]
-    files = [str(folder / f"{form}.reference{number}.txt") for number in numbers]
-    metrics = ["-m", "bleu", "chrf", "ter", "--chrf-word-order", "2", "-w", "17", *options]
-    answer = subprocess.run(
-        [sys.executable, "-m", "sacrebleu", *files, "-i", str(folder / f"{form}.hypotheses.txt"), *metrics],
-        capture_output=True,
-        text=True,
-        encoding="utf-8",
-        check=True,
-    )
-    return [score["score"] for score in json.loads(answer.stdout)]
 
 
 def test_scores_are_those_of_the_sacrebleu_command(
@@ -97,6 +76,7 @@ def test_it_says_what_was_scored_and_how(copied: TrainedRun, evaluation: Evaluat
     assert search.length_penalty == copied.config.decoding.length_penalty
     assert [sentence.row for sentence in evaluation.sentences] == list(range(1, 31))
     assert evaluation.comparison is None
+    assert evaluation.num_shortened == 0
 
 
 def test_it_knows_the_words_of_the_run(evaluation: Evaluation):
@@ -115,13 +95,13 @@ def test_the_engine_and_the_beams_are_a_choice(
     copied: TrainedRun, evaluation: Evaluation, monkeypatch: pytest.MonkeyPatch
 ):
     monkeypatch.setattr(judging, "find_contrasts", lambda _: None)
-    reference = evaluate(copied.path, engine="keras", beam_size=1)
+    reference = evaluate(copied.path, engine="keras", overrides=["decoding.beam_size=1"])
     search = reference.search
     assert (search.engine, search.compute_type, search.beam_size) == ("keras", "float32", 1)
     assert (reference.loss, reference.accuracy) == (evaluation.loss, evaluation.accuracy)
     assert reference.scores[0].value == pytest.approx(evaluation.scores[0].value, abs=5)
     with pytest.raises(ConfigError, match="decoding.beam_size=0 must be 1 or more"):
-        evaluate(copied.path, beam_size=0)
+        evaluate(copied.path, overrides=["decoding.beam_size=0"])
 
 
 def test_progress_reaches_its_end(evaluation: Evaluation, progress: list[tuple[str, int, int]]):
@@ -141,107 +121,13 @@ def test_facts_are_json(evaluation: Evaluation):
 
 
 def test_the_validation_pairs_score_as_they_did_in_training(copied: TrainedRun):
-    evaluation = evaluate(copied.path, "validation", beam_size=1)
+    evaluation = evaluate(copied.path, "validation", overrides=["decoding.beam_size=1"])
     best = Run(copied.path).best_models()[0].step
     last = next(line["validation"] for line in copied.history if line["step"] == best)
     assert evaluation.num_pairs == 20
     assert evaluation.loss == pytest.approx(last["loss"], rel=1e-5)
     assert evaluation.accuracy == pytest.approx(last["accuracy"])
     assert evaluation.scores[0].value == pytest.approx(last["bleu"])
-
-
-def write(file: Path, lines: list[str]) -> Path:
-    file.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
-    return file
-
-
-HYPOTHESES = ["the cat sees the dog .", "is n't it a house ?", "we are here", "no , no"]
-REFERENCES = ["the cat sees a dog .", "is n't this a house ?", "we are all here .", "no , no !"]
-OTHERS = ["a cat sees the dog .", "", "here we are .", "never !"]
-
-
-def test_finished_hypotheses_are_scored_without_a_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.chdir(tmp_path)  # no run here
-    files = {name: write(tmp_path / name, lines) for name, lines in (("h", HYPOTHESES), ("r", REFERENCES))}
-    evaluation = evaluate(hypotheses=files["h"], references=[files["r"]])
-    write_texts(evaluation, tmp_path)
-    assert [score.value for score in evaluation.scores] == sacrebleu_command(tmp_path, "detokenised")
-    assert (tmp_path / "detokenised.hypotheses.txt").read_text() == files["h"].read_text()
-    assert (tmp_path / "detokenised.reference.txt").read_text() == files["r"].read_text()
-    assert not (tmp_path / "source.txt").exists()
-    assert (evaluation.name, evaluation.pairs_name) == (str(files["h"]), f"pairs of {files['r']}")
-    assert (evaluation.folder, evaluation.split, evaluation.loss, evaluation.perplexity) == (None,) * 4
-    assert (evaluation.search, evaluation.contrasts, evaluation.weaknesses.words) == (None,) * 3
-    assert evaluation.files == {"hypotheses": [str(files["h"])], "reference": [str(files["r"])]}
-
-
-def test_tokenised_files_are_scored_on_their_tokens_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.chdir(tmp_path)
-    hypotheses, reference = write(tmp_path / "h", HYPOTHESES), write(tmp_path / "r", REFERENCES)
-    evaluation = evaluate(hypotheses=hypotheses, references=[reference], tokenised=True)
-    write_texts(evaluation, tmp_path)
-    values = [score.value for score in evaluation.scores]
-    assert [score.text for score in evaluation.scores] == ["detokenised"] * 3 + ["tokenised"] * 3
-    assert values[:3] == sacrebleu_command(tmp_path, "detokenised")
-    assert values[3:] == sacrebleu_command(tmp_path, "tokenised", "--tokenize", "none", "-lc", "--force")
-    assert evaluation.sentences[1].hypothesis == "isn't it a house?"
-    assert (tmp_path / "tokenised.hypotheses.txt").read_text() == hypotheses.read_text()
-
-
-def test_several_references_need_only_one_each(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.chdir(tmp_path)
-    hypotheses, one = write(tmp_path / "h", HYPOTHESES), write(tmp_path / "one", REFERENCES)
-    other, same = write(tmp_path / "other", OTHERS), write(tmp_path / "same", HYPOTHESES)
-    both = evaluate(hypotheses=hypotheses, references=[one, other])
-    assert both.num_references == 2
-    assert both.sentences[0].references == [REFERENCES[0], OTHERS[0]]
-    assert both.sentences[1].references == [REFERENCES[1]]
-    assert both.scores[0].value > evaluate(hypotheses=hypotheses, references=[one]).scores[0].value
-    right = evaluate(hypotheses=hypotheses, references=[one, same])
-    assert [round(score.value, 6) for score in right.scores[:2]] == [100, 100]
-    write_texts(right, tmp_path)
-    assert [score.value for score in right.scores] == sacrebleu_command(tmp_path, "detokenised", references=2)
-
-
-def test_files_that_do_not_fit_are_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.chdir(tmp_path)
-    hypotheses, reference = write(tmp_path / "h", HYPOTHESES), write(tmp_path / "r", REFERENCES)
-    short, hole = write(tmp_path / "short", HYPOTHESES[:3]), write(tmp_path / "hole", OTHERS)
-    blank = write(tmp_path / "blank", [" ", ""])
-
-    def refused(error: type[Exception], message: str, **options: object) -> None:
-        with pytest.raises(error, match=message):
-            evaluate(**options)
-
-    refused(DataError, "short has 3 lines, but there are 4", hypotheses=short, references=[reference])
-    refused(
-        DataError, "r has 4 lines, but .*short has 3", hypotheses=hypotheses, references=[reference, short]
-    )
-    refused(DataError, "line 2 of .*hole is empty", hypotheses=hypotheses, references=[hole])
-    refused(DataError, "blank is empty", hypotheses=hypotheses, references=[blank])
-    refused(DataError, "cannot read .*gone", hypotheses=tmp_path / "gone", references=[reference])
-    refused(ConfigError, "sources alone", source=reference)
-    refused(ConfigError, "references alone", references=[reference])
-    refused(ConfigError, "--tokenised is about files", tokenised=True)
-    refused(ConfigError, "no engine, no beams", hypotheses=hypotheses, references=[reference], beam_size=2)
-    refused(RunError, "no run in", hypotheses=hypotheses, references=[reference], baseline="nowhere")
-
-
-@pytest.mark.usefixtures("without_likelihood")
-def test_files_of_ones_own_are_translated(copied: TrainedRun, tmp_path: Path):
-    source = write(tmp_path / "source", ["bala dico", "", "galo hime jaro"])
-    reference = write(tmp_path / "reference", ["bala dico", "kilo", "galo hime jaro lume"])
-    evaluation = evaluate(copied.path, source=source, references=[reference])
-    expected = [
-        translation.text
-        for translation in Translator.load(copied.path).translate(["bala dico", "", "galo hime jaro"])
-    ]
-    assert [sentence.hypothesis for sentence in evaluation.sentences] == expected
-    assert [sentence.source for sentence in evaluation.sentences] == ["bala dico", "", "galo hime jaro"]
-    assert evaluation.split is None
-    assert evaluation.weaknesses.oddities[0].count == 1
-    with pytest.raises(ConfigError, match="the corpus of this run is plain text"):
-        evaluate(copied.path, source=source, references=[reference], tokenised=True)
 
 
 @pytest.mark.usefixtures("without_likelihood")
@@ -261,12 +147,6 @@ def test_a_baseline_is_a_run_or_a_file(copied: TrainedRun, evaluation: Evaluatio
     assert (given.name, given.split, given.loss) == (str(worse), "test", None)
     assert not any(difference.is_better for difference in given.comparison.differences)
     assert given.weaknesses.words == evaluation.weaknesses.words
-
-
-def test_a_run_that_is_the_baseline_needs_sources(copied: TrainedRun, tmp_path: Path):
-    hypotheses, reference = write(tmp_path / "h", HYPOTHESES), write(tmp_path / "r", REFERENCES)
-    with pytest.raises(ConfigError, match="only references are known"):
-        evaluate(hypotheses=hypotheses, references=[reference], baseline=str(copied.path))
 
 
 @pytest.mark.usefixtures("without_likelihood")
@@ -298,6 +178,13 @@ def test_cut_translations_and_split_sources_are_counted(
     monkeypatch.setattr(judging, "load_split", lambda *_: pairs)
     evaluation = evaluate(run)
     assert (evaluation.search.num_cut, evaluation.search.num_split) == (2, 1)
+
+
+def test_texts_that_the_loss_knows_in_part_are_counted(copied: TrainedRun, translator: Translator):
+    long = " ".join(["bala"] * 31)
+    pairs = [("bala", "bala"), (long, "dico"), ("dico", long)]
+    found = likelihood(translator.engine.model, translator.tokenizers, pairs, copied.config, lambda *_: None)
+    assert found.num_shortened == 2
 
 
 def test_pairs_are_framed_and_cut_to_the_positions(translator: Translator):

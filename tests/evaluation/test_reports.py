@@ -64,7 +64,7 @@ FACTS = [
     "0.012",
     "31.4 ± 1.2",
     "no difference",
-    "could be chance (p ≥ 0.05)",
+    "worse, but it may be chance",
     "better",
     "worse",
     "1,500",
@@ -73,7 +73,9 @@ FACTS = [
     "20.0%",  # 4,000 of 20,000 words are cut
     "0 of 1",
     "wrong, same input",
-    "grandmother / grandma",
+    "sleeps and grandmother / grandma",
+    "12.3",
+    "Of fewer than 20 sentences there is no interval.",
     "pair 1,234 · chrF2++ 43.2 · baseline 5.4",
     "601 sentences a second",
     "f00d" * 16,
@@ -153,6 +155,43 @@ def test_json_has_the_same_facts() -> None:
     assert facts["weaknesses"]["worst"][1]["baseline"] == HARD
     assert facts["fingerprint"] == "f00d" * 16
     assert facts["surroundings"]["sacrebleu"][0].isdigit()
+
+
+def test_json_has_what_follows_from_the_facts() -> None:
+    found = evaluation()
+    facts = json.loads(report_text(found, "json"))
+    assert (facts["scores"][0]["low"], facts["scores"][0]["high"]) == (30.25, 32.75)
+    told = [(each["is_better"], each["is_significant"]) for each in facts["comparison"]["differences"]]
+    assert told == [(True, True), (False, False), (False, True), (False, False)]
+    assert facts["comparison"]["differences"][3]["verdict"] == "worse, but it may be chance"
+    assert (facts["contrasts"]["num_right"], facts["contrasts"]["by_phenomenon"]) == (
+        0,
+        {"accents: avó, avô": [0, 1]},
+    )
+    assert facts["sentences_per_second"] == 601
+    assert facts["search"]["in_words"] == "ctranslate2, int8, beam 4"
+    bands = facts["weaknesses"]["breakdowns"][0]["bands"]
+    assert [band["has_enough"] for band in bands] == [True, True, False, False]
+    assert not facts.keys() & {"sentences", "texts"}
+
+
+def test_a_few_sentences_have_neither_interval_nor_bar(page: Page, markdown: str) -> None:
+    assert "± 9.9" not in page.text() + markdown
+    bars = markdown[markdown.index("BLEU by source length") :].partition("\n```")[0]
+    assert [line.split()[0] for line in bars.splitlines()[1:]] == ["1–9", "10–19"]
+
+
+def test_weights_that_nobody_translated_with_are_not_named(copied: TrainedRun) -> None:
+    given = report_text(evaluation(**of_run(copied.path) | {"checkpoint": None}, search=None), "markdown")
+    assert "| weights |" not in given
+    assert "| weights | weights-3 |" in report_text(evaluation(**of_run(copied.path)), "markdown")
+
+
+def test_texts_that_the_loss_knows_in_part_are_told() -> None:
+    assert "whose beginnings" not in report_text(evaluation(), "markdown")
+    assert "| 7, whose beginnings alone loss and accuracy know |" in report_text(
+        evaluation(num_shortened=7), "markdown"
+    )
 
 
 def test_what_there_is_not_is_left_out() -> None:

@@ -4,7 +4,7 @@ import pytest
 from copy_task import TrainedRun
 
 from ptenmt.errors import ConfigError
-from ptenmt.evaluation import Setting, Sweep, evaluate, judging, sweep
+from ptenmt.evaluation import Setting, Sweep, evaluate, sweep
 
 
 @pytest.fixture(scope="module")
@@ -12,14 +12,12 @@ def found(copied: TrainedRun) -> Sweep:
     return sweep(copied.path, beam_sizes=(4, 1), length_penalties=(1.0, 0.0))
 
 
-def test_every_setting_scores_as_it_does_alone(
-    copied: TrainedRun, found: Sweep, monkeypatch: pytest.MonkeyPatch
-):
-    monkeypatch.setattr(judging, "_likelihood", lambda *_: (1.0, 0.5))
+@pytest.mark.usefixtures("without_likelihood")
+def test_every_setting_scores_as_it_does_alone(copied: TrainedRun, found: Sweep):
     tried = [(setting.beam_size, setting.length_penalty) for setting in found.settings]
     assert tried == [(1, None), (4, 0.0), (4, 1.0)]
     for beams, setting in ((1, found.settings[0]), (4, found.settings[2])):
-        alone = evaluate(copied.path, "validation", beam_size=beams)
+        alone = evaluate(copied.path, "validation", overrides=[f"decoding.beam_size={beams}"])
         assert setting.bleu == alone.scores[0].value
     assert (found.name, found.pairs_name, found.num_pairs) == ("run", "validation pairs", 20)
     assert "tok:13a" in found.signature

@@ -1,7 +1,7 @@
 import pytest
 
 from ptenmt.evaluation.oddities import find_oddities, repeats
-from ptenmt.evaluation.results import Sentence
+from ptenmt.evaluation.results import Band, Sentence
 from ptenmt.evaluation.scores import Scorer
 from ptenmt.evaluation.weaknesses import NUM_SHOWN, Sources, Vocabulary, count_words, find_weaknesses
 from ptenmt.tokenizers import SPECIAL_PIECES, Tokenizer
@@ -133,3 +133,8 @@ def test_the_worst_and_the_best():
 
 def test_words_are_counted_without_case_or_marks():
     assert count_words(["O gato, o GATO!", "disse-me: o"]) == {"o": 3, "gato": 2, "disse-me": 1}
+
+
+@pytest.mark.parametrize(("num_pairs", "has_enough"), [(0, False), (2, False), (19, False), (20, True)])
+def test_few_sentences_are_not_enough_for_an_interval(num_pairs: int, has_enough: bool) -> None:
+    assert Band(name="0–9", num_pairs=num_pairs, scores=[]).has_enough is has_enough

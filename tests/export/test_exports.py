@@ -226,8 +226,10 @@ def _other(export: CTranslate2Export, name: str) -> CTranslate2Export:
     [
         ("int8", {"int8", "float32"}, "int8"),
         ("int8", {"int8_float32", "int16", "float32"}, "int8_float32"),
-        ("float16", {"int8", "int16", "float32"}, "float32"),
-        ("int16", {"int8", "float16", "float32"}, "float16"),
+        ("float16", {"int8", "bfloat16", "float32"}, "float32"),
+        ("int16", {"int8", "float16", "float32"}, "float32"),
+        ("float16", {"int8", "bfloat16", "int16", "float32"}, "int16"),
+        ("bfloat16", {"int8_float32", "float16", "float32"}, "float16"),
         ("float32", {"int8"}, "float32"),
     ],
 )

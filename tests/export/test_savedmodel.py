@@ -18,6 +18,7 @@ from ptenmt.config import DataConfig, DecodingConfig
 from ptenmt.errors import ExportError, OutputError
 from ptenmt.export.formats import Format
 from ptenmt.runs import Run
+from ptenmt.tokenizers import END, START
 
 TEXTS = [
     "O gato não vê o cão da vizinha.",
@@ -90,20 +91,24 @@ def test_so_it_is_with_every_tokenizer_and_with_other_options(make_run: Callable
         check_same(found, reference(run).with_options(**GREEDY))
 
 
-def test_attention_is_the_keras_engines(plain_run: Run, exports: dict[Format, Path]):
+def test_attention_is_the_keras_models(plain_run: Run, exports: dict[Format, Path]):
     translator = reference(plain_run)
     signature = tf.saved_model.load(str(exports["savedmodel"])).signatures["attention"]
     found = signature(text=tf.constant([TEXTS[1], TEXTS[0]]))
-    told = translator.attention(TEXTS[0])
-    num_source, num_target = len(told.source_pieces), len(told.target_pieces)
+    (best,) = translator.translate(TEXTS[0])
+    source, target = translator.tokenizers.source, translator.tokenizers.target
+    read = [START, *source.encode([TEXTS[0]])[0], END]
+    written = translator.best([read])[0][:-1]
+    theirs = translator.engine.model.attention(np.array([read]), np.array([written]))
     pieces = [piece.decode() for piece in found["source_pieces"].numpy()[1]]
-    assert pieces[:num_source] == told.source_pieces
-    assert [piece.decode() for piece in found["target_pieces"].numpy()[1]][:num_target] == told.target_pieces
-    assert set(told.weights) <= set(found)
-    for name, weights in told.weights.items():
-        inside = found[name].numpy()[1][:, : weights.shape[1], : weights.shape[2]]
-        np.testing.assert_allclose(inside, weights, atol=1e-5)
-    assert found["translation"].numpy()[1].decode() == translator.translate(TEXTS[0])[0].text
+    assert pieces[: len(read)] == source.pieces(read)
+    pieces = [piece.decode() for piece in found["target_pieces"].numpy()[1]]
+    assert pieces[: len(written)] == target.pieces(written)
+    assert set(theirs) <= set(found)
+    for name, weights in theirs.items():
+        inside = found[name].numpy()[1][:, : weights.shape[2], : weights.shape[3]]
+        np.testing.assert_allclose(inside, weights[0], atol=1e-5)
+    assert found["translation"].numpy()[1].decode() == best.text
 
 
 def test_no_texts_and_only_blank_ones(exports: dict[Format, Path]):

@@ -18,7 +18,7 @@ from ptenmt.inspection.alignment import (
 )
 from ptenmt.inspection.inspector import Inspector, Reading
 from ptenmt.inspection.words import words_of
-from ptenmt.tokenizers import SPECIAL_PIECES, TokenizerPair
+from ptenmt.tokenizers import END, SPECIAL_PIECES, START, TokenizerPair
 from ptenmt.tokenizers.wordpiece import WordPieceTokenizer
 
 SENTENCES = ["bala hime dico galo", "", "pira rota", "mico", "fute jaro lume kilo"]
@@ -124,6 +124,15 @@ def test_head_and_layer_choose(inspector: Inspector):
         find_alignment(inspector, text, head=5)
     with pytest.raises(ConfigError, match="no layer 2: the model has one layer, which is 1"):
         find_alignment(inspector, text, layer=2)
+
+
+def test_a_translation_of_nothing_is_told(copied: TrainedRun):
+    silent = Inspector(copied.path, on_warning=pytest.fail)
+    vars(silent)["translator"] = SimpleNamespace(best=lambda sources: [[START, END] for _ in sources])
+    with pytest.raises(DataError, match="the model translates 'bala' to nothing"):
+        find_alignment(silent, "bala")
+    assert find_alignment(silent, "bala", "hime").links == [(0, 0)]
+    assert [each.pharaoh for each in align_all(silent, ["bala", "hime"])] == ["", ""]
 
 
 def test_files_of_unequal_length_are_refused(inspector: Inspector):

@@ -10,6 +10,7 @@ from copy_task import TrainedRun
 
 from ptenmt.errors import ConfigError
 from ptenmt.inspection.attention import (
+    AttentionWeights,
     Block,
     Head,
     attention_figure,
@@ -18,7 +19,7 @@ from ptenmt.inspection.attention import (
 )
 from ptenmt.inspection.attention_page import MOST_TOKENS, attention_page
 from ptenmt.inspection.inspector import Inspector
-from ptenmt.translation import AttentionWeights, Translator
+from ptenmt.translation import Translator
 
 TEXT = "bala hime dico galo"
 
@@ -51,11 +52,16 @@ def made_up(source: list[str], target: list[str], layers: int = 2, heads: int = 
 def test_they_are_the_weights_of_the_keras_model(
     inspector: Inspector, translator: Translator, translation: str | None
 ):
-    mine, theirs = find_attention(inspector, TEXT, translation), translator.attention(TEXT, translation)
-    assert (mine.source_pieces, mine.target_pieces) == (theirs.source_pieces, theirs.target_pieces)
-    assert mine.weights.keys() == theirs.weights.keys()
+    mine = find_attention(inspector, TEXT, translation)
+    written = translation or translator.translate(TEXT)[0].raw
+    assert mine.source_pieces == ["[START]", *TEXT.split(), "[END]"]
+    assert mine.target_pieces == ["[START]", *written.split()]
+    sides = translator.tokenizers.source, translator.tokenizers.target
+    source, target = (side.encode([text])[0] for side, text in zip(sides, (TEXT, written), strict=True))
+    theirs = translator.engine.model.attention(np.array([[2, *source, 3]]), np.array([[2, *target]]))
+    assert mine.weights.keys() == theirs.keys()
     for name, weights in mine.weights.items():
-        np.testing.assert_allclose(weights, theirs.weights[name], atol=1e-4)
+        np.testing.assert_allclose(weights, theirs[name][0], atol=1e-4)
 
 
 @pytest.mark.parametrize(

@@ -145,3 +145,24 @@ def test_lines_bars_and_tables() -> None:
     assert lengths.get_xlim() == (-0.5, 1.0)
     shown = cells.tables[0].get_celld()
     assert [shown[row, 1].get_text().get_text() for row in range(3)] == ["piece", "$x$", "bem"]
+
+
+def test_bars_keep_their_room_beside_long_names_and_notes(tmp_path: Path) -> None:
+    notes = ["[START] 12.3%, " * 9, "WWW " * 12, "Щ" * 30]
+    bars = Bars(title="sure", value_name="p", names=["a", "b" * 90, "ЩШ"], values=[1, 0.5, 0], notes=notes)
+    figure = draw([bars])
+    save_figure(figure, tmp_path / "bars.png")  # a warning of no room would be an error
+    figure.draw_without_rendering()  # the file's resolution was another
+    (axis,) = figure.axes
+    dots = figure.dpi
+    assert axis.get_window_extent().width > 2.5 * dots
+    assert axis.get_tightbbox().x0 >= 0
+    assert axis.get_tightbbox().x1 <= figure.get_size_inches()[0] * dots <= 20 * dots
+    assert ticks(figure)[0][0] == "a"
+    assert 20 < len(ticks(figure)[0][1]) < 60
+    assert ticks(figure)[0][1].endswith("…")
+    assert [text.get_text() for text in axis.texts] == notes
+    endless = draw([Bars(title="", value_name="", names=["a"], values=[1], notes=["so long " * 99])])
+    assert endless.get_size_inches()[0] <= 20.1
+    assert endless.axes[0].texts[0].get_text().endswith("…")
+    save_figure(endless, tmp_path / "endless.svg")

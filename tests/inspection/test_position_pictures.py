@@ -29,6 +29,12 @@ def test_how_alike_positions_are_depends_on_their_distance() -> None:
     assert drawn.low == drawn.values.min()
 
 
+def test_a_single_position_is_like_itself() -> None:
+    drawn = similarity_map(1, 16)
+    assert drawn.values == pytest.approx(np.ones((1, 1)))
+    assert drawn.low < drawn.high
+
+
 def test_the_figure_is_labelled_and_has_a_colour_bar() -> None:
     encoding, similarity, *bars = positions_figure(10, 6).axes
     assert encoding.get_title() == "Positional encoding"

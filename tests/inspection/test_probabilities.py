@@ -1,6 +1,7 @@
 """How sure the model is, against the Keras model's own numbers."""
 
 import math
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -8,8 +9,14 @@ from copy_task import TrainedRun
 from random_models import log_probs
 
 from ptenmt.errors import ConfigError
+from ptenmt.inspection.drawing import save_figure
 from ptenmt.inspection.inspector import Inspector
-from ptenmt.inspection.probabilities import find_probabilities, probabilities_figure
+from ptenmt.inspection.probabilities import (
+    MOST_DRAWN,
+    find_probabilities,
+    probabilities_figure,
+    probability_bars,
+)
 from ptenmt.translation import Translator
 
 TEXT = "bala hime dico"
@@ -59,3 +66,14 @@ def test_the_figure_has_a_bar_a_token_and_the_runners_up_behind_it(inspector: In
     assert [bar.get_width() for bar in axis.patches] == pytest.approx([each.probability for each in found])
     assert [label.get_text() for label in axis.get_yticklabels()] == ["bala", "hime", "dico", "[END]"]
     assert [note.get_text().split()[0] for note in axis.texts] == [each.runners_up[0][0] for each in found]
+
+
+def test_of_many_runners_up_the_first_are_drawn_and_the_picture_says_so(inspector: Inspector, tmp_path: Path):
+    figure = probabilities_figure(inspector, TEXT, runners_up=12)
+    save_figure(figure, tmp_path / "sure.png")  # a warning of no room would be an error
+    (axis,) = figure.axes
+    assert axis.get_xlabel() == "probability; behind it the first 8 of 12 runners-up"
+    assert {note.get_text().count("%") for note in axis.texts} == {MOST_DRAWN} == {8}
+    few = probability_bars(find_probabilities(inspector, TEXT, runners_up=8))
+    assert few.value_name == "probability; behind it the runners-up"
+    assert probability_bars(find_probabilities(inspector, TEXT, runners_up=0)).value_name == "probability"

@@ -37,7 +37,7 @@ class CapitalsEngine:
     name = "ctranslate2"
     compute_type = "float32"
     identity = "capitals"
-    batch_sentences = 8
+    batch_sentences, batch_tokens = 8, 2048
     queue = 1
     gate: threading.Event = field(default_factory=threading.Event)
     """Translations wait for it."""
@@ -57,6 +57,7 @@ class CapitalsEngine:
         prefixes: Sequence[Sequence[int]] = (),
         branches: int = 0,
         with_attention: bool = False,
+        with_scores: bool = True,  # noqa: ARG002 — it has them anyway
     ) -> Callable[[], list[Found]]:
         texts = self.tokenizers.source.decode([list(ids) for ids in sources])
         self.begun.append(texts)

@@ -20,7 +20,7 @@ OTHER = Search(DecodingConfig(beam_size=7))
 class RepeatingEngine:
     """Says each sentence twice, up to the limit, once its gate is open."""
 
-    batch_sentences = 4
+    batch_sentences, batch_tokens = 4, 2048
 
     def __init__(self) -> None:
         self.gate = threading.Event()

@@ -36,7 +36,7 @@ def received(connection: socket.socket) -> bytes:
 
 
 def num_waiting(served) -> int:
-    return int(served.service._batcher.num_waiting)
+    return int(served.service._searcher._batcher.num_waiting)
 
 
 def is_well(served) -> bool:

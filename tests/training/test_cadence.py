@@ -12,6 +12,7 @@ import pytest
 
 from ptenmt.config import CheckpointConfig, Config, OptimizerConfig, TrainingConfig, ValidationConfig
 from ptenmt.events import CheckpointSaved, Event, PatienceLost, Scores, StepDone, Stopped, Validated
+from ptenmt.history import History
 from ptenmt.model import TokenSums
 from ptenmt.runs import Run
 
@@ -136,7 +137,7 @@ def test_max_steps_ends_scores_and_saves_and_can_be_raised(tell: Tell):
     story = until(None, [2.0, 3.0])
     assert [(event.epoch, event.step) for event in story.of(StepDone)][:2] == [(2, 3), (2, 4)]
     assert (story.scored, story.saved) == ([12, 18], [18])
-    assert [line["step"] for line in story.run.history()] == [8, 12, 18]
+    assert [line["step"] for line in History(story.run.path).validations()] == [8, 12, 18]
 
 
 def test_a_stop_in_the_very_step_that_ends_the_training_saves_that_end(tell: Tell):
@@ -228,6 +229,6 @@ def test_a_signal_ends_a_validation_that_tells_nothing_yet(
     trainer = built.trainer
     names = [type(event).__name__ for event in trainer.fit()]
     assert names[-3:] == ["EpochDone", "CheckpointSaved", "Stopped"]
-    assert Run(tmp_path / "run").history() == []
+    assert History(tmp_path / "run").validations() == []
     again = laboratory(config, tmp_path / "run", Script([1.0, 2.0, 3.0])).trainer
     assert [event.step for event in again.fit() if isinstance(event, Validated)] == [6, 12, 18]

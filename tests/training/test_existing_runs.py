@@ -16,6 +16,7 @@ from ptenmt.events import (
     TrainingStarted,
     Warned,
 )
+from ptenmt.history import History
 from ptenmt.runs import Run
 from ptenmt.training import train
 
@@ -89,7 +90,7 @@ def test_fresh_moves_the_old_run_aside(copied: TrainedRun, copy: Path):
     assert str(aside) in warned.message
     assert {file.name: file.read_bytes() for file in aside.glob("*") if file.is_file()} == before
     assert Run(copy).config() == config
-    assert Run(copy).history() == []
+    assert History(copy).validations() == []
 
 
 def test_fresh_touches_nothing_before_all_else_is_well(copied: TrainedRun, copy: Path, tmp_path: Path):
@@ -121,7 +122,7 @@ def test_a_run_without_checkpoint_starts_anew(copied: TrainedRun, copy: Path):
     config = replace(copied.config, seed=7)
     started = begin(config, copy)[-1]
     assert (started.epoch, started.resumed_from) == (0, None)
-    assert Run(copy).history() == []
+    assert History(copy).validations() == []
 
 
 def test_a_folder_that_is_no_run_is_refused(copied: TrainedRun, tmp_path: Path):
@@ -143,7 +144,7 @@ def test_a_damaged_checkpoint_is_passed_over_with_a_warning(copied: TrainedRun, 
     assert isinstance(warned, Warned)
     assert "ckpt-3 is damaged: " in warned.message
     assert (started.epoch, started.resumed_from) == (20, copy / "ckpt-2")
-    assert [line["epoch"] for line in Run(copy).history()] == list(range(1, 21))
+    assert [line["epoch"] for line in History(copy).validations()] == list(range(1, 21))
 
 
 def test_training_outside_the_main_thread_leaves_signals_alone(copied: TrainedRun, copy: Path):

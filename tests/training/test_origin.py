@@ -11,6 +11,7 @@ from copy_task import TrainedRun, write_pairs
 from ptenmt.config import Config, TokenizerConfig, TrainingConfig, ValidationConfig
 from ptenmt.errors import RunError
 from ptenmt.events import CurvePoint, Event, Warned
+from ptenmt.history import History
 from ptenmt.runs import Run
 from ptenmt.training import train
 
@@ -84,4 +85,4 @@ def test_a_run_that_is_not_there_or_the_same(copied: TrainedRun, other_data: Con
     shutil.copytree(copied.path, tmp_path / "copy")
     with pytest.raises(RunError, match="cannot begin with its own weights"):
         train(other_data, tmp_path / "copy", init_from=tmp_path / "copy", fresh=True)
-    assert Run(tmp_path / "copy").history() == copied.history
+    assert History(tmp_path / "copy").validations() == copied.history

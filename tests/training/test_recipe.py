@@ -23,6 +23,7 @@ from ptenmt.config import (
 from ptenmt.corpus.batches import Batch, BatchPlan
 from ptenmt.errors import TrainingError
 from ptenmt.events import CheckpointSaved, CurvePoint, EpochDone, Event, Warned
+from ptenmt.history import History
 from ptenmt.training import Trainer
 
 Build = Callable[[Config, Path], Any]
@@ -174,7 +175,7 @@ def test_a_step_that_is_not_finite_is_skipped_and_told(
     ]
     assert np.isfinite(losses(told)).all()
     assert all(np.isfinite(value).all() for value in weights(lab.model).values())
-    assert [line["skipped_steps"] for line in lab.run.history()] == [3, 3, 3]
+    assert [line["skipped_steps"] for line in History(lab.run.path).validations()] == [3, 3, 3]
 
 
 @pytest.mark.usefixtures("_every_step")

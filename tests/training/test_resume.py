@@ -18,6 +18,7 @@ from ptenmt.events import (
     TrainingStarted,
     ValidationStep,
 )
+from ptenmt.history import History
 from ptenmt.runs import Run
 
 pytestmark = pytest.mark.usefixtures("_report_steps")
@@ -40,7 +41,7 @@ def tensors(run: Run) -> dict[str, Any]:
 
 
 def losses(run: Run) -> list[tuple[float, float]]:
-    return [(line["train"]["loss"], line["train"]["accuracy"]) for line in run.history()]
+    return [(line["train"]["loss"], line["train"]["accuracy"]) for line in History(run.path).validations()]
 
 
 @dataclass(frozen=True)
@@ -69,7 +70,7 @@ def interrupted(
     folder = tmp_path_factory.mktemp("interrupted")
     stops: list[Callable[[Event], bool]] = [
         lambda event: isinstance(event, StepDone) and (event.epoch, event.step) == (1, 2),
-        lambda event: isinstance(event, ValidationStep) and len(Run(folder / "run").history()) == 1,
+        lambda event: isinstance(event, ValidationStep) and len(History(folder / "run").validations()) == 1,
         lambda event: isinstance(event, StepDone) and (event.epoch, event.step) == (3, 5),
         lambda _event: False,
     ]
@@ -92,7 +93,7 @@ def test_stopped_and_resumed_equals_straight_through_bit_for_bit(straight: Run, 
     for name, value in found.items():
         np.testing.assert_array_equal(value, expected[name], err_msg=name)
     assert losses(interrupted.run) == losses(straight)
-    assert [line["step"] for line in interrupted.run.history()] == [6, 12, 18]
+    assert [line["step"] for line in History(interrupted.run.path).validations()] == [6, 12, 18]
 
 
 def test_each_part_goes_on_where_the_one_before_stopped(interrupted: Interrupted):
@@ -133,4 +134,4 @@ def test_history_after_the_last_checkpoint_is_forgotten(
         file.write('{"epoch": 4, "tra')
     started = next(iter(laboratory(quick, run.path).trainer.fit()))
     assert started.epoch == 1
-    assert [line["epoch"] for line in run.history()] == [1]
+    assert [line["epoch"] for line in History(run.path).validations()] == [1]

@@ -27,6 +27,7 @@ from ptenmt.config import (
 )
 from ptenmt.config.files import dump_config
 from ptenmt.errors import ConfigError, TrainingError
+from ptenmt.history import History
 from ptenmt.runs import Run
 from ptenmt.training import cluster, train
 from ptenmt.training.cluster import Cluster, differing, find_cluster, meet
@@ -128,7 +129,8 @@ def test_two_workers_train_as_one_process_does(config: Config, tmp_path: Path):
         assert "done:" in workers.log(0)
         assert "epoch" not in workers.log(1)
     train(config, alone.path)
-    for mine, theirs in zip(alone.history(), together.history(), strict=True):
+    histories = History(alone.path).validations(), History(together.path).validations()
+    for mine, theirs in zip(*histories, strict=True):
         assert theirs["train"] == pytest.approx(mine["train"], rel=1e-5)
         assert theirs["validation"] == pytest.approx(mine["validation"], rel=1e-5)
     expected, found = tensors(alone), tensors(together)
@@ -176,8 +178,8 @@ def test_workers_that_are_stopped_and_killed_end_as_those_that_were_not(config: 
     expected, found = tensors(straight), tensors(run)
     for name, value in found.items():
         np.testing.assert_array_equal(value, expected[name], err_msg=name)
-    assert [line["validation"] for line in run.history()] == [
-        line["validation"] for line in straight.history()
+    assert [line["validation"] for line in History(run.path).validations()] == [
+        line["validation"] for line in History(straight.path).validations()
     ]
 
 

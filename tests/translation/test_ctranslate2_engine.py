@@ -1,5 +1,6 @@
 """What CTranslate2 makes of the options; that it translates as the Keras model does is tested elsewhere."""
 
+import math
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -111,6 +112,15 @@ def test_attention_covers_a_prefix_and_branches(engine: CTranslate2Engine):
     for source, (best,) in zip(SOURCES, answers, strict=True):
         assert best.attention is not None
         assert best.attention.shape == (len(best.ids) - 1, len(source))
+
+
+@pytest.mark.parametrize("beam_size", [1, 3])
+def test_without_scores_it_finds_the_same(engine: CTranslate2Engine, beam_size: int):
+    options = DecodingConfig(beam_size=beam_size, num_hypotheses=beam_size)
+    bare = engine.submit(SOURCES, LIMIT, options, with_scores=False)()
+    assert all(math.isnan(one.score) for each in bare for one in each)
+    expected = found(engine, beam_size=beam_size, num_hypotheses=beam_size)
+    assert [[one.ids for one in each] for each in bare] == [[one.ids for one in each] for each in expected]
 
 
 def test_what_is_drawn_follows_from_the_seed(engine: CTranslate2Engine):

@@ -1,13 +1,13 @@
 """Both engines on random models of every architecture: the same translations, scores and attention."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import ctranslate2
 import numpy as np
 import pytest
 from random_models import (
     LIMIT,
-    SMALL,
+    drawn,
     log_probs,
     made_up_words,
     random_model,
@@ -15,7 +15,7 @@ from random_models import (
     weights_of,
 )
 
-from ptenmt.config import DecodingConfig, ModelConfig
+from ptenmt.config import DecodingConfig
 from ptenmt.export.ctranslate2 import Export, make_export
 from ptenmt.model import Transformer
 from ptenmt.tokenizers import END, PAD, START, UNK, TokenizerPair
@@ -24,41 +24,9 @@ from ptenmt.translation.keras_engine import KerasEngine
 from ptenmt.translation.search import Found
 
 FORBIDDEN = [PAD, START, UNK]
-MODELS = {
-    "post, relu": (SMALL, 30, 25),
-    "post, tied to target, gelu, one head, wide": (
-        replace(SMALL, tied_embeddings="target", activation="gelu", num_heads=1, key_size=11, value_size=11),
-        27,
-        33,
-    ),
-    "post, all tied, swiglu, odd sizes": (
-        replace(SMALL, tied_embeddings="all", activation="swiglu", d_model=14, num_heads=7, d_ff=31),
-        29,
-        None,
-    ),
-    "pre, swiglu, narrow heads": (
-        replace(SMALL, norm="pre", activation="swiglu", num_heads=3, d_model=18, key_size=4, value_size=4),
-        31,
-        26,
-    ),
-    "pre, tied to target, relu": (replace(SMALL, norm="pre", tied_embeddings="target", num_layers=1), 26, 31),
-    "pre, all tied, gelu, heads that do not divide the width": (
-        ModelConfig(
-            num_layers=3,
-            d_model=10,
-            num_heads=3,
-            d_ff=17,
-            key_size=5,
-            value_size=5,
-            norm="pre",
-            tied_embeddings="all",
-            activation="gelu",
-            max_positions=24,
-        ),
-        28,
-        None,
-    ),
-}
+FEW = [18, 4, 8, 10, 14, 15]
+"""Each value of an option with each of the others, but for a tie that needs no activation of its own."""
+MORE = [number for number in range(36) if number not in FEW]
 
 
 @dataclass(frozen=True)
@@ -83,11 +51,13 @@ class Both:
         return waits[0](), waits[1]()
 
 
-@pytest.fixture(scope="module", params=MODELS)
+@pytest.fixture(
+    scope="module", params=[*FEW, *(pytest.param(number, marks=pytest.mark.slow) for number in MORE)]
+)
 def both(request: pytest.FixtureRequest) -> Both:
-    config, source_size, target_size = MODELS[request.param]
+    config, source_size, target_size = drawn(request.param)
     pair = made_up_words(source_size, target_size)
-    model = random_model(config, source_size, target_size or source_size)
+    model = random_model(config, source_size, target_size or source_size, seed=request.param)
     export = make_export(config, weights_of(model), pair, "", "float32")
     return Both(
         model,
@@ -102,12 +72,22 @@ def both(request: pytest.FixtureRequest) -> Both:
 def test_they_find_the_same(both: Both):
     for beams, penalty in ((1, 0.6), (4, 0.0), (4, 0.6), (4, 1.0)):
         expected, found = both.found(beam_size=beams, num_hypotheses=beams, length_penalty=penalty)
-        assert [[one.ids for one in each] for each in found] == [
-            [one.ids for one in each] for each in expected
-        ]
-        scores = [[one.score for one in each] for each in expected]
-        for mine, theirs in zip(found, scores, strict=True):
-            assert [one.score for one in mine] == pytest.approx(theirs, abs=1e-3)
+        for mine, theirs in zip(found, expected, strict=True):
+            assert [one.score for one in mine] == pytest.approx([one.score for one in theirs], abs=1e-3)
+            assert untied(mine, theirs) == untied(theirs, theirs)
+
+
+def untied(found: Found, expected: Found) -> list[list[int]]:
+    """The hypotheses whose place another could not have taken as well."""
+    scores = np.array([one.score for one in expected])
+    gaps = np.abs(np.diff(scores, prepend=np.inf, append=-np.inf))
+    is_alone = np.minimum(gaps[:-1], gaps[1:]) > 1e-4
+    return [one.ids for one, alone in zip(found, is_alone, strict=True) if alone]
+
+
+@pytest.mark.parametrize("both", FEW, indirect=True)
+def test_they_have_something_to_agree_on(both: Both):
+    expected, _ = both.found(beam_size=4)
     assert len({tuple(each[0].ids) for each in expected}) > 5, "the sentences should differ"
     assert {each[0].is_complete for each in expected} == {True, False}, "some should end, some be cut"
 
@@ -125,10 +105,11 @@ def test_they_give_every_reference_the_same_probability(both: Both):
     by_keras = log_probs(both.model, both.sources, [[START, *ids] for ids in targets])
     for target, scores, rows in zip(targets, found, by_keras, strict=True):
         expected = rows[np.arange(len(rows)), [*target, END]]
-        np.testing.assert_allclose(scores.log_probs, expected, atol=1e-3)
+        # Drawn weights make larger logits than learnt ones, with as many digits.
+        np.testing.assert_allclose(scores.log_probs, expected, rtol=3e-4, atol=1e-3)
 
 
-@pytest.mark.parametrize("both", ["post, relu", "pre, swiglu, narrow heads"], indirect=True)
+@pytest.mark.parametrize("both", [18, 14], indirect=True)
 def test_they_attend_to_the_same(both: Both):
     expected, found = both.found(beam_size=2, num_hypotheses=2, with_attention=True)
     for source, (mine, theirs) in zip(both.sources, zip(found, expected, strict=True), strict=True):

@@ -59,7 +59,9 @@ def test_an_export_is_made_where_it_is_missing_or_outdated(run: Run, missing: bo
         export_model(run, checkpoint="latest", output=run.export_folder(), quantization="float32")
         assert CTRANSLATE2.read(run.export_folder()).facts.weights != newest_weights(run, "best")
     translator = Translator.load(run, pytest.fail)
-    assert CTRANSLATE2.read(run.export_folder()).facts.weights == newest_weights(run, "best")
+    facts = CTRANSLATE2.read(run.export_folder()).facts
+    assert facts.weights == newest_weights(run, "best")
+    assert facts.quantization == ("int8" if missing else "float32"), "what was chosen stays"
     assert len(texts(translator)) == len(SENTENCES)
     before = (run.export_folder() / "model.bin").stat().st_mtime_ns
     Translator.load(run, pytest.fail)

@@ -120,15 +120,16 @@ def test_nothing_is_lost_whatever_the_text():
     for _ in range(400):
         chosen = (numbers.choice(parts) + numbers.choice([" ", "  ", "\n", "\t", "\n\n"]) for _ in range(40))
         text = "".join(list(chosen)[: numbers.randint(1, 40)])
-        segments = cut(text, longest=numbers.choice([12, 30, 1000]))
+        longest = numbers.choice([12, 30, 1000])
+        segments = cut(text, longest=longest)
         assert "".join("".join(texts(segments)).split()) == "".join(text.split())
-        assert max(len(segment.ids) for segment in segments.segments) <= 30 or len(segments.segments) >= 1
+        assert max((len(segment.ids) for segment in segments.segments), default=0) <= longest
         joined = segments.joined(texts(segments))
         assert joined.count("\n") == text.count("\n")
         assert joined.split() == text.split()
 
 
 @pytest.mark.parametrize("text", ["a" + " " * 1_000_000 + "b", "." * 1_000_000, ", " * 500_000])
-def test_a_million_blanks_or_marks_take_no_time(text: str):
+def test_a_million_blanks_or_marks_are_all_there(text: str):
     segments = cut(text, longest=500)
     assert "".join("".join(texts(segments)).split()) == "".join(text.split())

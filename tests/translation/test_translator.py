@@ -105,7 +105,6 @@ def test_a_sentence_longer_than_the_positions_is_translated_in_parts_and_says_so
     assert translations[1].source == too_long
     assert translations[1].tokens.count("[START]") == 2
     assert said(translations[2:]) == said(translator.translate([fits]))
-    assert len(translator.attention(too_long).source_pieces) == 32
 
 
 def test_prepared_sentences_are_cut_only_where_they_have_to_be(translator: Translator):
@@ -153,32 +152,6 @@ def test_unknown_is_produced_by_word_tokenizers_only(translator: Translator, mod
     config = replace(translator.config, tokenizer=TokenizerConfig(kind="sentencepiece"))
     pieces = Translator.from_model(model, translator.tokenizers, config)
     assert "[UNK]" not in pieces.translate("bala")[0].tokens
-
-
-def test_attention_belongs_to_the_models_own_translation(translator: Translator):
-    text = "hime kilo galo"
-    (translation,) = translator.translate(text)
-    attention = translator.attention(text)
-    assert attention.source_pieces == ["[START]", "hime", "kilo", "galo", "[END]"]
-    assert attention.target_pieces == translation.tokens[:-1]
-    num_target = len(translation.tokens) - 1
-    assert {name: weights.shape for name, weights in attention.weights.items()} == {
-        "encoder_layer1": (4, 5, 5),
-        "decoder_layer1_block1": (4, num_target, num_target),
-        "decoder_layer1_block2": (4, num_target, 5),
-    }
-
-
-def test_attention_may_be_to_a_given_translation(translator: Translator):
-    attention = translator.attention("hime kilo", "pira rota mico")
-    assert attention.target_pieces == ["[START]", "pira", "rota", "mico"]
-    assert attention.weights["decoder_layer1_block2"].shape == (4, 4, 4)
-    sides = translator.tokenizers.source, translator.tokenizers.target
-    texts = "hime kilo", "pira rota mico"
-    source, target = (side.encode([text])[0] for side, text in zip(sides, texts, strict=True))
-    expected = translator.engine.model.attention(np.array([[2, *source, 3]]), np.array([[2, *target]]))
-    for name, weights in attention.weights.items():
-        np.testing.assert_allclose(weights, expected[name][0], atol=1e-6)
 
 
 def test_a_translator_is_loaded_from_the_run_alone(translator: Translator, copied):

@@ -3,7 +3,7 @@ from collections.abc import Callable, Iterator, Sequence
 import pytest
 
 from ptenmt.config import DecodingConfig
-from ptenmt.tokenizers import END, START
+from ptenmt.tokenizers import END, START, UNK
 from ptenmt.translation.engine import Found, Hypothesis
 from ptenmt.translation.segments import Segment, Segments
 from ptenmt.translation.windows import BATCH_SENTENCES, BATCH_TOKENS, NOTHING, Window, search, windows
@@ -44,7 +44,9 @@ def limit(length: int) -> int:
 
 
 def run(engine: Echo, window: Window) -> None:
-    for _ in search(engine, window.batches(limit), DecodingConfig(), prefix=(), with_attention=False):
+    for _ in search(
+        engine, window.batches(limit), DecodingConfig(), prefix=(), copies_unknown=False, with_scores=True
+    ):
         pass
 
 
@@ -54,7 +56,7 @@ def test_a_stream_is_read_in_windows():
 
 
 def test_long_texts_make_small_windows():
-    texts = ["x" * 600_000] * 5
+    texts = ["x" * 150_000] * 5
     assert [len(read.texts) for read in windows(texts, 1000, cut)] == [2, 2, 1]
 
 
@@ -83,9 +85,9 @@ def test_batches_hold_similar_lengths_with_one_limit_and_leave_out_blanks():
 
 
 def test_long_segments_make_small_batches():
-    texts = ["x" * 1000] * 20
+    texts = ["x" * 1000, *["x" * 100] * 20]
     sizes = [len(batch.places) for batch in Window(texts, cut(texts)).batches(limit)]
-    assert sizes == [BATCH_TOKENS // 1002] * (20 // (BATCH_TOKENS // 1002))
+    assert sizes == [1, *[BATCH_TOKENS // 102] * (20 // (BATCH_TOKENS // 102))]
 
 
 def test_a_long_segment_makes_no_other_batch_small():
@@ -109,7 +111,14 @@ def test_no_more_batches_are_begun_than_the_engine_wants(queue: int):
 def test_none_among_the_batches_means_to_finish_what_was_begun():
     engine = Echo(100)
     window = Window(list("abc"), cut("abc"))
-    told = search(engine, [*window.batches(limit), None], DecodingConfig(), prefix=(), with_attention=False)
+    told = search(
+        engine,
+        [*window.batches(limit), None],
+        DecodingConfig(),
+        prefix=(),
+        copies_unknown=False,
+        with_scores=True,
+    )
     (batch, rows), none = told
     assert (batch.window, rows, none) == (window, [0, 1, 2], None)
 
@@ -125,8 +134,31 @@ def test_a_text_is_done_with_its_last_segment():
     done = [
         rows
         for _, rows in search(
-            engine, window.batches(limit), DecodingConfig(), prefix=(), with_attention=False
+            engine, window.batches(limit), DecodingConfig(), prefix=(), copies_unknown=False, with_scores=True
         )
     ]
     assert done == [[], [0]]
     assert window.found[0][1] == NOTHING
+
+
+def test_what_has_unknown_words_is_searched_for_again_with_attention():
+    asked: list[tuple[int, object]] = []
+
+    class Noting(Echo):
+        def submit(self, sources, limit, options, **others):
+            asked.append((len(sources), others["with_attention"]))
+            return super().submit(sources, limit, options)
+
+    unknown = Segments([Segment("", "?", [START, UNK, END])])
+    window = Window(["a", "?", "b"], [whole("a"), unknown, whole("b")])
+    told = search(
+        Noting(0),
+        window.batches(limit),
+        DecodingConfig(),
+        prefix=(),
+        copies_unknown=True,
+        with_scores=True,
+    )
+    assert [rows for _, rows in told] == [[0, 1, 2]]
+    assert asked == [(3, False), (1, True)]
+    assert [each[0].ids for (each,) in window.found] == [[START, 4, END], [START, UNK, END], [START, 4, END]]

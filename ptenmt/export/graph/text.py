@@ -10,7 +10,7 @@ import tensorflow as tf
 import tensorflow_text
 
 from ptenmt.config import DataConfig
-from ptenmt.corpus.text import spacing
+from ptenmt.corpus.text import lowers_typed, spacing
 from ptenmt.errors import ExportError
 from ptenmt.export.graph.patterns import WHITE_SPACE, WORD, single_blanks
 from ptenmt.export.graph.splitting import split, split_like_treebank
@@ -65,7 +65,7 @@ def prepared(texts: Any, data: DataConfig) -> Any:
         texts = split_like_treebank(texts, data.source_language)
     elif spacing(data) == "moses":
         texts = split(texts, data.source_language)
-    return tf.strings.lower(texts, encoding="utf-8") if data.lowercase else texts
+    return tf.strings.lower(texts, encoding="utf-8") if lowers_typed(data) else texts
 
 
 def without_framing(ids: Any) -> Any:

@@ -1,0 +1,62 @@
+"""``ptenmt translate --input FILE``: lines that nobody wrote for a translator."""
+
+import json
+import random
+from pathlib import Path
+
+WORDS = ["gato", "cão", "ave", "rei", "mãe", "come", "dorme", "canta", "hoje", "agora", ".", ",", "?"]
+STRANGE = [
+    "\0",
+    "\0 gato \0\0",
+    " ",
+    "\t\t",
+    "\u00a0\u3000",
+    "...?!,,",
+    "—«»“”",
+    "\r",
+    "gato\rcão",
+    "\r gato",
+    "gato\u2028cão\u2029\x85\x0b\x0c\x1c",
+    "\ufeff\u200b",
+    "שלום עולם",
+    "\u202eمرحبا بالعالم\u202c",
+    "\U0001f600\U0001f468\u200d\U0001f469\u200d\U0001f467",
+    "e\u0301" * 40,
+    "▁▁ [START] [END] [UNK] <s> </s>",
+    "\ue000gato\ue001",
+    "猫は魚を食べる。" * 20,
+]
+
+
+def fuzzed(count: int) -> list[str]:
+    chosen = random.Random(7)
+    letters = [chr(code) for code in range(0x2000) if code not in (0x0A,)] + WORDS + STRANGE
+    lines = [
+        "".join(chosen.choices(letters, k=chosen.choice([1, 3, 10, 40]))) for _ in range(count - len(STRANGE))
+    ]
+    lines[100:100] = STRANGE
+    return [line.rstrip("\r") for line in lines]
+
+
+def test_ten_thousand_strange_lines(ptenmt, random_run: Path, tmp_path: Path) -> None:
+    """None crashes it, none is lost, and they stay in their order."""
+    lines = fuzzed(10_000)
+    lines[5000] = f"gato, cão {' ' * 40}" * 20_000
+    content = [line.encode() for line in lines]
+    for bad in (77, 7777):
+        content[bad], lines[bad] = b"gat\xf0 c\xe3o", ""
+    (tmp_path / "in.txt").write_bytes(b"\n".join(content) + b"\n")
+    (tmp_path / "begin.txt").write_bytes(b"\n".join(content[:4096]) + b"\n")
+    command = ["translate", "--run", str(random_run), "--skip-invalid", "--input"]
+
+    told = ptenmt(*command, str(tmp_path / "in.txt"), "--output", str(tmp_path / "out.txt"))
+    written = (tmp_path / "out.txt").read_text(encoding="utf-8").split("\n")[:-1]
+    assert len(written) == len(lines)
+    assert [number for number, line in enumerate(lines) if not line.strip() and written[number]] == []
+    assert len(written[5000]) > 1000
+    assert "lines that are not valid UTF-8, left empty: 2\n" in told.stderr
+    assert "translated in parts: 1\n" in told.stderr
+    told = ptenmt(*command, str(tmp_path / "begin.txt"), "--json")
+    answers = [json.loads(line) for line in told.stdout.split("\n")[:-1]]
+    assert [answer["source"] for answer in answers] == lines[:4096]
+    assert [answer["translation"] for answer in answers] == written[:4096]
