@@ -1,7 +1,7 @@
 """Texts in, translations out."""
 
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -39,7 +39,7 @@ class TranslationJob:
 
     def translate(self, text: str) -> "Translation":
         """Translate one text."""
-        ((translation,),) = self._windows(iter([text]))
+        ((translation,),) = self._windows(iter([text]), lambda _done: None)
         return translation
 
     def run(
@@ -71,22 +71,26 @@ class TranslationJob:
                 destination.opened(stream, self._facts(), is_repeatable=is_repeatable) as sink,
                 view.showing(sink.num_kept),
             ):
-                for translations in self._windows(stream, **window):
+                for translations in self._windows(stream, view.show, **window):
                     sink.append([each.source for each in translations], self.form.written(translations))
-                    view.show(translations)
         except BaseException:
             if sink is not None and sink.num_kept:
                 view.tell_how_to_go_on(sink.num_kept, destination.command_to_resume)
             raise
         view.tell_end()
 
-    def _windows(self, texts: Iterator[str], **window: int) -> Iterator[list["Translation"]]:
+    def _windows(
+        self, texts: Iterator[str], show: Callable[[Collection["Translation"]], None], **window: int
+    ) -> Iterator[list["Translation"]]:
         if self.alternatives is None:
-            return self.translator.translate_windows(
-                texts, prefix=self.prefix, with_scores=self.form.has_scores, **window
+            yield from self.translator.translate_windows(
+                texts, prefix=self.prefix, with_scores=self.form.has_scores, on_done=show, **window
             )
-        count = self.alternatives
-        return ([self._branched(text, count)] for text in texts)
+            return
+        for text in texts:
+            branched = [self._branched(text, self.alternatives)]
+            show(branched)
+            yield branched
 
     def _branched(self, text: str, count: int) -> "Translation":
         """A text's alternatives, the likeliest of which is its translation."""

@@ -1,7 +1,7 @@
 """How the translation of a file looks: a bar on a terminal, a line a minute elsewhere, one at the end."""
 
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
@@ -63,7 +63,7 @@ class TranslationView:
             self._progress = progress
             yield
 
-    def show(self, translations: Sequence["Translation"]) -> None:
+    def show(self, translations: Collection["Translation"]) -> None:
         """Show that these are done."""
         self._num_done += len(translations)
         self._num_bytes += sum(len(translation.source.encode()) + 1 for translation in translations)

@@ -99,12 +99,12 @@ def translate_all(translator: Translator, material: Material, show: Progress) ->
     total = len(material)
     if material.is_corpus and material.is_prepared_like(translator.config.data):
         translations: dict[int, Translation] = {}
-        for found in translator.translate_prepared(material.prepared):
+        for found in translator.translate_prepared(material.prepared, with_scores=False):
             translations |= found
             show("translating", len(translations), total)
         return [translations[row] for row in range(total)]
     done: list[Translation] = []
-    for window in translator.translate_windows(material.sources, window=_WINDOW):
+    for window in translator.translate_windows(material.sources, window=_WINDOW, with_scores=False):
         done += window
         show("translating", len(done), total)
     return done

@@ -128,13 +128,14 @@ class Validator:
         """The translations of some pairs by their number, until all are done; all workers' at a time."""
         sources = [source for source, _ in self._pairs]
         if self._workers.count == 1:
-            yield from translator.translate_prepared(sources)
+            yield from translator.translate_prepared(sources, with_scores=False)
             return
         size = PAIRS_A_ROUND * self._workers.count
         for first in range(0, len(sources), size):
             rows = range(first, min(first + size, len(sources)))[self._workers.index :: self._workers.count]
             mine: dict[int, Translation] = {}
-            for found in translator.translate_prepared([sources[row] for row in rows]):
+            own = [sources[row] for row in rows]
+            for found in translator.translate_prepared(own, with_scores=False):
                 mine |= {rows[number]: translation for number, translation in found.items()}
             shared = self._workers.gather([(row, asdict(translation)) for row, translation in mine.items()])
             yield {row: Translation(**fields) for each in shared for row, fields in each}

@@ -2,7 +2,7 @@
 
 import warnings
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import chain
 from pathlib import Path
@@ -129,13 +129,18 @@ class Translator:
         prefix: str = "",
         window: int = WINDOW_TEXTS,
         with_scores: bool = True,
+        on_done: Callable[[Collection[Translation]], None] = lambda _some: None,
     ) -> Iterator[list[Translation]]:
         """Translate a stream of texts in constant memory; see ``translate_iterable``.
 
-        Greedy search takes some 4 % less time without scores, which are not a number then.
-
         What is translated together, and so the last digit of every number, depends on the texts of a window
         alone: a stream that begins behind a window of another goes on like that.
+
+        Args:
+            texts: See ``translate_iterable``, as for ``prefix`` and ``window``.
+            with_scores: Greedy search takes some 4 % less time without scores, which are not a number then.
+            on_done: Given translations as soon as they are there, in no order, all of a window before that
+                is yielded.
 
         Yields:
             The translations of a window at a time.
@@ -149,12 +154,13 @@ class Translator:
             for read in windows(texts, window, segmenter.cut):
                 failure = read.failure
                 opened.append(read)
-                self._finish(read, read.blank_rows)
+                on_done(self._finish(read, read.blank_rows).values())
                 yield from self._batches(read, lambda length: self.limit(length, len(begun)))
                 if window == 1 or read.is_done:  # or blank lines would pile up
                     yield None
 
-        for _ in self._translated(batches(), begun, with_scores=with_scores):
+        for done in self._translated(batches(), begun, with_scores=with_scores):
+            on_done(done.values())
             while opened and opened[0].is_done:
                 yield opened.popleft().in_order()
         while opened:
@@ -162,15 +168,21 @@ class Translator:
         if failure is not None:
             raise failure
 
-    def translate_prepared(self, sources: Sequence[str]) -> Iterator[dict[int, Translation]]:
+    def translate_prepared(
+        self, sources: Sequence[str], *, with_scores: bool = True
+    ) -> Iterator[dict[int, Translation]]:
         """Translate sentences that are as the training corpus is, e.g. the corpus itself.
+
+        Args:
+            sources: The sentences.
+            with_scores: See ``translate_windows``.
 
         Yields:
             The translations of some of them by their number, until all are done.
         """
         window = Window(list(sources), self._encoding.segmenter(is_corpus=True).cut(sources))
         yield self._finish(window, window.blank_rows)
-        yield from self._translated(self._batches(window, self.limit), ())
+        yield from self._translated(self._batches(window, self.limit), (), with_scores=with_scores)
 
     def branches(self, text: str, prefix: str, count: int) -> list[Alternative]:
         """What may follow the beginning of a translation: so many different next tokens, likeliest first.
@@ -248,7 +260,7 @@ class Translator:
         return window.batches(limit, self.engine.batch_sentences, self.engine.batch_tokens)
 
     def _translated(
-        self, batches: Iterable[Batch | None], prefix: Sequence[int], *, with_scores: bool = True
+        self, batches: Iterable[Batch | None], prefix: Sequence[int], *, with_scores: bool
     ) -> Iterator[dict[int, Translation]]:
         """Have batches translated; when one or what was begun is done, the texts that are done by that."""
         copies = self.config.tokenizer.kind == "words"

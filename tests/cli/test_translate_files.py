@@ -8,11 +8,12 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from pathlib import Path
 
 import pytest
 
+from ptenmt.cli.translation_view import TranslationView
 from ptenmt.corpus.lock import exclusive
 from ptenmt.translation import Translation, Translator
 
@@ -85,6 +86,26 @@ def test_a_file_is_whole_and_told(job, source: Path, whole: bytes, tmp_path: Pat
     assert " a second\nwarning: translations cut" in answer.stderr
     assert names(tmp_path) == ["out.txt"]
     assert job(source, "--quiet").stderr == ""
+
+
+def test_what_is_shown_moves_within_a_window(
+    job, source: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    shown: list[int] = []
+    show = TranslationView.show
+
+    def spy(self: TranslationView, translations: Collection[Translation]) -> None:
+        shown.append(len(translations))
+        show(self, translations)
+
+    monkeypatch.setattr(TranslationView, "show", spy)
+    assert f"translated {NUM_LINES:,} lines" in job(source).stderr
+    assert sum(shown) == NUM_LINES
+    assert max(shown[1:]) <= NUM_LINES / 10  # the first are the blank ones
+    few = write_lines(tmp_path / "few.txt", ["gato", "", "cão"])
+    shown.clear()
+    job(few, "--alternatives", "2")
+    assert shown == [1, 1, 1]
 
 
 def test_packed_files_and_pipes_are_read_alike(job, source: Path, whole: bytes, tmp_path: Path) -> None:

@@ -160,12 +160,12 @@ def full(*_anything: object) -> None:
 def test_a_validation_translates_greedily_up_to_the_limit(
     copied: TrainedRun, monkeypatch: pytest.MonkeyPatch, engine: Any, value_size: int
 ):
-    """With CTranslate2, and with the Keras engine where the widths of a head differ."""
-    submitted: list[DecodingConfig] = []
+    """With CTranslate2, and with the Keras engine where the widths of a head differ; nobody reads scores."""
+    submitted: list[tuple[DecodingConfig, bool]] = []
     submit = engine.submit
 
     def recorded(self: Any, sources: Any, limit: int, options: DecodingConfig, **others: Any) -> Any:
-        submitted.append(options)
+        submitted.append((options, others["with_scores"]))
         return submit(self, sources, limit, options, **others)
 
     monkeypatch.setattr(engine, "submit", recorded)
@@ -183,4 +183,4 @@ def test_a_validation_translates_greedily_up_to_the_limit(
         assert isinstance(scores, Scores)
         assert scores.loss > 1
         assert [sample.translation for sample in scores.samples] == [" ".join([f"t{favourite}"] * 3)] * 2
-    assert set(submitted) == {DecodingConfig(beam_size=1, max_length=3)}
+    assert set(submitted) == {(DecodingConfig(beam_size=1, max_length=3), False)}

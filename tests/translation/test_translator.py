@@ -107,6 +107,22 @@ def test_a_sentence_longer_than_the_positions_is_translated_in_parts_and_says_so
     assert said(translations[2:]) == said(translator.translate([fits]))
 
 
+def test_what_is_done_is_told_batch_by_batch(translator: Translator, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(translator.engine, "batch_sentences", 2, raising=False)
+    texts = ["bala", "", *SENTENCES, "hime"]
+    told: list[tuple[int, list[str]]] = []
+    yielded = 0
+    stream = translator.translate_windows(
+        texts, window=6, on_done=lambda done: told.append((yielded, [each.source for each in done]))
+    )
+    for window in stream:
+        assert sum(len(sources) for _, sources in told) >= yielded + len(window)
+        yielded += len(window)
+    assert sorted(source for _, sources in told for source in sources) == sorted(texts)
+    assert (0, [""]) in told
+    assert max(len(sources) for _, sources in told) == 2
+
+
 def test_prepared_sentences_are_cut_only_where_they_have_to_be(translator: Translator):
     two = "bala . hime . " * 5
     together = translator.with_options(long_text=1)
