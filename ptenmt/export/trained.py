@@ -45,11 +45,6 @@ class Trained:
         Raises:
             CheckpointError: The weights are another model's.
         """
-        from ptenmt.checkpoints import assign_weights
-        from ptenmt.model import Transformer
+        from ptenmt.checkpoints import model_with
 
-        sizes = self.tokenizers.source.vocabulary_size, self.tokenizers.target.vocabulary_size
-        model = Transformer(self.config.model, *sizes)
-        model.build_weights()
-        assign_weights(model, self.weights, self.path)
-        return model
+        return model_with(self.config.model, self.tokenizers, self.weights, self.path)

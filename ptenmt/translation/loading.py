@@ -78,14 +78,9 @@ class Loader:
             PtenmtError: TensorFlow is not installed.
         """
         path, weights = self._weights
-        from ptenmt.checkpoints import assign_weights
-        from ptenmt.model import Transformer
+        from ptenmt.checkpoints import model_with
 
-        pair = self.tokenizers
-        model = Transformer(self.config.model, pair.source.vocabulary_size, pair.target.vocabulary_size)
-        model.build_weights()
-        assign_weights(model, weights, path)
-        return model
+        return model_with(self.config.model, self.tokenizers, weights, path)
 
     def weights(self) -> WeightsExport:
         """The weights as they are, from the run's export, which is renewed where it is missing or outdated.

@@ -12,9 +12,12 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 import requests
 
+from ptenmt.inspection.attention import find_attention
+from ptenmt.inspection.inspector import Inspector
 from ptenmt.server.limits import Limits
 
 
@@ -45,6 +48,8 @@ def test_a_server_translates_as_the_command_does_and_ends_in_order(ptenmt, rando
             f"{url}/translate", json={"q": text, "source": "pt", "target": "en"}, timeout=20
         )
         assert answer.json() == {"translatedText": expected}
+        pair = {"q": text, "translation": "the cat eats"}
+        told = requests.post(f"{url}/v1/attention", json=pair, timeout=20).json()
         loaded = Path(f"/proc/{process.pid}/maps")
         if loaded.exists():
             assert "ctranslate2" in loaded.read_text()
@@ -52,6 +57,11 @@ def test_a_server_translates_as_the_command_does_and_ends_in_order(ptenmt, rando
         process.send_signal(signal.SIGTERM)
         stdout, stderr = process.communicate(timeout=10)
     assert (process.returncode, stdout, stderr) == (0, "", "ended\n")
+    found = find_attention(Inspector(random_run), text, "the cat eats")
+    assert (told["source_pieces"], told["target_pieces"]) == (found.source_pieces, found.target_pieces)
+    assert told["weights"].keys() == found.weights.keys()
+    for name, weights in found.weights.items():
+        np.testing.assert_allclose(told["weights"][name], weights, atol=1e-4)
     assert seconds < 10  # on a busy machine; alone it takes less than 2
 
 

@@ -1,5 +1,6 @@
 import zipfile
 from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -42,13 +43,26 @@ def package(plain_run: Run, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="session")
-def exports(plain_run: Run, package: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[Format, Path]:
-    """A folder of each format, that of Argos where it is unpacked; read only."""
-    folder = tmp_path_factory.mktemp("exports")
+def installed(package: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The package where it is unpacked; read only."""
+    folder = tmp_path_factory.mktemp("installed")
     zipfile.ZipFile(package).extractall(folder)
     (unpacked,) = folder.iterdir()
-    folders: dict[Format, Path] = {
-        form: export_model(plain_run, format=form, output=folder / form).path
-        for form in ("ctranslate2", "savedmodel", "weights")
-    }
-    return folders | {"argos": unpacked}
+    return unpacked
+
+
+@pytest.fixture(scope="session")
+def exported(
+    plain_run: Run, request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> Callable[[Format], Path]:
+    """Gives a folder of each format, that of Argos where it is unpacked; read only."""
+    folder = tmp_path_factory.mktemp("exports")
+
+    @cache
+    def export(form: Format) -> Path:
+        if form == "argos":
+            unpacked: Path = request.getfixturevalue("installed")
+            return unpacked
+        return export_model(plain_run, format=form, output=folder / form).path
+
+    return export

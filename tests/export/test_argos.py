@@ -16,20 +16,12 @@ from ptenmt.corpus.text import TextPreparation
 from ptenmt.errors import ExportError, OutputError
 from ptenmt.export.argos import package_files
 from ptenmt.export.argos_text import with_preparation
-from ptenmt.export.formats import Format
 from ptenmt.export.trained import Trained
 from ptenmt.runs import Run
 from ptenmt.tokenizers import load_tokenizers
 
 TEXTS = ["O gato não vê o cão da vizinha.", "Quem e\u0301s\u00a0tu?", "A avó\u200b ouve  música à noite."]
 FOLDER = "translate-pt_en-1_0"
-
-
-@pytest.fixture
-def installed(exports: dict[Format, Path]) -> Path:
-    """The folder of the package where it is unpacked."""
-    assert exports["argos"].name == FOLDER
-    return exports["argos"]
 
 
 def as_argos_does(installed: Path, sentences: list[str], **options: object) -> list[str]:
@@ -54,11 +46,14 @@ def test_argos_translates_as_ptenmt_does(plain_run: Run, installed: Path):
 
 def test_sentences_of_any_length_do_no_harm(plain_run: Run, installed: Path):
     assert plain_run.config().model.max_positions == 40
-    (translation,) = as_argos_does(installed, ["gato cão " * 1000], min_decoding_length=250)
+    (translation,) = as_argos_does(
+        installed, ["gato cão " * 300], min_decoding_length=60, max_decoding_length=64
+    )
     assert translation
 
 
 def test_what_is_in_it(installed: Path):
+    assert installed.name == FOLDER
     metadata = json.loads((installed / "metadata.json").read_text(encoding="utf-8"))
     assert (metadata["from_code"], metadata["from_name"]) == ("pt", "Portuguese")
     assert (metadata["to_code"], metadata["to_name"]) == ("en", "English")
@@ -113,6 +108,13 @@ def test_sentencepiece_prepares_text_as_the_run_does(plain_run: Run, data: DataC
     ]
     expected = tokenizer.encode([preparation.prepare_input(text, "pt") for text in texts])
     assert processor.encode(texts) == expected
+
+
+def test_sentencepiece_lowers_what_is_typed_for_ted(plain_run: Run):
+    tokenizer = load_tokenizers(plain_run.tokenizer_folder).source
+    model = with_preparation(tokenizer.model, DataConfig(source="tfds"))
+    processor = sentencepiece.SentencePieceProcessor(model_proto=model)
+    assert processor.encode("É o GATO") == tokenizer.encode(["é o gato"])[0]
 
 
 def test_runs_that_argos_cannot_use(make_run: Callable[..., Run], tmp_path: Path):

@@ -1,5 +1,8 @@
 """Search inside a graph finds what search outside of it finds."""
 
+from functools import cache
+from typing import Any
+
 import numpy as np
 import pytest
 import tensorflow as tf
@@ -14,6 +17,7 @@ from ptenmt.translation.keras_engine import KerasEngine
 
 SIZE = 30
 FORBIDDEN = [0, 1, 2]
+TWO_BEAMS = DecodingConfig(beam_size=2)
 
 
 @pytest.fixture(scope="module")
@@ -22,18 +26,25 @@ def model() -> Transformer:
     return random_model(SMALL, SIZE, SIZE, seed=8)
 
 
-def in_graph(model: Transformer, sources: list[list[int]], limits: list[int], options: DecodingConfig):
-    """Ids and score of each sentence's best translation."""
+@cache
+def compiled(model: Transformer, options: DecodingConfig) -> Any:
+    """The search as a graph."""
 
     def next_tokens(tokens, state, count):
         logits, state = model.decode_step(tokens, state)
         return *likeliest(logits, FORBIDDEN, count), state
 
-    @tf.function(input_signature=[tf.TensorSpec([None, None], tf.int64), tf.TensorSpec([None], tf.int32)])
     def search(source, limits):
         is_blank = tf.reduce_sum(tf.cast(source != PAD, tf.int32), 1) == 2
         return best_translations(next_tokens, model.start(source), limits, is_blank, options)
 
+    signature = [tf.TensorSpec([None, None], tf.int64), tf.TensorSpec([None], tf.int32)]
+    return tf.function(search, input_signature=signature, autograph=False)
+
+
+def in_graph(model: Transformer, sources: list[list[int]], limits: list[int], options: DecodingConfig):
+    """Ids and score of each sentence's best translation."""
+    search = compiled(model, options)
     best = search(RaggedIds(sources).padded(np.arange(len(sources))), np.array(limits, np.int32))
     ids = [[token for token in row if token != PAD] for row in best.ids.numpy().tolist()]
     return list(zip(ids, best.scores.numpy().tolist(), strict=True))
@@ -59,7 +70,7 @@ def test_it_finds_what_the_keras_engine_finds(model: Transformer, options: Decod
 
 
 def test_each_sentence_has_a_limit_of_its_own(model: Transformer):
-    sources, options = random_sources(6, SIZE), DecodingConfig(beam_size=2)
+    sources, options = random_sources(6, SIZE), TWO_BEAMS
     limits = [1, 3, LIMIT, 2, 5, 4]
     engine = KerasEngine(model, FORBIDDEN)
     alone = [
@@ -70,14 +81,12 @@ def test_each_sentence_has_a_limit_of_its_own(model: Transformer):
 
 
 def test_where_there_is_nothing_to_translate(model: Transformer):
-    sources = [[START, END], *random_sources(2, SIZE)]
-    found = in_graph(model, sources, [LIMIT] * 3, DecodingConfig())
+    sources, limits = [[START, END], *random_sources(2, SIZE)], [LIMIT] * 3
+    found = in_graph(model, sources, limits, TWO_BEAMS)
     assert found[0][0] == [START]
-    assert found[1:] == [
-        (ids, pytest.approx(score))
-        for ids, score in in_graph(model, sources[1:], [LIMIT] * 2, DecodingConfig())
-    ]
-    assert in_graph(model, sources[:1], [LIMIT], DecodingConfig())[0][0] == [START]
+    alone = in_graph(model, sources[1:], limits[1:], TWO_BEAMS)
+    assert found[1:] == [(ids, pytest.approx(score)) for ids, score in alone]
+    assert in_graph(model, sources[:1], limits[:1], TWO_BEAMS)[0][0] == [START]
 
 
 def test_a_vocabulary_smaller_than_the_beams_need():

@@ -46,7 +46,7 @@ TOKENISED = [
 
 
 def in_graph(function, texts: list[str]) -> list[str]:
-    compiled = tf.function(function, input_signature=[tf.TensorSpec([None], tf.string)])
+    compiled = tf.function(function, input_signature=[tf.TensorSpec([None], tf.string)], autograph=False)
     return [text.decode() for text in compiled(tf.constant(texts, tf.string)).numpy()]
 
 
@@ -77,6 +77,13 @@ def test_every_option_of_preparation_has_its_effect(options: dict[str, object]):
     outside = [TextPreparation(data).prepare_input(text, "pt") for text in TYPED]
     assert in_graph(lambda text: prepared(text, data), TYPED) == outside
     assert outside != [TextPreparation(DataConfig(source="demo")).prepare_input(text, "pt") for text in TYPED]
+
+
+def test_what_is_typed_for_ted_is_in_lower_case():
+    data, texts = DataConfig(source="tfds"), ["É o GATO?", *TYPED]
+    outside = [TextPreparation(data).prepare_input(text, "pt") for text in texts]
+    assert in_graph(lambda text: prepared(text, data), texts) == outside
+    assert outside[0] == "é o gato ?"
 
 
 def test_text_that_is_no_utf8_is_replaced():

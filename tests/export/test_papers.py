@@ -1,14 +1,13 @@
 """What every export carries: a model card and checksums; and the weights for other frameworks."""
 
 import json
-import re
-import subprocess
 from collections.abc import Callable
 from pathlib import Path
 
 import keras
 import numpy as np
 import pytest
+from papers_of import check_papers
 from random_models import random_sources
 
 from ptenmt import export_model
@@ -24,37 +23,18 @@ from ptenmt.model import Transformer
 from ptenmt.runs import Run
 from ptenmt.tokenizers import load_tokenizers
 
-
-@pytest.mark.parametrize("form", ["ctranslate2", "savedmodel", "weights", "argos"])
-def test_every_file_has_its_checksum(exports: dict[Format, Path], form: Format):
-    folder = exports[form]
-    checked = subprocess.run(
-        ["sha256sum", "--check", "--strict", "SHA256SUMS"],
-        cwd=folder,
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    names = {file.relative_to(folder).as_posix() for file in folder.rglob("*") if file.is_file()}
-    assert {line.removesuffix(": OK") for line in checked.stdout.splitlines()} == names - {"SHA256SUMS"}
-    assert "README.md" in names
+Exported = Callable[[Format], Path]
 
 
-@pytest.mark.parametrize("form", ["ctranslate2", "savedmodel", "weights", "argos"])
-def test_every_card_says_what_it_is(exports: dict[Format, Path], form: Format):
-    card = (exports[form] / "README.md").read_text(encoding="utf-8")
-    assert card.startswith("# sentencepiece: Portuguese to English\n\nA Transformer that translates")
-    assert "from the weights `weights-7:" in card
-    assert "| train | 5 | `0123456789abcdef` |" in card
-    assert "Sentence pairs from `pairs.tsv`. ptenmt does not know the licence" in card
-    assert "jdoe" not in card
-    assert "These weights, step 7, on the validation pairs" in card
-    assert "| BLEU | 12.3 | sacreBLEU, `nrefs:1|case:mixed|eff:no|tok:13a|smooth:exp|version:" in card
-    assert "| loss | 2.000 |" in card
-    assert "The longest sentence has 40 tokens" in card
-    assert "max_positions: 40" in card
-    assert "| package | training | export |" in card
-    assert re.search(r"^\| tensorflow \| (\d+\.\d+\.\d+) \| \1 \|$", card, re.MULTILINE)
+@pytest.fixture(scope="module")
+def weights_folder(exported: Exported) -> Path:
+    """The weights for any framework."""
+    return exported("weights")
+
+
+@pytest.mark.parametrize("form", ["ctranslate2", "weights", "argos"])
+def test_every_export_has_checksums_and_says_what_it_is(exported: Exported, form: Format):
+    card = check_papers(exported(form))
     assert ("## Names" in card) == (form == "weights")
 
 
@@ -77,15 +57,15 @@ def test_a_card_tells_what_else_there_is_to_tell(make_run: Callable[..., Run]):
     assert "lower-case and without accents" in card
 
 
-def test_weights_are_read_back_by_every_framework(plain_run: Run, exports: dict[Format, Path]):
+def test_weights_are_read_back_by_every_framework(plain_run: Run, weights_folder: Path):
     from safetensors.numpy import load_file
 
     _, weights = load_weights(plain_run, print)
-    found = load_file(exports["weights"] / "model.safetensors")
+    found = load_file(weights_folder / "model.safetensors")
     assert found.keys() == weights.keys()
     assert all((found[name] == array).all() for name, array in weights.items())
-    assert arrays_of(WEIGHTS.read(exports["weights"])).keys() == weights.keys()
-    card = (exports["weights"] / "README.md").read_text(encoding="utf-8")
+    assert arrays_of(WEIGHTS.read(weights_folder)).keys() == weights.keys()
+    card = (weights_folder / "README.md").read_text(encoding="utf-8")
     names = {name.replace("block1", "block{i}").replace("block2", "block{i}") for name in weights}
     table = [
         line.split(" | ") for line in card.partition("## Names")[2].splitlines() if line.startswith("| `")
@@ -94,7 +74,7 @@ def test_weights_are_read_back_by_every_framework(plain_run: Run, exports: dict[
     assert all(row[2].strip("| ") for row in table), "each says what it is"
 
 
-def test_keras_reads_its_files(plain_run: Run, exports: dict[Format, Path]):
+def test_keras_reads_its_files(plain_run: Run, weights_folder: Path):
     path, weights = load_weights(plain_run, print)
     pair = load_tokenizers(plain_run.tokenizer_folder)
     config = plain_run.config()
@@ -102,17 +82,17 @@ def test_keras_reads_its_files(plain_run: Run, exports: dict[Format, Path]):
     inputs = np.array(random_sources(1, 60, longest=5)), np.array([[2, 9, 8, 7]])
     expected = np.array(trained.model(inputs))
     saved = keras.saving.load_model(
-        exports["weights"] / "model.keras", custom_objects={"Transformer": Transformer}
+        weights_folder / "model.keras", custom_objects={"Transformer": Transformer}
     )
     np.testing.assert_array_equal(np.array(saved(inputs)), expected)
     fresh = Transformer(config.model, pair.source.vocabulary_size, pair.target.vocabulary_size)
     fresh.build_weights()
-    fresh.load_weights(exports["weights"] / "model.weights.h5")
+    fresh.load_weights(weights_folder / "model.weights.h5")
     np.testing.assert_array_equal(np.array(fresh(inputs)), expected)
 
 
-def test_the_tokenizers_come_with_the_weights(plain_run: Run, exports: dict[Format, Path]):
-    pair = load_tokenizers(exports["weights"] / "tokenizer")
+def test_the_tokenizers_come_with_the_weights(plain_run: Run, weights_folder: Path):
+    pair = load_tokenizers(weights_folder / "tokenizer")
     assert pair.checksums == load_tokenizers(plain_run.tokenizer_folder).checksums
 
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-import tensorflow as tf
+from papers_of import check_papers
 from untrained_runs import DECODING
 
 from ptenmt import Translator, export_model
@@ -35,26 +35,46 @@ import tensorflow as tf, tensorflow_text
 told = []
 for folder in sys.argv[2:]:
     signatures = tf.saved_model.load(folder).signatures
-    found = signatures["serving_default"](text=tf.constant(json.loads(sys.argv[1])))
-    values = {name: value.numpy().tolist() for name, value in found.items()}
-    values["translation"] = [text.decode() for text in values["translation"]]
-    told.append(values | {"signatures": sorted(signatures)})
-print(json.dumps(told))
+    for name, texts in json.loads(sys.argv[1]):
+        found = signatures[name](text=tf.constant(texts, tf.string))
+        told.append({name: value.numpy().tolist() for name, value in found.items()})
+print(json.dumps(told, default=bytes.decode))
 """
-
-
 GREEDY = {"beam_size": 1, "max_length": 5}
+BLANKS = [" ", ""]
+Said = dict[str, list[Any]]
+"""By the outputs' names."""
 
 
-def said_elsewhere(folders: list[Path]) -> list[dict[str, list[Any]]]:
-    """What SavedModels say in another process."""
-    arguments = [sys.executable, "-c", PROGRAM, json.dumps(TEXTS), *map(str, folders)]
+def said_elsewhere(folders: list[Path], *questions: tuple[str, list[str]]) -> list[Said]:
+    """What signatures of SavedModels say to texts in another process."""
+    arguments = [sys.executable, "-c", PROGRAM, json.dumps(questions), *map(str, folders)]
     answer = subprocess.run(arguments, capture_output=True, text=True, check=False)
     assert answer.returncode == 0, answer.stderr
     return json.loads(answer.stdout)
 
 
-def check_same(found: dict[str, list[Any]], translator: Translator) -> None:
+@pytest.fixture(scope="module")
+def said(exported: Callable[[Format], Path]) -> dict[str, Said]:
+    """What the SavedModel of the plain run says."""
+    questions = {
+        "translations": ("serving_default", TEXTS),
+        "attention": ("attention", [TEXTS[1], TEXTS[0]]),
+        "nothing": ("serving_default", []),
+        "blanks": ("serving_default", BLANKS),
+        "attention to blanks": ("attention", BLANKS),
+    }
+    answers = said_elsewhere([exported("savedmodel")], *questions.values())
+    return dict(zip(questions, answers, strict=True))
+
+
+@pytest.fixture(scope="module")
+def translator(plain_run: Run) -> Translator:
+    """The Keras engine of the plain run."""
+    return reference(plain_run)
+
+
+def check_same(found: Said, translator: Translator) -> None:
     short = [row for row, text in enumerate(TEXTS) if len(text) < 100]
     expected = translator.translate(" ".join(TEXTS[row].split()) for row in short)
     assert [found["translation"][row] for row in short] == [translation.text for translation in expected]
@@ -70,10 +90,8 @@ def reference(run: Run) -> Translator:
     return Translator.load(run, engine="keras", on_warning=print)
 
 
-def test_a_process_without_ptenmt_says_the_same(plain_run: Run, exports: dict[Format, Path]):
-    (found,) = said_elsewhere([exports["savedmodel"]])
-    check_same(found, reference(plain_run))
-    assert found["signatures"] == ["attention", "serving_default"]
+def test_a_process_without_ptenmt_says_the_same(said: dict[str, Said], translator: Translator):
+    check_same(said["translations"], translator)
 
 
 @pytest.mark.slow
@@ -87,38 +105,37 @@ def test_so_it_is_with_every_tokenizer_and_with_other_options(make_run: Callable
         export_model(
             run, format="savedmodel", output=tmp_path / run.path.name, decoding=replace(DECODING, **GREEDY)
         )
-    for run, found in zip(runs, said_elsewhere([tmp_path / run.path.name for run in runs]), strict=True):
+    folders = [tmp_path / run.path.name for run in runs]
+    for run, found in zip(runs, said_elsewhere(folders, ("serving_default", TEXTS)), strict=True):
         check_same(found, reference(run).with_options(**GREEDY))
 
 
-def test_attention_is_the_keras_models(plain_run: Run, exports: dict[Format, Path]):
-    translator = reference(plain_run)
-    signature = tf.saved_model.load(str(exports["savedmodel"])).signatures["attention"]
-    found = signature(text=tf.constant([TEXTS[1], TEXTS[0]]))
+def test_attention_is_the_keras_models(said: dict[str, Said], translator: Translator):
+    found = {name: value[1] for name, value in said["attention"].items()}
     (best,) = translator.translate(TEXTS[0])
-    source, target = translator.tokenizers.source, translator.tokenizers.target
-    read = [START, *source.encode([TEXTS[0]])[0], END]
+    assert found["translation"] == best.text
+    tokenizers = translator.tokenizers
+    read = [START, *tokenizers.source.encode([TEXTS[0]])[0], END]
     written = translator.best([read])[0][:-1]
+    assert found["source_pieces"][: len(read)] == tokenizers.source.pieces(read)
+    assert found["target_pieces"][: len(written)] == tokenizers.target.pieces(written)
     theirs = translator.engine.model.attention(np.array([read]), np.array([written]))
-    pieces = [piece.decode() for piece in found["source_pieces"].numpy()[1]]
-    assert pieces[: len(read)] == source.pieces(read)
-    pieces = [piece.decode() for piece in found["target_pieces"].numpy()[1]]
-    assert pieces[: len(written)] == target.pieces(written)
     assert set(theirs) <= set(found)
     for name, weights in theirs.items():
-        inside = found[name].numpy()[1][:, : weights.shape[2], : weights.shape[3]]
+        inside = np.array(found[name])[:, : weights.shape[2], : weights.shape[3]]
         np.testing.assert_allclose(inside, weights[0], atol=1e-5)
-    assert found["translation"].numpy()[1].decode() == best.text
 
 
-def test_no_texts_and_only_blank_ones(exports: dict[Format, Path]):
-    signatures = tf.saved_model.load(str(exports["savedmodel"])).signatures
-    assert signatures["serving_default"](text=tf.constant([], tf.string))["translation"].shape == (0,)
-    for signature in signatures.values():
-        found = signature(text=tf.constant([" ", ""]))
-        assert found["translation"].numpy().tolist() == [b"", b""]
-        assert found["score"].numpy().tolist() == [0, 0]
-        assert found["is_complete"].numpy().all()
+@pytest.mark.parametrize("asked", ["blanks", "attention to blanks"])
+def test_no_texts_and_only_blank_ones(said: dict[str, Said], asked: str):
+    assert said["nothing"]["translation"] == []
+    assert said[asked]["translation"] == ["", ""]
+    assert said[asked]["score"] == [0, 0]
+    assert said[asked]["is_complete"] == [True, True]
+
+
+def test_it_carries_checksums_and_a_card(exported: Callable[[Format], Path]):
+    assert "tf.saved_model.load" in check_papers(exported("savedmodel"))
 
 
 def test_what_a_savedmodel_has_not(plain_run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):

@@ -31,7 +31,10 @@ LAYERS = {"encoder_layer1": "SS", "decoder_layer1_block1": "TT", "decoder_layer1
 
 @dataclass
 class CapitalsEngine:
-    """Translates into capitals; each further hypothesis ends with one more exclamation mark."""
+    """Translates into capitals; each further hypothesis ends with one more exclamation mark.
+
+    A piece attends to that of which it is the capitals.
+    """
 
     tokenizers: TokenizerPair
     name = "ctranslate2"
@@ -81,19 +84,22 @@ class CapitalsEngine:
     def _hypothesis(self, text: str, prefix: list[int], number: int, num_source: int) -> Hypothesis:
         whole = text.upper() + "!" * number
         start = self.tokenizers.target.decode([prefix])[0] if prefix else ""
-        rest = whole[len(start) :] if whole.startswith(start) else whole
+        rest = whole[len(start) :] if whole.startswith(start) or len(start) > len(whole) else whole
         ids = [START, *prefix, *self.tokenizers.target.encode([rest])[0], END]
-        attention = np.eye(len(ids) - 1, num_source) + 1e-3 if num_source else None
+        attention = np.eye(len(ids) - 1, num_source, k=1) + 1e-3 if num_source else None
         return Hypothesis(ids, -float(number), attention)
 
 
-class UniformModel:
-    """Attends to everything alike."""
+class RandomModel:
+    """Attends to anything, but the decoder not to what comes later."""
 
     def attention(self, source: np.ndarray, target: np.ndarray) -> dict[str, np.ndarray]:
         sizes = {"S": source.shape[1], "T": target.shape[1]}
         shapes = {name: (1, 2, *(sizes[letter] for letter in letters)) for name, letters in LAYERS.items()}
-        return {name: np.full(shape, 1 / shape[-1], "f4") for name, shape in shapes.items()}
+        chance = np.random.default_rng(sum(sizes.values()))
+        weights = {name: chance.random(shape) for name, shape in shapes.items()}
+        weights["decoder_layer1_block1"] = np.tril(weights["decoder_layer1_block1"])
+        return {name: values / values.sum(axis=-1, keepdims=True) for name, values in weights.items()}
 
 
 @dataclass
@@ -146,7 +152,7 @@ def serve(capitals: tuple[TokenizerPair, Config]) -> Serve:
     def start(
         keys: Keys | None = None,
         origins: Sequence[str] = (),
-        load_model: Callable[[], Any] = UniformModel,
+        load_model: Callable[[], Any] = RandomModel,
         **limits: Any,
     ) -> Iterator[Served]:
         tokenizers, config = capitals

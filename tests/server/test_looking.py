@@ -13,6 +13,7 @@ def test_an_alignment_is_told_in_words(served) -> None:
     assert answer["target_words"] == [" O", " GATO", " BEBE", " LEITE", " ."]
     assert np.shape(answer["weights"]) == (5, 5)
     assert np.sum(answer["weights"], axis=1) == pytest.approx(1, abs=1e-3)
+    assert np.argmax(answer["weights"], axis=1).tolist() == [0, 1, 2, 3, 4]
 
 
 def test_a_prefix_is_what_a_translation_begins_with(served) -> None:
@@ -31,7 +32,7 @@ def test_branches_are_whole_translations(served) -> None:
 @pytest.mark.parametrize("translation", [None, "A MÃE"])
 def test_attention_is_told_of_every_layer_and_head(served, translation: str | None) -> None:
     answer = served.post("/v1/attention", q="o gato", translation=translation)
-    assert answer["translation"] == translation or "O GATO"
+    assert answer["translation"] == (translation or "O GATO")
     source, target = answer["source_pieces"], answer["target_pieces"]
     assert (source[0], source[-1], target[0]) == ("[START]", "[END]", "[START]")
     assert "[END]" not in target
@@ -40,7 +41,9 @@ def test_attention_is_told_of_every_layer_and_head(served, translation: str | No
     sizes["decoder_layer1_block2"] = (target, source)
     assert answer["weights"].keys() == sizes.keys()
     for name, (rows, columns) in sizes.items():
-        assert np.shape(answer["weights"][name]) == (2, len(rows), len(columns))
+        weights = np.array(answer["weights"][name])
+        assert weights.shape == (2, len(rows), len(columns))
+        assert weights.sum(axis=-1) == pytest.approx(np.ones(weights.shape[:-1]), abs=1e-3)
 
 
 @pytest.mark.parametrize("blank", ["", "  \n"])

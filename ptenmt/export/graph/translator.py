@@ -1,5 +1,6 @@
 """A translator that is a TensorFlow graph: strings in, strings out."""
 
+from collections.abc import Callable
 from typing import Any
 
 import tensorflow as tf
@@ -36,10 +37,10 @@ class GraphTranslator(tf.Module):
             tf.constant(tokenizer.pieces(range(tokenizer.vocabulary_size)))
             for tokenizer in (tokenizers.source, tokenizers.target)
         )
-        self._search = tf.function(self._found, input_signature=[tf.TensorSpec([None, None], tf.int64)])
-        signature = [tf.TensorSpec([None], tf.string, name="text")]
-        self.translate = tf.function(self._translate, input_signature=signature)
-        self.explain = tf.function(self._explain, input_signature=signature)
+        self._search = _compiled(self._found, tf.TensorSpec([None, None], tf.int64))
+        text = tf.TensorSpec([None], tf.string, name="text")
+        self.translate = _compiled(self._translate, text)
+        self.explain = _compiled(self._explain, text)
 
     def _translate(self, text: Any) -> dict[str, Any]:
         """Translate sentences [B].
@@ -121,6 +122,11 @@ class GraphTranslator(tf.Module):
         shown = tf.where(has_copy, copies[:, : tf.shape(ids)[1] - 1], pieces)
         is_text = (ids[:, 1:] != PAD) & (ids[:, 1:] != END)
         return tf.strings.reduce_join(tf.ragged.boolean_mask(shown, is_text), axis=-1, separator=" ")
+
+
+def _compiled(function: Callable[[Any], Any], argument: Any) -> Any:
+    """A function as a graph; all of it is in TensorFlow's words, so that no Python is to be rewritten."""
+    return tf.function(function, input_signature=[argument], autograph=False)
 
 
 def _fed(ids: Any) -> Any:

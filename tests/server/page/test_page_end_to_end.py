@@ -1,63 +1,32 @@
-"""A person at the page, before the server itself and a model that repeats what it is told."""
+"""A person at the page, before the server itself, whose model answers in capitals."""
 
 import json
-import os
-import socket
-import subprocess
-import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
-import requests
-from copy_task import TrainedRun
 
 if TYPE_CHECKING:
     from conftest import Browser
     from selenium.webdriver.remote.webelement import WebElement
 
-TEXT = "bala dico fute galo"
+TEXT, TRANSLATION = "bala dico fute galo", "BALA DICO FUTE GALO"
 
 
 @pytest.fixture(scope="module")
-def address(
-    browser: "Browser", copied: TrainedRun
-) -> Iterator[str]:  # without a browser, there is no training
+def address(browser: "Browser", serve: Callable[[], Any]) -> Iterator[str]:
     """Where a server answers."""
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-    command = [
-        sys.executable,
-        "-m",
-        "ptenmt",
-        "serve",
-        "--run",
-        str(copied.path),
-        "--port",
-        str(port),
-        "--quiet",
-    ]
-    with subprocess.Popen(command, env=os.environ | {"CUDA_VISIBLE_DEVICES": ""}) as server:
-        url = f"http://127.0.0.1:{port}/"
-        browser.until(lambda: server.poll() is not None or is_ready(url))
-        yield url
-        server.terminate()
-
-
-def is_ready(url: str) -> bool:
-    try:
-        return requests.get(f"{url}ready", timeout=5).ok
-    except requests.ConnectionError:
-        return False
+    with serve() as served:
+        yield f"{served.url}/"
+        browser.driver.get("about:blank")  # or its connections would be waited for
 
 
 @pytest.fixture
 def page(browser: "Browser", address: str) -> "Browser":
     """The page with a text and its translation."""
     browser.open(address)
-    browser.translate(TEXT, TEXT)
+    browser.translate(TEXT, TRANSLATION)
     return browser
 
 
@@ -78,20 +47,25 @@ def test_the_page_obeys_its_own_policy(page: "Browser") -> None:
     assert "Content Security Policy" in page.complaints()[0]
 
 
-@pytest.mark.parametrize(("pane", "other"), [("target", "mirror"), ("mirror", "target")])
-def test_pointing_at_a_word_shows_where_it_comes_from(page: "Browser", pane: str, other: str) -> None:
-    page.point_at(page.words(pane)["dico"])
+@pytest.mark.parametrize(
+    ("pane", "word", "other", "origin"),
+    [("target", "DICO", "mirror", "dico"), ("mirror", "dico", "target", "DICO")],
+)
+def test_pointing_at_a_word_shows_where_it_comes_from(
+    page: "Browser", pane: str, word: str, other: str, origin: str
+) -> None:
+    page.point_at(page.words(pane)[word])
     marked = page.until(lambda: page.strengths(other))
-    assert max(marked, key=marked.__getitem__) == "dico"
+    assert max(marked, key=marked.__getitem__) == origin
     page.point_at(page["count"])
     page.until(lambda: not page.strengths(pane) and not page.strengths(other))
 
 
 def test_pressing_a_word_offers_other_ways_to_go_on(page: "Browser") -> None:
-    page.words("target")["fute"].click()
+    page.words("target")["FUTE"].click()
     offered = page.until(lambda: [item.text for item in page.all("#menu button")])
     assert len(offered) == len(set(offered)) >= 3
-    assert all(text.startswith("bala dico ") and text != TEXT for text in offered)
+    assert all(text.startswith("BALA DICO ") and text != TRANSLATION for text in offered)
     page.all("#menu button")[1].click()
     page.until(lambda: page["target"].text == offered[1])
     assert not page["menu"].is_displayed()
@@ -103,10 +77,10 @@ def test_pressing_a_word_offers_other_ways_to_go_on(page: "Browser") -> None:
 def test_the_keyboard_is_enough(page: "Browser") -> None:
     right, down, enter, escape, control = "\ue014", "\ue015", "\ue007", "\ue00c", "\ue009"
     page["source"].send_keys(" hime", control, enter)
-    page.until(lambda: focused(page) == "bala")
-    assert page["target"].text == f"{TEXT} hime"
+    page.until(lambda: focused(page) == "BALA")
+    assert page["target"].text == f"{TRANSLATION} HIME"
     page.press(right)
-    assert focused(page) == "dico"
+    assert focused(page) == "DICO"
     page.until(lambda: page.strengths("mirror"))
     page.press(enter)
     first, second, *_ = page.until(lambda: [item.text for item in page.all("#menu button")])
@@ -114,7 +88,7 @@ def test_the_keyboard_is_enough(page: "Browser") -> None:
     page.press(down)
     assert focused(page) == second
     page.press(escape)
-    assert focused(page) == "dico"
+    assert focused(page) == "DICO"
     page.press(enter)
     page.until(lambda: focused(page) == first)
     page.press(enter)
@@ -129,7 +103,7 @@ def test_inside_shows_every_head_as_the_server_tells_it(page: "Browser") -> None
     told = page.script(
         "const request = {method: 'POST', headers: {'Content-Type': 'application/json'}, body: arguments[0]};"
         "return (await fetch('/v1/attention', request)).json()",
-        json.dumps({"q": TEXT, "translation": TEXT}),
+        json.dumps({"q": TEXT, "translation": TRANSLATION}),
     )
     heads = page.all("#heads [role=radio]")
     weights = told["weights"]["decoder_layer1_block2"]
@@ -146,7 +120,7 @@ def test_inside_shows_every_head_as_the_server_tells_it(page: "Browser") -> None
     assert set(future) == {0.0}
     page.all("#map td[tabindex='0']")[0].click()
     page.press("\ue015")
-    assert page["readout"].text.startswith("bala attends to [START]: ")
+    assert page["readout"].text.startswith(f"{told['target_pieces'][1]} attends to [START]: ")
     assert page.complaints() == []
 
 
@@ -165,7 +139,7 @@ def test_a_file_comes_back_translated(page: "Browser", tmp_path: Path) -> None:
     file.write_text("bala dico\n\nfute\n", encoding="utf-8")
     page["file"].send_keys(str(file))
     link = page.until(lambda: page.all("#files a"))[0]
-    assert contents(page, link) == "bala dico\n\nfute\n"
+    assert contents(page, link) == "BALA DICO\n\nFUTE\n"
     page.script(
         "const data = new DataTransfer();"
         "data.items.add(new File(['galo'], 'drop.txt'));"
@@ -173,7 +147,7 @@ def test_a_file_comes_back_translated(page: "Browser", tmp_path: Path) -> None:
         "document.body.dispatchEvent(new DragEvent('drop', {dataTransfer: data, bubbles: true}))"
     )
     page.until(lambda: len(page.all("#files a")) == 2 and len(page.all("#files .error")) == 1)
-    assert contents(page, page.all("#files a")[1]) == "galo"
+    assert contents(page, page.all("#files a")[1]) == "GALO"
     assert ".exe: only .txt" in page["files"].text
 
 
@@ -187,12 +161,12 @@ def test_it_tells_its_one_direction_and_copies(page: "Browser") -> None:
     page.driver.execute_cdp_cmd("Browser.grantPermissions", allowed)
     page["copy"].click()
     page.until(lambda: page["status"].text == "Copied.")
-    assert page.script("return navigator.clipboard.readText()") == TEXT
+    assert page.script("return navigator.clipboard.readText()") == TRANSLATION
 
 
 def test_nothing_is_wider_than_a_phone(page: "Browser") -> None:
     page.driver.set_window_size(360, 800)
-    page.words("target")["galo"].click()
+    page.words("target")["GALO"].click()
     page.until(lambda: page.all("#menu button"))
     fits = "const {scrollWidth, clientWidth} = document.documentElement; return scrollWidth <= clientWidth"
     assert page.script(fits)
@@ -207,7 +181,7 @@ def test_axe_finds_nothing_serious(page: "Browser", axe: str, scheme: str) -> No
     media = {"features": [{"name": "prefers-color-scheme", "value": scheme}]}
     page.driver.execute_cdp_cmd("Emulation.setEmulatedMedia", media)
     page.script(axe)
-    page.words("target")["fute"].click()
+    page.words("target")["FUTE"].click()
     page.until(lambda: page.all("#menu button"))
     assert findings(page) == []
     for view in ("inside", "history"):
