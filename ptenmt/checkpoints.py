@@ -41,8 +41,11 @@ class Checkpoints:
         self._keep = keep
         self._number = max(map(_number, self._run.checkpoints()), default=0)
 
-    def save(self) -> Path:
+    def save(self, step: int) -> Path:
         """Write a checkpoint; the ones before it stay valid whatever happens.
+
+        Args:
+            step: Of the training, which whoever has no TensorFlow can read in ``checkpoint``.
 
         Raises:
             CheckpointError: The disk is full or the folder cannot be written.
@@ -56,7 +59,7 @@ class Checkpoints:
             for old in self._run.checkpoints():  # those with a higher number were damaged and passed over
                 if old not in kept:
                     remove_variables(old)
-            write_text(self._run.path / "checkpoint", _listing(kept))
+            write_text(self._run.path / "checkpoint", _listing(kept, step))
         return path
 
     def restore(self, on_damaged: Callable[[str], None]) -> Path | None:
@@ -279,10 +282,13 @@ def _number(checkpoint: Path) -> int:
     return int(checkpoint.name.removeprefix("ckpt-"))
 
 
-def _listing(checkpoints: Sequence[Path]) -> str:
-    """The file by which TensorFlow's own tools find the checkpoints, newest first here, oldest there."""
+def _listing(checkpoints: Sequence[Path], step: int) -> str:
+    """The file by which TensorFlow's own tools find the checkpoints, newest first here, oldest there.
+
+    To them the step, of the newest, is a comment; see ``run_facts.newest_step``.
+    """
     names = [f'all_model_checkpoint_paths: "{path.name}"\n' for path in reversed(checkpoints)]
-    return "".join([f'model_checkpoint_path: "{checkpoints[0].name}"\n', *names])
+    return "".join([f"# step {step}\n", f'model_checkpoint_path: "{checkpoints[0].name}"\n', *names])
 
 
 def by_path(variables: Sequence[Any]) -> dict[str, Any]:

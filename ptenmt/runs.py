@@ -3,7 +3,7 @@
 - ``run.json``: format version, package versions, data fingerprint, sizes
 - ``config.yaml``: every option
 - ``tokenizer/``: both languages' tokenizers
-- ``ckpt-*``: checkpoints, and ``checkpoint``, which names the latest
+- ``ckpt-*``: checkpoints, and ``checkpoint``, which names the latest and its step
 - ``weights-*``: the best models, weights alone, and ``best.json``, which says how good
 - ``export/ctranslate2/``: the best one of them for CTranslate2, which translates
 - ``export/weights/``: the same in float32 as safetensors, which is what is looked into

@@ -6,6 +6,7 @@ import os
 import resource
 import shutil
 from collections.abc import Callable, Iterator
+from functools import partial
 from itertools import count
 from pathlib import Path
 from typing import Any
@@ -103,15 +104,15 @@ def test_a_save_that_ends_anywhere_leaves_the_old_or_the_new(fragile: Fragile, t
         saver = number.restored(folder)
         for value in range(1, earlier + 1):
             number.variable.assign(value)
-            saver.save()
+            saver.save(7)
         number.variable.assign(earlier + 1)
-        is_broken = fragile.breaks(operations, saver.save)
+        is_broken = fragile.breaks(operations, partial(saver.save, 7))
         number.variable.assign(0)
         again = number.restored(folder)
         found = int(number.variable)
         assert found in (earlier, earlier + 1) if is_broken else found == earlier + 1
         number.variable.assign(9)
-        again.save()
+        again.save(7)
         kept = (found + 1, found) if found else (found + 1,)
         assert files(folder) == checkpoint_files(*kept), "nothing else is left"
         assert tf.train.latest_checkpoint(str(folder)) == str(folder / f"ckpt-{found + 1}")
@@ -163,7 +164,7 @@ def test_a_best_model_that_is_damaged_or_lost_gives_way_to_the_latest(tmp_path: 
     model = Transformer(size, 5, 5)
     model.build_weights()
     weights = checkpoints.by_path(model.trainable_variables)
-    Checkpoints(tf.train.Checkpoint(weights=weights), tmp_path, 1).save()
+    Checkpoints(tf.train.Checkpoint(weights=weights), tmp_path, 1).save(7)
     best = BestModels(Run(tmp_path), 2, "bleu")
     best.add(weights, 1, 1.0, 0.0)
     best.add(weights, 2, 2.0, 0.0)

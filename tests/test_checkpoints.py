@@ -83,7 +83,7 @@ def three(writer: Saved, tmp_path: Path) -> list[dict[str, np.ndarray]]:
     values = []
     for number in range(3):
         values.append(writer.fill(number))
-        checkpoints.save()
+        checkpoints.save(7)
     return values
 
 
@@ -118,13 +118,13 @@ def test_every_weight_comes_back_without_the_rest(
 
 def test_as_many_as_asked_for_are_kept(writer: Saved, tmp_path: Path):
     checkpoints = Checkpoints(writer.state.trackable(), tmp_path, keep=2)
-    paths = [checkpoints.save() for _ in range(4)]
+    paths = [checkpoints.save(7) for _ in range(4)]
     assert Run(tmp_path).checkpoints() == [paths[3], paths[2]]
     _, path, _ = restore(writer, tmp_path)
     assert path == paths[3]
     again = Checkpoints(writer.state.trackable(), tmp_path, keep=2)
     again.restore(pytest.fail)
-    latest = again.save()
+    latest = again.save(7)
     assert Run(tmp_path).checkpoints() == [latest, paths[3]], "across processes, too"
 
 
@@ -171,7 +171,7 @@ def test_a_damaged_checkpoint_gives_way_to_the_one_before(
     assert str(tmp_path / "ckpt-3") in warning
     assert "\n" not in warning
     expected = reader.fill(5)
-    saved = checkpoints.save()
+    saved = checkpoints.save(7)
     _, path, warnings = restore(reader, tmp_path)
     assert (path, warnings) == (saved, [])
     assert_same(reader.values(), expected)
@@ -194,7 +194,7 @@ def test_the_file_that_names_the_latest_is_not_needed(
     checkpoints, path, warnings = restore(reader, tmp_path)
     assert (path, warnings) == (tmp_path / "ckpt-3", [])
     assert_same(reader.values(), three[2])
-    assert checkpoints.save() == tmp_path / "ckpt-4"
+    assert checkpoints.save(7) == tmp_path / "ckpt-4"
     assert restore(reader, tmp_path)[1] == tmp_path / "ckpt-4"
 
 
@@ -250,7 +250,7 @@ def test_a_full_disk_harms_no_earlier_checkpoint(writer: Saved, reader: Saved, t
     """Writing fails after so many bytes of a file, as on a full disk."""
     checkpoints = Checkpoints(writer.state.trackable(), tmp_path, keep=1)
     expected = writer.fill(1)
-    earlier = checkpoints.save()
+    earlier = checkpoints.save(7)
     assert (tmp_path / "ckpt-1.data-00000-of-00001").stat().st_size > room
     files = sorted(file.name for file in tmp_path.iterdir())
     later = writer.fill(2)
@@ -258,7 +258,7 @@ def test_a_full_disk_harms_no_earlier_checkpoint(writer: Saved, reader: Saved, t
     resource.setrlimit(resource.RLIMIT_FSIZE, (room, before[1]))
     try:
         with pytest.raises(CheckpointError, match="cannot save a checkpoint in") as failure:
-            checkpoints.save()
+            checkpoints.save(7)
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, before)
     assert "\n" not in failure.value.message
@@ -266,7 +266,7 @@ def test_a_full_disk_harms_no_earlier_checkpoint(writer: Saved, reader: Saved, t
     assert sorted(file.name for file in tmp_path.iterdir()) == files
     assert restore(reader, tmp_path)[1:] == (earlier, [])
     assert_same(reader.values(), expected)
-    saved = checkpoints.save()
+    saved = checkpoints.save(7)
     assert Run(tmp_path).checkpoints() == [saved]
     assert restore(reader, tmp_path)[1:] == (saved, [])
     assert_same(reader.values(), later)

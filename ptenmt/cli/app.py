@@ -5,6 +5,7 @@ import contextlib
 import os
 import signal
 import sys
+from collections.abc import Iterator
 from typing import Annotated, Any
 
 import typer
@@ -28,6 +29,7 @@ COMMANDS = (
     "serve",
 )
 """Each is a function or a group of this name in a module of this name."""
+_UsageError: Any = typer.BadParameter.__base__  # of click, which some versions of typer bundle
 INTERRUPTED = 130
 TERMINATED = 143
 
@@ -41,17 +43,35 @@ class _Group(LazyGroup):
         ctx.meta[COMMAND_LINE] = list(args)
         return super().parse_args(ctx, args)
 
+    def make_context(self, *args: Any, **options: Any) -> Any:
+        with _errors_told():
+            return super().make_context(*args, **options)
+
     def invoke(self, ctx: Any) -> Any:
-        try:
+        with _errors_told():
             return super().invoke(ctx)
-        except PtenmtError as error:
-            if os.environ.get("PTENMT_DEBUG"):
-                raise
-            print_error(error)
-            raise typer.Exit(1) from error
-        except KeyboardInterrupt:
-            typer.echo("interrupted", err=True)
-            raise typer.Exit(INTERRUPTED) from None
+
+
+@contextlib.contextmanager
+def _errors_told() -> Iterator[None]:
+    """Tell what a user can mend, and end."""
+    try:
+        yield
+    except PtenmtError as error:
+        if os.environ.get("PTENMT_DEBUG"):
+            raise
+        print_error(error)
+        raise typer.Exit(1) from error
+    except _UsageError as error:
+        message = " ".join(error.format_message().split()).rstrip(".")
+        if not message:  # no command was given, and the help is shown already
+            raise
+        hint = f"{error.ctx.command_path} --help tells what there is" if error.ctx else ""
+        print_error(PtenmtError(message[:1].lower() + message[1:], hint))
+        raise typer.Exit(error.exit_code) from error
+    except KeyboardInterrupt:
+        typer.echo("interrupted", err=True)
+        raise typer.Exit(INTERRUPTED) from None
 
 
 app = typer.Typer(

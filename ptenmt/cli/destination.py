@@ -1,5 +1,6 @@
 """Where translations go."""
 
+import os
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -15,8 +16,8 @@ class Sink(Protocol):
     """What translations are written into."""
 
     @property
-    def num_kept(self) -> int:
-        """How many texts need not be translated again by who goes on."""
+    def num_kept(self) -> int | None:
+        """How many texts need not be translated again by who goes on; None: nobody can."""
         ...
 
     def append(self, texts: Sequence[str], translations: str) -> None:
@@ -27,7 +28,7 @@ class Sink(Protocol):
 class _Stream:
     """Standard output, or a device: nothing is kept."""
 
-    num_kept = 0
+    num_kept = None
 
     def __init__(self, stream: IO[str]) -> None:
         self._stream = stream
@@ -102,10 +103,14 @@ class Destination:
             with written_whole(self.file) as stream:
                 yield _Stream(stream)
         else:
-            from ptenmt.translation.drafts import drafted
+            from ptenmt.translation.drafts import ResumeError, drafted
 
-            with drafted(self.file, facts, texts, resume=self.resume) as draft:
-                yield draft
+            try:
+                with drafted(self.file, facts, texts, resume=self.resume) as draft:
+                    yield draft
+            except ResumeError as error:
+                hint = "leave out --resume to begin anew"
+                raise OutputError(f"--resume: {error.message}", hint) from error
 
     @property
     def left_over(self) -> Path | None:
@@ -115,7 +120,7 @@ class Destination:
         from ptenmt.translation.drafts import partial_file
 
         partial = partial_file(self.file.resolve())
-        return partial if partial.exists() else None
+        return partial if os.path.exists(partial) else None
 
     @property
     def command_to_resume(self) -> list[str]:
@@ -128,6 +133,5 @@ class Destination:
     @property
     def _is_device(self) -> bool:
         """Such as ``/dev/null``, or a pipe."""
-        return (
-            self.file is not None and self.file.exists() and not (self.file.is_file() or self.file.is_dir())
-        )
+        file = self.file
+        return file is not None and os.path.exists(file) and not (os.path.isfile(file) or os.path.isdir(file))

@@ -10,7 +10,7 @@ from ptenmt.cli.writing import amount, duration, metric_name, metric_value
 from ptenmt.config.files import flat_options, show_value
 from ptenmt.errors import RunError
 from ptenmt.history import History
-from ptenmt.run_facts import needed_facts
+from ptenmt.run_facts import needed_facts, newest_step
 from ptenmt.runs import RUNS_FOLDER, Run, find_run, list_runs
 from ptenmt.writing import NOTHING
 
@@ -88,9 +88,10 @@ def _summary(run: Run) -> dict[str, str]:
         origin = facts["averaged_from"]
         rows["averaged from"] = f"{', '.join(origin['checkpoints'])} of {origin['run']}"
     else:
-        rows["progress"] = _progress(run, facts, 0 if last is None else last["step"])
+        told = 0 if last is None else last["step"]
+        rows["progress"] = _progress(run, facts, max(told, newest_step(run) or 0))
     rows |= _best(run)
-    rows["checkpoints"] = ", ".join(path.name for path in reversed(run.checkpoints())) or "none"
+    rows["checkpoints"] = _checkpoints(run)
     rows |= _costs(last or {})
     files = [file for file in run.path.rglob("*") if file.is_file()]
     rows["files"] = f"{len(files):,}, {amount(sum(file.stat().st_size for file in files))}"
@@ -98,12 +99,19 @@ def _summary(run: Run) -> dict[str, str]:
 
 
 def _progress(run: Run, facts: dict[str, Any], step: int) -> str:
-    """How far the training has told that it is."""
+    """How far the training has told, or its newest checkpoint tells, that it is."""
     options = run.config().training
     per_epoch = facts.get("steps_per_epoch")
     end = "" if options.max_steps is None else f", or {options.max_steps:,} steps"
     done = "" if per_epoch is None else f": {step / per_epoch:.4g} of {options.epochs} epochs{end}"
     return f"step {step:,}{done}"
+
+
+def _checkpoints(run: Run) -> str:
+    """Their names, and of which step the newest is, from which a training goes on."""
+    names = ", ".join(path.name for path in reversed(run.checkpoints()))
+    step = newest_step(run)
+    return names + ("" if step is None else f" of step {step:,}") if names else "none"
 
 
 def _best(run: Run) -> dict[str, str]:

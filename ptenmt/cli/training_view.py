@@ -27,6 +27,8 @@ from ptenmt.events import (
 )
 
 _PLAIN_REPORTS_PER_EPOCH = 4
+_LEAST_WIDTH_FOR_BARS = 50
+"""On a terminal that is narrower they would take the room of the numbers."""
 
 
 class TrainingView:
@@ -45,9 +47,10 @@ class TrainingView:
         self._languages = (config.data.source_language, config.data.target_language)
         self._metric = config.validation.metric
         self._has_one_vocabulary = config.tokenizer.shared
+        bar = [BarColumn(bar_width=None)] if screen.console.width >= _LEAST_WIDTH_FOR_BARS else []
         self._bars = Progress(
             TextColumn("{task.description:<10}"),
-            BarColumn(bar_width=None),
+            *bar,
             MofNCompleteColumn(),
             TextColumn("{task.fields[left]}"),
             console=screen.console,
@@ -128,10 +131,12 @@ class TrainingView:
         if self._started is None:  # a rehearsal
             return
         per_epoch = self._started.steps_per_epoch
-        figures = (
-            f"loss {event.loss:.4f}  accuracy {event.accuracy:.4f}  "
-            f"rate {event.learning_rate:.2e}  {event.tokens_per_second:,.0f} tokens/s"
-        )
+        figures = [
+            f"loss {event.loss:.4f}",
+            f"accuracy {event.accuracy:.4f}",
+            f"rate {event.learning_rate:.2e}",
+            f"{event.tokens_per_second:,.0f} tokens/s",
+        ]
         left = "" if event.seconds_left is None else f"{duration(event.seconds_left)} left"
         if self._live is not None:
             done = (event.epoch - 1) * per_epoch + event.step
@@ -139,13 +144,13 @@ class TrainingView:
             self._bars.update(
                 self._steps_task, description=f"epoch {event.epoch}", completed=event.step, total=per_epoch
             )
-            self._figures.plain = figures
+            self._figures.plain = _filled(figures, self._screen.console.width)
             return
         reached = event.step * _PLAIN_REPORTS_PER_EPOCH // per_epoch
         if reached != self._plain_reports and event.step < per_epoch:
             self._plain_reports = reached
-            line = f"epoch {event.epoch}  step {event.step}/{per_epoch}  {figures}  {left}"
-            self._screen.say(line.rstrip())
+            parts = [f"epoch {event.epoch}", f"step {event.step}/{per_epoch}", *figures, left]
+            self._screen.say("  ".join(filter(None, parts)))
 
     def _validation_step(self, event: ValidationStep) -> None:
         if self._live is not None:
@@ -173,7 +178,8 @@ class TrainingView:
             f"accuracy {event.train_accuracy:.3f}|{scores.accuracy:.3f}"
         )
         self._say_in_two([head, figures, remark] if remark else [head, figures])
-        self._standing.plain = "  ".join(filter(None, [self._best, patience]))
+        standing = list(filter(None, [self._best, patience]))
+        self._standing.plain = _filled(standing, self._screen.console.width)
         for sample in scores.samples:
             self._sentence(self._languages[0], sample.source)
             self._sentence("ref", sample.reference)
@@ -214,6 +220,18 @@ class TrainingView:
         self._screen.say(
             f"patience ran out: {event.stale} validations in a row without a better {best}", "bold"
         )
+
+
+def _filled(parts: list[str], width: int) -> str:
+    """Lines of as many parts as fit; none is torn apart."""
+    lines = parts[:1]
+    for part in parts[1:]:
+        together = f"{lines[-1]}  {part}"
+        if len(together) <= width:
+            lines[-1] = together
+        else:
+            lines.append(part)
+    return "\n".join(lines)
 
 
 def _place(epoch: int, step: int) -> str:

@@ -1,5 +1,6 @@
 """``ptenmt translate``."""
 
+import os
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -184,4 +185,4 @@ def _writable(text: str) -> str:
 
 
 def _same_file(one: Path, other: Path) -> bool:
-    return other.exists() and one.exists() and one.samefile(other)
+    return os.path.exists(other) and os.path.exists(one) and one.samefile(other)

@@ -35,7 +35,11 @@ OutputFile = Annotated[
 ]
 Resume = Annotated[
     bool,
-    typer.Option("--resume", help="Go on with an --output that was interrupted.", rich_help_panel=_FILES),
+    typer.Option(
+        "--resume",
+        help="Go on with an --output that was interrupted; what is translated is kept every 2,048 lines.",
+        rich_help_panel=_FILES,
+    ),
 ]
 SkipInvalid = Annotated[
     bool,

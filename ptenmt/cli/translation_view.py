@@ -3,6 +3,7 @@
 import time
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ptenmt.cli.console import Screen
@@ -87,6 +88,19 @@ class TranslationView:
             self._screen.say(f"translated {done} in {took}, {self._rate:,.0f} a second{before}")
         for message in self._remarks():
             self._screen.warn(message)
+
+    def tell_beginning(self, file: Path | None) -> None:
+        """Tell that there is nothing to go on with."""
+        self._screen.say(f"nothing of {file} is kept: its translation starts from the beginning")
+
+    def tell_nothing_is_kept(self) -> None:
+        """Tell that a job was interrupted too early to be gone on with."""
+        from ptenmt.translation.translator import WINDOW_TEXTS
+
+        self._screen.say(
+            f"stopped: nothing is kept, since the first {WINDOW_TEXTS:,} lines were not all translated",
+            style="bold",
+        )
 
     def tell_how_to_go_on(self, num_kept: int, command: Sequence[str]) -> None:
         """Tell how many translations an interrupted job leaves, and the words of what goes on with it."""

@@ -7,6 +7,7 @@ from ptenmt.config.options import require, resumable
 
 _LIMIT_STEP = 8
 _MOST_BEAMS = 1000
+_SEEDS = 2**32
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -50,6 +51,7 @@ class DecodingConfig:
         for name, least in least_values.items():
             value = getattr(self, name)
             require(value >= least, f"decoding.{name}={value} must be {least} or more")
+        require(self.seed < _SEEDS, f"decoding.seed={self.seed} must be below {_SEEDS:,}")
         for name in ("length_penalty", "coverage_penalty"):
             value = getattr(self, name)
             require(value >= 0, f"decoding.{name}={value} must be at least 0")

@@ -6,13 +6,14 @@ text may need it.
 """
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import cached_property, lru_cache
 from importlib.util import find_spec, module_from_spec, spec_from_file_location
 from itertools import groupby
 from pathlib import Path
 from typing import Any, Literal
 
+_TOKENS_KEPT = 1 << 14
 _DIGITS = frozenset("0123456789")
 _DOTS = re.compile(r"\.{2,}")
 _APART = r"\1 ' \2"
@@ -100,6 +101,13 @@ class Moses:
             return joined
         if "@-@" in tokens:
             tokens = f" {' '.join(tokens)} ".replace(" @-@ ", "-").split()
+        try:
+            return "".join(map(self._joining.__getitem__, tokens)).removeprefix(" ")
+        except LookupError:
+            return self._joined_by_kind(tokens)
+
+    def _joined_by_kind(self, tokens: Sequence[str]) -> str:
+        """Join tokens whose blanks are up to the tokens before them."""
         parts: list[str] = []
         opened: set[str] = set()
         before, sticks = "", True
@@ -112,6 +120,10 @@ class Moses:
             parts.append(token if sticks else f" {token}")
             before, sticks = token, kind == "opening"
         return "".join(parts)
+
+    @cached_property
+    def _joining(self) -> "_Joining":
+        return _Joining(self._sticks)
 
     def _sticks(self, kind: _Kind, before: str) -> bool:
         """Whether a token goes to the one before it: , and 's and words of scripts without blanks."""
@@ -203,7 +215,31 @@ class _Spaced(dict[int, str]):
         return self[code]
 
 
-@lru_cache(1 << 14)
+class _Joining(dict[str, str]):
+    """Tokens with the blank before them, if they have one wherever they stand, as nearly all do or do not.
+
+    Args:
+        sticks: Tells whether a token of a kind goes to the one before it.
+
+    Raises:
+        LookupError: A token's blank is up to the tokens before it.
+    """
+
+    def __init__(self, sticks: Callable[[_Kind, str], bool]) -> None:
+        super().__init__()
+        self._sticks = sticks
+
+    def __missing__(self, token: str) -> str:
+        kind = _kind(token)
+        if kind not in ("word", "closing", "contraction"):
+            raise LookupError(token)
+        if len(self) >= _TOKENS_KEPT:
+            self.clear()
+        self[token] = token if self._sticks(kind, "") else f" {token}"
+        return self[token]
+
+
+@lru_cache(_TOKENS_KEPT)
 def _kind(token: str) -> _Kind:
     """What a token is when tokens are joined."""
     tables = _characters()

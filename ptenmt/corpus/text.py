@@ -14,7 +14,8 @@ from ptenmt.config import DataConfig
 from ptenmt.corpus.moses import moses
 
 _Rules = Sequence[tuple[str, re.Pattern[str], str]]
-"""What a text must hold for a rule to apply, which is found fast; the rule; what it puts there."""
+"""What a text must hold for a rule to apply, which is found fast; the rule; what it puts there. Rules for
+much that is common begin with plain text and look back from behind it, which ``re`` finds fast as well."""
 
 _CONTROL = re.compile(r"[\x00-\x1f\x7f]")
 """ASCII control characters."""
@@ -47,13 +48,13 @@ _PIECES_TO_TOKENS = _compiled(
     ("` `", r"(?<!\S)` `(?!\S)", "``"),
     ("' '", r"(?<!\S)' '(?!\S)", "''"),
     ("n ' t", r"(?<!\S)n ' t(?!\S)", "n't"),  # is n ' t -> is n't
-    (" ' ", r"(?<=\w )' (?=(?:s|m|re|ve|ll|d)(?!\S))", "'"),  # it ' s -> it 's
+    (" ' ", r"' (?<=\w ' )(?=(?:s|m|re|ve|ll|d)(?!\S))", "'"),  # it ' s -> it 's
     _TYPOGRAPHIC_CONTRACTION,
     _DOUBLE_HYPHEN,
     (" - ", r"(?<=\w) - (?=\w)", "-"),  # twenty - five -> twenty-five
     _SLASH,
     (". . .", r"(?<!\S)\. \. \.(?!\S)", "..."),
-    (" , ", r"(?<!\d)(\d{1,3}) , (?=\d{3}(?!\d))", r"\1,"),  # 1 , 000 -> 1,000
+    (" , ", r" , (?<=\d , )(?<!\d{4} , )(?=\d{3}(?!\d))", ","),  # 1 , 000 -> 1,000
     (" . ", r"(?<=\d) \. (?=\d)", "."),  # 3 . 5 -> 3.5
     _TIME,
     (" . ", r"(?<!\S)(mr|mrs|ms|dr|prof|st|jr|sr|vs) \.(?= \w)", r"\1."),  # mr . x -> mr. x
@@ -74,7 +75,7 @@ _BEFORE_JOINING = _compiled(
     ("''", r"(?<!\S)''(?: (?:``|''))*(?!\S)", _CLOSING),
     ("“ ", r"“ ([^“”]*) ”", r"“\1 ”"),
     ("« ", r"« ([^«»]*) »", r"«\1 »"),
-    (" 's", r"(?<=\w) (?='s(?!\S))", ""),  # names like levi 's in any language
+    (" 's", r" 's(?<=\w 's)(?!\S)", "'s"),  # names like levi 's in any language
     _TYPOGRAPHIC_CONTRACTION,
     *((f" {sign}", rf"(?<=\d) {sign}(?= \D|$)", sign) for sign in "€£¥"),  # 5 € is not € 5
     _DOUBLE_HYPHEN,
@@ -83,7 +84,7 @@ _BEFORE_JOINING = _compiled(
 )
 _BEFORE_JOINING_ENGLISH = _compiled(
     ("'", r"(?i)(?<=\w) (?=n't(?!\S))", ""),  # is n't -> isn't
-    ("'", r"(?i)(?<!\S)'(?!(?:t|s|m|re|ve|ll|d)(?!\S))(?=\w)", "' "),  # 'how opens a quote, 's does not
+    ("'", r"(?i)'(?<!\S')(?!(?:t|s|m|re|ve|ll|d)(?!\S))(?=\w)", "' "),  # 'how opens a quote, 's does not
 )
 _AFTER_JOINING = _compiled(
     (_OPENING, f"{_OPENING} ?", '"'),
@@ -218,6 +219,8 @@ def _apply(rules: _Rules, text: str) -> str:
 def _split_like_treebank(text: str, language: str) -> str:
     """Split by Moses, but keep the Treebank's closing quotes and English contractions."""
     rules = moses(language)
+    if rules.language != "en" and "''" not in text:
+        return rules.split(text)
     text = " '' ".join(map(rules.split, text.split("''")))
     if rules.language == "en":
         text = _apply(_ENGLISH_CONTRACTIONS, text)

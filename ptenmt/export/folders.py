@@ -115,6 +115,13 @@ class Form(Generic[Facts]):
             time.sleep(seconds)
         return self._read(folder)
 
+    def facts_in(self, folder: Path) -> Facts | None:
+        """What an export says of itself, be its model damaged or not; None if nobody can read that."""
+        try:
+            return self._read_facts(folder)
+        except ExportError:
+            return None
+
     def _read(self, folder: Path) -> Export[Facts]:
         facts = self._read_facts(folder)
         try:

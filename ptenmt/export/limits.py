@@ -23,4 +23,4 @@ def check_ctranslate2(config: ModelConfig) -> None:
         ExportError: It says why.
     """
     if reason := why_not_ctranslate2(config):
-        raise ExportError(reason, "translate with --engine keras")
+        raise ExportError(reason, "translate with the engine keras")

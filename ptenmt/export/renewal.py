@@ -13,7 +13,7 @@ def current_export(
     run: Run,
     choice: Choice,
     form: Form[Facts],
-    make: Callable[[Export[Facts] | None], Export[Facts]],
+    make: Callable[[Facts | None], Export[Facts]],
     warn: Callable[[str], None],
 ) -> Export[Facts]:
     """A run's export of a form, up to date if that can be had.
@@ -22,7 +22,7 @@ def current_export(
         run: Where it is.
         choice: Of which of the run's weights.
         form: What it is like.
-        make: Makes it anew, of the newest weights; given the outdated one, if it can be read.
+        make: Makes it anew, of the newest weights; given what the one before says of itself.
         warn: Told, in a sentence, of what is not as it should be.
 
     Raises:
@@ -43,7 +43,7 @@ def current_export(
         reason = error.message
         warn(f"{reason}: it is made anew")
     try:
-        return _written(folder, form, make(export), warn)
+        return _written(folder, form, make(form.facts_in(folder)), warn)
     except PtenmtError as error:
         if export is None and isinstance(error, CheckpointError):
             raise

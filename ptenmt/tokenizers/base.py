@@ -89,8 +89,8 @@ def clean_text(text: str) -> str:
 
 
 def without_framing(ids: Sequence[int]) -> list[int]:
-    """Leave out [PAD], [START] and [END]; the result holds plain ints."""
-    return [int(token) for token in ids if token not in _FRAMING]
+    """Leave out [PAD], [START] and [END]."""
+    return [token for token in ids if token not in _FRAMING]
 
 
 def frame(ids: Sequence[int], max_length: int) -> list[int]:

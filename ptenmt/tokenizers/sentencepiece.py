@@ -164,7 +164,7 @@ class SentencePieceTokenizer(Tokenizer):
 
     def decode(self, sequences: Sequence[Sequence[int]]) -> list[str]:
         """Give each sequence's text; a run of unknown characters reads ``[UNK]``."""
-        rows = [without_framing(ids) for ids in sequences]
+        rows = [list(map(int, without_framing(ids))) for ids in sequences]  # NumPy's are refused
         # SentencePiece takes an empty list for one sequence, not for none.
         decoded: list[str] = self._processor.decode(rows) if rows else []
         return decoded

@@ -294,6 +294,6 @@ class Trainer:
         if not self._workers.is_chief or position == self._saved_position:
             return
         with self._state.timed("saving"):
-            path = self._checkpoints.save()
+            path = self._checkpoints.save(int(self._state.updates))
         self._saved, self._saved_position = time.monotonic(), position
         yield CheckpointSaved(epoch=int(self._state.epoch), step=int(self._state.step), path=path)

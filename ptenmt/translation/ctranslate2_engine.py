@@ -138,15 +138,16 @@ class CTranslate2Engine:
         }
 
     def _hypotheses(self, result: Any, with_attention: bool) -> Found:
-        attention = result.attention if with_attention else [None] * len(result.hypotheses)
-        scores = result.scores or [math.nan] * len(result.hypotheses)
+        found = result.hypotheses  # each reading copies it
+        attention = result.attention if with_attention else [None] * len(found)
+        scores = result.scores or [math.nan] * len(found)
         return [
             Hypothesis(
                 [START, *map(self._target_ids.__getitem__, pieces)],
                 score,
                 None if weights is None else _array(weights),
             )
-            for pieces, score, weights in zip(result.hypotheses, scores, attention, strict=True)
+            for pieces, score, weights in zip(found, scores, attention, strict=True)
         ]
 
 
@@ -181,7 +182,7 @@ def _compute_types(device: str) -> set[str]:
         types: set[str] = ctranslate2.get_supported_compute_types(device)
     except (RuntimeError, ValueError) as error:
         raise ConfigError(
-            f"CTranslate2 cannot compute on device {device}: {_line(error)}", "use --device cpu"
+            f"CTranslate2 cannot compute on device {device}: {_line(error)}", "use the device cpu"
         ) from error
     return types
 

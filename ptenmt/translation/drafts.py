@@ -23,9 +23,12 @@ from ptenmt.errors import OutputError
 from ptenmt.writing import sync
 
 _FORMAT = 1
-_ANEW = "leave out --resume to begin anew"
 _CHUNK_TEXTS = 64
 _CHUNK_BYTES = 1 << 20
+
+
+class ResumeError(OutputError):
+    """What an interrupted run left cannot be gone on with."""
 
 
 @contextmanager
@@ -36,8 +39,8 @@ def reserved(file: Path) -> Iterator[None]:
         OutputError: One does already, or the file cannot be written.
     """
     target = file.resolve()
-    if target.is_dir() or not target.parent.is_dir():
-        code = errno.EISDIR if target.is_dir() else errno.ENOENT
+    if os.path.isdir(target) or not os.path.isdir(target.parent):
+        code = errno.EISDIR if os.path.isdir(target) else errno.ENOENT
         raise OutputError(f"cannot write {file}: {os.strerror(code)}")
     lock = target.with_name(f".{target.name}.lock")
     with ExitStack() as stack:
@@ -65,7 +68,8 @@ def drafted(file: Path, facts: Mapping[str, Any], texts: Iterator[str], *, resum
         resume: Go on with what an interrupted run left; if it left nothing, begin.
 
     Raises:
-        OutputError: It cannot be written, or what was left belongs to other texts or facts.
+        OutputError: It cannot be written.
+        ResumeError: What was left is damaged, or belongs to other texts or facts.
     """
     draft = Draft(file.resolve(), facts)
     try:
@@ -113,16 +117,15 @@ class Draft:
         """Read past the texts that are translated already.
 
         Raises:
-            OutputError: They are not the same.
+            ResumeError: They are not the same.
         """
         checksum, left = 0, self._kept.texts
         while some := list(islice(texts, min(left, _CHUNK_TEXTS))):
             checksum, left = _checksum(some, checksum), left - len(some)
         if left or checksum != self._kept.sources:
-            raise OutputError(
-                f"--resume: the input does not begin with the {self._kept.texts:,} lines that were "
-                f"translated before for {self._file.name}",
-                _ANEW,
+            raise ResumeError(
+                f"the input does not begin with the {self._kept.texts:,} lines that were "
+                f"translated before for {self._file.name}"
             )
 
     def append(self, texts: Sequence[str], translations: str) -> None:
@@ -153,8 +156,8 @@ class Draft:
     @contextmanager
     def opened(self, resume: bool) -> Iterator[None]:
         """Begin or go on; when the block ends without an error, the file is put into its place."""
-        is_begun = resume and self._partial.exists() and self._journal.exists()
-        end = self._last_mark() if is_begun else 0
+        is_begun = resume and os.path.exists(self._partial) and os.path.exists(self._journal)
+        end = self._read() if is_begun else 0
         mode = "r+b" if is_begun else "wb"
         try:
             with self._partial.open(mode) as self._stream, self._journal.open(mode) as self._notes:
@@ -188,6 +191,15 @@ class Draft:
         self._notes.write(json.dumps(facts).encode() + b"\n")
         self._notes.flush()
 
+    def _read(self) -> int:
+        """Find the place to go on from; see ``_last_mark``."""
+        try:
+            return self._last_mark()
+        except OSError as error:
+            raise ResumeError(
+                f"cannot read {error.filename or self._partial}: {error.strerror or error}"
+            ) from error
+
     def _last_mark(self) -> int:
         """Find the last window whose translations are there; gives where its line in the journal ends.
 
@@ -207,7 +219,7 @@ class Draft:
                     break
                 self._kept, end = mark, end + len(line)
         if is_any and not self._kept.texts:
-            raise OutputError(f"--resume: {self._partial} is damaged", _ANEW)
+            raise ResumeError(f"{self._partial} is damaged")
         self._done = self._kept
         return end
 
@@ -215,14 +227,14 @@ class Draft:
         try:
             found = dict(json.loads(line))
         except (ValueError, TypeError) as error:
-            raise OutputError(f"--resume: {self._journal} is damaged", _ANEW) from error
+            raise ResumeError(f"{self._journal} is damaged") from error
         wrong = [
             f"{name} {found.get(name)}, not {value}"
             for name, value in self._facts.items()
             if found.get(name) != value
         ]
         if wrong:
-            raise OutputError(f"--resume: {self._file.name} was begun with {'; '.join(wrong)}", _ANEW)
+            raise ResumeError(f"{self._file.name} was begun with {'; '.join(wrong)}")
 
 
 def _checksum_on(partial: IO[bytes], before: _Mark, mark: _Mark) -> int:

@@ -11,12 +11,11 @@ from ptenmt.config import DecodingConfig
 from ptenmt.corpus.batches import RaggedIds
 from ptenmt.errors import ConfigError
 from ptenmt.export.graph.search import likeliest
+from ptenmt.export.limits import why_not_ctranslate2
 from ptenmt.model import DecoderState, Transformer
 from ptenmt.tokenizers import PAD
 from ptenmt.translation.engine import Found
 from ptenmt.translation.search import Ranked, beam_search, greedy_search
-
-_OTHER_ENGINE = "use --engine ctranslate2"
 
 
 class KerasEngine:
@@ -55,7 +54,7 @@ class KerasEngine:
         with_scores: bool = True,  # noqa: ARG002 — it has them anyway
     ) -> Callable[[], list[Found]]:
         """What translates a batch when it is called; see ``Engine.submit``."""
-        _check(options, has_prefix=any(prefixes) or branches > 0)
+        self._check(options, has_prefix=any(prefixes) or branches > 0)
 
         def translate() -> list[Found]:
             padded = RaggedIds(sources).padded(np.arange(len(sources)))
@@ -66,12 +65,28 @@ class KerasEngine:
 
     def seeded(self, seed: int) -> Self:
         """Refused: this engine draws no tokens."""
-        raise ConfigError(f"the Keras engine draws no tokens (decoding.seed={seed})", _OTHER_ENGINE)
+        raise ConfigError(f"the Keras engine draws no tokens (decoding.seed={seed})", self._what_helps)
 
     def attention(self, source: np.ndarray, target: np.ndarray) -> dict[str, np.ndarray]:
         """The attention weights by name (see ``Transformer.attention``) for ids [B, S] and [B, T]."""
         weights = self._attention(tf.constant(source, tf.int64), tf.constant(target, tf.int64))
         return {name: values.numpy() for name, values in weights.items()}
+
+    def _check(self, options: DecodingConfig, *, has_prefix: bool) -> None:
+        """Refuse what this engine has not."""
+        if has_prefix:
+            raise ConfigError("the Keras engine does not complete a given beginning", self._what_helps)
+        for name in ("coverage_penalty", "repetition_penalty", "no_repeat_ngram"):
+            value = getattr(options, name)
+            if value != getattr(DecodingConfig(), name):
+                raise ConfigError(f"the Keras engine has no decoding.{name} ({value})", self._what_helps)
+
+    @property
+    def _what_helps(self) -> str:
+        """To do where something is refused that the other engine has."""
+        if why_not_ctranslate2(self.model.config):
+            return "leave it out: CTranslate2, which can do that, cannot express this model"
+        return "use the engine ctranslate2"
 
     def _search(self, padded: np.ndarray, limits: list[int], options: DecodingConfig) -> list[Found]:
         state = self._start(tf.constant(padded, tf.int64))
@@ -118,16 +133,6 @@ class KerasEngine:
         pick = self._pick_past if len(rows) == state.source_mask.shape[0] else self._pick
         picked: DecoderState = pick(state, tf.constant(rows, tf.int64))
         return picked
-
-
-def _check(options: DecodingConfig, *, has_prefix: bool) -> None:
-    """Refuse what this engine has not."""
-    if has_prefix:
-        raise ConfigError("the Keras engine does not complete a given beginning", _OTHER_ENGINE)
-    for name in ("coverage_penalty", "repetition_penalty", "no_repeat_ngram"):
-        value = getattr(options, name)
-        if value != getattr(DecodingConfig(), name):
-            raise ConfigError(f"the Keras engine has no decoding.{name} ({value})", _OTHER_ENGINE)
 
 
 def _pick(state: Any, rows: Any) -> Any:

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Literal
 
 from ptenmt.config import Config
 from ptenmt.errors import PtenmtError
-from ptenmt.export.ctranslate2 import CTRANSLATE2, CTranslate2Export, make_export
+from ptenmt.export.ctranslate2 import CTRANSLATE2, CTranslate2Export, CTranslate2Facts, make_export
 from ptenmt.export.limits import check_ctranslate2, why_not_ctranslate2
 from ptenmt.export.origin import weights_id
 from ptenmt.export.renewal import current_export
-from ptenmt.export.weights import WEIGHTS, WeightsExport, make_weights
+from ptenmt.export.weights import WEIGHTS, WeightsExport, WeightsFacts, make_weights
 from ptenmt.runs import Choice, Run
 from ptenmt.tokenizers import UNK, TokenizerPair, forbidden
 from ptenmt.translation.engine import Engine
@@ -123,11 +123,11 @@ class Loader:
             )
         return engine
 
-    def _make_ctranslate2(self, outdated: CTranslate2Export | None) -> CTranslate2Export:
+    def _make_ctranslate2(self, before: CTranslate2Facts | None) -> CTranslate2Export:
         path, weights = self._weights
-        quantization = "int8" if outdated is None else outdated.facts.quantization
+        quantization = "int8" if before is None else before.quantization
         return make_export(self.config.model, weights, self.tokenizers, weights_id(path), quantization)
 
-    def _make_weights(self, _outdated: WeightsExport | None) -> WeightsExport:
+    def _make_weights(self, _before: WeightsFacts | None) -> WeightsExport:
         path, weights = self._weights
         return make_weights(self.config.model, weights, weights_id(path))

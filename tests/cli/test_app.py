@@ -48,18 +48,28 @@ def test_version(ptenmt) -> None:
 
 
 @pytest.mark.parametrize(
-    ("arguments", "named"),
+    ("arguments", "told"),
     [
-        (["info", "--rnu", "x"], "--rnu"),
-        (["evaluate", "--split", "train"], "'train'"),
-        (["train"], "--config"),
-        (["trian"], "trian"),
-        (["info", "extra"], "extra"),
+        (["--foo"], "no such option: --foo"),
+        (["info", "--rnu", "x"], "no such option: --rnu (Possible options: --run)"),
+        (["evaluate", "--split", "train"], "invalid value for '--split': 'train' is not one of"),
+        (
+            ["translate", "--alternatives", "0", "x"],
+            "invalid value for '--alternatives': 0 is not in the range",
+        ),
+        (["train"], "missing option '--config' / '-c'"),
+        (["trian"], "no such command 'trian'"),
+        (["inspect", "postions"], "no such command 'postions'"),
+        (["info", "extra"], "got unexpected extra argument"),
     ],
 )
-def test_a_mistyped_command_line_exits_with_2(ptenmt, arguments: list[str], named: str) -> None:
-    answer = ptenmt(*arguments, code=2)
-    assert named in plain(answer.stderr)
+def test_a_mistyped_command_line_is_told_in_a_line_and_exits_with_2(
+    ptenmt, arguments: list[str], told: str
+) -> None:
+    answer = ptenmt(*arguments, code=2, COLUMNS="30")
+    error, hint = answer.stderr.splitlines()
+    assert error.startswith(f"error: {told}")
+    assert hint.endswith("--help tells what there is")
     assert answer.stdout == ""
 
 

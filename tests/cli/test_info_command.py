@@ -35,7 +35,7 @@ def test_one_run_in_full(ptenmt, beside: Path) -> None:
     assert table["pairs"] == "48 train, 6 validation, 6 test"
     assert table["vocabularies"] == "22 and 22"
     assert table["progress"] == "step 60: 10 of 10 epochs"
-    assert table["checkpoints"] == "ckpt-1"
+    assert table["checkpoints"] == "ckpt-1 of step 60"
     (best,) = Run(beside / "checkpoints/tiny").best_models()
     assert (
         table["best BLEU"] == f"{best.score:.1f} at step {best.step} in epoch {best.step // 6}, {best.name}"
@@ -55,6 +55,26 @@ def test_one_run_in_full(ptenmt, beside: Path) -> None:
     assert table["data.path"] == str(beside / "pairs.tsv")
     assert table["data.lowercase"] == "false"
     assert table["data.limit"] == "–"
+
+
+def test_a_checkpoint_that_is_further_than_the_history_tells_the_progress(ptenmt, copied_run: Path) -> None:
+    run = copied_run / "checkpoints/tiny"
+    lines = (run / "history.jsonl").read_text().splitlines()
+    behind = json.loads(lines[-2])["step"]
+    (run / "history.jsonl").write_text("\n".join(lines[:-1]))
+    assert behind < 60
+    assert rows(ptenmt("info", "--run", "tiny").stdout)["progress"] == "step 60: 10 of 10 epochs"
+
+    listing = (run / "checkpoint").read_text()
+    for unknown in (
+        listing.replace("# step 60\n", ""),
+        listing.replace('path: "ckpt-1"', 'path: "ckpt-9"'),
+        "",
+    ):
+        (run / "checkpoint").write_text(unknown)
+        table = rows(ptenmt("info", "--run", "tiny").stdout)
+        assert table["checkpoints"] == "ckpt-1"
+        assert table["progress"].startswith(f"step {behind}: ")
 
 
 def test_the_best_is_the_earlier_of_equals_and_never_what_is_no_number(ptenmt, copied_run: Path) -> None:

@@ -212,10 +212,10 @@ def test_on_a_terminal_no_line_is_longer_than_the_screen(width: int) -> None:
     assert sum(line.startswith("    pt  uma frase") and line.rstrip().endswith("…") for line in lines) == 1
 
 
-def bars(happened: Iterator[Event], config: Config = DEFAULTS) -> list[str]:
+def bars(happened: Iterator[Event], config: Config = DEFAULTS, width: int = 80) -> list[str]:
     """What the bars show after the last event."""
-    paper = Console(file=io.StringIO(), width=80)
-    with view(terminal(), config) as showing:
+    paper = Console(file=io.StringIO(), width=width)
+    with view(terminal(width), config) as showing:
         for event in happened:
             showing.show(event)
         assert showing._live is not None
@@ -244,6 +244,20 @@ def test_the_bars_follow_steps_and_validation() -> None:
     _, validation, *_ = bars(iter(validating))
     assert validation.startswith("validation ")
     assert " 600/1212 " in validation
+
+
+def test_on_a_narrow_terminal_there_is_room_for_every_figure() -> None:
+    config = Config(validation=ValidationConfig(patience=3))
+    patient = replace(VALIDATED, patience_left=3)
+    lines = bars(iter([STARTED, patient, step(405)]), config, width=40)
+    assert [line.rstrip() for line in lines] == [
+        "training     405/16200 1 h 01 min left",
+        "epoch 1    405/810",
+        "loss 7.1234  accuracy 0.0512",
+        "rate 3.50e-05  12,346 tokens/s",
+        "best BLEU 12.3 at step 810",
+        "patience for 3 more",
+    ]
 
 
 def test_the_best_score_and_the_patience_left_stay_in_sight() -> None:

@@ -144,6 +144,21 @@ def test_an_interrupted_file_goes_on_where_it_was(
     assert names(tmp_path) == ["out.txt"]
 
 
+def test_who_is_interrupted_too_early_is_told_so(
+    job, source: Path, whole: bytes, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with monkeypatch.context() as patch:
+        interrupt_after(patch, 0)
+        answer = job(source, code=130)
+    assert answer.stderr.startswith("stopped: nothing is kept, since the first 2,048 lines were not all")
+    assert names(tmp_path) == []
+    answer = job(source, "--resume")
+    assert answer.stderr.startswith(
+        f"nothing of {tmp_path / 'out.txt'} is kept: its translation starts from the beginning\ntranslated"
+    )
+    assert (tmp_path / "out.txt").read_bytes() == whole
+
+
 def test_it_can_be_interrupted_again_and_again(
     job, source: Path, whole: bytes, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -206,6 +221,12 @@ def test_a_damaged_beginning_is_not_gone_on_with(
     partial = tmp_path / ".out.txt.partial"
     partial.write_bytes(b"x" + partial.read_bytes()[1:])
     assert f"--resume: {partial} is damaged" in job(source, "--resume", code=1).stderr
+
+    journal = tmp_path / ".out.txt.partial.jsonl"
+    journal.unlink()
+    journal.mkdir()
+    told = job(source, "--resume", code=1).stderr
+    assert told.startswith(f"error: --resume: cannot read {journal}: Is a directory\n")
 
 
 def test_what_power_loss_spoilt_is_translated_again(

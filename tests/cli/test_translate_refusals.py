@@ -14,6 +14,12 @@ from ptenmt.translation import Translator
         (["olá", "--interactive"], "--interactive and TEXT exclude each other\n  give one of them"),
         (["olá", "--n-best", "2", "--alternatives", "2"], "--n-best and --alternatives exclude each other"),
         (["olá", "--resume"], "--resume goes on with an --output, and none is given\n"),
+        (["olá", "-o", "a" * 300], f"cannot write {'a' * 300}: File name too long"),
+        (["olá", "-o", "a" * 248], f"cannot write {'a' * 248}: File name too long"),
+        (
+            ["olá", "--set", "decoding.seed=4294967296"],
+            "decoding.seed=4294967296 must be below 4,294,967,296",
+        ),
         (["olá", "--resume", "-o", "/dev/null"], "--resume: /dev/null is no file that could be gone on with"),
         (["--input", "nowhere.txt"], "cannot read nowhere.txt: No such file or directory"),
         (["--input", "checkpoints"], "cannot read checkpoints: Is a directory"),

@@ -245,4 +245,4 @@ def test_two_widths_of_a_head_cannot_be_expressed():
     assert why_not_ctranslate2(ModelConfig(d_model=16, num_heads=2, key_size=5)) != ""
     with pytest.raises(ExportError, match="one width for a head") as failure:
         make_export(two, {}, WORDS, "")
-    assert failure.value.hint == "translate with --engine keras"
+    assert failure.value.hint == "translate with the engine keras"

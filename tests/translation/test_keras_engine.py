@@ -101,7 +101,19 @@ def test_it_decodes_up_to_the_last_position(model: Transformer, engine: KerasEng
 def test_what_it_does_not_do_is_refused(engine: KerasEngine, options: dict, arguments: dict, told: str):
     with pytest.raises(ConfigError, match=told) as failure:
         engine.submit([[START, 5, END]], 9, DecodingConfig(**options), **arguments)
-    assert failure.value.hint == "use --engine ctranslate2"
+    assert failure.value.hint == "leave it out: CTranslate2, which can do that, cannot express this model"
+
+
+def test_the_other_engine_is_recommended_where_it_can_express_the_model():
+    engine = KerasEngine(random_model(SMALL, SIZE, SIZE), FORBIDDEN)
+    for ask in (
+        lambda: engine.submit([[START, 5, END]], 9, DecodingConfig(no_repeat_ngram=2)),
+        lambda: engine.submit([[START, 5, END]], 9, DecodingConfig(), prefixes=[(5,)]),
+        lambda: engine.seeded(1),
+    ):
+        with pytest.raises(ConfigError) as failure:
+            ask()
+        assert failure.value.hint == "use the engine ctranslate2"
 
 
 def test_it_draws_no_tokens(engine: KerasEngine):

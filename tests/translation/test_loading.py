@@ -73,6 +73,16 @@ def test_one_that_somebody_made_in_another_quantization_stays(run: Run):
     assert Translator.load(run, pytest.fail).engine.compute_type == "float32"
 
 
+def test_a_damaged_one_is_made_anew_in_its_own_quantization(run: Run):
+    export_model(run, quantization="int16")
+    spoil(run)
+    Translator.load(run, lambda _told: None)
+    assert CTRANSLATE2.read(run.export_folder()).facts.quantization == "int16"
+    (run.export_folder() / "export.json").write_text("{}")
+    Translator.load(run, lambda _told: None)
+    assert CTRANSLATE2.read(run.export_folder()).facts.quantization == "int8", "nobody can know"
+
+
 def test_a_damaged_one_is_made_anew_and_that_is_said(run: Run):
     whole = (run.export_folder() / "model.bin").read_bytes()
     spoil(run)
@@ -164,7 +174,7 @@ def test_the_keras_engine_translates_what_ctranslate2_cannot_express(two_widths:
     )
     with pytest.raises(ExportError, match="one width for a head") as failure:
         Translator.load(two_widths, engine="ctranslate2")
-    assert failure.value.hint == "translate with --engine keras"
+    assert failure.value.hint == "translate with the engine keras"
 
 
 def test_a_device_that_is_none_is_refused(copied: TrainedRun):
