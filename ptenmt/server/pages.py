@@ -3,18 +3,13 @@
 from dataclasses import dataclass
 from hashlib import sha256
 from importlib.resources import files
-from importlib.resources.abc import Traversable
+from pathlib import PurePath
 
 _TYPES = {
-    "html": "text/html; charset=utf-8",
-    "css": "text/css; charset=utf-8",
-    "js": "text/javascript; charset=utf-8",
-    "json": "application/json",
-    "svg": "image/svg+xml",
-    "png": "image/png",
-    "ico": "image/x-icon",
-    "webmanifest": "application/manifest+json",
-    "woff2": "font/woff2",
+    ".html": "text/html; charset=utf-8",
+    ".css": "text/css; charset=utf-8",
+    ".js": "text/javascript; charset=utf-8",
+    ".svg": "image/svg+xml",
 }
 INDEX = "index.html"
 
@@ -30,20 +25,11 @@ class PageFile:
 
 
 def page_files() -> dict[str, PageFile]:
-    """The page's files by name, with the folders below the page's in it."""
+    """The page's files by name."""
     folder = files("ptenmt.server") / "page"
-    return dict(_found(folder, "")) if folder.is_dir() else {}
+    kinds = {entry: _TYPES.get(PurePath(entry.name).suffix) for entry in folder.iterdir()}
+    return {entry.name: _read(entry.read_bytes(), kind) for entry, kind in kinds.items() if kind}
 
 
-def _found(folder: Traversable, prefix: str) -> list[tuple[str, PageFile]]:
-    found: list[tuple[str, PageFile]] = []
-    for entry in folder.iterdir():
-        if entry.is_dir():
-            found += _found(entry, f"{prefix}{entry.name}/")
-            continue
-        media_type = _TYPES.get(entry.name.rpartition(".")[2])
-        if media_type:
-            content = entry.read_bytes()
-            tag = f'"{sha256(content).hexdigest()[:32]}"'
-            found.append((prefix + entry.name, PageFile(content, media_type, tag)))
-    return found
+def _read(content: bytes, media_type: str) -> PageFile:
+    return PageFile(content, media_type, f'"{sha256(content).hexdigest()[:32]}"')

@@ -76,5 +76,7 @@ def test_what_is_no_sentence_is_said(serve) -> None:
         for path in ("/v1/alignment", "/v1/branches"):
             body = {"q": "o gato", "prefix": "A " * 300}
             assert "the prefix has" in served.refused(path, 400, json=body)
+            body = {"q": "o gato", "prefix": "日本"}
+            assert "has letters that the model does not know" in served.refused(path, 400, json=body)
         for body in ({"q": "gato " * 8}, {"q": "o", "translation": "gato " * 8}):
             assert "pieces; attention is told of up to 20" in served.refused("/v1/attention", 400, json=body)
