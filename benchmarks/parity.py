@@ -32,10 +32,9 @@ from ptenmt.evaluation.scores import Scorer
 from ptenmt.export.ctranslate2 import Export, make_export
 from ptenmt.model import Transformer
 from ptenmt.runs import find_run
-from ptenmt.tokenizers import PAD, UNK, TokenizerPair, frame
+from ptenmt.tokenizers import PAD, UNK, TokenizerPair, forbidden, frame
 from ptenmt.translation import Translation, Translator
 from ptenmt.translation.ctranslate2_engine import CTranslate2Engine
-from ptenmt.translation.loading import forbidden
 
 BEAMS = (1, 4)
 BATCH = 32
@@ -75,7 +74,7 @@ class Difference(NamedTuple):
 def translator_of(export: Export, reference: Translator) -> Translator:
     """One that translates with CTranslate2."""
     config, tokenizers = reference.config, reference.tokenizers
-    engine = CTranslate2Engine(export, tokenizers, with_unknown=UNK not in forbidden(config))
+    engine = CTranslate2Engine(export, tokenizers, with_unknown=UNK not in forbidden(config.tokenizer))
     wanted = export.facts.quantization
     assert engine.compute_type == wanted, f"this processor computes in {engine.compute_type}, not in {wanted}"
     return Translator(engine, tokenizers, config)

@@ -7,9 +7,12 @@ from typing import Any
 import numpy as np
 import tensorflow as tf
 
+from ptenmt.config import ModelConfig
 from ptenmt.errors import CheckpointError, RunError
 from ptenmt.history import rank
+from ptenmt.model import Transformer
 from ptenmt.runs import Choice, Model, Run
+from ptenmt.tokenizers import TokenizerPair
 from ptenmt.variable_files import (
     DamagedError,
     reading,
@@ -263,6 +266,16 @@ def assign_weights(model: Any, weights: Mapping[str, np.ndarray], path: Path) ->
                 "another version of ptenmt wrote it: go on with that one, or train anew with --fresh",
             )
         weight.assign(found)
+
+
+def model_with(
+    config: ModelConfig, tokenizers: TokenizerPair, weights: Mapping[str, np.ndarray], path: Path
+) -> Transformer:
+    """Build a model that has weights already; for arguments and errors see ``assign_weights``."""
+    model = Transformer(config, tokenizers.source.vocabulary_size, tokenizers.target.vocabulary_size)
+    model.build_weights()
+    assign_weights(model, weights, path)
+    return model
 
 
 def _number(checkpoint: Path) -> int:

@@ -49,3 +49,7 @@ class ExportError(PtenmtError):
 
 class OutputError(PtenmtError):
     """A result that cannot be written where the user asked."""
+
+
+class ServerError(PtenmtError):
+    """A server that cannot start."""

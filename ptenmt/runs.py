@@ -153,7 +153,7 @@ class Run:
             raise OutputError(f"cannot create {self.path}: {error.strerror or error}") from error
         now = datetime.now(UTC).isoformat(timespec="microseconds")
         created = self.facts().get("created", now) if (self.path / "run.json").exists() else now
-        own = {"format_version": FORMAT_VERSION, "created": created, "trained": now, "versions": _versions()}
+        own = {"format_version": FORMAT_VERSION, "created": created, "trained": now, "versions": versions()}
         write_text(self.path / "run.json", json_text(own | facts | own, indent=2) + "\n")
         write_text(self.path / "config.yaml", dump_config(config))
 
@@ -287,7 +287,8 @@ def set_aside(run: Run) -> Path:
         raise OutputError(f"cannot rename {run.path} to {aside.name}: {error.strerror or error}") from error
 
 
-def _versions() -> dict[str, str]:
+def versions() -> dict[str, str]:
+    """The versions of Python and of the packages that a run depends on, of those that are installed."""
     import platform
     from importlib import metadata  # 15 ms: only those wait who train
 

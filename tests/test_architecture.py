@@ -39,7 +39,7 @@ ROWS = [
     {"tokenizers"},
     {"config", "events"},
     {"variable_files"},
-    {"writing", "cores", "markup"},
+    {"writing", "cores", "languages", "markup"},
     {"errors"},
 ]
 HEIGHT = {name: -row for row, names in enumerate(ROWS) for name in names}
@@ -53,10 +53,12 @@ WITHOUT_TENSORFLOW = [
     "ptenmt.runs",
     "ptenmt.translation",
     "ptenmt.completion",
+    "ptenmt.export.model",
     "ptenmt.evaluation",
     "ptenmt.evaluation.comparison",
     "ptenmt.evaluation.report",
     *sorted(f"ptenmt.inspection.{file.stem}" for file in (PACKAGE / "inspection").glob("[!_]*.py")),
+    *sorted(f"ptenmt.server.{file.stem}" for file in (PACKAGE / "server").glob("[!_]*.py")),
 ]
 
 

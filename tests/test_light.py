@@ -1,4 +1,4 @@
-"""Translating and looking into a model load nothing that training needs."""
+"""Translating with an export, serving one, and looking into a model load nothing that training needs."""
 
 import json
 import subprocess
@@ -7,7 +7,7 @@ from pathlib import Path
 
 from ptenmt.config import Config, DataConfig, ModelConfig, TokenizerConfig
 from ptenmt.runs import Run
-from ptenmt.tokenizers import SPECIAL_PIECES, TokenizerPair, build_tokenizers
+from ptenmt.tokenizers import SPECIAL_PIECES, UNK, TokenizerPair, build_tokenizers
 from ptenmt.tokenizers.wordpiece import WordPieceTokenizer
 
 HEAVY = [
@@ -45,7 +45,7 @@ def tokenizers(kind: str) -> TokenizerPair:
 
 
 def exported_run(folder: Path, kind: str) -> Path:
-    """A run with an export of a model that has learnt nothing, and no checkpoint."""
+    """A run with an export of a model that has learnt nothing but [UNK], and no checkpoint."""
     from ptenmt.export.ctranslate2 import CTRANSLATE2, make_export
     from ptenmt.export.weights import WEIGHTS, make_weights
     from ptenmt.model import Transformer
@@ -60,6 +60,7 @@ def exported_run(folder: Path, kind: str) -> Path:
     pair.save(run.tokenizer_folder)
     model = Transformer(config.model, pair.source.vocabulary_size, pair.target.vocabulary_size)
     model.build_weights()
+    model.final.bias.assign([9.0 * (token == UNK) for token in range(pair.target.vocabulary_size)])
     weights = {weight.path: weight.numpy() for weight in model.weights}
     CTRANSLATE2.write(run.export_folder(), make_export(config.model, weights, pair, "untrained"))
     WEIGHTS.write(run.export_folder("best", WEIGHTS.name), make_weights(config.model, weights, "untrained"))
@@ -81,3 +82,12 @@ def test_neither_translating_nor_looking_inside_loads_training(tmp_path: Path) -
         "wordpiece": [],
         "words": ["numpy"],  # for the attention by which unknown words are copied
     }
+
+
+def test_a_server_starts_without_training() -> None:
+    program = (
+        "import sys, ptenmt.cli.serve, ptenmt.server.app, ptenmt.server.process\n"
+        f"print(sorted(set({HEAVY}) & sys.modules.keys()))"
+    )
+    answer = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert answer.stdout == "[]\n"

@@ -87,9 +87,8 @@ class Task:
         """
         from ptenmt.corpus.files import read_lines
         from ptenmt.runs import find_run
-        from ptenmt.tokenizers import UNK
+        from ptenmt.tokenizers import UNK, forbidden
         from ptenmt.translation import Translator
-        from ptenmt.translation.loading import forbidden
 
         run = find_run(self.run)
         translator = Translator.load(run, engine="ctranslate2")
@@ -105,7 +104,7 @@ class Task:
         facts = {
             "segments": segments,
             "export_folder": str(run.export_folder().absolute()),
-            "has_unknown": UNK not in forbidden(config),
+            "has_unknown": UNK not in forbidden(config.tokenizer),
         }
         self._facts_file.write_text(json.dumps(facts), encoding="utf-8")
         return len(sentences)

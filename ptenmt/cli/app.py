@@ -27,6 +27,7 @@ COMMANDS = (
     "info",
     "compare",
     "inspect",
+    "serve",
 )
 """Each is a function or a group of this name in a module of this name."""
 _UsageError: Any = typer.BadParameter.__base__  # of click, which some versions of typer bundle
@@ -114,7 +115,7 @@ def main() -> None:
 def _leave_at_once(code: int) -> None:
     """Clean up and end: Python needs seconds to take TensorFlow apart, and who sent a signal is waiting."""
     atexit._run_exitfuncs()
-    for stream in (sys.stdout, sys.stderr):
+    for stream in filter(None, (sys.stdout, sys.stderr)):
         with contextlib.suppress(OSError, ValueError):
             stream.flush()
     os._exit(code)

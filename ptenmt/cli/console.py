@@ -165,6 +165,8 @@ def standard_output() -> Iterator[IO[str]]:
     Raises:
         OutputError: It cannot be written, e.g. because it goes to a full disk.
     """
+    if sys.stdout is None:
+        raise OutputError("cannot write standard output: it is closed")
     try:
         yield sys.stdout
         sys.stdout.flush()

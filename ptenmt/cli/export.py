@@ -6,7 +6,16 @@ from typing import Annotated
 import typer
 
 from ptenmt.cli.console import Screen, quiet_tensorflow
-from ptenmt.cli.options import Quiet, RunName, Verbose, WhichWeights
+from ptenmt.cli.options import (
+    BeamSize,
+    DecodingOverrides,
+    Quiet,
+    RunName,
+    Verbose,
+    WhichWeights,
+    decoding_overrides,
+)
+from ptenmt.cli.translation_options import chosen_decoding
 from ptenmt.cli.writing import amount
 from ptenmt.export.formats import Format, Quantization
 from ptenmt.runs import find_run
@@ -15,32 +24,48 @@ from ptenmt.runs import find_run
 def export(
     run: RunName = None,
     checkpoint: WhichWeights = "best",
-    form: Annotated[Format, typer.Option("--format", help="For which engine.")] = "ctranslate2",
+    form: Annotated[
+        Format,
+        typer.Option(
+            "--format",
+            help="For CTranslate2; for TensorFlow (Serving), text in and text out; for Argos Translate and "
+            "LibreTranslate; or the bare weights, for any framework.",
+        ),
+    ] = "ctranslate2",
     quantization: Annotated[
-        Quantization,
-        typer.Option(help="How weights are stored: int8 takes a quarter of the room, and is the fastest."),
-    ] = "int8",
+        Quantization | None,
+        typer.Option(
+            help="How weights are stored (ctranslate2, argos): int8 takes a quarter of the room, and is the "
+            "fastest.",
+            show_default="int8",
+        ),
+    ] = None,
     output: Annotated[
         Path | None,
         typer.Option(
             "--output",
             "-o",
-            metavar="DIR",
-            help="Where to; an export that is there is replaced.",
-            show_default="the run's own, which translates",
+            metavar="DIR|FILE",
+            help="Where to, a folder, or for argos a file; an export that is there is replaced.",
+            show_default="below the run's export/, where ptenmt translate finds its own",
         ),
     ] = None,
+    beam_size: BeamSize = None,
+    overrides: DecodingOverrides = None,
     quiet: Quiet = False,
     verbose: Verbose = False,
 ) -> None:
-    """Export a run's model for CTranslate2, which translates without TensorFlow.
+    """Export a run's model for another program, with a model card and checksums.
 
-    Training does it by itself: this is for another quantization, or for another place.
+    Training writes the one for CTranslate2 by itself, and ptenmt translate uses it. How to search is compiled
+    into a savedmodel; elsewhere whoever runs the model decides.
 
-    Example: ptenmt export --run base --quantization float32 --output base.ctranslate2
+    Example: ptenmt export --run mine --format argos --output mine.argosmodel
     """
     screen = Screen(quiet=quiet, verbose=verbose)
     found = find_run(run)
+    changes = decoding_overrides(overrides or [], beam_size=beam_size)
+    decoding = chosen_decoding(found.config().decoding, changes, {"beam_size": "--beam-size"})
     with quiet_tensorflow(screen):
         from ptenmt.export.model import export_model
     exported = export_model(
@@ -49,9 +74,11 @@ def export(
         quantization=quantization,
         output=output,
         checkpoint=checkpoint,
+        decoding=decoding if changes else None,
         on_warning=screen.warn,
     )
+    stored = exported.quantization or "float32"
     screen.say(
-        f"exported {exported.weights.name} in {exported.quantization}: {exported.folder}, "
+        f"exported {exported.weights.name} as {form} in {stored}: {exported.path}, "
         f"{amount(exported.num_bytes)}, {exported.seconds:.1f} s"
     )

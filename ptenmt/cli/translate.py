@@ -45,7 +45,7 @@ from ptenmt.cli.translation_options import (
 )
 from ptenmt.cli.translation_view import TranslationView
 from ptenmt.corpus.lines import Lines, opened_lines
-from ptenmt.errors import OutputError, PtenmtError
+from ptenmt.errors import DataError, OutputError, PtenmtError
 from ptenmt.runs import Choice, Run, find_run
 
 if TYPE_CHECKING:
@@ -156,6 +156,8 @@ def _opened(
             yield lines
     elif texts:
         yield list(map(_writable, texts))
+    elif sys.stdin is None:
+        raise DataError("cannot read standard input: it is closed", "give a TEXT, or --input FILE")
     else:
         yield Lines(sys.stdin.buffer, "standard input", skip_invalid=skip_invalid, hint=_HINT)
 

@@ -70,7 +70,7 @@ class TranslationView:
         self._num_bytes += sum(len(translation.source.encode()) + 1 for translation in translations)
         self._num_cut += sum(not translation.is_complete for translation in translations)
         self._num_split += sum(translation.is_split for translation in translations)
-        if not self._is_shown:
+        if not self._is_shown or not translations:
             return
         if self._progress is not None:
             self._show_bar(self._progress)

@@ -1,9 +1,11 @@
 """The options of how translations are searched for."""
 
 from dataclasses import dataclass
+from typing import Any
 
 from ptenmt.config.options import require, resumable
 
+_LIMIT_STEP = 8
 _MOST_BEAMS = 1000
 _SEEDS = 2**32
 
@@ -58,6 +60,19 @@ class DecodingConfig:
             require(value > 0, f"decoding.{name}={value} must be above 0")
         require(0 < self.top_p <= 1, f"decoding.top_p={self.top_p} must be above 0 and at most 1")
         self._check_counts()
+
+    def limit(self, num_source_tokens: Any) -> Any:
+        """The most tokens of a translation, [END] counted, whatever the model can read.
+
+        By default it grows with the source: by 16 for every 8 tokens, so that sentences of similar length
+        have the same limit and can be translated together.
+
+        Args:
+            num_source_tokens: A number, or a TensorFlow tensor of them.
+        """
+        if self.max_length is not None:
+            return self.max_length
+        return 2 * _LIMIT_STEP * -(-num_source_tokens // _LIMIT_STEP) + 20
 
     @property
     def is_sampled(self) -> bool:

@@ -18,7 +18,7 @@ _DIGITS = frozenset("0123456789")
 _DOTS = re.compile(r"\.{2,}")
 _APART = r"\1 ' \2"
 _NUMBERS_ONLY = " #NUMERIC_ONLY#"
-_JOINED_OTHERWISE = ("cs", "fi", "fr", "ga", "it")
+JOINED_OTHERWISE = ("cs", "fi", "fr", "ga", "it")
 """Languages with rules of their own for joining."""
 
 _CHINESE = re.compile(
@@ -44,22 +44,30 @@ class Moses:
 
     Args:
         language: A code that Moses knows.
+
+    Attributes:
+        letters: Characters that words are made of.
+        lower: Small letters.
+        staying: Characters that are not split off.
+        abbreviations: Words that keep their full stop.
+        before_numbers: Words that keep it before a number.
     """
 
     def __init__(self, language: str) -> None:
         self.language = language
         tables = _characters()
         others = tables["Han"] if language == "zh" else ""
-        self._letters = tables["IsAlpha"] + tables["signs"] + others
-        self._lower = tables["IsLower"]
-        self._numbers = _ranges(tables["IsN"])
-        self._spaced = _Spaced(tables["IsAlnum"] + tables["signs"] + others + ".'`,-")
+        self.letters = tables["IsAlpha"] + tables["signs"] + others
+        self.lower = tables["IsLower"]
+        self.staying = tables["IsAlnum"] + tables["signs"] + others + ".'`,-"
+        self._numbers = ranges(tables["IsN"])
+        self._spaced = _Spaced(self.staying)
         lines = map(str.strip, _prefix_tables()[_prefix_table(language)].splitlines())
         prefixes = {line for line in lines if line and not line.startswith("#")}
-        self._before_numbers = {
+        self.before_numbers = {
             line.removesuffix(_NUMBERS_ONLY) for line in prefixes if line.endswith(_NUMBERS_ONLY)
         }
-        self._abbreviations = prefixes - self._before_numbers
+        self.abbreviations = prefixes - self.before_numbers
 
     def split(self, text: str) -> str:
         """Put blanks between words and punctuation, as ``MosesTokenizer.tokenize`` does without escapes.
@@ -73,9 +81,9 @@ class Moses:
         if "," in text:
             text = text.replace(", ", " , ")
             if text.count(",") > text.count(" , "):
-                text = _apply(self._commas, text)
+                text = _apply(self.commas, text)
         if "'" in text:
-            text = _apply(self._apostrophes, text)
+            text = _apply(self.apostrophes, text)
         tokens = text.split()
         for place in [place for place, token in enumerate(tokens) if token[-1] == "."]:
             tokens[place] = self._full_stop_apart(tokens[place], "".join(tokens[place + 1 : place + 2]))
@@ -88,7 +96,7 @@ class Moses:
         Args:
             tokens: None of them is empty or has a blank in it.
         """
-        if self.language in _JOINED_OTHERWISE:
+        if self.language in JOINED_OTHERWISE:
             joined: str = _sacremoses_detokenizer(self.language).detokenize(tokens, unescape=False)
             return joined
         if "@-@" in tokens:
@@ -142,15 +150,15 @@ class Moses:
             return token
         word = token[:-1]
         stays = (
-            ("." in word and any(letter in self._letters for letter in word))
-            or word in self._abbreviations
-            or (following != "" and following[0] in self._lower)
-            or (word in self._before_numbers and following[:1] in _DIGITS)
+            ("." in word and any(letter in self.letters for letter in word))
+            or word in self.abbreviations
+            or (following != "" and following[0] in self.lower)
+            or (word in self.before_numbers and following[:1] in _DIGITS)
         )
         return token if stays else f"{word} ."
 
     @cached_property
-    def _commas(self) -> "_Rules":
+    def commas(self) -> "_Rules":
         """A comma stays only where it is between digits."""
         number = self._numbers
         return _compiled(
@@ -158,8 +166,9 @@ class Moses:
         )
 
     @cached_property
-    def _apostrophes(self) -> "_Rules":
-        letters = _ranges(self._letters)
+    def apostrophes(self) -> "_Rules":
+        """Where an apostrophe stands apart, and to which side it goes where it does not."""
+        letters = ranges(self.letters)
         letter, other = f"([{letters}])", f"([^{letters}])"
         if self.language == "en":
             return _compiled(
@@ -245,7 +254,12 @@ def _kind(token: str) -> _Kind:
     return "word" if token.strip(_QUOTES) else "quote"
 
 
-def _ranges(characters: str) -> str:
+def character_class(name: str) -> str:
+    """The inside of a regular expression's class: one of Perl's, such as ``IsAlpha``."""
+    return ranges(_characters()[name])
+
+
+def ranges(characters: str) -> str:
     """The inside of a regular expression's class; ranges compile far faster than single characters."""
     codes = sorted(set(map(ord, characters)))
     runs = [[code for _, code in run] for _, run in groupby(enumerate(codes), lambda pair: pair[1] - pair[0])]

@@ -99,6 +99,14 @@ def spacing(data: DataConfig) -> Literal["none", "given", "moses"]:
     return data.tokenization or ("given" if data.source == "tfds" else "none")
 
 
+def lowers_typed(data: DataConfig) -> bool:
+    """Whether what a user types is put into lower case: what the corpus comes in, if it is TED's.
+
+    A capital would be an unknown letter there, whatever the options say.
+    """
+    return data.lowercase or (data.source == "tfds" and spacing(data) == "given")
+
+
 class TextPreparation:
     """The changes that a run makes to text, the same in training and in translation.
 
@@ -141,8 +149,7 @@ class TextPreparation:
         if self._spacing != "given":
             return self.prepare(text, language)
         text = _split_like_treebank(self._normalized(text), language)
-        # TED comes in lower case, whatever the options say: a capital would be an unknown letter.
-        return text.lower() if self._data.lowercase or self._data.source == "tfds" else text
+        return text.lower() if lowers_typed(self._data) else text
 
     def finish(self, text: str, language: str) -> str:
         """Repair the spacing of a translation.

@@ -62,6 +62,8 @@ def make_export(
     tokenizers: "TokenizerPair",
     origin: str,
     quantization: Quantization = "int8",
+    *,
+    adds_marks: bool = False,
 ) -> CTranslate2Export:
     """Bring a model into CTranslate2's form.
 
@@ -71,6 +73,8 @@ def make_export(
         tokenizers: Of both languages.
         origin: Which weights these are, as ``export.json`` is to say it.
         quantization: How they are stored.
+        adds_marks: Whether the export puts [START] and [END] around a source by itself, for those who hand
+            it bare pieces. ptenmt's engine hands it all of them.
 
     Raises:
         ExportError: CTranslate2 cannot express the model.
@@ -79,6 +83,7 @@ def make_export(
     from ptenmt.export.specification import specification
 
     spec = specification(config, weights, tokenizers)
+    spec.config.add_source_bos = spec.config.add_source_eos = adds_marks
     spec.validate()
     spec.optimize(quantization)
     try:

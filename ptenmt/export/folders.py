@@ -12,9 +12,11 @@ import zlib
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, Generic, TypeVar
 
 from ptenmt.errors import ExportError, OutputError
+from ptenmt.export.papers import PAPERS, with_papers
 from ptenmt.writing import folder_written_whole
 
 FORMAT = 1
@@ -61,16 +63,27 @@ class Form(Generic[Facts]):
     """Of its folder in a run's ``export/``."""
     facts_file: str
     model_files: frozenset[str]
-    """What its files may be called."""
+    """What its files, or the folders that they are in, may be called."""
+    companions: frozenset[str] = frozenset()
+    """What else may stand there, besides the papers."""
     facts: Callable[..., Facts]
     """Makes the facts of what their file says; ValueError or TypeError: they cannot be."""
 
-    def write(self, folder: Path, export: Export[Facts]) -> None:
+    def write(
+        self,
+        folder: Path,
+        export: Export[Facts],
+        *,
+        card: str | None = None,
+        companions: Mapping[str, bytes] = MappingProxyType({}),
+    ) -> None:
         """Write an export, wholly or not at all; the one that stood there before is replaced.
 
         Args:
             folder: Of the export; its parents are made.
             export: What to write.
+            card: A model card; with it comes a list of checksums.
+            companions: More files, by their paths below the folder.
 
         Raises:
             OutputError: The folder cannot be written, or it is something else than an export.
@@ -78,10 +91,11 @@ class Form(Generic[Facts]):
         try:
             self._check_replaceable(folder)
             with folder_written_whole(folder) as new:
-                for name, content in export.files.items():
-                    (new / name).write_bytes(content)
                 facts = json.dumps(asdict(export.facts), indent=2) + "\n"
-                (new / self.facts_file).write_text(facts, encoding="utf-8")
+                files = {**export.files, **companions, self.facts_file: facts.encode()}
+                for name, content in (files if card is None else with_papers(files, card)).items():
+                    (new / name).parent.mkdir(parents=True, exist_ok=True)
+                    (new / name).write_bytes(content)
         except OSError as error:
             raise OutputError(f"cannot write {folder}: {error.strerror or error}") from error
 
@@ -135,7 +149,7 @@ class Form(Generic[Facts]):
         if found["format"] != FORMAT:
             raise ValueError(f"it has format {found['format']}, and this ptenmt reads format {FORMAT}")
         files = {name: (int(size), int(checksum)) for name, (size, checksum) in found["files"].items()}
-        if not files.keys() <= self.model_files:
+        if not {name.partition("/")[0] for name in files} <= self.model_files:
             raise ValueError(f"{self.facts_file} names {', '.join(files)}")
         return self.facts(**found | {"files": files})
 
@@ -148,7 +162,7 @@ class Form(Generic[Facts]):
             return
         except NotADirectoryError as error:
             raise OutputError(f"{folder} is a file, or below one", hint) from error
-        if others := found - self.model_files - {self.facts_file}:
+        if others := found - self.model_files - self.companions - {self.facts_file, *PAPERS}:
             raise OutputError(f"{folder} holds what is no part of an export: {min(others)}", hint)
 
 

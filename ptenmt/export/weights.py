@@ -34,7 +34,13 @@ def _facts(*, model: Mapping[str, object], **others: object) -> WeightsFacts:
 
 
 WeightsExport = Export[WeightsFacts]
-WEIGHTS = Form(name="weights", facts_file="weights.json", model_files=frozenset({_FILE}), facts=_facts)
+WEIGHTS = Form(
+    name="weights",
+    facts_file="weights.json",
+    model_files=frozenset({_FILE}),
+    companions=frozenset({"model.keras", "model.weights.h5", "config.yaml", "tokenizer"}),
+    facts=_facts,
+)
 
 
 def make_weights(config: ModelConfig, weights: Mapping[str, "np.ndarray"], origin: str) -> WeightsExport:

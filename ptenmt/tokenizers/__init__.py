@@ -8,6 +8,7 @@ from ptenmt.tokenizers.base import (
     UNK,
     Tokenizer,
     encode_framed,
+    forbidden,
     frame,
 )
 from ptenmt.tokenizers.pair import TokenizerPair, build_tokenizers, load_tokenizers
@@ -22,6 +23,7 @@ __all__ = [
     "TokenizerPair",
     "build_tokenizers",
     "encode_framed",
+    "forbidden",
     "frame",
     "load_tokenizers",
 ]

@@ -7,6 +7,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import ClassVar, Self
 
+from ptenmt.config import TokenizerConfig
+
 PAD, UNK, START, END = 0, 1, 2, 3
 SPECIAL_PIECES = ("[PAD]", "[UNK]", "[START]", "[END]")
 _FRAMING = frozenset((PAD, START, END))
@@ -15,6 +17,14 @@ _FRAMING = frozenset((PAD, START, END))
 # surrogates, which Python's command-line arguments may hold but UTF-8 cannot.
 _BLANK = re.compile(r"[\x00-\x1f\x7f-\x9f]|[^\S ]")
 _INVISIBLE = re.compile("[\u00ad\u200b\u200e\u200f\u2060\ufeff\ud800-\udfff]")
+
+
+def forbidden(config: TokenizerConfig) -> list[int]:
+    """Ids that no translation has.
+
+    A sub-word tokenizer can spell every word; whole words need a way to say "one I do not know".
+    """
+    return [PAD, START] if config.kind == "words" else [PAD, START, UNK]
 
 
 class Tokenizer(ABC):

@@ -117,6 +117,11 @@ class SentencePieceTokenizer(Tokenizer):
         return int(self._processor.get_piece_size())
 
     @property
+    def model(self) -> bytes:
+        """The SentencePiece model, as its own programs read it."""
+        return self._proto
+
+    @property
     def checksum(self) -> str:
         """The SHA-256 checksum of the model."""
         return hashlib.sha256(self._proto).hexdigest()

@@ -16,12 +16,11 @@ from ptenmt.events import Sample, Scores, ValidationStep
 from ptenmt.export.ctranslate2 import make_export
 from ptenmt.export.limits import why_not_ctranslate2
 from ptenmt.model import Transformer
-from ptenmt.tokenizers import UNK, TokenizerPair
+from ptenmt.tokenizers import UNK, TokenizerPair, forbidden
 from ptenmt.training.likelihood import Likelihood
 from ptenmt.training.workers import Workers
 from ptenmt.translation import Translation, Translator
 from ptenmt.translation.ctranslate2_engine import CTranslate2Engine
-from ptenmt.translation.loading import forbidden
 
 NUM_SAMPLES = 2
 PAIRS_A_ROUND = 256
@@ -105,7 +104,7 @@ class Validator:
         engine = CTranslate2Engine(
             export,
             self._tokenizers,
-            with_unknown=UNK not in forbidden(self._config),
+            with_unknown=UNK not in forbidden(self._config.tokenizer),
             threads=self._config.machine.threads,
         )
         return Translator(engine, self._tokenizers, self._config)

@@ -1,6 +1,7 @@
 """From what a user types to the ids that a model reads."""
 
 from collections.abc import Sequence
+from textwrap import shorten
 
 from ptenmt.config import Config
 from ptenmt.corpus.text import TextPreparation
@@ -8,6 +9,8 @@ from ptenmt.errors import ConfigError
 from ptenmt.tokenizers import UNK, TokenizerPair, encode_framed
 from ptenmt.tokenizers.words import WordTokenizer
 from ptenmt.translation.segments import Segmenter, Segments
+
+_SHOWN_WIDTH = 60
 
 
 class Encoding:
@@ -44,7 +47,8 @@ class Encoding:
         (cut,) = self.segmenter().cut([text])
         if len(cut.segments) > 1:
             raise ConfigError(
-                f"alternatives and alignments are of one sentence; this text has {len(cut.segments)} parts",
+                "alternatives and alignments are of one sentence, and there are "
+                f"{len(cut.segments)} parts in {shorten(text, _SHOWN_WIDTH, placeholder='…')!r}",
                 "give a sentence at a time, or raise decoding.long_text",
             )
         return cut

@@ -16,7 +16,7 @@ from ptenmt.export.renewal import current_export
 from ptenmt.export.weights import WEIGHTS, WeightsExport, WeightsFacts, make_weights
 from ptenmt.runs import Choice, Run
 from ptenmt.tasks import check_task
-from ptenmt.tokenizers import PAD, START, UNK, TokenizerPair
+from ptenmt.tokenizers import UNK, TokenizerPair, forbidden
 from ptenmt.translation.engine import Engine
 
 if TYPE_CHECKING:
@@ -69,7 +69,7 @@ class Loader:
             model = self.model
             from ptenmt.translation.keras_engine import KerasEngine
 
-            return KerasEngine(model, forbidden(self.config))
+            return KerasEngine(model, forbidden(self.config.tokenizer))
         return self._ctranslate2(device, threads)
 
     @cached_property
@@ -81,14 +81,9 @@ class Loader:
             PtenmtError: TensorFlow is not installed.
         """
         path, weights = self._weights
-        from ptenmt.checkpoints import assign_weights
-        from ptenmt.model import Transformer
+        from ptenmt.checkpoints import model_with
 
-        pair = self.tokenizers
-        model = Transformer(self.config.model, pair.source.vocabulary_size, pair.target.vocabulary_size)
-        model.build_weights()
-        assign_weights(model, weights, path)
-        return model
+        return model_with(self.config.model, self.tokenizers, weights, path)
 
     def weights(self) -> WeightsExport:
         """The weights as they are, from the run's export, which is renewed where it is missing or outdated.
@@ -120,7 +115,7 @@ class Loader:
         engine = CTranslate2Engine(
             export,
             self.tokenizers,
-            with_unknown=UNK not in forbidden(self.config),
+            with_unknown=UNK not in forbidden(self.config.tokenizer),
             device=device,
             threads=threads,
         )
@@ -133,17 +128,9 @@ class Loader:
 
     def _make_ctranslate2(self, before: CTranslate2Facts | None) -> CTranslate2Export:
         path, weights = self._weights
-        kept = {} if before is None else {"quantization": before.quantization}
-        return make_export(self.config.model, weights, self.tokenizers, weights_id(path), **kept)
+        quantization = "int8" if before is None else before.quantization
+        return make_export(self.config.model, weights, self.tokenizers, weights_id(path), quantization)
 
     def _make_weights(self, _before: WeightsFacts | None) -> WeightsExport:
         path, weights = self._weights
         return make_weights(self.config.model, weights, weights_id(path))
-
-
-def forbidden(config: Config) -> list[int]:
-    """Ids that are never produced.
-
-    A sub-word tokenizer can spell every word; whole words need a way to say "one I do not know".
-    """
-    return [PAD, START] if config.tokenizer.kind == "words" else [PAD, START, UNK]

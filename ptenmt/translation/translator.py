@@ -1,6 +1,5 @@
 """The translator: text in, text out."""
 
-import math
 import warnings
 from collections import deque
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
@@ -11,10 +10,10 @@ from typing import TYPE_CHECKING, Any
 
 from ptenmt.config import Config
 from ptenmt.runs import Choice, Run, find_run
-from ptenmt.tokenizers import TokenizerPair, load_tokenizers
+from ptenmt.tokenizers import TokenizerPair, forbidden, load_tokenizers
 from ptenmt.translation.encoding import Encoding
 from ptenmt.translation.engine import Engine, Found
-from ptenmt.translation.loading import EngineName, Loader, forbidden
+from ptenmt.translation.loading import EngineName, Loader
 from ptenmt.translation.results import Alignment, Alternative, Translation
 from ptenmt.translation.segments import Segment
 from ptenmt.translation.windows import Batch, Window, search, windows
@@ -25,7 +24,6 @@ if TYPE_CHECKING:
 
 WINDOW_TEXTS = 2048
 """So that batches of similar length are full: with half as many, twice as much of them is padding."""
-LIMIT_STEP = 8
 
 
 class Translator:
@@ -85,7 +83,7 @@ class Translator:
         """Translate with a live model, whose weights may go on changing."""
         from ptenmt.translation.keras_engine import KerasEngine
 
-        return cls(KerasEngine(model, forbidden(config)), tokenizers, config)
+        return cls(KerasEngine(model, forbidden(config.tokenizer)), tokenizers, config)
 
     def with_options(self, **changes: Any) -> "Translator":
         """The same translator with other options of the section ``decoding``, such as ``beam_size=1``.
@@ -241,9 +239,7 @@ class Translator:
         By default it grows with the source: by 16 for every 8 tokens, so that sentences of similar length
         have the same limit and can be translated together.
         """
-        length = (
-            self.config.decoding.max_length or 2 * LIMIT_STEP * math.ceil(num_source_tokens / LIMIT_STEP) + 20
-        )
+        length: int = self.config.decoding.limit(num_source_tokens)
         return min(length + num_prefix_tokens, self.config.model.max_positions)
 
     def _found(self, segment: Segment, prefix: str, branches: int = 0) -> Found:

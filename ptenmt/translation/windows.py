@@ -176,7 +176,7 @@ def search(
         nonlocal last
         batch, wait, started = begun.popleft()
         found = wait()
-        unknown = [row for row, each in enumerate(found) if copies_unknown and _has_unknown(each)]
+        unknown = [row for row, each in enumerate(found) if copies_unknown and has_unknown(each)]
         if unknown:
             again = dict(zip(unknown, submit(batch.part(unknown), with_attention=True)(), strict=True))
             found = [again.get(row, each) for row, each in enumerate(found)]
@@ -195,7 +195,8 @@ def search(
         yield finish()
 
 
-def _has_unknown(found: Found) -> bool:
+def has_unknown(found: Found) -> bool:
+    """Whether any hypothesis has a word that the vocabulary lacks."""
     return any(UNK in hypothesis.ids for hypothesis in found)
 
 

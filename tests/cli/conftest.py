@@ -125,6 +125,7 @@ def random_run(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
     from ptenmt.config import Config, DataConfig, DecodingConfig, ModelConfig, TokenizerConfig
     from ptenmt.export.ctranslate2 import CTRANSLATE2, make_export
+    from ptenmt.export.weights import WEIGHTS, make_weights
     from ptenmt.model import Transformer
     from ptenmt.runs import Run
     from ptenmt.tokenizers import build_tokenizers
@@ -150,4 +151,5 @@ def random_run(tmp_path_factory: pytest.TempPathFactory) -> Path:
     run.write(config, {})
     tokenizers.save(run.tokenizer_folder)
     CTRANSLATE2.write(run.export_folder(), make_export(config.model, weights, tokenizers, "random:0"))
+    WEIGHTS.write(run.export_folder("best", "weights"), make_weights(config.model, weights, "random:0"))
     return run.path

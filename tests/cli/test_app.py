@@ -10,7 +10,7 @@ import pytest
 
 import ptenmt as package
 
-COMMANDS = ["download", "train", "evaluate", "translate", "average", "info", "compare"]
+COMMANDS = ["download", "train", "evaluate", "translate", "average", "export", "info", "serve", "compare"]
 
 
 def plain(text: str) -> str:

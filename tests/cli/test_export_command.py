@@ -5,6 +5,8 @@ from pathlib import Path
 
 import pytest
 
+import ptenmt.export.model as ptenmt_export
+from ptenmt.errors import ExportError
 from ptenmt.export.ctranslate2 import CTRANSLATE2
 from ptenmt.runs import Run
 
@@ -13,7 +15,8 @@ def test_it_says_what_it_has_written(ptenmt, copied_run: Path) -> None:
     run = Run(Path("checkpoints/tiny"))
     (best,) = run.best_models()
     answer = ptenmt("export", "--quantization", "float32")
-    told = rf"exported {best.name} in float32: checkpoints/tiny/export/ctranslate2, \d+ kB, \d+\.\d s\n"
+    folder = "checkpoints/tiny/export/ctranslate2"
+    told = rf"exported {best.name} as ctranslate2 in float32: {folder}, \d+ kB, \d+\.\d s\n"
     assert re.fullmatch(told, answer.stderr)
     assert answer.stdout == ""
     assert CTRANSLATE2.read(copied_run / run.export_folder()).facts.quantization == "float32"
@@ -46,3 +49,35 @@ def test_what_stands_there_is_not_harmed(ptenmt, output: str, told: str) -> None
 @pytest.mark.usefixtures("beside")
 def test_what_there_is_not_is_a_mistyped_command(ptenmt, option: tuple[str, str]) -> None:
     assert option[1] in ptenmt("export", *option, code=2).stderr
+
+
+@pytest.mark.usefixtures("beside")
+def test_what_search_is_compiled_in(ptenmt, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = {}
+
+    def export_model(_run: Run, **options: object) -> None:
+        asked.update(options)
+        raise ExportError("seen")
+
+    monkeypatch.setattr(ptenmt_export, "export_model", export_model)
+    words = ("--format", "savedmodel", "--beam-size", "1", "--set", "decoding.length_penalty=0.5")
+    ptenmt("export", *words, "--output", str(tmp_path / "new"), code=1)
+    assert (asked["format"], asked["output"]) == ("savedmodel", tmp_path / "new")
+    assert (asked["decoding"].beam_size, asked["decoding"].length_penalty) == (1, 0.5)
+    ptenmt("export", code=1)
+    assert asked["decoding"] is None
+    answer = ptenmt("export", "--format", "savedmodel", "--beam-size", "0", code=1)
+    assert "--beam-size 0 must be 1 or more" in answer.stderr
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (("--format", "argos"), "tokenizer.kind=words, tokenizer.shared=false"),
+        (("--format", "weights", "--quantization", "int8"), "the format weights is in float32, not in int8"),
+        (("--beam-size", "2"), "how to search is no part of the format ctranslate2"),
+    ],
+)
+@pytest.mark.usefixtures("beside")
+def test_what_does_not_go_together(ptenmt, words: tuple[str, ...], told: str) -> None:
+    assert told in ptenmt("export", *words, code=1).stderr

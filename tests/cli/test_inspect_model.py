@@ -2,6 +2,7 @@
 
 import gzip
 import json
+import shutil
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -126,6 +127,7 @@ def test_probabilities_are_a_table_or_a_picture(ptenmt, tmp_path: Path):
     assert (tmp_path / "sure.pdf").read_bytes().startswith(b"%PDF")
 
 
-def test_a_run_without_weights_is_told(ptenmt, random_run: Path):
-    answer = ptenmt("inspect", "attention", "o gato", "--run", str(random_run), code=1)
-    assert f"no checkpoint in {random_run}" in answer.stderr
+def test_a_run_without_weights_is_told(ptenmt, random_run: Path, tmp_path: Path):
+    run = shutil.copytree(random_run, tmp_path / "run", ignore=shutil.ignore_patterns("weights"))
+    answer = ptenmt("inspect", "attention", "o gato", "--run", str(run), code=1)
+    assert f"no checkpoint in {run}" in answer.stderr

@@ -1,5 +1,8 @@
 """``ptenmt translate``: what it refuses, before it does anything."""
 
+import shlex
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -14,6 +17,10 @@ from ptenmt.translation import Translator
         (["olá", "--interactive"], "--interactive and TEXT exclude each other\n  give one of them"),
         (["olá", "--n-best", "2", "--alternatives", "2"], "--n-best and --alternatives exclude each other"),
         (["olá", "--resume"], "--resume goes on with an --output, and none is given\n"),
+        (
+            ["--alternatives", "2", "o gato come . " * 30],
+            "alternatives and alignments are of one sentence, and there are 30 parts in 'o gato come .",
+        ),
         (["olá", "-o", "a" * 300], f"cannot write {'a' * 300}: File name too long"),
         (["olá", "-o", "a" * 248], f"cannot write {'a' * 248}: File name too long"),
         (
@@ -66,6 +73,25 @@ def test_a_missing_input_is_told_before_the_model_is_loaded(ptenmt, monkeypatch:
 
     monkeypatch.setattr(Translator, "load", load)
     assert "cannot read nowhere.txt" in ptenmt("translate", "--input", "nowhere.txt", code=1).stderr
+
+
+@pytest.mark.parametrize(
+    ("closed", "told"),
+    [
+        ("olá >&-", "error: cannot write standard output: it is closed\n"),
+        ("<&-", "error: cannot read standard input: it is closed\n  give a TEXT, or --input FILE\n"),
+    ],
+)
+def test_closed_streams_are_told(beside: Path, closed: str, told: str) -> None:
+    answer = subprocess.run(
+        f"{shlex.quote(sys.executable)} -m ptenmt translate {closed}",
+        shell=True,
+        stderr=subprocess.PIPE,
+        text=True,
+        check=False,
+        cwd=beside,
+    )
+    assert (answer.returncode, answer.stderr) == (1, told)
 
 
 def test_a_link_to_the_input_is_the_input_too(ptenmt, beside: Path, tmp_path: Path) -> None:

@@ -25,22 +25,22 @@ def run(copied: TrainedRun, tmp_path: Path) -> Run:
 def test_the_runs_own_export(run: Run):
     (best,) = run.best_models()
     exported = export_model(run)
-    assert exported.folder == run.export_folder()
+    assert exported.path == run.export_folder()
     assert exported.weights == run.path / best.name
-    found = CTRANSLATE2.read(exported.folder)
+    found = CTRANSLATE2.read(exported.path)
     assert (exported.num_bytes, exported.quantization) == (found.num_bytes, found.facts.quantization)
     assert found.facts.quantization == "int8"
     assert found.facts.weights == weights_id(run.path / best.name) == newest_weights(run, "best")
     assert 0 < exported.seconds < 10
 
     latest = export_model(str(run.path), checkpoint="latest", quantization="float32")
-    assert latest.folder == run.export_folder("latest") != exported.folder
-    assert CTRANSLATE2.read(latest.folder).facts.weights == weights_id(run.path / "ckpt-3")
+    assert latest.path == run.export_folder("latest") != exported.path
+    assert CTRANSLATE2.read(latest.path).facts.weights == weights_id(run.path / "ckpt-3")
 
 
 def test_a_folder_of_ones_own(run: Run, tmp_path: Path):
-    assert export_model(run, output=tmp_path / "a" / "b").folder == tmp_path / "a" / "b"
-    assert export_model(run, output=str(tmp_path / "a" / "b"), quantization="int16").folder.exists()
+    assert export_model(run, output=tmp_path / "a" / "b").path == tmp_path / "a" / "b"
+    assert export_model(run, output=str(tmp_path / "a" / "b"), quantization="int16").path.exists()
     assert CTRANSLATE2.read(tmp_path / "a" / "b").facts.quantization == "int16"
     (tmp_path / "empty").mkdir()
     export_model(run, output=tmp_path / "empty")

@@ -1,0 +1,192 @@
+"""``ptenmt serve``."""
+
+import importlib.util
+from collections.abc import Callable
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from ptenmt.cli.console import Screen, standard_output
+from ptenmt.cli.options import (
+    BeamSize,
+    DecodingOverrides,
+    Device,
+    Quiet,
+    RunName,
+    Threads,
+    Verbose,
+    WhichWeights,
+    decoding_overrides,
+)
+from ptenmt.cli.serving_options import (
+    AddKey,
+    Host,
+    KeyFile,
+    MaxCharacters,
+    MaxFile,
+    MaxQueue,
+    MaxSeconds,
+    MaxSentences,
+    Origins,
+    Port,
+)
+from ptenmt.cli.translation_options import chosen_decoding
+from ptenmt.cores import available_cores
+from ptenmt.errors import ConfigError, ExportError, PtenmtError
+from ptenmt.runs import Choice, Run, find_run
+from ptenmt.server.limits import Limits
+
+if TYPE_CHECKING:
+    from ptenmt.inspection.forward import NumpyTransformer
+    from ptenmt.translation import Translator
+
+_USUAL = Limits()
+
+
+def serve(
+    run: RunName = None,
+    checkpoint: WhichWeights = "best",
+    host: Host = "127.0.0.1",
+    port: Port = 5000,
+    device: Device = "cpu",
+    threads: Threads = None,
+    beam_size: BeamSize = None,
+    overrides: DecodingOverrides = None,
+    keys: KeyFile = None,
+    add_key: AddKey = None,
+    origins: Origins = None,
+    max_characters: MaxCharacters = _USUAL.characters,
+    max_sentences: MaxSentences = _USUAL.sentences,
+    max_seconds: MaxSeconds = _USUAL.seconds,
+    max_queue: MaxQueue = _USUAL.queue,
+    max_file: MaxFile = _USUAL.file_megabytes,
+    quiet: Quiet = False,
+    verbose: Verbose = False,
+) -> None:
+    r"""Translate over HTTP, as LibreTranslate's clients ask for it, and show a page to translate with.
+
+    It answers this machine alone, unless --host says otherwise. SIGTERM and Ctrl-C end it when what has been
+    begun is done. It needs what pip install 'ptenmt\[serve]' installs; docs/serving.md tells more.
+
+    Example: ptenmt serve --run base --port 8080
+
+    Example: ptenmt serve --keys keys.txt --add-key alice
+    """
+    screen = Screen(quiet=quiet, verbose=verbose)
+    if add_key is not None:
+        _add_key(keys, add_key)
+        return
+    _check_installed()
+    found = find_run(run)
+    limits = Limits(
+        characters=max_characters,
+        sentences=max_sentences,
+        seconds=max_seconds,
+        queue=max_queue,
+        file_megabytes=max_file,
+    )
+    changes = decoding_overrides(overrides or [], beam_size=beam_size)
+    decoding = chosen_decoding(found.config().decoding, changes, {"beam_size": "--beam-size"})
+    threads = threads or available_cores()
+    translator = _translator(found, checkpoint, screen, device=device, threads=threads)
+    _run(
+        translator.with_options(**asdict(decoding)),
+        lambda: _numpy_model(found, checkpoint, screen),
+        limits,
+        screen,
+        threads=threads,
+        keys=keys,
+        origins=origins or [],
+        host=host,
+        port=port,
+    )
+
+
+def _run(
+    translator: "Translator",
+    load_model: "Callable[[], NumpyTransformer]",
+    limits: Limits,
+    screen: Screen,
+    *,
+    threads: int,
+    keys: Path | None,
+    origins: list[str],
+    host: str,
+    port: int,
+) -> None:
+    """Serve until a signal comes."""
+    from ptenmt.server.app import make_app
+    from ptenmt.server.keys import Keys
+    from ptenmt.server.metrics import Metrics
+    from ptenmt.server.process import address_of, bound_socket, is_loopback, make_server
+    from ptenmt.server.process import run as run_server
+    from ptenmt.server.service import Service
+
+    known = Keys() if keys is None else Keys.read(keys)
+    service = Service(translator, load_model, limits, Metrics(), threads=threads)
+    bound = bound_socket(host, port)
+    if not is_loopback(bound) and not known.are_required:
+        screen.warn(
+            f"EVERYBODY who reaches {address_of(bound)} can use this server: no --keys are set. "
+            "Give it keys, or a reverse proxy that asks who they are (docs/serving.md)"
+        )
+    direction = f"{service.source_language} → {service.target_language}"
+    server = make_server(
+        make_app(service, known, origins=origins),
+        is_verbose=screen.verbose,
+        on_start=lambda: screen.say(f"{direction} at {address_of(bound)} — Ctrl-C ends"),
+    )
+    run_server(server, bound)
+    screen.say("ended")
+
+
+def _translator(run: Run, checkpoint: Choice, screen: Screen, *, device: str, threads: int) -> "Translator":
+    """The translator, made of an export: in a server there is no TensorFlow."""
+    from ptenmt.translation import Translator
+
+    return Translator.load(
+        run,
+        screen.warn,
+        checkpoint,
+        engine="ctranslate2",
+        device=device,
+        threads=threads,
+        on_tensorflow=lambda: _refuse_tensorflow(run, "ctranslate2"),
+    )
+
+
+def _numpy_model(run: Run, checkpoint: Choice, screen: Screen) -> "NumpyTransformer":
+    """What tells all attention."""
+    from ptenmt.inspection.inspector import Inspector
+
+    return Inspector(
+        run,
+        checkpoint=checkpoint,
+        on_warning=screen.warn,
+        on_tensorflow=lambda: _refuse_tensorflow(run, "weights"),
+    ).model
+
+
+def _refuse_tensorflow(run: Run, form: str) -> None:
+    raise ExportError(
+        "a server does without TensorFlow",
+        f"export it before: ptenmt export --run {run.path} --format {form}",
+    )
+
+
+def _add_key(keys: Path | None, name: str) -> None:
+    """Make a key and print it."""
+    if keys is None:
+        raise ConfigError("--add-key needs a file to add the key to", "name it: --keys FILE")
+    from ptenmt.server.keys import add_key
+
+    with standard_output() as stream:
+        stream.write(add_key(keys, name) + "\n")
+
+
+def _check_installed() -> None:
+    for package in ("fastapi", "uvicorn", "httptools", "multipart", "prometheus_client", "lxml"):
+        if importlib.util.find_spec(package) is None:
+            raise PtenmtError(
+                f"{package}, which serving needs, is not installed", "pip install 'ptenmt[serve]'"
+            )

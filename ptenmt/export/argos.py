@@ -1,0 +1,214 @@
+"""Packages for Argos Translate, which LibreTranslate runs on: a zip archive with a model and its tokenizer.
+
+Argos cuts a text into sentences with a spaCy pipeline if the package brings one, hands the bare pieces that
+SentencePiece makes of each to CTranslate2, and joins the pieces that come back. So what ptenmt does around
+its engine is put into the model: marks at both ends of the source, tokens that are never said, positions
+enough for any sentence; and into the SentencePiece model: what is done to a text before it is cut.
+"""
+
+import io
+import json
+import zipfile
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ptenmt.config import Config
+from ptenmt.corpus.text import spacing
+from ptenmt.errors import ExportError, OutputError
+from ptenmt.export.ctranslate2 import make_export
+from ptenmt.export.formats import Quantization
+from ptenmt.export.papers import CARD_FILE, SUMS_FILE
+from ptenmt.export.trained import Trained
+from ptenmt.languages import language_name
+from ptenmt.runs import versions
+from ptenmt.tokenizers import forbidden
+from ptenmt.tokenizers.sentencepiece import SentencePieceTokenizer
+from ptenmt.writing import write_bytes
+
+if TYPE_CHECKING:
+    from ptenmt.export.specification import Weights
+
+PACKAGE_VERSION = "1.0"
+ENDING = ".argosmodel"
+_ARGOS_VERSION = "1.9.0"
+_LONGEST_SOURCE = 1024
+"""CTranslate2 cuts what is longer, unless it is told otherwise."""
+_NEVER = np.float32(-1e9)
+_SPACY_CONFIG = """[nlp]
+lang = "xx"
+pipeline = []
+disabled = []
+before_creation = null
+after_creation = null
+after_pipeline_creation = null
+batch_size = 1000
+
+[nlp.tokenizer]
+@tokenizers = "spacy.Tokenizer.v1"
+"""
+_SPACY_META = {"lang": "xx", "name": "blank", "version": "0.0.0", "pipeline": []}
+_SPACY_SUFFIXES = """[.!?…。！？؟।"'”’»)\\]]$"""
+"""What spaCy is to split off words: the marks that end sentences, and what may stand behind them."""
+_METADATA = "metadata.json"
+
+USAGE = """
+Install it into Argos Translate, or where LibreTranslate runs:
+
+```
+argospm install {name}
+argos-translate --from {source} --to {target} "…"
+```
+"""
+
+
+def check_argos(config: Config, *, is_shared: bool, warn: Callable[[str], None]) -> None:
+    """Refuse a run whose tokenizer Argos Translate cannot use.
+
+    Args:
+        config: The run's options.
+        is_shared: Whether both languages have one tokenizer.
+        warn: Told, in a sentence, of what Argos will do worse than ptenmt.
+
+    Raises:
+        ExportError: It says what the run lacks.
+    """
+    if config.tokenizer.kind != "sentencepiece" or not is_shared:
+        raise ExportError(
+            "Argos Translate wants one SentencePiece model for both languages, and this run has "
+            f"tokenizer.kind={config.tokenizer.kind}, tokenizer.shared={str(is_shared).lower()}",
+            "train with --set tokenizer.kind=sentencepiece --set tokenizer.shared=true",
+        )
+    if (found := spacing(config.data)) != "none":
+        warn(
+            f"the corpus has words and punctuation apart (data.tokenization {found}), and Argos neither "
+            "parts nor joins them: translations will be worse, with blanks before punctuation; better train "
+            "on plain text, as configs/files.yaml does"
+        )
+
+
+def package_name(config: Config) -> str:
+    """The file's name, such as ``translate-pt_en-1_0.argosmodel``."""
+    return f"{_folder(config)}{ENDING}"
+
+
+def package_files(trained: Trained, quantization: Quantization) -> dict[str, bytes]:
+    """The files of a package, by their paths in it.
+
+    Args:
+        trained: A model with one SentencePiece tokenizer.
+        quantization: How CTranslate2 stores the weights.
+
+    Raises:
+        ExportError: CTranslate2 cannot express the model.
+        OutputError: There is no room for temporary files.
+    """
+    from ptenmt.export.argos_text import with_preparation
+
+    tokenizer = trained.tokenizers.source
+    assert isinstance(tokenizer, SentencePieceTokenizer)
+    longest = max(trained.config.model.max_positions, _LONGEST_SOURCE + 2)
+    model = make_export(
+        replace(trained.config.model, max_positions=longest),
+        _without_forbidden(trained),
+        trained.tokenizers,
+        trained.origin,
+        quantization,
+        adds_marks=True,
+    )
+    return {
+        **{f"model/{name}": content for name, content in model.files.items()},
+        "sentencepiece.model": with_preparation(tokenizer.model, trained.config.data),
+        "spacy/config.cfg": _SPACY_CONFIG.encode(),
+        "spacy/meta.json": _json(_SPACY_META),
+        "spacy/tokenizer": _spacy_tokenizer(),
+        _METADATA: _json(_metadata(trained)),
+    }
+
+
+def check_replaceable(file: Path) -> None:
+    """Refuse to write over what is no package of ours.
+
+    Raises:
+        OutputError: It is a folder, or another file.
+    """
+    hint = f"name a new file with --output, such as model{ENDING}"
+    if file.is_dir():
+        raise OutputError(f"{file} is a folder, and an Argos package is a file", hint)
+    if not file.exists():
+        return
+    try:
+        with zipfile.ZipFile(file) as package:
+            names = {name.partition("/")[2] for name in package.namelist()}
+    except (OSError, zipfile.BadZipFile):
+        names = set()
+    if not {_METADATA, CARD_FILE, SUMS_FILE} <= names:
+        raise OutputError(f"{file} is there already, and no export", hint)
+
+
+def write_package(file: Path, config: Config, files: Mapping[str, bytes]) -> int:
+    """Write a package, wholly or not at all; its parents are made.
+
+    Args:
+        file: The archive.
+        config: The run's options.
+        files: Contents by their paths in it.
+
+    Returns:
+        The archive's size in bytes.
+
+    Raises:
+        OutputError: It cannot be written.
+    """
+    archive = io.BytesIO()
+    with zipfile.ZipFile(archive, "w", zipfile.ZIP_DEFLATED) as package:
+        for name, content in files.items():
+            # A date of its own, so that equal models make equal packages.
+            entry = zipfile.ZipInfo(f"{_folder(config)}/{name}")
+            entry.external_attr = 0o644 << 16
+            package.writestr(entry, content, zipfile.ZIP_DEFLATED)
+    try:
+        file.parent.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise OutputError(f"cannot write {file}: {error.strerror or error}") from error
+    write_bytes(file, archive.getvalue())
+    return len(archive.getvalue())
+
+
+def _without_forbidden(trained: Trained) -> "Weights":
+    """The weights, with logits by which nothing is produced that a translation never has."""
+    (name,) = (name for name in trained.weights if name.endswith("final/bias"))
+    bias = trained.weights[name].astype(np.float32)
+    bias[forbidden(trained.config.tokenizer)] = _NEVER
+    return {**trained.weights, name: bias}
+
+
+def _folder(config: Config) -> str:
+    languages = f"{config.data.source_language}_{config.data.target_language}"
+    return f"translate-{languages}-{PACKAGE_VERSION.replace('.', '_')}"
+
+
+def _spacy_tokenizer() -> bytes:
+    """A MessagePack map of one short string."""
+    key, value = b"suffix_search", _SPACY_SUFFIXES.encode()
+    return b"\x81" + bytes([0xA0 | len(key)]) + key + b"\xd9" + bytes([len(value)]) + value
+
+
+def _metadata(trained: Trained) -> dict[str, str]:
+    source, target = trained.config.data.source_language, trained.config.data.target_language
+    return {
+        "package_version": PACKAGE_VERSION,
+        "argos_version": _ARGOS_VERSION,
+        "from_code": source,
+        "from_name": language_name(source),
+        "to_code": target,
+        "to_name": language_name(target),
+        "made_with": f"ptenmt {versions().get('ptenmt', '')}, {trained.origin}",
+    }
+
+
+def _json(value: object) -> bytes:
+    return (json.dumps(value, indent=2, ensure_ascii=False) + "\n").encode()

@@ -1,0 +1,85 @@
+"""A SentencePiece model that prepares text by itself, for programs that hand it what a user typed.
+
+ptenmt prepares a text before it is cut: white space and control characters become blanks, accents are
+composed, capitals lowered if the corpus was. SentencePiece has a table for that, of characters and short
+sequences; ptenmt trains with an empty one.
+"""
+
+import tempfile
+import unicodedata
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+from ptenmt.config import DataConfig
+from ptenmt.corpus.text import TextPreparation, lowers_typed
+from ptenmt.errors import OutputError
+from ptenmt.tokenizers.base import clean_text
+
+_NO_TEXT = frozenset({"Cn", "Co", "Cs"})
+"""Unicode's categories of what is no character, or one that is agreed upon in private, or half of one."""
+_NO_FILE = b"\x1a\x02\x32\x00"
+"""A message in which the file that the table came from has no name."""
+_NEIGHBOUR = "q"
+"""A letter that composes with no accent, and that no preparation changes."""
+
+
+def with_preparation(model: bytes, data: DataConfig) -> bytes:
+    """Make a SentencePiece model do what a run does to text first, but for splitting off punctuation.
+
+    Args:
+        model: The model's bytes, with an empty table.
+        data: The run's options.
+
+    Raises:
+        OutputError: There is no room for a temporary file.
+    """
+    import sentencepiece
+
+    rules = [f"{_hexadecimal(before)}\t{_hexadecimal(after)}\n" for before, after in _rules(data)]
+    try:
+        with tempfile.TemporaryDirectory(prefix="ptenmt-") as folder:
+            file = Path(folder) / "rules.tsv"
+            file.write_text("".join(rules), encoding="ascii")
+            normalizer = sentencepiece.SentencePieceNormalizer(
+                rule_tsv=str(file),
+                add_dummy_prefix=True,
+                escape_whitespaces=True,
+                remove_extra_whitespaces=True,
+            )
+    except OSError as error:
+        raise OutputError(f"cannot write into {tempfile.gettempdir()}: {error.strerror or error}") from error
+    # Messages of Protocol Buffers behind each other are one, in which the later table counts.
+    changed = model + normalizer.serialized_model_proto() + _NO_FILE
+    return bytes(sentencepiece.SentencePieceProcessor(model_proto=changed).serialized_model_proto())
+
+
+def _rules(data: DataConfig) -> Iterator[tuple[str, str]]:
+    """Characters and sequences that preparation changes, and what it makes of them."""
+    preparation = TextPreparation(replace(data, tokenization="none", lowercase=lowers_typed(data)))
+
+    def prepared(text: str) -> str:
+        between = f"{_NEIGHBOUR}{text}{_NEIGHBOUR}"  # blanks at the edges would be lost
+        return clean_text(preparation.prepare_input(between, data.source_language))[1:-1]
+
+    for code in range(1, 0x20000):
+        character = chr(code)
+        if unicodedata.category(character) in _NO_TEXT:
+            continue
+        for text in (character, *_decompositions(character)):
+            if (after := prepared(text)) != text:
+                yield text, after
+
+
+def _decompositions(character: str) -> set[str]:
+    """The sequences of a letter and accents that are equivalent to a character."""
+    parts = unicodedata.decomposition(character)
+    if not parts or parts.startswith("<"):
+        return set()
+    halves = "".join(chr(int(code, 16)) for code in parts.split())
+    sequences = {halves, unicodedata.normalize("NFD", character)}
+    return {sequence for sequence in sequences if len(sequence) > 1}
+
+
+def _hexadecimal(text: str) -> str:
+    return " ".join(f"{ord(character):X}" for character in text)

@@ -1,0 +1,175 @@
+"""The model card of an export: what it is, what it was trained on, how good it is, what it cannot do."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from ptenmt.config import Config, CorpusFile, DataConfig
+from ptenmt.errors import RunError
+from ptenmt.export.trained import Trained
+from ptenmt.history import History
+from ptenmt.languages import language_name
+from ptenmt.run_facts import needed_facts
+from ptenmt.runs import versions
+from ptenmt.writing import NOTHING
+
+_TED = "ted_hrlr_translate/"
+_TFDS_PAGE = "https://www.tensorflow.org/datasets/catalog"
+_SECTIONS = ("tokenizer", "model", "batch", "training", "optimizer", "decoding")
+_TEXT_OPTIONS = ("source_language", "target_language", "tokenization", "lowercase", "normalization")
+_UNKNOWN_LICENCE = (
+    "ptenmt does not know the licence of these files: whoever passes this model on should name it here."
+)
+
+
+def model_card(trained: Trained, usage: str, *, extra: str = "") -> str:
+    """Write a model card.
+
+    Args:
+        trained: What is exported.
+        usage: How the export is used, in Markdown.
+        extra: Sections that are this format's alone, in Markdown.
+
+    Returns:
+        Markdown, a newline at its end.
+
+    Raises:
+        RunError: The run's ``run.json`` is damaged.
+    """
+    data, facts = trained.config.data, needed_facts(trained.run, ())
+    source, target = language_name(data.source_language), language_name(data.target_language)
+    sections = [
+        f"# {trained.run.name}: {source} to {target}\n\n{_what(trained, facts, source, target)}",
+        f"## Use\n\n{usage.strip()}",
+        f"## Data\n\n{_data(data, facts)}",
+        f"## Scores\n\n{_scores(trained)}",
+        f"## Limits\n\n{_limits(trained.config, source, target)}",
+        f"## Versions\n\n{_versions(facts)}",
+        f"## Configuration\n\n```yaml\n{_options(trained.config)}```",
+        extra.strip(),
+    ]
+    return "\n\n".join(filter(None, sections)) + "\n"
+
+
+def _what(trained: Trained, facts: dict[str, Any], source: str, target: str) -> str:
+    model = trained.config.model
+    now = datetime.now(UTC).date().isoformat()
+    told = (
+        f"A Transformer that translates {source} into {target}: {model.num_layers} layers, width "
+        f"{model.d_model}, {model.num_heads} heads, {sum(map(_size, trained.weights.values())):,} "
+        "parameters. "
+        f"Trained with ptenmt until {str(facts.get('trained'))[:10]}; exported on {now} from the weights "
+        f"`{trained.origin}`."
+    )
+    if begun := facts.get("initialised_from"):
+        told += f" The training began with the weights of the run `{Path(begun).parent.name}`."
+    if averaged := facts.get("averaged_from"):
+        told += f" The weights are the mean of {len(averaged['checkpoints'])} checkpoints of one training."
+    return told
+
+
+def _size(array: Any) -> int:
+    return int(array.size)
+
+
+def _data(data: DataConfig, facts: dict[str, Any]) -> str:
+    rows = [
+        f"| {split} | {found['pairs']:,} | `{str(found['fingerprint'])[:16]}` |"
+        for split, found in facts.get("data", {}).items()
+        if isinstance(found, dict)
+    ]
+    table = "\n".join(["| split | pairs | fingerprint |", "|---|---|---|", *rows])
+    return f"{_corpus(data)}\n\n{table}" if rows else _corpus(data)
+
+
+def _corpus(data: DataConfig) -> str:
+    """What the pairs are, and under which licence."""
+    if data.source == "demo":
+        return "ptenmt's demo corpus, composed by a small grammar. Licence: Apache-2.0."
+    if data.source == "files":
+        names = ", ".join(f"`{name}`" for name in _file_names(data))
+        return f"Sentence pairs from {names}. {_UNKNOWN_LICENCE}"
+    page = f"{_TFDS_PAGE}/{data.dataset.partition('/')[0]}"
+    told = f"`{data.dataset}` of [TensorFlow Datasets]({page})."
+    if data.dataset.startswith(_TED):
+        return f"{told} These are transcripts of TED talks. Licence: CC BY-NC-ND 4.0."
+    return f"{told} That page names its licence."
+
+
+def _file_names(data: DataConfig) -> Iterable[str]:
+    files: Sequence[CorpusFile] = data.train or [CorpusFile(path=data.path)]
+    for file in files:
+        yield from (Path(path).name for path in (file.path, file.source, file.target) if path is not None)
+
+
+def _scores(trained: Trained) -> str:
+    """What the exported weights, or the newest ones, reached in validation."""
+    try:
+        steps = {model.name: model.step for model in trained.run.best_models()}
+    except RunError:
+        steps = {}
+    lines = History(trained.run.path).validations()
+    step = steps.get(trained.path.name)
+    found = [line for line in lines if line["step"] == step] or lines
+    if not found:
+        return "This model has not been scored."
+    line, scores = found[-1], found[-1]["validation"]
+    which = "These weights" if step == line["step"] else "The training's last validation"
+    rows = [
+        f"| {name} | {scores[key]:.{digits}f} | {how} |"
+        for key, (name, digits, how) in _how_scored().items()
+        if isinstance(scores.get(key), int | float)
+    ]
+    told = f"{which}, step {line['step']:,}, on the validation pairs (greedy search, 8-bit weights):"
+    return "\n".join([told, "", "| score | value | how |", "|---|---|---|", *rows])
+
+
+def _how_scored() -> dict[str, tuple[str, int, str]]:
+    """Of each of a validation's scores: its name, its digits, and how it is computed."""
+    from sacrebleu.metrics import BLEU, CHRF
+
+    signatures = []
+    for metric in (BLEU(), CHRF()):
+        metric.corpus_score(["a"], [["a"]])  # before that it has none
+        signatures.append(f"`{metric.get_signature()}`")
+    return {
+        "bleu": ("BLEU", 1, f"sacreBLEU, {signatures[0]}"),
+        "chrf": ("chrF", 1, f"sacreBLEU, {signatures[1]}"),
+        "loss": ("loss", 3, "nats a token, right prefix given"),
+        "accuracy": ("token accuracy", 3, "right prefix given"),
+    }
+
+
+def _limits(config: Config, source: str, target: str) -> str:
+    lines = [
+        f"One direction, {source} to {target}, a sentence at a time; context beyond it is not seen.",
+        f"The longest sentence has {config.model.max_positions} tokens, and training has seen few long ones.",
+        "It has learnt the words, the register and the bias of the data above: elsewhere it is worse, and it "
+        "answers what it does not know fluently and wrongly. It may leave out or invent.",
+        "It is not fit for decisions about health, law or safety unless somebody who knows both languages "
+        "reads its output.",
+    ]
+    if config.tokenizer.kind == "wordpiece":
+        lines.append("Its text is lower-case and without accents: its tokenizer knows no other.")
+    elif config.data.lowercase:
+        lines.append("Its text is lower-case, as its training data was made.")
+    return "\n".join(f"- {line}" for line in lines)
+
+
+def _versions(facts: dict[str, Any]) -> str:
+    then, now = facts.get("versions", {}), versions()
+    rows = [f"| {name} | {then.get(name, NOTHING)} | {now.get(name, NOTHING)} |" for name in {**then, **now}]
+    return "\n".join(["| package | training | export |", "|---|---|---|", *rows])
+
+
+def _options(config: Config) -> str:
+    """The options that shape a model and its text, as YAML; nothing of the machine that it was trained on."""
+    values = asdict(config)
+    kept = {section: values[section] for section in _SECTIONS}
+    kept["data"] = {name: values["data"][name] for name in _TEXT_OPTIONS}
+    del kept["tokenizer"]["path"]
+    return yaml.safe_dump(kept, sort_keys=False, allow_unicode=True)

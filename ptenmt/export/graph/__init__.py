@@ -1,0 +1,1 @@
+"""A translator as a TensorFlow graph: what goes into a SavedModel."""

@@ -1,0 +1,109 @@
+"""A run's weights as Keras saves them, and what else is needed to compute with them."""
+
+import tempfile
+import warnings
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from ptenmt.config.files import dump_config
+from ptenmt.errors import OutputError
+from ptenmt.export.trained import Trained
+
+if TYPE_CHECKING:
+    import numpy as np
+
+USAGE = """
+`model.safetensors` holds every weight in float32 under the name of its Keras variable:
+
+```python
+from safetensors.numpy import load_file
+weights = load_file("model.safetensors")
+```
+
+`model.keras` and `model.weights.h5` are the same weights for Keras, with the package ptenmt installed:
+
+```python
+import keras
+import ptenmt.model  # noqa: F401: tells Keras what a Transformer is
+model = keras.saving.load_model("model.keras")
+logits = model((source_ids, target_ids))  # [B, S] and [B, T] -> [B, T, V]
+```
+
+`tokenizer/` turns text into ids and back. Ids 0 to 3 are [PAD], [UNK], [START] and [END]; the source has
+[START] and [END] around it, the decoder begins with [START].
+"""
+
+_MEANINGS = {
+    "embedding/tokens/embeddings": "a row a word, to be multiplied by √D, plus sinusoidal positions",
+    "self_attention/query": "self-attention: queries of all heads, side by side",
+    "self_attention/key": "self-attention: keys",
+    "self_attention/value": "self-attention: values",
+    "self_attention/output": "self-attention: the heads' results back to D",
+    "cross_attention/query": "attention to the source: queries",
+    "cross_attention/key": "attention to the source: keys",
+    "cross_attention/value": "attention to the source: values",
+    "cross_attention/output": "attention to the source: the heads' results back to D",
+    "feed_forward/expand": "feed-forward: D to its inner width",
+    "feed_forward/gate": "feed-forward: the gate, which has the activation",
+    "feed_forward/contract": "feed-forward: back to D",
+    "self_attention_norm": "layer norm of self-attention",
+    "cross_attention_norm": "layer norm of the attention to the source",
+    "feed_forward_norm": "layer norm of the feed-forward sub-layer",
+    "/norm/": "layer norm at the end of the stack",
+    "final": "hidden states to logits",
+}
+
+
+def keras_files(trained: Trained) -> dict[str, bytes]:
+    """What stands beside the safetensors: the files of Keras, config and tokenizers.
+
+    Args:
+        trained: The model.
+
+    Raises:
+        OutputError: There is no room for temporary files.
+    """
+    try:
+        with tempfile.TemporaryDirectory(prefix="ptenmt-") as folder:
+            for name in ("model.keras", "model.weights.h5"):
+                _save(trained, Path(folder) / name)
+            files = {file.name: file.read_bytes() for file in Path(folder).iterdir()}
+        own = trained.run.tokenizer_folder
+        parts = [file for file in sorted(own.rglob("*")) if file.is_file()]
+        files |= {f"tokenizer/{file.relative_to(own).as_posix()}": file.read_bytes() for file in parts}
+    except OSError as error:
+        raise OutputError(f"cannot write into {tempfile.gettempdir()}: {error.strerror or error}") from error
+    return files | {"config.yaml": dump_config(trained.config).encode()}
+
+
+def _save(trained: Trained, file: Path) -> None:
+    with warnings.catch_warnings():  # Keras reads its variables in a way that NumPy means to give up
+        warnings.simplefilter("ignore", DeprecationWarning)
+        if file.suffix == ".keras":
+            trained.model.save(file)
+        else:
+            trained.model.save_weights(file)
+
+
+def name_table(weights: Mapping[str, "np.ndarray"]) -> str:
+    """A Markdown table of what each array is, those of all layers in one row."""
+    rows: dict[str, str] = {}
+    for path, array in weights.items():
+        name = "/".join("block{i}" if part.startswith("block") else part for part in path.split("/"))
+        shape = " × ".join(map(str, array.shape))
+        rows[name] = f"| `{name}` | {shape} | {_meaning(path)} |"
+    head = [
+        "## Names",
+        "",
+        "A `kernel` is [inputs, outputs], as Keras has it: PyTorch's `Linear` wants its transpose. `{i}`",
+        "counts the layers from 1.",
+        "",
+        "| name | shape | what it is |",
+        "|---|---|---|",
+    ]
+    return "\n".join([*head, *rows.values()])
+
+
+def _meaning(path: str) -> str:
+    return next((meaning for part, meaning in _MEANINGS.items() if part in path), "")

@@ -1,0 +1,86 @@
+"""The application: all routes, and how errors are told."""
+
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+
+from fastapi import FastAPI, Request
+from fastapi.exceptions import RequestValidationError
+from starlette.exceptions import HTTPException
+from starlette.middleware.cors import CORSMiddleware
+from starlette.requests import ClientDisconnect
+from starlette.responses import JSONResponse
+from starlette.types import ASGIApp
+
+from ptenmt import __version__
+from ptenmt.server import looking, showing, translating
+from ptenmt.server.gate import Gate
+from ptenmt.server.keys import Keys
+from ptenmt.server.pages import page_files
+from ptenmt.server.refusal import CLIENT_GONE, Refusal
+from ptenmt.server.service import Service
+from ptenmt.server.translating import Desk
+
+
+def make_app(service: Service, keys: Keys, *, origins: Sequence[str] = ()) -> ASGIApp:
+    """Put an application together.
+
+    Args:
+        service: Translates.
+        keys: Who may ask.
+        origins: Of web pages elsewhere that may ask: ``https://example.org``, or ``*``.
+    """
+
+    @asynccontextmanager
+    async def lifespan(_app: FastAPI) -> AsyncIterator[None]:
+        service.start()
+        yield
+        service.stop()
+
+    app = FastAPI(
+        title="ptenmt",
+        version=__version__,
+        description=f"Translates {service.source_language} to {service.target_language}.",
+        lifespan=lifespan,
+        docs_url=None,
+        redoc_url=None,
+    )
+    app.state.desk, app.state.page = Desk(service, keys), page_files()
+    for part in (translating, looking, showing):
+        app.include_router(part.router)
+    app.add_exception_handler(Refusal, _refused)
+    app.add_exception_handler(HTTPException, _not_found)
+    app.add_exception_handler(RequestValidationError, _not_valid)
+    app.add_exception_handler(ClientDisconnect, _gone)
+    app.add_exception_handler(Exception, _failed)
+    if origins:
+        app.add_middleware(
+            CORSMiddleware,
+            allow_origins=list(origins),
+            allow_methods=["GET", "POST"],
+            allow_headers=["authorization", "content-type"],
+        )
+    return Gate(app, limits=service.limits, metrics=service.metrics)
+
+
+async def _refused(_request: Request, error: Exception) -> JSONResponse:
+    assert isinstance(error, Refusal)
+    return JSONResponse(error.body, error.status, error.headers)
+
+
+async def _not_found(_request: Request, error: Exception) -> JSONResponse:
+    """No such route, no such method, a form that is none."""
+    assert isinstance(error, HTTPException)
+    return JSONResponse({"error": str(error.detail)}, error.status_code, error.headers)
+
+
+async def _not_valid(_request: Request, _error: Exception) -> JSONResponse:
+    return JSONResponse({"error": "the address is not valid"}, 400)
+
+
+async def _gone(_request: Request, _error: Exception) -> JSONResponse:
+    return JSONResponse({"error": "the client is gone"}, CLIENT_GONE)
+
+
+async def _failed(_request: Request, _error: Exception) -> JSONResponse:
+    """A bug of ours: the traceback goes to the log, and not to the client."""
+    return JSONResponse({"error": "the server failed; whoever runs it finds in its log why"}, 500)

@@ -1,0 +1,109 @@
+/** The server's routes as functions. What fails is an `ApiError`, whose message is for people. */
+
+const KEY_NAME = "ptenmt.key";
+const PATIENCE = 3; // how often a busy server is asked again
+
+export class ApiError extends Error {
+  /**
+   * @param {string} message
+   * @param {number} status - 0 if there was no answer.
+   */
+  constructor(message, status) {
+    super(message);
+    this.status = status;
+  }
+}
+
+/** Whether a key was given in this tab. */
+export function hasKey() {
+  return Boolean(sessionStorage.getItem(KEY_NAME));
+}
+
+/** Use this key from now on, until the tab is closed. */
+export function useKey(key) {
+  sessionStorage.setItem(KEY_NAME, key);
+}
+
+/** @returns {Promise<object>} Limits, formats and languages. */
+export function settings() {
+  return answered("frontend/settings", { method: "GET" });
+}
+
+/**
+ * @param {string[]} texts
+ * @param {{source: string, target: string}} languages - Their codes.
+ * @param {AbortSignal} signal
+ * @returns {Promise<string[]>} Their translations.
+ */
+export async function translate(texts, languages, signal) {
+  const answer = await post("translate", { q: texts, format: "text", ...languages }, signal);
+  return answer.translatedText;
+}
+
+/** @returns {Promise<{source_words: string[], target_words: string[], weights: number[][]}>} */
+export function alignment(sentence, translation) {
+  return post("v1/alignment", { q: sentence, prefix: translation });
+}
+
+/** @returns {Promise<string[]>} Whole translations that begin alike and go on differently. */
+export async function branches(sentence, prefix) {
+  const answer = await post("v1/branches", { q: sentence, prefix, count: 6 });
+  return answer.branches.map((branch) => branch.text);
+}
+
+/** @returns {Promise<{source_pieces: string[], target_pieces: string[], weights: object}>} */
+export function attention(sentence, translation) {
+  return post("v1/attention", { q: sentence, translation });
+}
+
+/** @returns {Promise<string>} Where the translated file is to be had. */
+export async function translateFile(file, languages) {
+  const form = new FormData();
+  Object.entries({ ...languages, ...keyed() }).forEach(([name, value]) => form.append(name, value));
+  form.append("file", file);
+  const answer = await answered("translate_file", { method: "POST", body: form });
+  return new URL(answer.translatedFileUrl).pathname.match(/download_file\/.*/)[0];
+}
+
+function post(path, facts, signal) {
+  const body = JSON.stringify({ ...facts, ...keyed() });
+  return answered(path, { method: "POST", headers: { "Content-Type": "application/json" }, body, signal });
+}
+
+function keyed() {
+  return hasKey() ? { api_key: sessionStorage.getItem(KEY_NAME) } : {};
+}
+
+/** Ask; of a server that is busy, again when it says so. */
+async function answered(path, request) {
+  for (let attempt = 1; ; attempt += 1) {
+    const response = await fetched(path, request);
+    const answer = await response.json().catch(() => ({}));
+    if (response.ok) return answer;
+    const pause = Number(response.headers.get("Retry-After"));
+    if (attempt > PATIENCE || !(pause > 0 && pause <= 10)) {
+      throw new ApiError(answer.error ?? `the server answered ${response.status}`, response.status);
+    }
+    await passed(pause, request.signal);
+  }
+}
+
+async function fetched(path, request) {
+  try {
+    return await fetch(path, request);
+  } catch (error) {
+    if (error.name === "AbortError") throw error;
+    throw new ApiError("the server cannot be reached", 0);
+  }
+}
+
+/** Wait so many seconds, or fail as soon as nobody wants the answer any more. */
+function passed(seconds, signal) {
+  return new Promise((resolve, reject) => {
+    const timer = setTimeout(resolve, 1000 * seconds);
+    signal?.addEventListener("abort", () => {
+      clearTimeout(timer);
+      reject(signal.reason);
+    });
+  });
+}

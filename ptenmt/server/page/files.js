@@ -1,0 +1,76 @@
+/** Files that are chosen or dropped onto the page, and come back translated. */
+
+import { translateFile } from "./api.js";
+
+export class Files {
+  #depth = 0; // how many elements a file is being dragged over
+
+  /**
+   * @param {{button: HTMLElement, field: HTMLInputElement, zone: HTMLElement, list: Element}} parts
+   * @param {{languages: {source: string, target: string}, formats: string[]}} facts - Their codes; endings.
+   * @param {() => void} onBegin - Called when a file is being translated.
+   */
+  constructor(parts, facts, onBegin) {
+    Object.assign(this, parts, facts, { onBegin });
+    this.button.hidden = false;
+    this.field.accept = this.formats.join(",");
+    this.button.title = this.formats.join(" ");
+    this.button.addEventListener("click", () => this.field.click());
+    this.field.addEventListener("change", () => {
+      this.#translateAll(this.field.files);
+      this.field.value = "";
+    });
+    this.#listenToDrops();
+  }
+
+  #listenToDrops() {
+    const listen = (kind, answer) =>
+      document.addEventListener(kind, (event) => {
+        if (!event.dataTransfer?.types.includes("Files")) return;
+        event.preventDefault();
+        answer(event);
+        this.zone.hidden = this.#depth === 0;
+      });
+    listen("dragenter", () => (this.#depth += 1));
+    listen("dragleave", () => (this.#depth -= 1));
+    listen("dragover", () => {});
+    listen("drop", (event) => {
+      this.#depth = 0;
+      this.#translateAll(event.dataTransfer.files);
+    });
+  }
+
+  async #translateAll(files) {
+    this.onBegin();
+    for (const file of [...files]) await this.#translate(file);
+  }
+
+  async #translate(file) {
+    const line = document.createElement("span");
+    line.setAttribute("role", "status");
+    this.list.append(item(line));
+    line.textContent = `${file.name}: translating …`;
+    try {
+      this.#checkFormat(file);
+      const link = document.createElement("a");
+      link.href = await translateFile(file, this.languages);
+      link.download = "";
+      link.textContent = "download the translation";
+      line.replaceChildren(`${file.name}: `, link);
+    } catch (error) {
+      line.classList.add("error");
+      line.textContent = `${file.name}: ${error.message}`;
+    }
+  }
+
+  #checkFormat(file) {
+    if (this.formats.some((ending) => file.name.toLowerCase().endsWith(ending))) return;
+    throw new Error(`only ${this.formats.join(", ")} can be translated`);
+  }
+}
+
+function item(content) {
+  const element = document.createElement("li");
+  element.append(content);
+  return element;
+}

@@ -1,0 +1,118 @@
+/** Attention weights as colours: small, for an overview, and as a table that can be read cell by cell. */
+
+/**
+ * Draw weights, a pixel each.
+ *
+ * @param {HTMLCanvasElement} canvas - Its CSS colour stands for 1; nothing is drawn for 0.
+ * @param {number[][]} weights
+ */
+export function drawThumbnail(canvas, weights) {
+  const [rows, columns] = [weights.length, weights[0].length];
+  canvas.width = columns;
+  canvas.height = rows;
+  const context = canvas.getContext("2d");
+  context.fillStyle = getComputedStyle(canvas).color;
+  weights.forEach((row, y) =>
+    row.forEach((weight, x) => {
+      context.globalAlpha = weight;
+      context.fillRect(x, y, 1, 1);
+    }),
+  );
+}
+
+/** A table of weights, in which the pointer and arrow keys go from cell to cell. */
+export class HeatTable {
+  #cells = [];
+  #headers = { rows: [], columns: [] };
+  #met = [0, 0];
+
+  /**
+   * @param {HTMLTableElement} table
+   * @param {(row: number, column: number) => void} onMeet - Told which cell is pointed at or walked to.
+   */
+  constructor(table, onMeet) {
+    Object.assign(this, { table, onMeet });
+    table.addEventListener("pointerover", (event) => this.#meet(event.target));
+    table.addEventListener("focusin", (event) => this.#meet(event.target));
+    table.addEventListener("keydown", (event) => this.#key(event));
+  }
+
+  /**
+   * @param {string} title
+   * @param {string[]} rows
+   * @param {string[]} columns
+   * @param {number[][]} weights
+   */
+  show(title, rows, columns, weights) {
+    const caption = document.createElement("caption");
+    caption.textContent = title;
+    this.#headers = { rows: rows.map(rowHeader), columns: columns.map(columnHeader) };
+    this.#cells = weights.map((row) => row.map(cell));
+    const lines = this.#cells.map((cells, place) => line([this.#headers.rows[place], ...cells]));
+    const corner = document.createElement("td");
+    corner.className = "corner";
+    this.table.replaceChildren(caption, line([corner, ...this.#headers.columns]), ...lines);
+    this.table.style.setProperty("--columns", columns.length);
+    this.#cells[0][0].tabIndex = 0;
+    this.#met = [0, 0];
+  }
+
+  #meet(element) {
+    const row = this.#cells.findIndex((cells) => cells.includes(element));
+    if (row < 0) return;
+    const column = this.#cells[row].indexOf(element);
+    this.#set(this.#met, false);
+    this.#met = [row, column];
+    this.#set(this.#met, true);
+    this.onMeet(row, column);
+  }
+
+  #set([row, column], isMet) {
+    this.#headers.rows[row].classList.toggle("met", isMet);
+    this.#headers.columns[column].classList.toggle("met", isMet);
+    this.#cells[row][column].tabIndex = isMet ? 0 : -1;
+  }
+
+  #key(event) {
+    const steps = { ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1] };
+    if (!steps[event.key]) return;
+    event.preventDefault();
+    const [down, right] = steps[event.key];
+    this.#cells[this.#met[0] + down]?.[this.#met[1] + right]?.focus();
+  }
+}
+
+function line(cells) {
+  const row = document.createElement("tr");
+  row.append(...cells);
+  return row;
+}
+
+function rowHeader(text) {
+  const header = document.createElement("th");
+  header.scope = "row";
+  header.textContent = text;
+  return header;
+}
+
+function columnHeader(text) {
+  const header = document.createElement("th");
+  const upright = document.createElement("span");
+  header.scope = "col";
+  upright.textContent = text;
+  header.append(upright);
+  return header;
+}
+
+function cell(weight) {
+  const element = document.createElement("td");
+  element.style.setProperty("--weight", weight.toFixed(4));
+  element.setAttribute("aria-label", percent(weight));
+  element.tabIndex = -1;
+  return element;
+}
+
+/** @returns {string} Such as "37 %". */
+export function percent(share) {
+  return `${Math.round(100 * share)} %`;
+}

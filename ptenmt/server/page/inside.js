@@ -1,0 +1,162 @@
+/** The view into the model: what each of its heads attends to in a sentence and its translation. */
+
+import { HeatTable, drawThumbnail, percent } from "./heatmap.js";
+import { walkWithArrows } from "./tabs.js";
+
+const BLOCKS = {
+  cross: {
+    name: (layer) => `decoder_layer${layer}_block2`,
+    pieces: ["target", "source"],
+    help:
+      "A row is a piece of the translation, a column a piece of the source. While the decoder reads the " +
+      "row’s piece, to write the next one, it takes so much from each column.",
+  },
+  encoder: {
+    name: (layer) => `encoder_layer${layer}`,
+    pieces: ["source", "source"],
+    help: "Rows and columns are the source’s pieces. The encoder reads a row’s piece in the light of the columns.",
+  },
+  decoder: {
+    name: (layer) => `decoder_layer${layer}_block1`,
+    pieces: ["target", "target"],
+    help:
+      "Rows and columns are the translation’s pieces. The decoder sees what is written already, never what is " +
+      "to come: nothing is right of the diagonal.",
+  },
+};
+const MEAN = "mean";
+
+export class Inside {
+  #sentences = [];
+  #attention = null;
+  #asking = 0;
+  #head = MEAN;
+
+  /**
+   * @param {Record<string, HTMLElement>} parts - The elements of the view, by name.
+   * @param {import("./translations.js").Translations} translations
+   */
+  constructor(parts, translations) {
+    Object.assign(this, { parts, translations });
+    this.table = new HeatTable(parts.map, (row, column) => this.#readOut(row, column));
+    walkWithArrows(parts.heads, () => [...parts.heads.children], (button) => button.click());
+    parts.sentence.addEventListener("change", () => this.#ask());
+    parts.block.addEventListener("change", () => this.#draw());
+    parts.layer.addEventListener("change", () => this.#draw());
+    matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => this.#draw());
+  }
+
+  /**
+   * Show a sentence.
+   *
+   * @param {string[]} sentences - Those to choose from, translated.
+   * @param {number} [chosen] - The number of one; by default the first.
+   */
+  show(sentences, chosen = 0) {
+    this.#sentences = sentences;
+    this.parts.empty.hidden = sentences.length > 0;
+    this.parts.view.hidden = sentences.length === 0;
+    this.parts.sentence.replaceChildren(...sentences.map((text, place) => new Option(text, String(place))));
+    if (sentences.length === 0) return;
+    this.parts.sentence.value = String(chosen);
+    this.#ask();
+  }
+
+  async #ask() {
+    const asking = ++this.#asking;
+    this.#say("Looking inside …");
+    try {
+      const attention = await this.translations.attention(this.#sentences[Number(this.parts.sentence.value)]);
+      if (asking !== this.#asking) return;
+      this.#attention = attention;
+      this.#say("");
+      this.#offerLayers();
+    } catch (error) {
+      if (asking !== this.#asking) return;
+      this.#attention = null;
+      this.#say(error.message);
+      [this.parts.heads, this.parts.map].forEach((element) => element.replaceChildren());
+    }
+    this.#draw();
+  }
+
+  #say(text) {
+    this.parts.status.textContent = text;
+    this.parts.readout.textContent = "";
+  }
+
+  /** As many layers as there are; the last one is chosen at first. */
+  #offerLayers() {
+    const { layer } = this.parts;
+    const count = Object.keys(this.#attention.weights).filter((name) => name.startsWith("encoder")).length;
+    if (layer.options.length === count) return;
+    layer.replaceChildren(...Array.from({ length: count }, (_, place) => new Option(String(place + 1))));
+    layer.value = String(count);
+  }
+
+  #draw() {
+    if (!this.#attention) return;
+    const block = BLOCKS[this.parts.block.value];
+    const heads = this.#attention.weights[block.name(this.parts.layer.value)];
+    this.parts.view.dataset.block = this.parts.block.value;
+    this.parts.help.textContent = block.help;
+    this.choices = new Map([[MEAN, meanOf(heads)], ...heads.map((weights, place) => [String(place + 1), weights])]);
+    if (!this.choices.has(this.#head)) this.#head = MEAN;
+    this.#drawHeads();
+    this.#drawTable();
+  }
+
+  #drawHeads() {
+    const buttons = [...this.choices].map(([name, weights]) => this.#headButton(name, weights));
+    this.parts.heads.replaceChildren(...buttons.map(({ button }) => button));
+    buttons.forEach(({ canvas, weights }) => drawThumbnail(canvas, weights));
+  }
+
+  #headButton(name, weights) {
+    const button = document.createElement("button");
+    const canvas = document.createElement("canvas");
+    button.type = "button";
+    button.setAttribute("role", "radio");
+    canvas.setAttribute("aria-hidden", "true");
+    button.append(canvas, name === MEAN ? "All heads" : `Head ${name}`);
+    button.dataset.head = name;
+    button.addEventListener("click", () => {
+      this.#head = name;
+      this.#drawTable();
+    });
+    return { button, canvas, weights };
+  }
+
+  #drawTable() {
+    for (const button of this.parts.heads.children) {
+      const isChosen = button.dataset.head === this.#head;
+      button.setAttribute("aria-checked", String(isChosen));
+      button.tabIndex = isChosen ? 0 : -1;
+    }
+    this.parts.readout.textContent = "";
+    const title = `Layer ${this.parts.layer.value}, ${nameOf(this.#head)}`;
+    this.table.show(title, ...this.#pieces(), this.choices.get(this.#head));
+  }
+
+  /** What the rows and the columns stand for. */
+  #pieces() {
+    return BLOCKS[this.parts.block.value].pieces.map((side) => this.#attention[`${side}_pieces`]);
+  }
+
+  #readOut(row, column) {
+    const [rows, columns] = this.#pieces();
+    const share = percent(this.choices.get(this.#head)[row][column]);
+    this.parts.readout.textContent = `${rows[row]} attends to ${columns[column]}: ${share}`;
+  }
+}
+
+function nameOf(head) {
+  return head === MEAN ? "mean of all heads" : `head ${head}`;
+}
+
+/** [H][rows][columns] -> [rows][columns] */
+function meanOf(heads) {
+  return heads[0].map((row, y) =>
+    row.map((_, x) => heads.reduce((sum, head) => sum + head[y][x], 0) / heads.length),
+  );
+}

@@ -1,0 +1,50 @@
+/** A row of tabs, of which one shows its view; arrow keys walk along it. */
+
+/**
+ * @param {Element} list - Has the role "tablist".
+ * @param {(name: string) => void} onShow - Told which view is shown: the tab's id without "tab-".
+ * @returns {(name: string) => void} Shows a view.
+ */
+export function makeTabs(list, onShow) {
+  const tabs = [...list.querySelectorAll("[role=tab]")];
+
+  function select(chosen) {
+    for (const tab of tabs) {
+      tab.setAttribute("aria-selected", String(tab === chosen));
+      tab.tabIndex = tab === chosen ? 0 : -1;
+      document.getElementById(tab.getAttribute("aria-controls")).hidden = tab !== chosen;
+    }
+    onShow(chosen.id.replace("tab-", ""));
+  }
+
+  walkWithArrows(list, () => tabs, select);
+  tabs.forEach((tab) => tab.addEventListener("click", () => select(tab)));
+  select(tabs[0]);
+  return (name) => select(document.getElementById(`tab-${name}`));
+}
+
+/**
+ * Let arrow keys, Home and End choose among elements.
+ *
+ * @param {Element} container
+ * @param {() => HTMLElement[]} among - Gives the elements.
+ * @param {(chosen: HTMLElement) => void} onChoose
+ */
+export function walkWithArrows(container, among, onChoose) {
+  container.addEventListener("keydown", (event) => {
+    const elements = among();
+    const place = nextPlace(event.key, elements.indexOf(document.activeElement), elements.length);
+    if (place === null) return;
+    event.preventDefault();
+    elements[place].focus();
+    onChoose(elements[place]);
+  });
+}
+
+/** Where a key leads among so many places in a circle; null for other keys. */
+export function nextPlace(key, place, count) {
+  if (key === "Home") return 0;
+  if (key === "End") return count - 1;
+  const step = { ArrowLeft: -1, ArrowUp: -1, ArrowRight: 1, ArrowDown: 1 }[key];
+  return step === undefined || count === 0 ? null : (place + step + count) % count;
+}

@@ -1,0 +1,88 @@
+/** Where the translation is read: word by word, with the pointer or with arrow keys. */
+
+import { nextPlace } from "./tabs.js";
+import { cutWords } from "./texts.js";
+import { drawWords } from "./words.js";
+
+export class TargetPane {
+  words = []; // elements, a list a sentence
+  #sentences = [];
+
+  /**
+   * @param {Element} container
+   * @param {{onMeet: (place: [number, number] | null) => void, onPress: (place: [number, number]) => void,
+   *   onLeave: () => void}} told - Which word is pointed at or walked to, and pressed; that Escape was.
+   */
+  constructor(container, told) {
+    Object.assign(this, { container }, told);
+    container.addEventListener("pointerover", (event) => this.onMeet(this.#place(event.target)));
+    container.addEventListener("pointerleave", () => this.onMeet(null));
+    container.addEventListener("focusin", (event) => this.#walkedTo(event.target));
+    container.addEventListener("focusout", () => this.onMeet(null));
+    container.addEventListener("click", (event) => this.#press(event.target));
+    container.addEventListener("keydown", (event) => this.#key(event));
+  }
+
+  /** @param {{text: string | undefined, gap: string}[]} sentences - Their texts are translations. */
+  show(sentences) {
+    if (JSON.stringify(sentences) === JSON.stringify(this.#sentences)) return;
+    this.#sentences = sentences;
+    this.words = drawWords(this.container, sentences);
+    this.words.flat().forEach((word, number) => {
+      word.setAttribute("role", "button");
+      word.setAttribute("aria-haspopup", "menu");
+      word.tabIndex = number === 0 ? 0 : -1;
+    });
+  }
+
+  /** Everything that is shown, as text. */
+  get text() {
+    return this.#sentences.map(({ text, gap }) => (text ?? "") + gap).join("").trimEnd();
+  }
+
+  /** @returns {string} A sentence's translation up to a word. */
+  before([sentence, word]) {
+    const { text } = this.#sentences[sentence];
+    return text.slice(0, cutWords(text)[word].start);
+  }
+
+  /** Put the keyboard's focus on the first word. */
+  focusFirst() {
+    this.words.flat()[0]?.focus();
+  }
+
+  /** Put the keyboard's focus on a word, or on the last one of its sentence. */
+  focus([sentence, word]) {
+    const words = this.words[sentence] ?? [];
+    words[Math.min(word, words.length - 1)]?.focus();
+  }
+
+  #place(element) {
+    const sentence = this.words.findIndex((words) => words.includes(element));
+    return sentence < 0 ? null : [sentence, this.words[sentence].indexOf(element)];
+  }
+
+  #walkedTo(element) {
+    this.words.flat().forEach((word) => (word.tabIndex = word === element ? 0 : -1));
+    this.onMeet(this.#place(element));
+  }
+
+  #press(element) {
+    const place = this.#place(element);
+    if (place && document.getSelection().isCollapsed) this.onPress(place);
+  }
+
+  #key(event) {
+    if (event.key === "Escape") this.onLeave();
+    const all = this.words.flat();
+    const place = nextPlace(event.key, all.indexOf(event.target), all.length);
+    if (place !== null) {
+      event.preventDefault();
+      all[place].focus();
+    }
+    if (event.key === "Enter" || event.key === " ") {
+      event.preventDefault();
+      this.onPress(this.#place(event.target));
+    }
+  }
+}

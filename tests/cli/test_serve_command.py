@@ -1,0 +1,152 @@
+"""``ptenmt serve``: from the command line to an answer, and to the end."""
+
+import re
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import requests
+
+from ptenmt.inspection.attention import find_attention
+from ptenmt.inspection.inspector import Inspector
+from ptenmt.server.limits import Limits
+
+
+@contextmanager
+def running(*options: str) -> Iterator[tuple[subprocess.Popen[str], str]]:
+    """A server, and its address."""
+    command = [sys.executable, "-m", "ptenmt", "serve", "--port", "0", *options]
+    with subprocess.Popen(command, stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
+        try:
+            assert process.stderr is not None
+            said = ""
+            while not (found := re.search(r"at (http://\S+)", said)) or "→" not in said:
+                line = process.stderr.readline()
+                assert line, said
+                said += line
+            yield process, found[1]
+        finally:
+            process.kill()
+
+
+def test_a_server_translates_as_the_command_does_and_ends_in_order(ptenmt, random_run: Path) -> None:
+    text = "o gato come hoje ."
+    expected = ptenmt("translate", "--run", str(random_run), text, "--beam-size", "2").stdout.strip()
+    started = time.perf_counter()
+    with running("--run", str(random_run), "--beam-size", "2") as (process, url):
+        seconds = time.perf_counter() - started
+        answer = requests.post(
+            f"{url}/translate", json={"q": text, "source": "pt", "target": "en"}, timeout=20
+        )
+        assert answer.json() == {"translatedText": expected}
+        pair = {"q": text, "translation": "the cat eats"}
+        told = requests.post(f"{url}/v1/attention", json=pair, timeout=20).json()
+        loaded = Path(f"/proc/{process.pid}/maps")
+        if loaded.exists():
+            assert "ctranslate2" in loaded.read_text()
+            assert "tensorflow" not in loaded.read_text()
+        process.send_signal(signal.SIGTERM)
+        stdout, stderr = process.communicate(timeout=10)
+    assert (process.returncode, stdout, stderr) == (0, "", "ended\n")
+    found = find_attention(Inspector(random_run), text, "the cat eats")
+    assert (told["source_pieces"], told["target_pieces"]) == (found.source_pieces, found.target_pieces)
+    assert told["weights"].keys() == found.weights.keys()
+    for name, weights in found.weights.items():
+        np.testing.assert_allclose(told["weights"][name], weights, atol=1e-4)
+    assert seconds < 10  # on a busy machine; alone it takes less than 2
+
+
+@pytest.fixture
+def started(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
+    """What a server would be started with; it is not."""
+    seen: dict[str, Any] = {}
+
+    def make_app(service: Any, keys: Any, *, origins: Any) -> None:
+        seen.update(service=service, keys=keys, origins=origins)
+
+    def make_server(_app: Any, *, is_verbose: bool, on_start: Any) -> None:
+        seen["is_verbose"] = is_verbose
+        on_start()
+
+    def run(_server: Any, bound: socket.socket) -> None:
+        seen["address"] = bound.getsockname()[0]
+        bound.close()
+
+    monkeypatch.setattr("ptenmt.server.app.make_app", make_app)
+    monkeypatch.setattr("ptenmt.server.process.make_server", make_server)
+    monkeypatch.setattr("ptenmt.server.process.run", run)
+    return seen
+
+
+def test_options_reach_the_server(ptenmt, random_run: Path, started: dict[str, Any]) -> None:
+    limits = ("--max-characters", "9", "--max-sentences", "8", "--max-seconds", "7.5", "--max-queue", "6")
+    told = ptenmt(
+        *("serve", "--run", str(random_run), "--port", "0", *limits, "--max-file", "0.5"),
+        *("--allow-origin", "https://a.org", "--allow-origin", "https://b.org"),
+        *("--set", "decoding.length_penalty=0.5", "--threads", "3", "--verbose"),
+    )
+    service = started["service"]
+    assert service.limits == Limits(characters=9, sentences=8, seconds=7.5, queue=6, file_megabytes=0.5)
+    assert service._options.length_penalty == 0.5
+    assert service._searcher._threads == 3
+    assert started["origins"] == ["https://a.org", "https://b.org"]
+    assert started["address"] == "127.0.0.1"
+    assert started["is_verbose"] is True
+    assert not started["keys"].are_required
+    assert told.stdout == ""
+    assert re.search(r"pt → en at http://127.0.0.1:\d+", told.stderr)
+    assert ptenmt("serve", "--run", str(random_run), "--port", "0", "--quiet").stderr == ""
+
+
+def test_a_server_for_everybody_says_so_loudly(
+    ptenmt, random_run: Path, started: dict[str, Any], tmp_path: Path
+) -> None:
+    command = ("serve", "--run", str(random_run), "--port", "0", "--host", "0.0.0.0")
+    keys = str(tmp_path / "keys.txt")
+    assert "EVERYBODY who reaches" in ptenmt(*command).stderr
+    key = ptenmt("serve", "--keys", keys, "--add-key", "alice").stdout.strip()
+    assert "EVERYBODY" not in ptenmt(*command, "--keys", keys).stderr
+    assert [started["keys"].admit(given) for given in (key, "")] == [True, False]
+
+
+def test_what_cannot_be_served_is_said(ptenmt, random_run: Path, tmp_path: Path) -> None:
+    serve = ("serve", "--run", str(random_run))
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = str(taken.getsockname()[1])
+        assert f"cannot listen at 127.0.0.1, port {port}" in ptenmt(*serve, "--port", port, code=1).stderr
+    assert "cannot listen at nowhere.invalid" in ptenmt(*serve, "--host", "nowhere.invalid", code=1).stderr
+    assert "no file" in ptenmt(*serve, "--keys", str(tmp_path / "x"), code=1).stderr
+    assert "--add-key needs a file" in ptenmt("serve", "--add-key", "x", code=1).stderr
+    sampled = ("--set", "decoding.beam_size=1", "--set", "decoding.top_k=5")
+    assert "this run draws tokens" in ptenmt(*serve, *sampled, code=1).stderr
+    assert "no run in" in ptenmt("serve", "--run", str(tmp_path), code=1).stderr
+
+
+def test_a_run_without_an_export_is_not_served(ptenmt, random_run: Path, tmp_path: Path) -> None:
+    shutil.copytree(random_run, tmp_path / "run", ignore=shutil.ignore_patterns("export"))
+    told = ptenmt("serve", "--run", str(tmp_path / "run"), "--port", "0", code=1).stderr
+    assert "a server does without TensorFlow" in told
+    assert "ptenmt export --run" in told
+
+
+def test_without_what_serving_needs_a_command_says_so(
+    ptenmt, random_run: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import importlib.util
+
+    find_spec = importlib.util.find_spec
+    monkeypatch.setattr(
+        importlib.util, "find_spec", lambda name, *rest: None if name == "uvicorn" else find_spec(name, *rest)
+    )
+    told = ptenmt("serve", "--run", str(random_run), code=1).stderr
+    assert "uvicorn, which serving needs, is not installed" in told
+    assert "pip install 'ptenmt[serve]'" in told

@@ -1,0 +1,32 @@
+"""What every export that leaves the house must carry, whatever its format."""
+
+import re
+import subprocess
+from pathlib import Path
+
+
+def check_papers(folder: Path) -> str:
+    """Whether a folder has a checksum of every file, and a card that says what it is; gives the card."""
+    checked = subprocess.run(
+        ["sha256sum", "--check", "--strict", "SHA256SUMS"],
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    names = {file.relative_to(folder).as_posix() for file in folder.rglob("*") if file.is_file()}
+    assert {line.removesuffix(": OK") for line in checked.stdout.splitlines()} == names - {"SHA256SUMS"}
+    card = (folder / "README.md").read_text(encoding="utf-8")
+    assert card.startswith("# sentencepiece: Portuguese to English\n\nA Transformer that translates")
+    assert "from the weights `weights-7:" in card
+    assert "| train | 5 | `0123456789abcdef` |" in card
+    assert "Sentence pairs from `pairs.tsv`. ptenmt does not know the licence" in card
+    assert "jdoe" not in card
+    assert "These weights, step 7, on the validation pairs" in card
+    assert "| BLEU | 12.3 | sacreBLEU, `nrefs:1|case:mixed|eff:no|tok:13a|smooth:exp|version:" in card
+    assert "| loss | 2.000 |" in card
+    assert "The longest sentence has 40 tokens" in card
+    assert "max_positions: 40" in card
+    assert "| package | training | export |" in card
+    assert re.search(r"^\| tensorflow \| (\d+\.\d+\.\d+) \| \1 \|$", card, re.MULTILINE)
+    return card

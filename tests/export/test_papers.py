@@ -1,0 +1,117 @@
+"""What every export carries: a model card and checksums; and the weights for other frameworks."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import keras
+import numpy as np
+import pytest
+from papers_of import check_papers
+from random_models import random_sources
+
+from ptenmt import export_model
+from ptenmt.checkpoints import load_weights
+from ptenmt.config import DataConfig
+from ptenmt.errors import ExportError
+from ptenmt.export.card import model_card
+from ptenmt.export.ctranslate2 import CTRANSLATE2
+from ptenmt.export.formats import Format
+from ptenmt.export.trained import Trained
+from ptenmt.export.weights import WEIGHTS, arrays_of
+from ptenmt.model import Transformer
+from ptenmt.runs import Run
+from ptenmt.tokenizers import load_tokenizers
+
+Exported = Callable[[Format], Path]
+
+
+@pytest.fixture(scope="module")
+def weights_folder(exported: Exported) -> Path:
+    """The weights for any framework."""
+    return exported("weights")
+
+
+@pytest.mark.parametrize("form", ["ctranslate2", "weights", "argos"])
+def test_every_export_has_checksums_and_says_what_it_is(exported: Exported, form: Format):
+    card = check_papers(exported(form))
+    assert ("## Names" in card) == (form == "weights")
+
+
+def test_a_card_tells_what_else_there_is_to_tell(make_run: Callable[..., Run]):
+    run = make_run("wordpiece", data=DataConfig(source="tfds"))
+    facts = run.facts() | {
+        "initialised_from": "/home/jdoe/other/weights-3",
+        "averaged_from": {"run": "x", "checkpoints": ["a", "b"]},
+    }
+    run.write(run.config(), facts)
+    (run.path / "history.jsonl").unlink()
+    path, weights = load_weights(run, print)
+    pair = load_tokenizers(run.tokenizer_folder)
+    trained = Trained(run=run, config=run.config(), tokenizers=pair, path=path, weights=weights)
+    card = model_card(trained, "use it")
+    assert "began with the weights of the run `other`" in card
+    assert "the mean of 2 checkpoints" in card
+    assert "transcripts of TED talks. Licence: CC BY-NC-ND 4.0." in card
+    assert "This model has not been scored." in card
+    assert "lower-case and without accents" in card
+
+
+def test_weights_are_read_back_by_every_framework(plain_run: Run, weights_folder: Path):
+    from safetensors.numpy import load_file
+
+    _, weights = load_weights(plain_run, print)
+    found = load_file(weights_folder / "model.safetensors")
+    assert found.keys() == weights.keys()
+    assert all((found[name] == array).all() for name, array in weights.items())
+    assert arrays_of(WEIGHTS.read(weights_folder)).keys() == weights.keys()
+    card = (weights_folder / "README.md").read_text(encoding="utf-8")
+    names = {name.replace("block1", "block{i}").replace("block2", "block{i}") for name in weights}
+    table = [
+        line.split(" | ") for line in card.partition("## Names")[2].splitlines() if line.startswith("| `")
+    ]
+    assert {row[0].strip("| `") for row in table} == names
+    assert all(row[2].strip("| ") for row in table), "each says what it is"
+
+
+def test_keras_reads_its_files(plain_run: Run, weights_folder: Path):
+    path, weights = load_weights(plain_run, print)
+    pair = load_tokenizers(plain_run.tokenizer_folder)
+    config = plain_run.config()
+    trained = Trained(run=plain_run, config=config, tokenizers=pair, path=path, weights=weights)
+    inputs = np.array(random_sources(1, 60, longest=5)), np.array([[2, 9, 8, 7]])
+    expected = np.array(trained.model(inputs))
+    saved = keras.saving.load_model(weights_folder / "model.keras")
+    np.testing.assert_array_equal(np.array(saved(inputs)), expected)
+    fresh = Transformer(config.model, pair.source.vocabulary_size, pair.target.vocabulary_size)
+    fresh.build_weights()
+    fresh.load_weights(weights_folder / "model.weights.h5")
+    np.testing.assert_array_equal(np.array(fresh(inputs)), expected)
+
+
+def test_the_tokenizers_come_with_the_weights(plain_run: Run, weights_folder: Path):
+    pair = load_tokenizers(weights_folder / "tokenizer")
+    assert pair.checksums == load_tokenizers(plain_run.tokenizer_folder).checksums
+
+
+def test_exports_in_the_runs_own_place_stay_its_own(make_run: Callable[..., Run]):
+    run = make_run("sentencepiece", shared=True)
+    for form in (CTRANSLATE2, WEIGHTS):
+        exported = export_model(run, format=form.name)  # type: ignore[arg-type]
+        assert exported.path == run.export_folder("best", form.name)
+        export = form.read(exported.path)
+        form.write(exported.path, export)  # as a training does at the next best model
+        assert not (exported.path / "README.md").exists(), "no card of an older model stays"
+    assert json.loads((run.export_folder("best", "weights") / "weights.json").read_text())["weights"]
+
+
+@pytest.mark.parametrize("form", ["savedmodel", "weights"])
+def test_options_that_a_format_has_not(plain_run: Run, form: Format, tmp_path: Path):
+    with pytest.raises(ExportError, match=f"the format {form} is in float32, not in int16"):
+        export_model(plain_run, format=form, quantization="int16", output=tmp_path / "new")
+    for other in ("ctranslate2", "weights", "argos"):
+        with pytest.raises(ExportError, match=f"how to search is no part of the format {other}"):
+            export_model(
+                plain_run, format=other, decoding=plain_run.config().decoding, output=tmp_path / "new"
+            )
+    assert not (tmp_path / "new").exists()

@@ -1,0 +1,56 @@
+"""Runs of untrained models, with any kind of tokenizer."""
+
+from pathlib import Path
+
+from random_models import random_model
+
+from ptenmt.checkpoints import by_path, save_weights
+from ptenmt.config import Config, DecodingConfig, ModelConfig, TokenizerConfig
+from ptenmt.history import History
+from ptenmt.runs import Model, Run
+from ptenmt.tokenizers import END, SPECIAL_PIECES, TokenizerPair, build_tokenizers
+from ptenmt.tokenizers.wordpiece import WordPieceTokenizer
+
+PAIRS = [
+    ("O gato não vê o cão da vizinha.", "The cat doesn't see the neighbour's dog."),
+    ("Quem és tu, e que fazes aqui?", "Who are you, and what are you doing here?"),
+    ("A avó ouve música à noite.", "Grandmother listens to music at night."),
+    ("Isto custa 3,50 € (três euros e meio).", 'It costs €3.50 ("three and a half").'),
+    ("Os pássaros cantam já; é manhã!", "The birds are singing already; it's morning!"),
+]
+DECODING = DecodingConfig(beam_size=3, max_length=12)
+MODEL = ModelConfig(num_layers=1, d_model=16, num_heads=2, d_ff=24, max_positions=40)
+
+
+def tokenizers(kind: str, **options: object) -> TokenizerPair:
+    if kind != "wordpiece":
+        config = TokenizerConfig(kind=kind, vocabulary_size=130, **options)  # type: ignore[arg-type]
+        return build_tokenizers(config, PAIRS, ("pt", "en"))
+    letters = sorted(set("abcdefghijklmnopqrstuvwxyz0123456789.,;:!?()'\"-€"))
+    words = ["the", "cat", "is", "n", "##ight", "it", "s", "t", "gato", "nao", "##ao", "and"]
+    pieces = [*SPECIAL_PIECES, *dict.fromkeys([*letters, *(f"##{letter}" for letter in letters), *words])]
+    vocabulary = "".join(f"{piece}\n" for piece in pieces).encode()
+    return TokenizerPair(WordPieceTokenizer("pt", vocabulary), WordPieceTokenizer("en", vocabulary))
+
+
+def untrained_run(folder: Path, config: Config, pair: TokenizerPair, seed: int = 3) -> Run:
+    """A run with one checkpoint of random weights, which was scored."""
+    run = Run(folder)
+    facts = {
+        "data": {
+            "train": {"pairs": 5, "fingerprint": "0123456789abcdef"},
+            "test": {"pairs": 2, "fingerprint": "f"},
+        }
+    }
+    run.write(config, facts)
+    pair.save(run.tokenizer_folder)
+    model = random_model(config.model, pair.source.vocabulary_size, pair.target.vocabulary_size, seed)
+    bias = model.final.bias.numpy()
+    bias[END] -= 4  # or most translations would be empty
+    model.final.bias.assign(bias)
+    save_weights(by_path(model.trainable_variables), run.path / "weights-7")
+    run.write_best_models([Model(name="weights-7", step=7, score=12.34, loss=2.0)])
+    for step, bleu in ((7, 12.34), (9, 11.0)):
+        scores = {"bleu": bleu, "chrf": 30.21, "loss": 2.0, "accuracy": 0.5}
+        History(run.path).add({"epoch": 1, "step": step, "validation": scores})
+    return run

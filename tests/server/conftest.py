@@ -1,0 +1,185 @@
+"""A server in a thread, whose model is scripted: it translates into capitals."""
+
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import pytest
+import requests
+
+from ptenmt.config import Config, DataConfig, DecodingConfig, ModelConfig, TokenizerConfig
+from ptenmt.server.app import make_app
+from ptenmt.server.keys import Keys
+from ptenmt.server.limits import Limits
+from ptenmt.server.metrics import Metrics
+from ptenmt.server.process import address_of, bound_socket, make_server
+from ptenmt.server.service import Service
+from ptenmt.tokenizers import END, START, TokenizerPair, build_tokenizers
+from ptenmt.translation import Translator
+from ptenmt.translation.engine import Found, Hypothesis
+
+_SMALL = (
+    "o gato bebe leite . a mãe não tem tempo , e o cão ? já fez quê - queixou - se ! "
+    "às 10 : 30 & < > / \" ' ;"
+)
+_LETTERS = "abcdefghijklmnopqrstuvwxyzáâãàçéêíóôõú0123456789"
+LAYERS = {"encoder_layer1": "SS", "decoder_layer1_block1": "TT", "decoder_layer1_block2": "TS"}
+
+
+@dataclass
+class CapitalsEngine:
+    """Translates into capitals; each further hypothesis ends with one more exclamation mark.
+
+    A piece attends to that of which it is the capitals.
+    """
+
+    tokenizers: TokenizerPair
+    name = "ctranslate2"
+    compute_type = "float32"
+    identity = "capitals"
+    batch_sentences, batch_tokens = 8, 2048
+    queue = 1
+    gate: threading.Event = field(default_factory=threading.Event)
+    """Translations wait for it."""
+    begun: list[list[str]] = field(default_factory=list)
+    """The sentences of each batch."""
+    searches: list[dict[str, Any]] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self.gate.set()
+
+    def submit(
+        self,
+        sources: Sequence[Sequence[int]],
+        limit: int,
+        options: DecodingConfig,
+        *,
+        prefixes: Sequence[Sequence[int]] = (),
+        branches: int = 0,
+        with_attention: bool = False,
+        with_scores: bool = True,  # noqa: ARG002 — it has them anyway
+    ) -> Callable[[], list[Found]]:
+        texts = self.tokenizers.source.decode([list(ids) for ids in sources])
+        self.begun.append(texts)
+        self.searches.append({"beam_size": options.beam_size, "limit": limit})
+        if any("explode" in text for text in texts):
+            raise RuntimeError("boom")
+        begun = [list(ids) for ids in prefixes] or [[] for _ in sources]
+
+        def wait() -> list[Found]:
+            assert self.gate.wait(20)
+            return [
+                [
+                    self._hypothesis(text, prefix, number, len(ids) if with_attention else 0)
+                    for number in range(branches or options.num_hypotheses)
+                ]
+                for text, prefix, ids in zip(texts, begun, sources, strict=True)
+            ]
+
+        return wait
+
+    def _hypothesis(self, text: str, prefix: list[int], number: int, num_source: int) -> Hypothesis:
+        whole = text.upper() + "!" * number
+        start = self.tokenizers.target.decode([prefix])[0] if prefix else ""
+        rest = whole[len(start) :] if whole.startswith(start) or len(start) > len(whole) else whole
+        ids = [START, *prefix, *self.tokenizers.target.encode([rest])[0], END]
+        attention = np.eye(len(ids) - 1, num_source, k=1) + 1e-3 if num_source else None
+        return Hypothesis(ids, -float(number), attention)
+
+
+class RandomModel:
+    """Attends to anything, but the decoder not to what comes later."""
+
+    def attention(self, source: np.ndarray, target: np.ndarray) -> dict[str, np.ndarray]:
+        sizes = {"S": source.shape[1], "T": target.shape[1]}
+        shapes = {name: (1, 2, *(sizes[letter] for letter in letters)) for name, letters in LAYERS.items()}
+        chance = np.random.default_rng(sum(sizes.values()))
+        weights = {name: chance.random(shape) for name, shape in shapes.items()}
+        weights["decoder_layer1_block1"] = np.tril(weights["decoder_layer1_block1"])
+        return {name: values / values.sum(axis=-1, keepdims=True) for name, values in weights.items()}
+
+
+@dataclass
+class Served:
+    """A server that runs."""
+
+    url: str
+    engine: CapitalsEngine
+    service: Service
+    server: Any
+
+    def post(self, path: str, **body: Any) -> Any:
+        """The answer to JSON, which has to be a good one."""
+        answer = requests.post(self.url + path, json=body, timeout=20)
+        assert answer.status_code == 200, answer.text
+        return answer.json()
+
+    def refused(self, path: str, status: int, **request: Any) -> str:
+        """The error in the answer, which has to have this status."""
+        answer = requests.post(self.url + path, timeout=20, **request)
+        assert answer.status_code == status, answer.text
+        assert answer.headers["content-type"] == "application/json"
+        (name, message), *others = answer.json().items()
+        assert (name, others) == ("error", [])
+        assert "\n" not in message
+        return str(message)
+
+
+Serve = Callable[..., Any]
+
+
+@pytest.fixture(scope="session")
+def capitals() -> tuple[TokenizerPair, Config]:
+    """Tokenizers of a language and its capitals."""
+    config = Config(
+        data=DataConfig(source="files", path="pairs.tsv"),
+        tokenizer=TokenizerConfig(kind="sentencepiece", vocabulary_size=200, shared=True),
+        model=ModelConfig(num_layers=1, d_model=16, num_heads=2, d_ff=32, max_positions=200),
+    )
+    lines = [_SMALL, " ".join(_LETTERS), _LETTERS]
+    pairs = [(line, line.upper()) for line in lines]
+    return build_tokenizers(config.tokenizer, pairs, ("pt", "en")), config
+
+
+@pytest.fixture(scope="session")
+def serve(capitals: tuple[TokenizerPair, Config]) -> Serve:
+    """Starts a server: ``with serve(characters=10) as served: …``."""
+
+    @contextmanager
+    def start(
+        keys: Keys | None = None,
+        origins: Sequence[str] = (),
+        load_model: Callable[[], Any] = RandomModel,
+        **limits: Any,
+    ) -> Iterator[Served]:
+        tokenizers, config = capitals
+        engine = CapitalsEngine(tokenizers)
+        service = Service(
+            Translator(engine, tokenizers, config), load_model, Limits(**limits), Metrics(), threads=2
+        )
+        started = threading.Event()
+        app = make_app(service, keys or Keys(), origins=origins)
+        server = make_server(app, is_verbose=False, on_start=started.set)
+        with bound_socket("127.0.0.1", 0) as bound:
+            thread = threading.Thread(target=server.run, kwargs={"sockets": [bound]})
+            url = address_of(bound)
+            thread.start()
+            try:
+                assert started.wait(20)
+                yield Served(url, engine, service, server)
+            finally:
+                engine.gate.set()
+                server.should_exit = True
+                thread.join()
+
+    return start
+
+
+@pytest.fixture(scope="session")
+def served(serve: Serve) -> Iterator[Served]:
+    """A server as it comes, for who leaves it as it is."""
+    with serve() as running:
+        yield running

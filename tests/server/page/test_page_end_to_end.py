@@ -1,0 +1,196 @@
+"""A person at the page, before the server itself, whose model answers in capitals."""
+
+import json
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+if TYPE_CHECKING:
+    from conftest import Browser
+    from selenium.webdriver.remote.webelement import WebElement
+
+TEXT, TRANSLATION = "bala dico fute galo", "BALA DICO FUTE GALO"
+
+
+@pytest.fixture(scope="module")
+def address(browser: "Browser", serve: Callable[[], Any]) -> Iterator[str]:
+    """Where a server answers."""
+    with serve() as served:
+        yield f"{served.url}/"
+        browser.driver.get("about:blank")  # or its connections would be waited for
+
+
+@pytest.fixture
+def page(browser: "Browser", address: str) -> "Browser":
+    """The page with a text and its translation."""
+    browser.open(address)
+    browser.translate(TEXT, TRANSLATION)
+    return browser
+
+
+def focused(page: "Browser") -> str:
+    return str(page.script("return document.activeElement.textContent"))
+
+
+def test_the_page_obeys_its_own_policy(page: "Browser") -> None:
+    policy = page.script(
+        "const answer = await fetch('/'); return answer.headers.get('Content-Security-Policy')"
+    )
+    assert "unsafe" not in policy
+    assert page.complaints() == []
+    page.script(
+        "document.body.append(Object.assign(document.createElement('script'), {text: 'window.x = 1'}))"
+    )
+    assert page.script("return window.x") is None
+    assert "Content Security Policy" in page.complaints()[0]
+
+
+@pytest.mark.parametrize(
+    ("pane", "word", "other", "origin"),
+    [("target", "DICO", "mirror", "dico"), ("mirror", "dico", "target", "DICO")],
+)
+def test_pointing_at_a_word_shows_where_it_comes_from(
+    page: "Browser", pane: str, word: str, other: str, origin: str
+) -> None:
+    page.point_at(page.words(pane)[word])
+    marked = page.until(lambda: page.strengths(other))
+    assert max(marked, key=marked.__getitem__) == origin
+    page.point_at(page["count"])
+    page.until(lambda: not page.strengths(pane) and not page.strengths(other))
+
+
+def test_pressing_a_word_offers_other_ways_to_go_on(page: "Browser") -> None:
+    page.words("target")["FUTE"].click()
+    offered = page.until(lambda: [item.text for item in page.all("#menu button")])
+    assert len(offered) == len(set(offered)) >= 3
+    assert all(text.startswith("BALA DICO ") and text != TRANSLATION for text in offered)
+    page.all("#menu button")[1].click()
+    page.until(lambda: page["target"].text == offered[1])
+    assert not page["menu"].is_displayed()
+    assert page["source"].get_property("value") == TEXT
+    page.point_at(page.all("#target .word")[1])
+    assert page.until(lambda: page.strengths("mirror"))["dico"] == 1
+
+
+def test_the_keyboard_is_enough(page: "Browser") -> None:
+    right, down, enter, escape, control = "\ue014", "\ue015", "\ue007", "\ue00c", "\ue009"
+    page["source"].send_keys(" hime", control, enter)
+    page.until(lambda: focused(page) == "BALA")
+    assert page["target"].text == f"{TRANSLATION} HIME"
+    page.press(right)
+    assert focused(page) == "DICO"
+    page.until(lambda: page.strengths("mirror"))
+    page.press(enter)
+    first, second, *_ = page.until(lambda: [item.text for item in page.all("#menu button")])
+    assert focused(page) == first
+    page.press(down)
+    assert focused(page) == second
+    page.press(escape)
+    assert focused(page) == "DICO"
+    page.press(enter)
+    page.until(lambda: focused(page) == first)
+    page.press(enter)
+    page.until(lambda: page["target"].text == first)
+    page.press(escape)
+    assert page.script("return document.activeElement.id") == "source"
+
+
+def test_inside_shows_every_head_as_the_server_tells_it(page: "Browser") -> None:
+    page["tab-inside"].click()
+    page.until(lambda: page.all("#map th"))
+    told = page.script(
+        "const request = {method: 'POST', headers: {'Content-Type': 'application/json'}, body: arguments[0]};"
+        "return (await fetch('/v1/attention', request)).json()",
+        json.dumps({"q": TEXT, "translation": TRANSLATION}),
+    )
+    heads = page.all("#heads [role=radio]")
+    weights = told["weights"]["decoder_layer1_block2"]
+    assert [head.text for head in heads] == [
+        "All heads",
+        *(f"Head {n + 1}" for n in range(len(weights))),
+    ]
+    heads[2].click()
+    assert table(page) == [[round(weight, 4) for weight in row] for row in weights[1]]
+    assert [th.text for th in page.all("#map th[scope=row]")] == told["target_pieces"]
+    page["inside-block"].send_keys("translation to itself")
+    page.until(lambda: len(page.all("#map th[scope=col]")) == len(told["target_pieces"]))
+    future = [weight for y, row in enumerate(table(page)) for x, weight in enumerate(row) if x > y]
+    assert set(future) == {0.0}
+    page.all("#map td[tabindex='0']")[0].click()
+    page.press("\ue015")
+    assert page["readout"].text.startswith(f"{told['target_pieces'][1]} attends to [START]: ")
+    assert page.complaints() == []
+
+
+def table(page: "Browser") -> list[list[float]]:
+    """The weights of the cells, by rows."""
+    code = (
+        "return [...document.querySelectorAll('#map tr')].slice(1).map((row) =>"
+        "[...row.querySelectorAll('td')].map((cell) => Number(cell.style.getPropertyValue('--weight'))))"
+    )
+    found: list[list[float]] = page.script(code)
+    return found
+
+
+def test_a_file_comes_back_translated(page: "Browser", tmp_path: Path) -> None:
+    file = tmp_path / "words.txt"
+    file.write_text("bala dico\n\nfute\n", encoding="utf-8")
+    page["file"].send_keys(str(file))
+    link = page.until(lambda: page.all("#files a"))[0]
+    assert contents(page, link) == "BALA DICO\n\nFUTE\n"
+    page.script(
+        "const data = new DataTransfer();"
+        "data.items.add(new File(['galo'], 'drop.txt'));"
+        "data.items.add(new File(['galo'], 'evil.exe'));"
+        "document.body.dispatchEvent(new DragEvent('drop', {dataTransfer: data, bubbles: true}))"
+    )
+    page.until(lambda: len(page.all("#files a")) == 2 and len(page.all("#files .error")) == 1)
+    assert contents(page, page.all("#files a")[1]) == "GALO"
+    assert ".exe: only .txt" in page["files"].text
+
+
+def contents(page: "Browser", link: "WebElement") -> Any:
+    return page.script("return (await fetch(arguments[0].href)).text()", link)
+
+
+def test_it_tells_its_one_direction_and_copies(page: "Browser") -> None:
+    assert page["direction"].text == "Portuguese → English: the one direction this model has learnt"
+    allowed = {"permissions": ["clipboardReadWrite", "clipboardSanitizedWrite"]}
+    page.driver.execute_cdp_cmd("Browser.grantPermissions", allowed)
+    page["copy"].click()
+    page.until(lambda: page["status"].text == "Copied.")
+    assert page.script("return navigator.clipboard.readText()") == TRANSLATION
+
+
+def test_nothing_is_wider_than_a_phone(page: "Browser") -> None:
+    page.driver.set_window_size(360, 800)
+    page.words("target")["GALO"].click()
+    page.until(lambda: page.all("#menu button"))
+    fits = "const {scrollWidth, clientWidth} = document.documentElement; return scrollWidth <= clientWidth"
+    assert page.script(fits)
+    for view in ("inside", "history"):
+        page[f"tab-{view}"].click()
+        assert page.script(fits), view
+    page.driver.set_window_size(1200, 900)
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_axe_finds_nothing_serious(page: "Browser", axe: str, scheme: str) -> None:
+    media = {"features": [{"name": "prefers-color-scheme", "value": scheme}]}
+    page.driver.execute_cdp_cmd("Emulation.setEmulatedMedia", media)
+    page.script(axe)
+    page.words("target")["FUTE"].click()
+    page.until(lambda: page.all("#menu button"))
+    assert findings(page) == []
+    for view in ("inside", "history"):
+        page[f"tab-{view}"].click()
+        page.until(lambda: page.all("#map th") and page.all("#history li"))
+        assert findings(page) == []
+
+
+def findings(page: "Browser") -> list[str]:
+    result = page.script("return axe.run()")
+    assert result["passes"]
+    return [f"{found['id']}: {found['nodes'][0]['html']}" for found in result["violations"]]

@@ -1,0 +1,112 @@
+"""The page's files hold together, obey the strictest content policy, and can be read by weak eyes."""
+
+import re
+from collections import Counter
+from html.parser import HTMLParser
+from itertools import product
+from pathlib import Path
+
+import pytest
+
+import ptenmt
+
+PAGE = Path(ptenmt.__file__).parent / "server" / "page"
+TEXTS = {file.name: file.read_text(encoding="utf-8") for file in PAGE.iterdir()}
+MODULES = sorted(name for name in TEXTS if name.endswith(".js"))
+STYLES = sorted(name for name in TEXTS if name.endswith(".css"))
+REFERENCES = ("aria-controls", "aria-describedby", "aria-labelledby", "for")
+
+
+class Markup(HTMLParser):
+    """Every element with its attributes, and what stands inside script and style elements."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.elements: list[tuple[str, dict[str, str | None]]] = []
+        self.inline = ""
+        self._open = ""
+        self.feed(TEXTS["index.html"])
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self._open = tag
+        self.elements.append((tag, dict(attrs)))
+
+    def handle_endtag(self, tag: str) -> None:
+        self._open = self._open if tag != self._open else ""
+
+    def handle_data(self, data: str) -> None:
+        if self._open in ("script", "style"):
+            self.inline += data.strip()
+
+
+@pytest.fixture(scope="module")
+def markup() -> Markup:
+    return Markup()
+
+
+def attributes(markup: Markup, *names: str) -> list[str]:
+    return [found[name] or "" for _, found in markup.elements for name in names if name in found]
+
+
+def test_nothing_is_inline(markup: Markup) -> None:
+    assert markup.inline == ""
+    names = {name for _, found in markup.elements for name in found}
+    assert [name for name in names if name == "style" or name.startswith("on")] == []
+
+
+@pytest.mark.parametrize("name", sorted(TEXTS))
+def test_nothing_comes_from_elsewhere(name: str) -> None:
+    text = TEXTS[name].replace("http://www.w3.org/2000/svg", "")  # the name of a language, not a place
+    assert re.findall(r"https?:|//\w+\.\w+/|@import|url\(", text) == []
+
+
+@pytest.mark.parametrize("name", MODULES)
+def test_text_never_becomes_markup_or_code(name: str) -> None:
+    risky = (
+        r"(inner|outer)HTML|insertAdjacentHTML|document\.write|\beval\b|new Function|createContextualFragment"
+    )
+    assert re.findall(risky, TEXTS[name]) == []
+
+
+def test_every_file_is_used_and_there(markup: Markup) -> None:
+    named = {name.removeprefix("page/") for name in attributes(markup, "src", "href")}
+    imported = {found for name in MODULES for found in re.findall(r'from "\./(.+?)"', TEXTS[name])}
+    assert named | imported | {"index.html"} == set(TEXTS)
+
+
+def test_every_element_that_is_meant_is_there(markup: Markup) -> None:
+    known = Counter(attributes(markup, "id"))
+    meant = {word for name in REFERENCES for words in attributes(markup, name) for word in words.split()}
+    looked_up = set(re.findall(r'part\("([\w-]+)"\)', TEXTS["app.js"]))
+    assert [name for name, count in known.items() if count > 1] == []
+    assert (meant | looked_up) - known.keys() == set()
+    assert {"source", "target", "heads"} <= looked_up
+
+
+@pytest.mark.parametrize("name", [*MODULES, *STYLES, "index.html"])
+def test_files_are_short(name: str) -> None:
+    lines = TEXTS[name].splitlines()
+    assert len(lines) <= 300
+    assert max(map(len, lines)) <= 120
+
+
+def luminance(colour: str) -> float:
+    """The relative luminance of ``#rrggbb``, as WCAG 2.2 defines it."""
+    channels = [int(colour[place : place + 2], 16) / 255 for place in (1, 3, 5)]
+    linear = [value / 12.92 if value <= 0.04045 else ((value + 0.055) / 1.055) ** 2.4 for value in channels]
+    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+
+
+@pytest.mark.parametrize("scheme", [0, 1], ids=["light", "dark"])
+def test_contrast_is_enough_to_read(scheme: int) -> None:
+    found = re.findall(r"--([\w-]+): light-dark\((#\w{6}), (#\w{6})\)", TEXTS["style.css"])
+    colours = {name: both[scheme] for name, *both in found}
+    pairs = [
+        *product(("ink", "soft", "bad", "accent"), ("paper", "ground")),
+        ("ink", "hover"),
+        ("ink", "marked"),
+        ("on-accent", "accent"),
+    ]
+    for one, other in pairs:
+        dark, light = sorted(luminance(colours[name]) for name in (one, other))
+        assert (light + 0.05) / (dark + 0.05) >= 4.5, (one, other)

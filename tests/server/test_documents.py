@@ -1,0 +1,146 @@
+"""Documents: text changes, layout stays."""
+
+import io
+import zipfile
+
+import pytest
+
+from ptenmt.server.documents import read_document, translated_name
+from ptenmt.server.word_files import WordFile
+
+SRT = """1
+00:00:01,000 --> 00:00:02,500
+o gato bebe
+leite
+
+2
+00:00:03,000 --> 00:00:04,000 X1:40
+<i>a mãe</i> não tem
+<font color="#ff0000">tempo nenhum</font>
+
+3
+00:00:05,000 --> 00:00:06,000
+{\\an8}- olá !
+- 10 : 30
+
+x
+00:00:07,000 --> 00:00:08,000
+
+"""
+SRT_IN_CAPITALS = """1
+00:00:01,000 --> 00:00:02,500
+O GATO
+BEBE LEITE
+
+2
+00:00:03,000 --> 00:00:04,000 X1:40
+<i>A MÃE</i> NÃO TEM
+<font color="#ff0000">TEMPO NENHUM</font>
+
+3
+00:00:05,000 --> 00:00:06,000
+{\\an8}- OLÁ !
+- 10 : 30
+
+x
+00:00:07,000 --> 00:00:08,000
+
+"""
+W = 'xmlns:w="http://schemas.openxmlformats.org/wordprocessingml/2006/main"'
+DOCUMENT = f"""<?xml version="1.0" encoding="UTF-8" standalone="yes"?>
+<w:document {W}><w:body>
+<w:p><w:pPr><w:pStyle w:val="Title"/></w:pPr><w:r><w:t>o meu gato</w:t></w:r></w:p>
+<w:p><w:r><w:rPr><w:lang w:val="pt"/></w:rPr><w:t>o ga</w:t></w:r><w:proofErr w:type="x"/>
+<w:r><w:t xml:space="preserve">to </w:t></w:r>
+<w:r><w:rPr><w:b/></w:rPr><w:t>bebe</w:t><w:tab/><w:t>leite</w:t></w:r></w:p>
+<w:tbl><w:tr><w:tc><w:p><w:r><w:t>um</w:t></w:r></w:p></w:tc>
+<w:tc><w:p><w:r><w:t>12</w:t></w:r></w:p></w:tc></w:tr></w:tbl>
+<w:p><w:r><w:instrText>PAGE</w:instrText></w:r><w:r><w:delText>velho</w:delText></w:r></w:p>
+</w:body></w:document>"""
+
+
+def shouted(name: str, content: bytes) -> bytes:
+    document = read_document(name, content)
+    return document.with_texts([text.upper() for text in document.texts])
+
+
+@pytest.mark.parametrize("ends", ["\n", "\r\n"])
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16"])
+def test_subtitles_keep_times_tags_and_lines(ends: str, encoding: str) -> None:
+    content = SRT.replace("\n", ends).encode(encoding)
+    assert shouted("a.srt", content) == SRT_IN_CAPITALS.replace("\n", ends).encode(encoding)
+
+
+def test_a_subtitle_is_translated_as_a_whole() -> None:
+    document = read_document("a.srt", SRT.encode())
+    assert document.texts == ["o gato bebe leite", "a mãe", " não tem ", "tempo nenhum", "- olá !\n- 10 : 30"]
+
+
+def test_no_translation_becomes_a_tag_or_a_time() -> None:
+    document = read_document("a.srt", b"1\n00:00:01,000 --> 00:00:02,500\num\n")
+    assert document.with_texts(["<b>{x}\n\n--> 2"]).decode().splitlines()[2:] == ["‹b›(x)  --› 2"]
+
+
+def test_lines_keep_their_ends() -> None:
+    assert shouted("a.TXT", "um\r\n\n dois\rtrês".encode()) == "UM\r\n\n DOIS\rTRÊS".encode()
+
+
+def word_document(**others: bytes) -> bytes:
+    archive = io.BytesIO()
+    with zipfile.ZipFile(archive, "w") as written:
+        written.writestr("[Content_Types].xml", "<Types/>")
+        written.writestr("word/document.xml", DOCUMENT)
+        written.writestr("word/footer1.xml", f"<w:ftr {W}><w:p><w:r><w:t>fim</w:t></w:r></w:p></w:ftr>")
+        written.writestr("word/media/image1.png", b"\x89PNG gato")
+        for name, content in others.items():
+            written.writestr(name, content)
+    return archive.getvalue()
+
+
+def test_word_documents_keep_their_looks() -> None:
+    document = WordFile(word_document())
+    assert document.texts == ["o meu gato", "o gato ", "bebe", "leite", "um", "fim"]
+    with zipfile.ZipFile(io.BytesIO(shouted("a.docx", word_document()))) as archive:
+        body = archive.read("word/document.xml").decode()
+        assert archive.read("word/media/image1.png") == b"\x89PNG gato"
+        assert '<w:t xml:space="preserve">FIM</w:t>' in archive.read("word/footer1.xml").decode()
+    assert '<w:pStyle w:val="Title"/></w:pPr><w:r><w:t xml:space="preserve">O MEU GATO</w:t>' in body
+    assert '<w:t xml:space="preserve">O GATO </w:t>' in body
+    assert '<w:rPr><w:b/></w:rPr><w:t xml:space="preserve">BEBE</w:t><w:tab/>' in body
+    for kept in ("<w:t>12</w:t>", "<w:instrText>PAGE</w:instrText>", "<w:delText>velho</w:delText>"):
+        assert kept in body
+
+
+def test_a_translation_with_control_characters_is_still_xml() -> None:
+    document = WordFile(word_document())
+    translated = WordFile(document.with_texts([f"{text}<&\x00\ufffe" for text in document.texts]))
+    assert translated.texts[0] == "o meu gato<&"
+
+
+def test_python_docx_reads_what_was_written() -> None:
+    docx = pytest.importorskip("docx")
+    original = docx.Document()
+    original.add_heading("o meu gato", 1)
+    original.add_paragraph("bebe ").add_run("leite").bold = True
+    original.add_table(1, 1).cell(0, 0).text = "um"
+    file = io.BytesIO()
+    original.save(file)
+    again = docx.Document(io.BytesIO(shouted("a.docx", file.getvalue())))
+    assert [paragraph.text for paragraph in again.paragraphs] == ["O MEU GATO", "BEBE LEITE"]
+    assert [run.bold for run in again.paragraphs[1].runs] == [None, True]
+    assert again.tables[0].cell(0, 0).text == "UM"
+
+
+@pytest.mark.parametrize(
+    ("name", "translated"),
+    [
+        ("letter.txt", "letter.en.txt"),
+        ("a b/../c:d.HTM", "c-d.en.html"),
+        ("C:\\x\\carta.docx", "carta.en.docx"),
+        ('"\r\n.srt', "translation.en.srt"),
+        (f"{'a' * 300}.txt", f"{'a' * 80}.en.txt"),
+        ("maçã.txt", "maçã.en.txt"),
+    ],
+)
+def test_a_translation_has_a_harmless_name(name: str, translated: str) -> None:
+    assert translated_name(name, "en") == translated

@@ -1,0 +1,28 @@
+"""Requests that nobody thought of, made from the server's own description; needs schemathesis."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+CASES_A_ROUTE = 1_000
+
+
+@pytest.mark.slow
+def test_no_request_makes_the_server_fail(served, tmp_path: Path) -> None:
+    pytest.importorskip("schemathesis")
+    command = Path(sys.executable).with_name("schemathesis")
+    told = subprocess.run(
+        [
+            *(command, "run", f"{served.url}/openapi.json", "--url", served.url),
+            *("--checks", "not_a_server_error", "-n", str(CASES_A_ROUTE)),
+            *("--phases", "examples,coverage,fuzzing", "--continue-on-failure"),
+        ],
+        capture_output=True,
+        text=True,
+        check=False,
+        cwd=tmp_path,
+    )
+    assert told.returncode == 0, told.stdout
+    assert served.post("/translate", q="o gato", source="pt", target="en") == {"translatedText": "O GATO"}

@@ -1,0 +1,217 @@
+"""Too much, too slow, too many, gone: none of it keeps the server from its work."""
+
+import socket
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import pytest
+import requests
+
+from ptenmt.server import connections
+
+ASKED = {"q": "o gato", "source": "pt", "target": "en"}
+HEAD = b"POST /translate HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n"
+
+
+def until(true: Any) -> None:
+    end = time.monotonic() + 20
+    while not true():
+        assert time.monotonic() < end
+        time.sleep(0.005)
+
+
+def connected(served) -> socket.socket:
+    port = int(served.url.rpartition(":")[2])
+    return socket.create_connection(("127.0.0.1", port), timeout=20)
+
+
+def received(connection: socket.socket) -> bytes:
+    """All that comes until the server closes."""
+    parts = []
+    while part := connection.recv(65536):
+        parts.append(part)
+    return b"".join(parts)
+
+
+def num_waiting(served) -> int:
+    return int(served.service._searcher._batcher.num_waiting)
+
+
+def is_well(served) -> bool:
+    return bool(served.post("/translate", **ASKED) == {"translatedText": "O GATO"})
+
+
+def test_fifty_megabytes_are_not_read(served) -> None:
+    answer = requests.post(f"{served.url}/translate", data=b"x" * 50_000_000, timeout=20)
+    assert (answer.status_code, answer.json()) == (413, {"error": "the request is too large"})
+    assert is_well(served)
+
+
+def test_a_body_of_unknown_length_ends_where_it_is_too_long(served, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(connections, "HEAD_SECONDS", 0.5)
+    with connected(served) as connection:
+        connection.sendall(HEAD + b"Transfer-Encoding: chunked\r\n\r\n")
+        for _ in range(10):
+            connection.sendall(b"2710\r\n" + b"x" * 10_000 + b"\r\n")
+        assert connection.recv(65536).startswith(b"HTTP/1.1 413 ")
+        assert received(connection) == b""
+    assert is_well(served)
+
+
+def test_a_body_that_comes_too_slowly_is_not_waited_for(serve) -> None:
+    with serve(body_seconds=0.2) as served, connected(served) as connection:
+        connection.sendall(HEAD + b"Content-Length: 10\r\n\r\n{")
+        answer = connection.recv(65536)
+        assert answer.startswith(b"HTTP/1.1 408 ")
+        assert answer.endswith(b'{"error":"the request came too slowly"}')
+        assert is_well(served)
+
+
+def test_a_head_that_comes_too_slowly_is_not_waited_for(served, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(connections, "HEAD_SECONDS", 0.3)
+    with connected(served) as silent, connected(served) as slow, connected(served) as second:
+        slow.sendall(b"POST /translate HT")
+        second.sendall(b"GET /health HTTP/1.1\r\nHost: x\r\n\r\n")
+        until(lambda: b"ok" in second.recv(65536))
+        second.sendall(b"GET /hea")
+        started = time.monotonic()
+        assert [received(each) for each in (silent, slow, second)] == [b"", b"", b""]
+        assert time.monotonic() - started < 5
+    assert is_well(served)
+
+
+def test_a_client_that_does_not_read_is_not_waited_for(served, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(connections, "STALLED_SECONDS", 0.2)
+    connected_ones = served.server.server_state.connections
+    before = set(connected_ones)
+    with connected(served) as connection:
+        connection.sendall(b"GET /openapi.json HTTP/1.1\r\nHost: x\r\n\r\n" * 2_000)
+        until(lambda: connected_ones - before)
+        until(lambda: not connected_ones - before)
+    assert is_well(served)
+
+
+def test_a_client_that_is_gone_is_not_worked_for(serve) -> None:
+    with serve() as served:
+        served.engine.gate.clear()
+        with ThreadPoolExecutor(2) as pool:
+            busy = []
+            for number in range(2):  # a thread each
+                busy.append(pool.submit(served.post, "/translate", **ASKED))
+                until(lambda so_far=number: len(served.engine.begun) > so_far)
+            with connected(served) as connection:
+                body = b'{"q": "esquecido", "source": "pt", "target": "en"}'
+                connection.sendall(HEAD + b"Content-Length: %d\r\n\r\n" % len(body) + body)
+                until(lambda: num_waiting(served) == 1)
+            until(lambda: num_waiting(served) == 0)
+            served.engine.gate.set()
+            assert [each.result()["translatedText"] for each in busy] == ["O GATO", "O GATO"]
+        assert is_well(served)
+        assert "esquecido" not in [text for batch in served.engine.begun for text in batch]
+
+
+def test_a_full_queue_refuses_and_recovers(serve) -> None:
+    with serve(queue=2) as served:
+        served.engine.gate.clear()
+        with ThreadPoolExecutor(4) as pool:
+            first = []
+            for number in range(4):
+                first.append(pool.submit(served.post, "/translate", **ASKED))
+                until(lambda so_far=number: len(served.engine.begun) + num_waiting(served) > so_far)
+            answer = requests.post(f"{served.url}/translate", json=ASKED, timeout=20)
+            assert answer.status_code == 503
+            assert int(answer.headers["retry-after"]) >= 1
+            assert "too busy" in answer.json()["error"]
+            served.engine.gate.set()
+            assert [each.result()["translatedText"] for each in first] == ["O GATO"] * 4
+        assert is_well(served)
+
+
+def test_what_takes_too_long_is_given_up(serve) -> None:
+    with serve(seconds=0.2) as served:
+        served.engine.gate.clear()
+        answer = requests.post(f"{served.url}/translate", json=ASKED, timeout=20)
+        assert (answer.status_code, answer.headers["retry-after"]) == (503, "1")
+        assert "not done within 0.2 seconds" in answer.json()["error"]
+        served.engine.gate.set()
+        assert is_well(served)
+
+
+def test_one_document_too_many_is_refused(serve) -> None:
+    with serve(files=1) as served, ThreadPoolExecutor(1) as pool:
+        served.engine.gate.clear()
+        request = {"data": ASKED, "files": {"file": ("a.txt", b"o gato")}, "timeout": 20}
+        first = pool.submit(requests.post, f"{served.url}/translate_file", **request)
+        until(lambda: served.engine.begun)
+        assert "other documents" in served.refused("/translate_file", 503, data=ASKED, files=request["files"])
+        served.engine.gate.set()
+        assert first.result().status_code == 200
+
+
+def test_too_many_requests_at_a_time_are_refused(serve) -> None:
+    with serve(requests=1) as served, ThreadPoolExecutor(1) as pool:
+        served.engine.gate.clear()
+        first = pool.submit(served.post, "/translate", **ASKED)
+        until(lambda: served.engine.begun)
+        assert "too many requests" in served.refused("/detect", 503, json={"q": "x"})
+        served.engine.gate.set()
+        assert first.result()["translatedText"] == "O GATO"
+
+
+def test_what_is_no_http_is_answered_and_fills_no_log(served, caplog: pytest.LogCaptureFixture) -> None:
+    for request in (
+        b"BREW / HTTP/1.1\r\n\r\n",
+        b"\x16\x03\x01",
+        b"GET /" + b"a" * 100_000 + b" HTTP/1.1\r\n\r\n",
+    ):
+        with connected(served) as connection:
+            connection.sendall(request)
+            assert connection.recv(65536).startswith(b"HTTP/1.1 400 ")
+    form = {"Content-Type": "multipart/form-data; boundary=x"}
+    assert served.refused("/translate", 400, data=b"--x\r\nnonsense", headers=form)
+    assert is_well(served)
+    assert caplog.text == ""
+
+
+def test_a_bug_is_told_without_its_details(served, caplog: pytest.LogCaptureFixture) -> None:
+    message = served.refused("/translate", 500, json=ASKED | {"q": "explode"})
+    assert "boom" not in message
+    until(lambda: "boom" in caplog.text)
+    assert is_well(served)
+
+
+def test_the_end_waits_for_what_has_begun(serve) -> None:
+    with serve() as served, ThreadPoolExecutor(1) as pool:
+        served.engine.gate.clear()
+        first = pool.submit(served.post, "/translate", **ASKED)
+        until(lambda: served.engine.begun)
+        served.server.should_exit = True
+        threading.Timer(0.3, served.engine.gate.set).start()
+        assert first.result()["translatedText"] == "O GATO"
+
+
+def test_every_answer_is_guarded(served) -> None:
+    answers = [requests.get(served.url + path, timeout=20) for path in ("/health", "/nowhere", "/docs")]
+    answers.append(requests.post(f"{served.url}/translate", timeout=20))
+    assert [answer.status_code for answer in answers] == [200, 404, 200, 400]
+    for answer in answers:
+        policy = answer.headers["content-security-policy"]
+        assert "default-src 'none'" in policy
+        assert "unsafe" not in policy
+        assert answer.headers["x-content-type-options"] == "nosniff"
+        assert answer.headers["cache-control"] == "no-store"
+        assert "server" not in answer.headers
+
+
+def test_other_origins_are_answered_only_if_allowed(serve, served) -> None:
+    origin = {"Origin": "https://example.org"}
+    assert (
+        "access-control-allow-origin"
+        not in requests.get(f"{served.url}/languages", headers=origin, timeout=20).headers
+    )
+    with serve(origins=["https://example.org"]) as open_one:
+        for name, allowed in (("https://example.org", "https://example.org"), ("https://else.org", None)):
+            answer = requests.get(f"{open_one.url}/languages", headers={"Origin": name}, timeout=20)
+            assert answer.headers.get("access-control-allow-origin") == allowed

@@ -1,0 +1,70 @@
+"""Who may ask."""
+
+from pathlib import Path
+
+import pytest
+import requests
+
+from ptenmt.errors import ConfigError
+from ptenmt.server.keys import Keys, add_key
+
+ASKED = {"q": "o gato", "source": "pt", "target": "en"}
+
+
+def test_only_hashes_are_kept(tmp_path: Path) -> None:
+    file = tmp_path / "keys.txt"
+    alice, bob = add_key(file, "alice"), add_key(file, "bob")
+    text = file.read_text()
+    assert len(alice) == 43
+    assert alice not in text
+    assert [line.split()[0] for line in text.splitlines()] == ["alice", "bob"]
+    assert [Keys.read(file).admit(key) for key in (alice, bob, "", alice[:-1], "é")] == [
+        True,
+        True,
+        *[False] * 3,
+    ]
+    assert add_key(file, "alice") != alice
+    assert [Keys.read(file).admit(key) for key in (alice, bob)] == [False, True]
+    assert Keys().admit("")
+
+
+@pytest.mark.parametrize(
+    ("content", "told"),
+    [
+        (None, "no file"),
+        ("", "holds no key"),
+        ("alice secret\n", "line 1: not a name"),
+        (b"\xff", "cannot read"),
+    ],
+)
+def test_a_bad_file_is_said(tmp_path: Path, content: str | bytes | None, told: str) -> None:
+    file = tmp_path / "keys.txt"
+    if content is not None:
+        file.write_bytes(content.encode() if isinstance(content, str) else content)
+    with pytest.raises(ConfigError, match=told):
+        Keys.read(file)
+
+
+@pytest.mark.parametrize("name", ["", "a b", "a\n", "ä/ö"])
+def test_a_bad_name_is_said(tmp_path: Path, name: str) -> None:
+    with pytest.raises(ConfigError, match="cannot be the name"):
+        add_key(tmp_path / "keys.txt", name)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_without_a_key_nothing_is_translated(serve, tmp_path: Path) -> None:
+    key = add_key(tmp_path / "keys.txt", "alice")
+    with serve(keys=Keys.read(tmp_path / "keys.txt")) as served:
+        assert served.post("/translate", **ASKED, api_key=key) == {"translatedText": "O GATO"}
+        bearer = {"Authorization": f"Bearer {key}"}
+        answer = requests.post(f"{served.url}/translate", json=ASKED, headers=bearer, timeout=20)
+        assert answer.json() == {"translatedText": "O GATO"}
+        for wrong in ({}, {"api_key": ""}, {"api_key": key + "x"}, {"api_key": None}):
+            for path in ("/translate", "/v1/alignment", "/v1/branches", "/v1/attention", "/detect"):
+                assert "api_key" in served.refused(path, 403, json=ASKED | wrong)
+        files = {"file": ("a.txt", b"o gato")}
+        assert served.refused("/translate_file", 403, data=ASKED, files=files)
+        assert requests.get(f"{served.url}/metrics", timeout=20).status_code == 403
+        assert requests.get(f"{served.url}/metrics", headers=bearer, timeout=20).status_code == 200
+        assert requests.get(f"{served.url}/frontend/settings", timeout=20).json()["keyRequired"] is True
+        assert requests.get(f"{served.url}/languages", timeout=20).status_code == 200

@@ -1,0 +1,82 @@
+"""Routes that look inside."""
+
+import numpy as np
+import pytest
+
+from ptenmt.errors import ExportError
+
+
+def test_an_alignment_is_told_in_words(served) -> None:
+    answer = served.post("/v1/alignment", q=" o gato bebe leite .")
+    assert answer["translation"] == " O GATO BEBE LEITE ."
+    assert answer["source_words"] == [" o", " gato", " bebe", " leite", " ."]
+    assert answer["target_words"] == [" O", " GATO", " BEBE", " LEITE", " ."]
+    assert np.shape(answer["weights"]) == (5, 5)
+    assert np.sum(answer["weights"], axis=1) == pytest.approx(1, abs=1e-3)
+    assert np.argmax(answer["weights"], axis=1).tolist() == [0, 1, 2, 3, 4]
+
+
+def test_a_prefix_is_what_a_translation_begins_with(served) -> None:
+    answer = served.post("/v1/alignment", q="o gato bebe", prefix="A MÃE")
+    assert answer["translation"].startswith("A MÃE")
+    assert served.post("/v1/alignment", q="o gato bebe", prefix="O GATO")["translation"] == "O GATO BEBE"
+
+
+def test_branches_are_whole_translations(served) -> None:
+    answer = served.post("/v1/branches", q="o gato", prefix="O", count=3)
+    assert answer == {"branches": [{"text": f"O GATO{'!' * n}", "score": -float(n)} for n in range(3)]}
+    assert len(served.post("/v1/branches", q="o gato")["branches"]) == 5
+    assert "equal to 10" in served.refused("/v1/branches", 400, json={"q": "o gato", "count": 11})
+
+
+@pytest.mark.parametrize("translation", [None, "A MÃE"])
+def test_attention_is_told_of_every_layer_and_head(served, translation: str | None) -> None:
+    answer = served.post("/v1/attention", q="o gato", translation=translation)
+    assert answer["translation"] == (translation or "O GATO")
+    source, target = answer["source_pieces"], answer["target_pieces"]
+    assert (source[0], source[-1], target[0]) == ("[START]", "[END]", "[START]")
+    assert "[END]" not in target
+    assert "".join(target[1:]).replace("▁", " ").strip() == (translation or "O GATO")
+    sizes = {"encoder_layer1": (source, source), "decoder_layer1_block1": (target, target)}
+    sizes["decoder_layer1_block2"] = (target, source)
+    assert answer["weights"].keys() == sizes.keys()
+    for name, (rows, columns) in sizes.items():
+        weights = np.array(answer["weights"][name])
+        assert weights.shape == (2, len(rows), len(columns))
+        assert weights.sum(axis=-1) == pytest.approx(np.ones(weights.shape[:-1]), abs=1e-3)
+
+
+@pytest.mark.parametrize("blank", ["", "  \n"])
+def test_of_nothing_there_is_nothing(served, blank: str) -> None:
+    alignment = served.post("/v1/alignment", q=blank)
+    assert alignment["translation"] == ""
+    assert alignment["weights"] == []
+    assert served.post("/v1/branches", q=blank)["branches"][0]["text"] == ""
+    assert served.post("/v1/attention", q=blank)["target_pieces"] == ["[START]"]
+
+
+def test_without_weights_there_is_no_attention_and_the_log_says_why(
+    serve, caplog: pytest.LogCaptureFixture
+) -> None:
+    def fail() -> None:
+        raise ExportError("no weights in /secret", "export them")
+
+    with serve(load_model=fail) as served:
+        message = served.refused("/v1/attention", 501, json={"q": "o gato"})
+        assert "/secret" not in message
+        assert "no weights in /secret (export them)" in caplog.text
+        assert served.post("/v1/alignment", q="o gato")["translation"] == "O GATO"
+
+
+def test_what_is_no_sentence_is_said(serve) -> None:
+    with serve(pieces=20, characters=1000) as served:
+        for path in ("/v1/alignment", "/v1/branches", "/v1/attention"):
+            assert "there are 2 parts in" in served.refused(path, 400, json={"q": "o gato .\no cão ."})
+            assert "1,200 characters" in served.refused(path, 400, json={"q": "gato " * 240})
+        for path in ("/v1/alignment", "/v1/branches"):
+            body = {"q": "o gato", "prefix": "A " * 300}
+            assert "the prefix has" in served.refused(path, 400, json=body)
+            body = {"q": "o gato", "prefix": "日本"}
+            assert "has letters that the model does not know" in served.refused(path, 400, json=body)
+        for body in ({"q": "gato " * 8}, {"q": "o", "translation": "gato " * 8}):
+            assert "pieces; attention is told of up to 20" in served.refused("/v1/attention", 400, json=body)

@@ -1,0 +1,74 @@
+"""HTML: text changes, everything else stays to the byte."""
+
+import random
+import time
+
+import pytest
+
+from ptenmt.server.markup import Markup
+
+
+def shouted(source: str) -> str:
+    markup = Markup(source)
+    return markup.with_texts([text.upper() for text in markup.texts])
+
+
+@pytest.mark.parametrize(
+    ("source", "texts"),
+    [
+        ("", []),
+        ("olá", ["olá"]),
+        ("<p>um\n  dois</p>", ["um dois"]),
+        ("<p> um <i>dois</i>, três</p>", [" um ", "dois", ", três"]),
+        ("a &lt;b&gt; &amp; &eacute;&#233;", ["a <b> & éé"]),
+        ("<p>1 &copy; 2</p>", []),
+        ("<style>p {}</style><script>a < b</script><pre>x</pre><code>y</code>z", ["z"]),
+        ('<div translate="no">a <div>b</div> c</div>d', ["d"]),
+        ("a<br>b<img alt='c'>d", ["a", "b", "d"]),
+        ("<textarea>a</textarea><!-- b --><?c d?><!doctype e>", []),
+        ("a < b <", ["a < b <"]),
+        ("</>a", ["a"]),
+    ],
+)
+def test_texts_are_found(source: str, texts: list[str]) -> None:
+    assert Markup(source).texts == texts
+
+
+@pytest.mark.parametrize(
+    ("source", "translated"),
+    [
+        ("<A HREF=x  y='z'>olá</a >", "<A HREF=x  y='z'>OLÁ</a >"),
+        ("<p>tom &amp; jerry&nbsp;</p>", "<p>TOM &amp; JERRY&nbsp;</p>"),
+        ("<p>um\n  dois</p>\n", "<p>UM DOIS</p>\n"),
+        ("um <script>alert('x')", "UM <script>alert('x')"),
+        ("<p <b>um", "<p <b>UM"),
+        ("&lt;img src=x onerror=alert(1)&gt;", "&lt;IMG SRC=X ONERROR=ALERT(1)&gt;"),
+    ],
+)
+def test_nothing_but_texts_changes(source: str, translated: str) -> None:
+    assert shouted(source) == translated
+
+
+def test_a_translation_cannot_become_markup() -> None:
+    assert Markup("<p>a</p>").with_texts(["<script>x</script>&"]) == (
+        "<p>&lt;script&gt;x&lt;/script&gt;&amp;</p>"
+    )
+
+
+def test_any_soup_without_letters_in_its_texts_stays_to_the_byte() -> None:
+    chance = random.Random(3)
+    parts = ["<p>", "</p>", "<", ">", "&", "&#", "<!--", "-->", "<!", "<?", "</", '"', "'", "=", "\n", "1"]
+    for _ in range(2_000):
+        soup = "".join(chance.choices(parts, k=chance.randint(1, 12)))
+        markup = Markup(soup)
+        if not markup.texts:
+            assert markup.with_texts([]) == soup
+
+
+@pytest.mark.parametrize(
+    "part", ["<", "<a ", "<!--", "</", "&#", "&", "<p>", "<![", "<?", "<script>", "<a b='"]
+)
+def test_no_soup_takes_long(part: str) -> None:
+    started = time.perf_counter()
+    shouted(part * 10_000)
+    assert time.perf_counter() - started < 5

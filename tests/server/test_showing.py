@@ -1,0 +1,81 @@
+"""The page's files, the description of the routes, health, figures."""
+
+import re
+
+import pytest
+import requests
+
+from ptenmt.server.downloads import MOST_BYTES, SECONDS, Downloads
+from ptenmt.server.pages import PageFile
+
+FILES = {
+    "index.html": PageFile(b"<!doctype html>", "text/html; charset=utf-8", '"1"'),
+    "parts/a.js": PageFile(b"1", "text/javascript; charset=utf-8", '"2"'),
+}
+
+
+def test_health_and_readiness(served) -> None:
+    assert requests.get(f"{served.url}/health", timeout=20).json() == {"status": "ok"}
+    assert requests.get(f"{served.url}/ready", timeout=20).json() == {"status": "ready"}
+
+
+def test_the_page_is_looked_up_among_its_files(serve, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("ptenmt.server.app.page_files", lambda: FILES)
+    with serve() as served:
+        for path, content in (("/", b"<!doctype html>"), ("/page/parts/a.js", b"1")):
+            answer = requests.get(served.url + path, timeout=20)
+            assert (answer.content, answer.headers["cache-control"]) == (content, "no-cache")
+            tag = {"If-None-Match": answer.headers["etag"]}
+            assert requests.get(served.url + path, headers=tag, timeout=20).status_code == 304
+        for path in ("/page/", "/page/../app.py", "/page/%2e%2e/app.py", "/page//etc/passwd", "/page/x"):
+            answer = requests.get(served.url + path, timeout=20)
+            assert (answer.status_code, list(answer.json())) == (404, ["error"])
+
+
+def test_figures_count(serve) -> None:
+    with serve() as served:
+        served.post("/translate", q=["o gato", "a mãe"], source="pt", target="en")
+        served.refused("/translate", 400, json={})
+        requests.get(f"{served.url}/nowhere/x", timeout=20)
+        text = requests.get(f"{served.url}/metrics", timeout=20).text
+    figures = dict(re.findall(r"^(\w+(?:\{[^}]*\})?) (\S+)$", text, re.MULTILINE))
+    assert figures['ptenmt_requests_total{route="/translate",status="200"}'] == "1.0"
+    assert figures['ptenmt_requests_total{route="/translate",status="400"}'] == "1.0"
+    assert figures['ptenmt_requests_total{route="other",status="404"}'] == "1.0"
+    assert figures['ptenmt_request_seconds_count{route="/translate"}'] == "2.0"
+    assert figures["ptenmt_sentences_total"] == "2.0"
+    assert figures["ptenmt_queue_sentences"] == "0.0"
+    assert float(figures["ptenmt_source_tokens_total"]) > 4
+    assert float(figures["ptenmt_target_tokens_total"]) > 4
+    assert float(figures["ptenmt_batch_sentences_sum"]) == 2
+    assert "process_resident_memory_bytes" in figures
+
+
+def test_routes_are_described(served) -> None:
+    document = requests.get(f"{served.url}/openapi.json", timeout=20).json()
+    kinds = document["paths"]["/translate"]["post"]["requestBody"]["content"]
+    assert list(kinds) == ["application/json", "application/x-www-form-urlencoded", "multipart/form-data"]
+    assert kinds["application/json"]["schema"]["required"] == ["q", "source", "target"]
+    text = requests.get(f"{served.url}/docs", timeout=20).text
+    for path in document["paths"]:
+        assert path in text
+    assert "<script" not in text
+
+
+def test_wrong_methods_and_ways_are_told_alike(served) -> None:
+    answer = requests.get(f"{served.url}/translate", timeout=20)
+    assert (answer.status_code, answer.json()) == (405, {"error": "Method Not Allowed"})
+    assert served.refused("/nowhere", 404) == "Not Found"
+
+
+def test_downloads_are_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
+    now = 1000.0
+    monkeypatch.setattr("time.monotonic", lambda: now)
+    downloads = Downloads()
+    first, second = downloads.keep("a", b"1"), downloads.keep("b", b"x" * MOST_BYTES)
+    assert (downloads.find(first), downloads.find("")) == (None, None)
+    kept = downloads.find(second)
+    assert kept is not None
+    assert kept.name == "b"
+    now += SECONDS + 1
+    assert downloads.find(second) is None

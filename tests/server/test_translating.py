@@ -1,0 +1,223 @@
+"""LibreTranslate's routes, as its clients use them."""
+
+import io
+import zipfile
+
+import pytest
+import requests
+from libretranslatepy import LibreTranslateAPI
+
+HTML = (
+    '<p class="a" title="olá">o gato <b>bebe</b>&nbsp;leite</p><script>var gato = "<p>gato</p>";</script>'
+    "<!-- o gato --><br/>a &amp; b &lt;script&gt;"
+)
+HTML_IN_CAPITALS = (
+    '<p class="a" title="olá">O GATO <b>BEBE</b>&nbsp;LEITE</p><script>var gato = "<p>gato</p>";</script>'
+    "<!-- o gato --><br/>A &amp; B &lt;SCRIPT&gt;"
+)
+
+
+def test_a_client_that_others_wrote_is_at_home(served) -> None:
+    client = LibreTranslateAPI(served.url)
+    assert client.translate("o gato bebe leite .", "pt", "en") == "O GATO BEBE LEITE ."
+    assert client.translate("a mãe não tem tempo", "auto", "en") == "A MÃE NÃO TEM TEMPO"
+    assert client.detect("a minha mãe não tem tempo nenhum")[0]["language"] == "pt"
+    assert client.languages() == [
+        {"code": "pt", "name": "Portuguese", "targets": ["en"]},
+        {"code": "en", "name": "English", "targets": []},
+    ]
+
+
+@pytest.mark.parametrize("how", ["json", "data", "params", "files"])
+def test_a_request_may_be_json_or_a_form_or_in_the_address(served, how: str) -> None:
+    fields = {"q": "o gato", "source": "pt", "target": "en", "format": "text", "secret": "x"}
+    given = {name: (None, value) for name, value in fields.items()} if how == "files" else fields
+    answer = requests.post(f"{served.url}/translate", timeout=20, **{how: given})
+    assert (answer.status_code, answer.json()) == (200, {"translatedText": "O GATO"})
+
+
+def test_a_form_may_hold_letters_as_they_are_as_curl_sends_them(served) -> None:
+    body = "q=a mãe&q=o cão&source=pt&target=en&alternatives=1".encode()
+    headers = {"Content-Type": "application/x-www-form-urlencoded"}
+    answer = requests.post(f"{served.url}/translate", data=body, headers=headers, timeout=20)
+    assert answer.json() == {
+        "translatedText": ["A MÃE", "O CÃO"],
+        "alternatives": [["A MÃE!"], ["O CÃO!"]],
+    }
+
+
+def test_a_list_gives_lists(served) -> None:
+    texts = ["o gato", "", " a mãe \n", "o cão"]
+    answer = served.post("/translate", q=texts, source="pt", target="en", alternatives=2)
+    assert answer == {
+        "translatedText": ["O GATO", "", " A MÃE \n", "O CÃO"],
+        "alternatives": [
+            ["O GATO!", "O GATO!!"],
+            [],
+            [" A MÃE! \n", " A MÃE!! \n"],
+            ["O CÃO!", "O CÃO!!"],
+        ],
+    }
+    assert served.post("/translate", q=[], source="pt", target="en") == {"translatedText": []}
+
+
+def test_alternatives_need_as_many_beams(served) -> None:
+    served.engine.searches.clear()
+    answer = served.post("/translate", q="o gato", source="pt", target="en", alternatives=5)
+    assert answer["alternatives"] == [f"O GATO{'!' * number}" for number in range(1, 6)]
+    assert [search["beam_size"] for search in served.engine.searches] == [6]
+
+
+def test_what_is_english_already_stays(served) -> None:
+    texts = [
+        "the cat has no time at all, and the dog neither",
+        "o gato não tem tempo nenhum, e o cão também não",
+    ]
+    answer = served.post("/translate", q=texts, source="auto", target="en")
+    assert [found["language"] for found in answer["detectedLanguage"]] == ["en", "pt"]
+    assert all(50 < found["confidence"] <= 100 for found in answer["detectedLanguage"])
+    assert answer["translatedText"] == [texts[0], texts[1].upper()]
+
+
+def test_of_html_only_text_is_translated(served) -> None:
+    answer = served.post("/translate", q=HTML, source="pt", target="en", format="html", alternatives=1)
+    assert answer["translatedText"] == HTML_IN_CAPITALS
+    assert answer["alternatives"] == [
+        HTML_IN_CAPITALS.replace("O GATO ", "O GATO! ")
+        .replace("BEBE<", "BEBE!<")
+        .replace("LEITE", "LEITE!")
+        .replace("SCRIPT&gt;", "SCRIPT&gt;!")
+    ]
+    assert served.post("/translate", q=HTML, source="auto", target="en", format="html")["translatedText"]
+
+
+@pytest.mark.parametrize(
+    ("fields", "told"),
+    [
+        ({"q": None}, "q is missing"),
+        ({"target": None}, "target is missing"),
+        ({"q": 7}, "q: "),
+        ({"q": {"a": "b"}}, "q: "),
+        ({"source": "fr"}, "fr is not supported"),
+        ({"target": "fr"}, "fr is not supported"),
+        ({"source": "en", "target": "pt"}, "not back"),
+        ({"format": "docx"}, "format: "),
+        ({"alternatives": 6}, "alternatives: Input should be less than or equal to 5"),
+        ({"alternatives": -1}, "alternatives: "),
+        ({"q": "x" * 5001}, "the text has 5,001 characters; 5,000 are allowed"),
+        ({"q": "o gato .\n" * 300}, "the text has 300 sentences; 256 are allowed"),
+    ],
+)
+def test_what_cannot_be_done_is_said(served, fields: dict, told: str) -> None:
+    given = {"q": "o gato", "source": "pt", "target": "en"} | fields
+    body = {name: value for name, value in given.items() if value is not None}
+    assert told in served.refused("/translate", 400, json=body)
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        b"{",
+        b"[]",
+        b'"q"',
+        b"\xff\xfe",
+        b'{"q": "\xe3", "source": "pt", "target": "en"}',
+        b'{"q": "\\ud800", "source": "pt", "target": "en"}',
+        b'{"q": ' + b"[" * 20_000 + b"]" * 20_000 + b"}",
+    ],
+)
+def test_broken_json_is_said(served, body: bytes) -> None:
+    headers = {"Content-Type": "application/json"}
+    assert served.refused("/translate", 400, data=body, headers=headers)
+    assert served.refused("/detect", 400, data=body, headers=headers)
+
+
+def test_broken_forms_are_said(served) -> None:
+    form, parts = "application/x-www-form-urlencoded", "multipart/form-data; boundary=x"
+    for kind, body in ((form, b"q=%ff"), (form, b"q=\xff"), (parts, b"--x\r\nnonsense"), (parts[:19], b"a")):
+        assert served.refused("/translate", 400, data=body, headers={"Content-Type": kind})
+
+
+def test_detection_is_of_the_two_languages(served) -> None:
+    answer = served.post("/detect", q=["the weather is nice today", "o tempo está bom hoje", "123"])
+    assert [[found["language"] for found in each] for each in answer] == [
+        ["en", "pt"],
+        ["pt", "en"],
+        ["pt", "en"],
+    ]
+    assert answer[2][0]["confidence"] == 0
+    assert sum(found["confidence"] for found in answer[0]) == pytest.approx(100, abs=0.2)
+
+
+def test_settings_are_what_a_page_needs(serve) -> None:
+    with serve(characters=123) as served:
+        settings = requests.get(f"{served.url}/frontend/settings", timeout=20).json()
+    assert settings["charLimit"] == 123
+    assert settings["keyRequired"] is False
+    assert settings["supportedFilesFormat"] == [".txt", ".html", ".srt", ".docx"]
+    assert settings["language"]["source"] == {"code": "pt", "name": "Portuguese"}
+
+
+def upload(served, name: str, content: bytes, **fields: str) -> requests.Response:
+    given = {"source": "pt", "target": "en"} | fields
+    return requests.post(
+        f"{served.url}/translate_file", data=given, files={"file": (name, content)}, timeout=20
+    )
+
+
+def test_a_document_is_translated_and_fetched(served) -> None:
+    answer = upload(served, "../../etc/o meu.gato.txt", "o gato\r\n\r\n  a mãe \n".encode())
+    url = answer.json()["translatedFileUrl"]
+    assert url.startswith(f"{served.url}/download_file/")
+    assert len(url.rpartition("/")[2]) >= 43
+    fetched = requests.get(url, timeout=20)
+    assert fetched.content.decode() == "O GATO\r\n\r\n  A MÃE \n"
+    assert fetched.headers["content-disposition"] == "attachment; filename*=UTF-8''o-meu-gato.en.txt"
+    assert upload(served, "x.html", HTML.encode(), source="auto").status_code == 200
+
+
+def test_a_document_of_many_sentences_waits_its_turn(serve) -> None:
+    with serve(queue=4, sentences=2) as served:
+        content = "o gato\n" * 300
+        url = upload(served, "long.txt", content.encode()).json()["translatedFileUrl"]
+        assert requests.get(url, timeout=20).text == content.upper()
+
+
+def zipped(**files: bytes) -> bytes:
+    archive = io.BytesIO()
+    with zipfile.ZipFile(archive, "w", zipfile.ZIP_DEFLATED) as written:
+        for name, content in files.items():
+            written.writestr(name.replace("_", "/", 1) + ".xml", content)
+    return archive.getvalue()
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "status", "told"),
+    [
+        ("x.pdf", b"%PDF", 400, "files of the kind .pdf are not read"),
+        ("x", b"", 400, "without an ending"),
+        ("x.txt", b"ol\xe1", 400, "not UTF-8: byte 2"),
+        ("x.srt", b"o gato", 400, "has no subtitles"),
+        ("x.docx", b"PK nonsense", 400, "no Word document that can be read"),
+        ("x.docx", zipped(other=b""), 400, "it has no word/document.xml"),
+        ("x.docx", zipped(word_document=b"<a>"), 400, "damaged"),
+        ("x.docx", zipped(word_document=b'<!DOCTYPE a [<!ENTITY b "c">]><a>&b;</a>'), 400, "document type"),
+        ("x.docx", zipped(word_document=b" " * 9_000_000), 413, "too large when it is unpacked"),
+        ("x.docx", zipped(word_document=b"<a/>", word_media=b"0" * 60_000_000), 413, "when it is unpacked"),
+        ("x.txt", b"o" * 200_001, 413, "200,001 characters; 200,000 are allowed"),
+        ("x.txt", b"o" * 10_000_001, 413, "larger than 10,000,000 bytes"),
+        ("x.txt", b"o" * 11_000_000, 413, "too large"),
+    ],
+)
+def test_a_document_that_cannot_be_read_is_said(
+    served, name: str, content: bytes, status: int, told: str
+) -> None:
+    answer = upload(served, name, content)
+    assert (answer.status_code, told in answer.json()["error"]) == (status, True), answer.text
+
+
+def test_a_document_that_is_missing_is_said(served) -> None:
+    assert "file is missing" in served.refused("/translate_file", 400, data={"source": "pt", "target": "en"})
+    two = [("file", ("a.txt", b"a")), ("file", ("b.txt", b"b"))]
+    assert "Too many files" in served.refused("/translate_file", 400, files=two)
+    assert requests.get(f"{served.url}/download_file/{'x' * 43}", timeout=20).status_code == 404
