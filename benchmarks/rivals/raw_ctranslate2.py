@@ -28,7 +28,9 @@ def translate_raw(task: Task, beam_size: int, repeat: int, setting: Setting) -> 
     """Translate all sentences so many times, with the limits and forbidden tokens that ptenmt has.
 
     A call has one limit for all that it is given; so there is a call a limit, none waits for another, and the
-    longest sentences come first, so that all threads end at about the same time.
+    longest sentences come first, so that all threads end at about the same time. Copies of a sentence are
+    apart, as in a file that holds all sentences again and again: a batch of copies would end at once, which
+    takes 7 % less time than different sentences do.
     """
     import ctranslate2
 
@@ -51,8 +53,8 @@ def translate_raw(task: Task, beam_size: int, repeat: int, setting: Setting) -> 
         "batch_type": setting.batch_type,
     }
     calls: dict[int, list[list[str]]] = defaultdict(list)
-    for segment in task.segments():
-        calls[segment.limit] += [segment.pieces] * repeat
+    for segment in task.segments() * repeat:
+        calls[segment.limit].append(segment.pieces)
     translator.translate_batch(next(iter(calls.values()))[-WARM_UP:], **options)
     started = time.perf_counter()
     answers = [

@@ -1,6 +1,7 @@
 """``ptenmt evaluate``."""
 
-from contextlib import nullcontext
+from collections.abc import Sequence
+from contextlib import ExitStack
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -11,7 +12,7 @@ from ptenmt.cli.evaluation_options import (
     Details,
     Hypotheses,
     References,
-    Report,
+    Reports,
     Source,
     Split,
     TextsFolder,
@@ -50,7 +51,7 @@ def evaluate(
     sweep: WithSweep = False,
     details: Details = False,
     output: TextsFolder = None,
-    report: Report = None,
+    reports: Reports = None,
     quiet: Quiet = False,
     verbose: Verbose = False,
 ) -> None:
@@ -89,7 +90,7 @@ def evaluate(
                 "--beam-size": beam_size,
                 "--set": overrides or None,
                 "--output": output,
-                "--report": report,
+                "--report": reports or None,
                 "--details": details or None,
             }
         )
@@ -100,7 +101,7 @@ def evaluate(
         "baseline": baseline,
         "overrides": decoding_overrides(overrides or [], beam_size=beam_size),
     }
-    evaluation = _evaluation(screen, run, split or "test", shared, output, report)
+    evaluation = _evaluation(screen, run, split or "test", shared, output, reports or [])
     print_evaluation(evaluation, with_details=details)
 
 
@@ -110,7 +111,7 @@ def _evaluation(
     split: Any,
     options: dict[str, Any],
     output: Path | None,
-    report: Path | None,
+    reports: Sequence[Path],
 ) -> "Evaluation":
     """What is found, written already where it is to be.
 
@@ -121,12 +122,14 @@ def _evaluation(
 
     if output is not None:
         make_folder(output)
-    with nullcontext(lambda _evaluation: None) if report is None else opened_report(report) as write_report:
+    with ExitStack() as stack:
+        writers = [stack.enter_context(opened_report(report)) for report in reports]
         from ptenmt.evaluation import evaluate as evaluate_run
 
         with screen.bar("loading", "") as bar:
             evaluation = evaluate_run(run, split, on_progress=bar.show, **options)
-        write_report(evaluation)
+        for write_report in writers:
+            write_report(evaluation)
     if output is not None:
         write_texts(evaluation, output)
     return evaluation

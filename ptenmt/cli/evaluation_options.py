@@ -83,17 +83,18 @@ TextsFolder = Annotated[
         "--output",
         "-o",
         metavar="DIR",
-        help="Write sources, references and translations as text files into this folder, for other programs.",
+        help="Write sources, references and translations, the baseline's too, as text files into this "
+        "folder, for other programs.",
         rich_help_panel=_SHOWN,
     ),
 ]
-Report = Annotated[
-    Path | None,
+Reports = Annotated[
+    list[Path] | None,
     typer.Option(
         "--report",
         metavar="FILE",
         help="Write all of it, with charts and examples, into a page (.html) or a text (.md), or as "
-        "facts for programs (.json).",
+        "facts for programs (.json). May be given several times.",
         rich_help_panel=_SHOWN,
     ),
 ]

@@ -148,7 +148,7 @@ def _contrasts(contrasts: "Contrasts") -> Grid:
             if wrong.is_same_input:
                 example += " (the tokenizer makes the same of both)"
         rows.append((phenomenon, f"{right}/{count}", example))
-    header = ("minimal pairs", "right", "one that is wrong")
+    header = ("phenomenon", "right", "one that is wrong")
     return Grid(title="\nminimal pairs", header=header, rows=rows, numbers=frozenset({1}))
 
 

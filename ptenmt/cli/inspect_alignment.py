@@ -95,11 +95,11 @@ def alignment(
     if input_file is not None:
         targets = None if target_file is None else _lines(target_file)
         found = align_all(inspector, _lines(input_file), targets, layer=layer, head=chosen)
-        _write(found, form or "pharaoh")
+        _write(found, form or "pharaoh", screen)
         return
     only = find_alignment(inspector, str(text), target, layer=layer, head=chosen)
     if form in ("pharaoh", "json"):
-        _write([only], form)
+        _write([only], form, screen)
     else:
         show([alignment_panel(only)], output, screen)
 
@@ -113,8 +113,10 @@ def _check(
     output: Path | None,
 ) -> None:
     """Refuse what does not go together."""
-    if (text is None) == (input_file is None):
-        raise PtenmtError("TEXT or --input says what to align", "give one of them, not both")
+    if text is None and input_file is None:
+        raise PtenmtError("nothing is given to align", "give a sentence, or a file of them with --input FILE")
+    if text is not None and input_file is not None:
+        raise PtenmtError("TEXT and --input exclude each other", "leave one of them out")
     wrong = {
         "--target": target is not None and text is None,
         "--target-file": target_file is not None and input_file is None,
@@ -146,10 +148,12 @@ def _lines(file: Path) -> list[str]:
     return lines
 
 
-def _write(found: Iterable["WordAlignment"], form: str) -> None:
-    """Write a line an alignment on standard output."""
+def _write(found: Iterable["WordAlignment"], form: str, screen: Screen) -> None:
+    """Write a line an alignment on standard output, and say once whose attention it is."""
     with standard_output() as stream:
-        for each in found:
+        for number, each in enumerate(found):
+            if number == 0:
+                screen.say(f"aligned by {each.attention}")
             stream.write((each.pharaoh if form == "pharaoh" else json_text(_facts(each))) + "\n")
 
 
@@ -158,6 +162,8 @@ def _facts(found: "WordAlignment") -> dict[str, Any]:
     return {
         "source_words": found.source_words,
         "target_words": found.target_words,
+        "layer": found.layer,
+        "heads": found.heads,
         "links": found.links,
         "weights": found.weights.round(4).tolist(),
     }

@@ -120,7 +120,10 @@ class Conversation:
         self._screen.say("attention is shown" if self._shows_attention else "attention is shown no more")
 
     def _show_attention(self) -> None:
-        alignment = self._job.translator.align(self._last, self._job.prefix)
+        translator = self._job.translator
+        alignment = translator.align(self._last, self._job.prefix)
+        layer = translator.config.model.num_layers
+        self._screen.say(f"decoder, layer {layer}: mean over the heads", style="dim")
         console = result_console()
         with standard_output():
             console.print(alignment_lines(alignment, console.width))

@@ -66,7 +66,7 @@ def _ticks(ends: tuple[float, float]) -> dict[int, str]:
     """What is written beside the axis, by row: its ends and its middle."""
     low, high = ends
     last = _HEIGHT - 1
-    return {row: _number(high - (high - low) * row / last) for row in (0, last // 2, last)}
+    return {row: _number(low + (high - low) * (last - row) / last) for row in (0, last // 2, last)}
 
 
 def _number(value: float) -> str:

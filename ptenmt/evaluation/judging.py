@@ -8,7 +8,7 @@ from typing import Any, Self
 from ptenmt.config import Config
 from ptenmt.corpus.pairs import HeldOutSplit, fingerprint, load_split, load_training_pairs
 from ptenmt.corpus.text import spacing
-from ptenmt.errors import ConfigError, PtenmtError
+from ptenmt.errors import ConfigError, PtenmtError, RunError
 from ptenmt.evaluation.contrasts import find_contrasts
 from ptenmt.evaluation.likelihood import Likelihood, likelihood
 from ptenmt.evaluation.material import (
@@ -34,7 +34,6 @@ from ptenmt.evaluation.results import (
 from ptenmt.evaluation.scores import Counts, MetricName, References, Scorer
 from ptenmt.evaluation.systems import Loading, Progress, System
 from ptenmt.evaluation.weaknesses import Sources, Vocabulary, count_words, find_weaknesses
-from ptenmt.export.origin import newest_weights
 from ptenmt.runs import Run, find_run
 from ptenmt.tasks import check_task
 from ptenmt.tokenizers import load_tokenizers
@@ -63,10 +62,11 @@ class Question:
         Raises:
             RunError: There is no such run, or it does not translate.
             DataError: The pairs cannot be read.
-            ConfigError: Files are said to be tokenised as the run's corpus is, which is plain text.
+            ConfigError: Files are said to be tokenised as the run's corpus is, which is plain text; or there
+                are translations alone, and no run.
         """
         is_alone = run is None and files.hypotheses is not None and bool(files.references)
-        found = None if is_alone else run if isinstance(run, Run) else find_run(run)
+        found = None if is_alone else _scored_run(run, files)
         if found is not None:
             check_task(found, found.config().task, "translation")
         plain = TOKENISED if files.tokenised else PLAIN
@@ -85,14 +85,14 @@ class Question:
         """What is scored, in a few words."""
         return f"{self.split} pairs" if self.split else f"pairs of {self.files.references[0]}"
 
-    def system(self, run: Run) -> System:
-        """A run, ready to translate."""
+    def system(self, run: Run, *, with_model: bool = False) -> System:
+        """A run, ready to translate (see ``Loading.system``)."""
         if self.material.sources is None:
             raise ConfigError(
                 f"{run.name} cannot translate: only references are known",
                 "give the sources, too: --source FILE",
             )
-        return self.loading.system(run, run.config())
+        return self.loading.system(run, run.config(), with_model=with_model)
 
 
 @dataclass(frozen=True)
@@ -154,8 +154,23 @@ def judged(question: Question, baseline: str | None, show: Progress) -> Evaluati
         weaknesses=find_weaknesses(sentences, main.scorer, main.counts, _sources(question, show)),
         contrasts=None if answer.system is None else find_contrasts(answer.system.translator),
         sentences=sentences,
-        texts=_texts(material, answer.output),
+        texts=_texts(material, answer.output, other),
     )
+
+
+def _scored_run(run: str | Path | Run | None, files: Files) -> Run:
+    """The run that is scored, or whose pairs finished translations are of."""
+    if isinstance(run, Run):
+        return run
+    try:
+        return find_run(run)
+    except RunError as error:
+        if run is not None or files.hypotheses is None:
+            raise
+        raise ConfigError(
+            f"{files.hypotheses}: there is nothing to score these translations against: {error.message}",
+            "give what is right, --reference FILE, or the run whose pairs they are of, --run NAME",
+        ) from error
 
 
 def _answer(question: Question, show: Progress) -> _Answer:
@@ -163,7 +178,7 @@ def _answer(question: Question, show: Progress) -> _Answer:
     if given is not None:
         return _Answer(output_of_file(given, material, tokenised=question.files.tokenised), None, None)
     assert question.run is not None
-    system = question.system(question.run)
+    system = question.system(question.run, with_model=True)
     output, search = system.translate(material, show)
     return _Answer(output, system, search)
 
@@ -193,9 +208,7 @@ def own_material(run: Run, split: HeldOutSplit, loading: Loading) -> Material:
 def _origin(question: Question, answer: _Answer) -> dict[str, Any]:
     """Which translations these are, and of what."""
     run, given = question.run, question.files.hypotheses
-    weights = None
-    if answer.system is not None:
-        weights = newest_weights(answer.system.run, question.loading.checkpoint)
+    weights = None if answer.system is None else answer.system.loader.origin
     return {
         "name": str(given) if given is not None or run is None else run.name,
         "folder": None if run is None else str(run.path),
@@ -231,9 +244,13 @@ def _forms(material: Material) -> dict[TextForm, tuple[References, Callable[[Out
     return forms
 
 
-def _texts(material: Material, output: Output) -> dict[TextForm, Texts]:
+def _texts(material: Material, output: Output, other: Output | None) -> dict[TextForm, Texts]:
     return {
-        form: Texts(hypotheses=column(output), references=[list(texts) for texts in references])
+        form: Texts(
+            hypotheses=column(output),
+            references=[list(texts) for texts in references],
+            baseline=None if other is None else column(other),
+        )
         for form, (references, column) in _forms(material).items()
     }
 

@@ -129,7 +129,7 @@ def _shown(band: Band, num_scores: int) -> list[str]:
 
 def _bar(band: Band) -> Bar:
     score = band.scores[0]
-    interval = (max(score.low, 0.0), score.high)
+    interval = (score.low, score.high)
     return Bar(label=band.name, value=score.value, shown=f"{score.value:.1f}", interval=interval)
 
 

@@ -36,13 +36,14 @@ class Score:
 
     @property
     def low(self) -> float:
-        """The lower end of the 95 % confidence interval."""
-        return self.mean - self.margin
+        """The lower end of the 95 % confidence interval; no score is below 0."""
+        return max(self.mean - self.margin, 0.0)
 
     @property
     def high(self) -> float:
-        """The upper end of the 95 % confidence interval."""
-        return self.mean + self.margin
+        """The upper end of the 95 % confidence interval; where higher is better, 100 is as good as can be."""
+        end = self.mean + self.margin
+        return end if self.name in LOWER_IS_BETTER else min(end, 100.0)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -120,6 +121,8 @@ class Texts:
     hypotheses: list[str]
     references: list[list[str | None]]
     """All sentences' first references, all sentences' second ones, and so on; None: it has no such one."""
+    baseline: list[str] | None
+    """The baseline's hypotheses, if there is one."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -208,6 +211,7 @@ class Weaknesses:
     worst: list[Sentence]
     """By ``Sentence.score``, the worst first."""
     best: list[Sentence]
+    """The best first; none of them is among the worst."""
     oddities: list[Oddity]
     words: Words | None
     """None if no run is known, and so no vocabulary."""

@@ -38,8 +38,14 @@ class Loading:
     on_warning: Callable[[str], None]
     on_tensorflow: Callable[[], None]
 
-    def system(self, run: Run, config: Config) -> "System":
+    def system(self, run: Run, config: Config, *, with_model: bool = False) -> "System":
         """The run, ready to translate.
+
+        Args:
+            run: Where it is.
+            config: Its options.
+            with_model: The Keras model is going to be used, too: both are of the same weights, whatever a
+                training does to the run meanwhile.
 
         Raises:
             CheckpointError: It has no checkpoint that can be read.
@@ -53,6 +59,8 @@ class Loading:
             )
         pair = load_tokenizers(run.tokenizer_folder)
         loader = Loader(run, config, pair, self.checkpoint, self.on_warning, self.on_tensorflow)
+        if with_model:
+            loader.settle()
         translator = Translator(loader.engine(self.engine), loader.tokenizers, config)
         return System(run=run, loader=loader, translator=translator.with_options(**asdict(decoding)))
 

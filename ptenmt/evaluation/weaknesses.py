@@ -112,10 +112,11 @@ def find_weaknesses(
         sources: The same sentences' sources; None if they or the run's vocabulary are not known.
     """
     ranked = sorted(sentences, key=lambda each: (each.score, -len(each.hypothesis), each.row))
-    best = sorted(sentences, key=lambda each: (-each.score, -len(each.hypothesis), each.row))
+    num_worst = min(NUM_SHOWN, (len(sentences) + 1) // 2)  # of a few, none is to be among both
+    best = sorted(ranked[num_worst:], key=lambda each: (-each.score, -len(each.hypothesis), each.row))
     return Weaknesses(
         breakdowns=_breakdowns(sentences, scorer, counts, sources),
-        worst=ranked[:NUM_SHOWN],
+        worst=ranked[:num_worst],
         best=best[:NUM_SHOWN],
         oddities=find_oddities(sentences),
         words=None if sources is None else _words(sources),

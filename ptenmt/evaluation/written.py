@@ -11,7 +11,8 @@ def write_texts(evaluation: Evaluation, folder: Path) -> list[Path]:
     """Write sources, references and hypotheses into a folder, a sentence a line.
 
     The files are ``source.txt`` and, for each form, such as ``detokenised``: ``detokenised.hypotheses.txt``,
-    ``detokenised.reference.txt`` and, if there are more references, ``detokenised.reference2.txt`` and so on.
+    ``detokenised.reference.txt`` and, if there are more references, ``detokenised.reference2.txt`` and so on;
+    with a baseline, ``detokenised.baseline.txt``.
 
     Args:
         evaluation: What was found.
@@ -29,6 +30,8 @@ def write_texts(evaluation: Evaluation, folder: Path) -> list[Path]:
         columns["source"] = [sentence.source for sentence in evaluation.sentences]
     for form, texts in evaluation.texts.items():
         columns[f"{form}.hypotheses"] = [*texts.hypotheses]
+        if texts.baseline is not None:
+            columns[f"{form}.baseline"] = [*texts.baseline]
         for number, references in enumerate(texts.references, start=1):
             columns[f"{form}.reference{number if number > 1 else ''}"] = references
     files = []

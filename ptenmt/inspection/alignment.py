@@ -33,6 +33,15 @@ class WordAlignment:
     weights: np.ndarray
     """[N, M]: how much attention each word of the translation pays to each of the sentence. A row sums to 1
     at most; the rest goes to [START] and [END]."""
+    layer: int
+    """Whose cross-attention it is, counted from 1."""
+    heads: str
+    """Which of its heads': ``head 2``, or ``mean over the heads``."""
+
+    @property
+    def attention(self) -> str:
+        """Whose it is, in words."""
+        return f"decoder, layer {self.layer}: {self.heads}"
 
     @property
     def links(self) -> list[tuple[int, int]]:
@@ -114,7 +123,7 @@ def align_all(
 def alignment_panel(found: WordAlignment) -> HeatMap:
     """What ``alignment_figure`` draws."""
     return HeatMap(
-        title="Word alignment: rows come from columns",
+        title=f"Word alignment: rows come from columns ({found.attention})",
         values=found.weights,
         high=max(float(found.weights.max(initial=0)), 1e-6),
         row_labels=found.target_words,
@@ -149,17 +158,21 @@ def _aligned(
     target = RaggedIds(reading.target[:-1] for reading in readings).padded(rows)
     weights = inspector.model.attention(source, target)[name_of("cross", layer)]  # -> [B, H, T, S]
     for reading, heads in zip(readings, weights, strict=True):
-        (chosen,) = chosen_heads(heads, head).values()
-        yield _words(inspector, reading, chosen)
+        ((name, chosen),) = chosen_heads(heads, head).items()
+        yield _words(inspector, reading, chosen, layer, name)
 
 
-def _words(inspector: Inspector, reading: Reading, weights: np.ndarray) -> WordAlignment:
+def _words(
+    inspector: Inspector, reading: Reading, weights: np.ndarray, layer: int, heads: str
+) -> WordAlignment:
     """Merge pieces to words: what a word's pieces get is added up, what they pay is averaged.
 
     Args:
         inspector: Of the run.
         reading: A sentence and its translation.
         weights: [T, S]: row t belongs to the token that is written after t have been read.
+        layer: Whose they are.
+        heads: Which of its heads'.
     """
     pair = inspector.tokenizers
     source, target = reading.source[1:-1], [token for token in reading.target[1:] if token != END]
@@ -172,4 +185,6 @@ def _words(inspector: Inspector, reading: Reading, weights: np.ndarray) -> WordA
         source_words=source_words,
         target_words=target_words,
         weights=shares @ paid @ membership(source_owners, len(source_words)).T,
+        layer=layer,
+        heads=heads,
     )

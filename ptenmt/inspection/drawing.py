@@ -29,6 +29,8 @@ _PLOT_SIZE = 6.0, 3.6
 _LEAST_BARS = 4.0  # with the space around them, names and notes not counted
 _LONGEST_NAME = 3.0
 _ROW_HEIGHT = 0.28
+_TABLE_ROW = 0.22
+_COLOUR_BAR = 0.25  # the width of one that is as high as the figure
 _DOTS_AN_INCH = 150
 _LEAST_TEXT = 4.5  # points
 _TEXT_IN_CELL = 0.75 * 72  # points an inch
@@ -112,7 +114,7 @@ def draw(panels: Sequence[Panel], *, title: str = "", columns: int = 1) -> "Figu
             axis.set_axis_off()
         _add_colour_bars(figure, axes[: len(panels)], panels)
         if title:
-            figure.suptitle(title)
+            figure.suptitle(title, wrap=True)
     return figure
 
 
@@ -151,7 +153,7 @@ def _size(panel: Panel, cell: float, widest: float) -> tuple[float, float]:
     if isinstance(panel, Bars):
         width = _LEAST_BARS + _longest(panel.names) + _longest(panel.notes)
         return max(_PLOT_SIZE[0], width), 1.0 + _ROW_HEIGHT * len(panel.names)
-    return _PLOT_SIZE[0], 1.0 + _ROW_HEIGHT * len(panel.rows)
+    return _PLOT_SIZE[0], 0.6 + _TABLE_ROW * (len(panel.rows) + 1)
 
 
 def _draw_panel(axis: "Axes", panel: Panel) -> None:
@@ -245,7 +247,8 @@ def _add_colour_bars(figure: "Figure", axes: Sequence["Axes"], panels: Sequence[
     if not shown:
         return
     if len({(panel.palette, panel.low, panel.high) for _, panel in shown}) == 1:
-        figure.colorbar(shown[0][0].images[0], ax=[axis for axis, _ in shown])
+        aspect = figure.get_figheight() / _COLOUR_BAR
+        figure.colorbar(shown[0][0].images[0], ax=[axis for axis, _ in shown], aspect=aspect)
         return
     for axis, _ in shown:
         figure.colorbar(axis.images[0], ax=axis)

@@ -2,14 +2,15 @@
 
 import importlib.util
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from ptenmt.config import Config
-from ptenmt.errors import PtenmtError
+from ptenmt.errors import CheckpointError, PtenmtError
 from ptenmt.export.ctranslate2 import CTRANSLATE2, CTranslate2Export, CTranslate2Facts, make_export
+from ptenmt.export.folders import Export, Facts, Form
 from ptenmt.export.limits import check_ctranslate2, why_not_ctranslate2
 from ptenmt.export.origin import weights_id
 from ptenmt.export.renewal import current_export
@@ -27,9 +28,12 @@ if TYPE_CHECKING:
 EngineName = Literal["auto", "ctranslate2", "keras"]
 
 
-@dataclass(frozen=True)
+@dataclass
 class Loader:
     """Loads a run's model, for one engine or for both.
+
+    Which weights are taken is settled when the first are loaded. All that follow are of the same, whatever a
+    training that goes on puts in their place meanwhile.
 
     Args:
         run: Where it is.
@@ -46,6 +50,17 @@ class Loader:
     choice: Choice
     warn: Callable[[str], None]
     on_tensorflow: Callable[[], None] = lambda: None
+    origin: str | None = field(default=None, init=False)
+    """Which weights were loaded, as ``weights_id`` tells it; None before the first are."""
+
+    def settle(self) -> None:
+        """Read the weights themselves, for who needs the Keras model and an engine: neither can be lost then.
+
+        Raises:
+            CheckpointError: The run has no checkpoint that can be read.
+            PtenmtError: TensorFlow is not installed.
+        """
+        self.origin, _ = self._weights
 
     def engine(self, name: EngineName, *, device: str = "cpu", threads: int | None = None) -> Engine:
         """The engine of this name; ``auto`` is CTranslate2, unless it cannot express the model.
@@ -77,13 +92,13 @@ class Loader:
         """The Keras model.
 
         Raises:
-            CheckpointError: The run has no checkpoint that can be read.
+            CheckpointError: The run has no checkpoint that can be read, or a training has just replaced it.
             PtenmtError: TensorFlow is not installed.
         """
-        path, weights = self._weights
+        origin, weights = self._weights
         from ptenmt.checkpoints import model_with
 
-        return model_with(self.config.model, self.tokenizers, weights, path)
+        return model_with(self.config.model, self.tokenizers, weights, self._file(origin))
 
     def weights(self) -> WeightsExport:
         """The weights as they are, from the run's export, which is renewed where it is missing or outdated.
@@ -92,26 +107,45 @@ class Loader:
             CheckpointError: The run has no checkpoint that can be read.
             ExportError: There is no export that can be read, and none can be made.
         """
-        return current_export(self.run, self.choice, WEIGHTS, self._make_weights, self.warn)
+        return self._current(WEIGHTS, self._make_weights)
 
     @cached_property
-    def _weights(self) -> tuple[Path, "Weights"]:
-        """The run's weights, and the file that they are from."""
+    def _weights(self) -> tuple[str, "Weights"]:
+        """The run's weights, and which they are: if some were loaded before, the same."""
         if importlib.util.find_spec("tensorflow") is None:
             raise PtenmtError(
                 "TensorFlow, which reads checkpoints, is not installed", "pip install 'tensorflow~=2.21.0'"
             )
         self.on_tensorflow()
-        from ptenmt.checkpoints import load_weights
+        from ptenmt.checkpoints import load_weights, read_weights
 
-        return load_weights(self.run, self.warn, self.choice)
+        if self.origin is None or not self.run.has_weights:
+            path, weights = load_weights(self.run, self.warn, self.choice)
+            self.origin = weights_id(path)
+            return self.origin, weights
+        path = self._file(self.origin)
+        if weights_id(path) != self.origin:
+            raise CheckpointError(
+                f"{path} is not what was loaded before", "if a training has just replaced it, try again"
+            )
+        return self.origin, read_weights(path)
+
+    def _file(self, origin: str) -> Path:
+        """Of weights, without its ending."""
+        return self.run.path / origin.partition(":")[0]
+
+    def _current(self, form: Form[Facts], make: Callable[[Facts | None], Export[Facts]]) -> Export[Facts]:
+        """The run's export of a form, renewed if it is missing or outdated; it settles what is loaded."""
+        export = current_export(self.run, self.choice, form, make, self.warn, self.origin)
+        self.origin = export.facts.weights
+        return export
 
     def _ctranslate2(self, device: str, threads: int | None) -> "CTranslate2Engine":
         """The production engine, from the run's export, which is renewed where it is missing or outdated."""
         from ptenmt.translation.ctranslate2_engine import CTranslate2Engine
 
         check_ctranslate2(self.config.model)
-        export = current_export(self.run, self.choice, CTRANSLATE2, self._make_ctranslate2, self.warn)
+        export = self._current(CTRANSLATE2, self._make_ctranslate2)
         engine = CTranslate2Engine(
             export,
             self.tokenizers,
@@ -127,10 +161,10 @@ class Loader:
         return engine
 
     def _make_ctranslate2(self, before: CTranslate2Facts | None) -> CTranslate2Export:
-        path, weights = self._weights
+        origin, weights = self._weights
         quantization = "int8" if before is None else before.quantization
-        return make_export(self.config.model, weights, self.tokenizers, weights_id(path), quantization)
+        return make_export(self.config.model, weights, self.tokenizers, origin, quantization)
 
     def _make_weights(self, _before: WeightsFacts | None) -> WeightsExport:
-        path, weights = self._weights
-        return make_weights(self.config.model, weights, weights_id(path))
+        origin, weights = self._weights
+        return make_weights(self.config.model, weights, origin)

@@ -128,6 +128,8 @@ def test_a_gap_where_there_is_no_number() -> None:
     assert " " not in whole[1][7:30]
     assert gap[1][7] != " "
     assert gap[1][9:28].strip() == ""
+    from_zero = plain(line_plot_lines(plot(curve([0.0, 0.0018])), 40, has_colours=False))
+    assert [line.partition(" ┤")[0].strip() for line in from_zero if "┤" in line][::2] == ["0.0018", "0"]
     nothing = line_plot_lines(plot(curve([np.nan])), 40, has_colours=False)
     assert plain(nothing) == ["plot", "no points"]
 

@@ -64,8 +64,8 @@ def test_attention_is_drawn_into_a_file_by_its_ending(ptenmt, tmp_path: Path):
         (["attention", TEXT, "-o", "a.html", "--layer", "1"], "a page shows all blocks, layers and heads"),
         (["attention", TEXT, "-o", "nowhere/a.html"], "cannot write nowhere/a.html"),
         (["attention", TEXT, "--run", "nobody"], "no run in checkpoints/nobody"),
-        (["alignment"], "TEXT or --input says what to align"),
-        (["alignment", TEXT, "--input", "pairs.tsv"], "TEXT or --input says what to align"),
+        (["alignment"], "nothing is given to align\n  give a sentence, or a file of them with --input FILE"),
+        (["alignment", TEXT, "--input", "pairs.tsv"], "TEXT and --input exclude each other\n  leave one"),
         (["alignment", "--input", "pairs.tsv", "--target", "a"], "--target is for TEXT"),
         (["alignment", TEXT, "--target-file", "pairs.tsv"], "--target-file is for --input"),
         (["alignment", "--input", "pairs.tsv", "-o", "a.png"], "--output is for TEXT"),
@@ -92,12 +92,19 @@ def test_an_alignment_is_a_grid_or_a_line_of_pairs_or_json(ptenmt, tmp_path: Pat
     grid = ptenmt("inspect", "alignment", "o gato", "--target", "the cat").stdout
     assert "gato" in grid
     assert grid.count("●") == 2
-    (line,) = ptenmt("inspect", "alignment", "o gato", "--target", "the cat", "--form", "pharaoh").lines
+    title = "Word alignment: rows come from columns (decoder, layer 1: {})"
+    assert grid.splitlines()[0] == title.format("mean over the heads")
+    one = ptenmt("inspect", "alignment", "o gato", "--head", "2").lines
+    assert one[0] == title.format("head 2")
+    answer = ptenmt("inspect", "alignment", "o gato", "--target", "the cat", "--form", "pharaoh")
+    assert answer.stderr == "aligned by decoder, layer 1: mean over the heads\n"
+    (line,) = answer.lines
     assert [pair.split("-")[1] for pair in sorted(line.split(), key=lambda pair: pair[-1])] == ["0", "1"]
     (line,) = ptenmt("inspect", "alignment", "o gato", "--target", "the cat", "--form", "json").lines
     facts = json.loads(line)
     assert (facts["source_words"], facts["target_words"]) == (["o", "gato"], ["the", "cat"])
     assert len(facts["links"]) == len(facts["weights"]) == 2
+    assert (facts["layer"], facts["heads"]) == (1, "mean over the heads")
     ptenmt("inspect", "alignment", "o gato", "-o", str(tmp_path / "grid.png"))
     assert (tmp_path / "grid.png").read_bytes().startswith(PNG)
 

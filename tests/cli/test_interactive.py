@@ -128,6 +128,7 @@ def test_attention_is_shown_of_the_last_sentence_and_those_that_follow(talk, tin
     assert len(out) == 3 + len(first.target_pieces) + len(second.target_pieces)
     assert [line.split()[0] for line in out[1 : 1 + len(first.target_pieces)]] == first.target_pieces
     assert "attention is shown no more" in err
+    assert err.count("decoder, layer 1: mean over the heads") == 2
 
 
 ALIGNED = {

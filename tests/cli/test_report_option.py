@@ -30,6 +30,18 @@ def test_each_kind_of_report_has_what_the_table_has(ptenmt, scored: list[str]) -
     assert "Against theirs.en" in written["report.md"]
 
 
+def test_several_reports_are_all_written_or_none(ptenmt, scored: list[str]) -> None:
+    names = ["scores.html", "scores.md", "scores.json"]
+    words = [word for name in names for word in ("--report", name)]
+    answer = ptenmt(*scored, *words, "--report", "nowhere/scores.md", code=1)
+    assert "cannot write nowhere/scores.md" in answer.stderr
+    assert not any(Path(name).exists() for name in names)
+    ptenmt(*scored, *words)
+    assert Path(names[0]).read_text().startswith("<!doctype html>")
+    assert Path(names[1]).read_text().startswith("# ours.en")
+    assert json.loads(Path(names[2]).read_text())["name"] == "ours.en"
+
+
 def test_an_unknown_ending_is_told_before_the_work(
     ptenmt, scored: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -9,6 +9,7 @@ import pytest
 from copy_task import TrainedRun
 from scored_files import sacrebleu_command, write
 
+from ptenmt import export_model
 from ptenmt.config import DecodingConfig
 from ptenmt.corpus.encoding import encode_pairs
 from ptenmt.corpus.pairs import load_split
@@ -16,7 +17,7 @@ from ptenmt.errors import CheckpointError, ConfigError, RunError
 from ptenmt.evaluation import Evaluation, evaluate, judging
 from ptenmt.evaluation.likelihood import likelihood
 from ptenmt.evaluation.written import write_texts
-from ptenmt.runs import Run
+from ptenmt.runs import Model, Run
 from ptenmt.translation import Translator
 
 
@@ -102,6 +103,30 @@ def test_the_engine_and_the_beams_are_a_choice(
     assert reference.scores[0].value == pytest.approx(evaluation.scores[0].value, abs=5)
     with pytest.raises(ConfigError, match="decoding.beam_size=0 must be 1 or more"):
         evaluate(copied.path, overrides=["decoding.beam_size=0"])
+
+
+def test_a_training_that_goes_on_changes_nothing(
+    copied: TrainedRun, evaluation: Evaluation, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    """While it is translated, the best model gives way to another one: to an earlier checkpoint."""
+    monkeypatch.setattr(judging, "find_contrasts", lambda _: None)
+    run = Run(Path(shutil.copytree(copied.path, tmp_path / "copy")))
+    (before,) = run.best_models()
+    first = run.checkpoints()[-1].name
+
+    def replace_the_best(what: str, *_so_far: int) -> None:
+        if what == "translating" and (run.path / f"{before.name}.index").exists():
+            for file in run.path.glob(f"{first}.*"):
+                file.rename(run.path / file.name.replace(first, "weights-999"))
+            run.write_best_models([Model(name="weights-999", step=999, score=99.0)])
+            for file in run.path.glob(f"{before.name}.*"):
+                file.unlink()
+            export_model(run)
+
+    found = evaluate(run, on_progress=replace_the_best, on_warning=pytest.fail)
+    assert [model.name for model in run.best_models()] == ["weights-999"]
+    assert (found.checkpoint, found.loss) == (before.name, evaluation.loss)
+    assert found.scores == evaluation.scores
 
 
 def test_progress_reaches_its_end(evaluation: Evaluation, progress: list[tuple[str, int, int]]):

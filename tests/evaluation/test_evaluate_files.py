@@ -35,9 +35,15 @@ def test_tokenised_files_are_scored_on_their_tokens_too(tmp_path: Path, monkeypa
     values = [score.value for score in evaluation.scores]
     assert [score.text for score in evaluation.scores] == ["detokenised"] * 3 + ["tokenised"] * 3
     assert values[:3] == sacrebleu_command(tmp_path, "detokenised")
+    assert not (tmp_path / "tokenised.baseline.txt").exists()
     assert values[3:] == sacrebleu_command(tmp_path, "tokenised", "--tokenize", "none", "-lc", "--force")
     assert evaluation.sentences[1].hypothesis == "isn't it a house?"
     assert (tmp_path / "tokenised.hypotheses.txt").read_text() == hypotheses.read_text()
+    rival = write(tmp_path / "rival", OTHERS)
+    compared = evaluate(hypotheses=hypotheses, references=[reference], tokenised=True, baseline=rival)
+    write_texts(compared, tmp_path)
+    assert (tmp_path / "tokenised.baseline.txt").read_text() == rival.read_text()
+    assert "never!\n" in (tmp_path / "detokenised.baseline.txt").read_text()
 
 
 def test_several_references_need_only_one_each(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
@@ -86,6 +92,12 @@ def test_files_that_do_not_fit_are_told(tmp_path: Path, monkeypatch: pytest.Monk
         refused(ConfigError, f"there is no use for {name}$", **finished, **options, baseline=reference)
     refused(RunError, "no run in", **finished, baseline="nowhere", engine="keras")
     refused(RunError, "no run in", hypotheses=hypotheses, references=[reference], baseline="nowhere")
+    refused(RunError, "no run in checkpoints/gone", run="gone", hypotheses=hypotheses)
+    refused(RunError, "no run in .*/checkpoints")
+    with pytest.raises(ConfigError, match="h: there is nothing to score .* against: no run in") as failure:
+        evaluate(hypotheses=hypotheses)
+    assert "--reference FILE" in failure.value.hint
+    assert "--run NAME" in failure.value.hint
 
 
 @pytest.mark.usefixtures("without_likelihood")

@@ -1,9 +1,12 @@
+from dataclasses import replace
+
 import pytest
 import sacrebleu
 from sacrebleu.metrics import BLEU, CHRF, TER
 from sacrebleu.significance import PairedTest
 
 from ptenmt.evaluation import scores as scores_module
+from ptenmt.evaluation.results import facts_of
 from ptenmt.evaluation.scores import METRICS, Scorer
 
 HYPOTHESES = ["The cat sat on the mat.", "it 's a dog !", "Nothing at all , I fear", ""] * 4
@@ -59,6 +62,22 @@ def test_a_signature_says_how():
     assert "nrefs:1|" in bleu.signature
     assert "case:lc|eff:no|tok:none" in bleu.signature
     assert "case:lc" in chrf.signature
+
+
+def test_intervals_end_where_scores_end():
+    """Of two sentences, one right and one wrong, resamples vary more than scores can."""
+    right = "the cat sat on the mat today"
+    scorer = Scorer("detokenised", [[right, "yes"]])
+    bleu, chrf, ter = scorer.scores(scorer.count([right, "no no"]))
+    for score in (bleu, chrf):
+        assert score.mean + score.margin > 100
+        assert (score.high, facts_of(score)["high"]) == (100, 100)
+    assert ter.mean - ter.margin < 0
+    assert ter.low == 0
+    assert ter.high == ter.mean + ter.margin > 100
+    assert replace(bleu, mean=10.0, margin=20.0).low == 0
+    inside = replace(bleu, mean=50.0, margin=20.0)
+    assert (inside.low, inside.high) == (30, 70)
 
 
 @pytest.mark.parametrize("form", FORMS)

@@ -82,6 +82,26 @@ def found(tokenizer: Tokenizer, seen: dict[str, int] | None):
     return scorer, counts, find_weaknesses(sentences, scorer, counts, Sources(SOURCES, vocabulary))
 
 
+@pytest.mark.parametrize(
+    ("count", "num_worst", "num_best"), [(1, 1, 0), (5, 3, 2), (39, 20, 19), (100, 20, 20)]
+)
+@pytest.mark.parametrize("is_alike", [True, False])
+def test_no_sentence_is_among_the_worst_and_the_best(count, num_worst, num_best, is_alike):
+    scores = [50.0 if is_alike else float(row) for row in range(count)]
+    sentences = [
+        Sentence(row=row, source=None, references=["a"], hypothesis="a", score=score)
+        for row, score in enumerate(scores)
+    ]
+    scorer = Scorer("detokenised", [["a"] * count])
+    weaknesses = find_weaknesses(sentences, scorer, scorer.count(["a"] * count), None)
+    worst, best = ([each.row for each in chosen] for chosen in (weaknesses.worst, weaknesses.best))
+    assert (len(worst), len(best)) == (num_worst, num_best)
+    assert not {*worst} & {*best}
+    if not is_alike:
+        assert worst == list(range(num_worst))
+        assert best == [count - 1 - place for place in range(num_best)]
+
+
 def bands(breakdown) -> dict[str, int]:
     return {band.name: band.num_pairs for band in breakdown.bands if band.num_pairs}
 

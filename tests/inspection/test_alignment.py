@@ -1,5 +1,6 @@
 """Word alignment: pieces to words by hand, and the model that copies, whose alignment is known."""
 
+from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any
 
@@ -14,6 +15,7 @@ from ptenmt.inspection.alignment import (
     WordAlignment,
     align_all,
     alignment_figure,
+    alignment_panel,
     find_alignment,
 )
 from ptenmt.inspection.inspector import Inspector, Reading
@@ -84,14 +86,20 @@ def test_what_pieces_get_is_added_and_what_they_pay_is_averaged_over_heads_and_p
     assert (found.source_words, found.target_words) == (["o", "gato"], ["the", "cats"])
     np.testing.assert_allclose(found.weights, [[0.4, 0.4], [0.15, 0.625]], atol=1e-6)
     assert found.pharaoh == "0-0 1-1"
+    assert (found.layer, found.heads) == (2, "mean over the heads"), "of three layers"
 
 
 def test_words_without_a_token_have_no_link():
     found = WordAlignment(
-        source_words=["a", "b"], target_words=["x", "!"], weights=np.array([[0.1, 0.7], [0, 0]])
+        source_words=["a", "b"],
+        target_words=["x", "!"],
+        weights=np.array([[0.1, 0.7], [0, 0]]),
+        layer=3,
+        heads="head 2",
     )
     assert found.links == [(1, 0)]
-    assert WordAlignment(source_words=[], target_words=["x"], weights=np.zeros((1, 0))).pharaoh == ""
+    assert replace(found, source_words=[], weights=np.zeros((2, 0))).pharaoh == ""
+    assert alignment_panel(found).title.endswith("(decoder, layer 3: head 2)")
 
 
 def test_a_model_that_copies_aligns_each_word_with_itself(inspector: Inspector):

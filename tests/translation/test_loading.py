@@ -9,11 +9,13 @@ import pytest
 from copy_task import TrainedRun
 
 from ptenmt import export_model
-from ptenmt.errors import ExportError, PtenmtError
+from ptenmt.errors import CheckpointError, ExportError, PtenmtError
 from ptenmt.export.ctranslate2 import CTRANSLATE2
 from ptenmt.export.origin import newest_weights
 from ptenmt.runs import Run
+from ptenmt.tokenizers import load_tokenizers
 from ptenmt.translation import Translator
+from ptenmt.translation.loading import Loader
 
 SENTENCES = ["bala", "hime kilo galo", "nado nado pira", "dico fute", "rota mico lume bala"]
 
@@ -126,6 +128,35 @@ def test_without_tensorflow_an_outdated_one_translates_and_that_is_said(run: Run
     assert texts(Translator.load(run, warnings.append))
     (warning,) = warnings
     assert f"is older than {best.name}, and cannot be made anew: TensorFlow" in warning
+
+
+def test_what_is_loaded_later_is_of_the_same_weights(run: Run):
+    """Or it is told that they are gone, where a training has replaced them."""
+
+    def loaded() -> Loader:
+        loader = Loader(run, run.config(), load_tokenizers(run.tokenizer_folder), "latest", pytest.fail)
+        loader.engine("ctranslate2")
+        return loader
+
+    loaded()  # makes the export
+    first, settled = loaded(), loaded()
+    settled.settle()
+    assert first.origin == settled.origin == newest_weights(run, "latest") != newest_weights(run, "best")
+    for file in run.path.glob("ckpt-3.*"):
+        file.unlink()
+    loaded()
+    second = loaded()
+    assert second.origin == newest_weights(run, "latest") != first.origin
+    with pytest.raises(CheckpointError, match="ckpt-3 cannot be read") as failure:
+        _ = first.model
+    assert failure.value.hint == "if a training has just replaced it, try again"
+    settled.engine("ctranslate2")
+    assert settled.weights().facts.weights == settled.origin == first.origin
+    assert CTRANSLATE2.read(run.export_folder("latest")).facts.weights == second.origin, "the newest stay"
+    index = run.path / "ckpt-2.index"
+    index.write_bytes(index.read_bytes() + b"newer")
+    with pytest.raises(CheckpointError, match="ckpt-2 is not what was loaded before"):
+        second.weights()
 
 
 def test_weights_that_are_damaged_leave_the_export_at_work(run: Run):
