@@ -245,8 +245,7 @@ def _training_files(data: DataConfig) -> list[CorpusFile]:
 def _training_parts(data: DataConfig) -> list[tuple[Iterator[SentencePair], int]]:
     if data.source != "files":
         return [(_prepared(data, published_pairs(data, "train")), 1)]
-    files = _training_files(data)
-    return [(_prepared(data, read_pairs(file)), file.repeat) for file in files]
+    return [(_prepared(data, read_pairs(file)), file.repeat) for file in _training_files(data)]
 
 
 def _given_pairs(data: DataConfig, split: HeldOutSplit) -> list[SentencePair] | None:
@@ -270,9 +269,7 @@ def _sizes(data: DataConfig) -> dict[str, int]:
     return {split: sizes[split] for split in _HELD_OUT if is_split and not _files(data, split)}
 
 
-def published_pairs(
-    data: DataConfig, split: Literal["train", "validation", "test"]
-) -> Iterable[SentencePair]:
+def published_pairs(data: DataConfig, split: HeldOutSplit | Literal["train"]) -> Iterable[SentencePair]:
     """The pairs of a corpus that is not the user's own, as they come."""
     if data.source == "demo":
         from ptenmt.corpus.demo import demo_pairs

@@ -67,8 +67,6 @@ class Question:
         """
         is_alone = run is None and files.hypotheses is not None and bool(files.references)
         found = None if is_alone else _scored_run(run, files)
-        if found is not None:
-            check_task(found, found.config().task, "translation")
         plain = TOKENISED if files.tokenised else PLAIN
         data = plain if found is None else found.config().data
         if files.tokenised and spacing(data) == "none":
@@ -186,14 +184,14 @@ def _answer(question: Question, show: Progress) -> _Answer:
 def _rival(question: Question, baseline: str) -> Output | System:
     """The baseline's hypotheses, or the run that is to translate."""
     if Path(baseline).is_file():
-        tokenised = question.files.tokenised
-        return output_of_file(Path(baseline), question.material, tokenised=tokenised)
+        return output_of_file(Path(baseline), question.material, tokenised=question.files.tokenised)
     return question.system(find_run(baseline))
 
 
 def own_material(run: Run, split: HeldOutSplit, loading: Loading) -> Material:
     """The run's own pairs; that they are other ones than were set aside is told."""
     config = run.config()
+    check_task(run, config.task, "translation")
     if config.data.source == "tfds":
         loading.on_tensorflow()  # TensorFlow Datasets imports it
     pairs = load_split(config.data, config.seed, split)
