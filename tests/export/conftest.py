@@ -1,3 +1,4 @@
+import shutil
 import zipfile
 from collections.abc import Callable
 from functools import cache
@@ -33,6 +34,12 @@ def make_run(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Run]:
 def plain_run(make_run: Callable[..., Run]) -> Run:
     """One SentencePiece for both languages, and plain text; read only."""
     return make_run("sentencepiece", shared=True)
+
+
+@pytest.fixture
+def own_run(plain_run: Run, tmp_path: Path) -> Run:
+    """A copy of that run, to be changed."""
+    return Run(Path(shutil.copytree(plain_run.path, tmp_path / "own")))
 
 
 @pytest.fixture(scope="session")

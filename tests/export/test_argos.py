@@ -2,16 +2,17 @@
 
 import json
 import zipfile
-from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import ctranslate2
 import pytest
 import sentencepiece
+from untrained_runs import tokenizers
 
 from ptenmt import Translator, export_model
 from ptenmt.checkpoints import load_weights
-from ptenmt.config import DataConfig
+from ptenmt.config import DataConfig, TokenizerConfig
 from ptenmt.corpus.text import TextPreparation
 from ptenmt.errors import ExportError, OutputError
 from ptenmt.export.argos import package_files
@@ -35,9 +36,9 @@ def as_argos_does(installed: Path, sentences: list[str], **options: object) -> l
     return [text.removeprefix(" ") for text in joined]
 
 
-def test_argos_translates_as_ptenmt_does(plain_run: Run, installed: Path):
-    export_model(plain_run, quantization="float32")
-    translator = Translator.load(plain_run, engine="ctranslate2")
+def test_argos_translates_as_ptenmt_does(own_run: Run, installed: Path):
+    export_model(own_run, quantization="float32")
+    translator = Translator.load(own_run, engine="ctranslate2")
     same = translator.with_options(beam_size=4, length_penalty=0.2, max_length=30)
     expected = [translation.text for translation in same.translate(TEXTS)]
     assert as_argos_does(installed, TEXTS, max_decoding_length=30) == expected
@@ -77,13 +78,12 @@ def test_equal_models_make_equal_packages(plain_run: Run, package: Path, tmp_pat
     assert {name for name, entry in entries[0].items() if entry != entries[1][name]} <= dated
 
 
-def test_eight_bits_and_a_place_by_default(make_run: Callable[..., Run], package: Path):
-    run = make_run("sentencepiece", shared=True)
-    exported = export_model(run, format="argos")
-    assert exported.path == run.path / "export" / "argos" / f"{FOLDER}.argosmodel"
+def test_eight_bits_and_a_place_by_default(own_run: Run, package: Path):
+    exported = export_model(own_run, format="argos")
+    assert exported.path == own_run.path / "export" / "argos" / f"{FOLDER}.argosmodel"
     assert exported.quantization == "int8"
     assert exported.num_bytes == exported.path.stat().st_size < package.stat().st_size
-    assert export_model(run, format="argos").path == exported.path, "it is replaced"
+    assert export_model(own_run, format="argos").path == exported.path, "it is replaced"
     assert [each.name for each in exported.path.parent.iterdir()] == [exported.path.name]
 
 
@@ -117,23 +117,21 @@ def test_sentencepiece_lowers_what_is_typed_for_ted(plain_run: Run):
     assert processor.encode("É o GATO") == tokenizer.encode(["é o gato"])[0]
 
 
-def test_runs_that_argos_cannot_use(make_run: Callable[..., Run], tmp_path: Path):
-    for run, told in {
-        make_run("words"): "tokenizer.kind=words, tokenizer.shared=false",
-        make_run("sentencepiece"): "tokenizer.kind=sentencepiece, tokenizer.shared=false",
-    }.items():
-        with pytest.raises(ExportError, match=told) as failure:
-            export_model(run, format="argos", output=tmp_path / "new.argosmodel")
-        assert (
-            failure.value.hint == "train with --set tokenizer.kind=sentencepiece --set tokenizer.shared=true"
-        )
+@pytest.mark.parametrize("kind", ["words", "sentencepiece"])
+def test_runs_that_argos_cannot_use(own_run: Run, tmp_path: Path, kind: str):
+    config = replace(own_run.config(), tokenizer=TokenizerConfig(kind=kind, shared=False))
+    own_run.write(config, {})
+    tokenizers(kind).save(own_run.tokenizer_folder)
+    with pytest.raises(ExportError, match=f"tokenizer.kind={kind}, tokenizer.shared=false") as failure:
+        export_model(own_run, format="argos", output=tmp_path / "new.argosmodel")
+    assert failure.value.hint == "train with --set tokenizer.kind=sentencepiece --set tokenizer.shared=true"
     assert not (tmp_path / "new.argosmodel").exists()
 
 
-def test_a_corpus_with_punctuation_apart_is_told(make_run: Callable[..., Run], tmp_path: Path):
-    run = make_run("sentencepiece", shared=True, data=DataConfig(source="tfds"))
+def test_a_corpus_with_punctuation_apart_is_told(own_run: Run, tmp_path: Path):
+    own_run.write(replace(own_run.config(), data=DataConfig(source="tfds")), own_run.facts())
     told: list[str] = []
-    export_model(run, format="argos", output=tmp_path / "new.argosmodel", on_warning=told.append)
+    export_model(own_run, format="argos", output=tmp_path / "new.argosmodel", on_warning=told.append)
     assert [line for line in told if "words and punctuation apart (data.tokenization given)" in line]
 
 

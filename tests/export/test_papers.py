@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import keras
@@ -12,7 +13,7 @@ from random_models import random_sources
 
 from ptenmt import export_model
 from ptenmt.checkpoints import load_weights
-from ptenmt.config import DataConfig
+from ptenmt.config import DataConfig, TokenizerConfig
 from ptenmt.errors import ExportError
 from ptenmt.export.card import model_card
 from ptenmt.export.ctranslate2 import CTRANSLATE2
@@ -38,17 +39,20 @@ def test_every_export_has_checksums_and_says_what_it_is(exported: Exported, form
     assert ("## Names" in card) == (form == "weights")
 
 
-def test_a_card_tells_what_else_there_is_to_tell(make_run: Callable[..., Run]):
-    run = make_run("wordpiece", data=DataConfig(source="tfds"))
+def test_a_card_tells_what_else_there_is_to_tell(own_run: Run):
+    run = own_run
+    config = replace(
+        run.config(), data=DataConfig(source="tfds"), tokenizer=TokenizerConfig(kind="wordpiece")
+    )
     facts = run.facts() | {
         "initialised_from": "/home/jdoe/other/weights-3",
         "averaged_from": {"run": "x", "checkpoints": ["a", "b"]},
     }
-    run.write(run.config(), facts)
+    run.write(config, facts)
     (run.path / "history.jsonl").unlink()
     path, weights = load_weights(run, print)
     pair = load_tokenizers(run.tokenizer_folder)
-    trained = Trained(run=run, config=run.config(), tokenizers=pair, path=path, weights=weights)
+    trained = Trained(run=run, config=config, tokenizers=pair, path=path, weights=weights)
     card = model_card(trained, "use it")
     assert "began with the weights of the run `other`" in card
     assert "the mean of 2 checkpoints" in card
@@ -94,15 +98,14 @@ def test_the_tokenizers_come_with_the_weights(plain_run: Run, weights_folder: Pa
     assert pair.checksums == load_tokenizers(plain_run.tokenizer_folder).checksums
 
 
-def test_exports_in_the_runs_own_place_stay_its_own(make_run: Callable[..., Run]):
-    run = make_run("sentencepiece", shared=True)
+def test_exports_in_the_runs_own_place_stay_its_own(own_run: Run):
     for form in (CTRANSLATE2, WEIGHTS):
-        exported = export_model(run, format=form.name)  # type: ignore[arg-type]
-        assert exported.path == run.export_folder("best", form.name)
+        exported = export_model(own_run, format=form.name)  # type: ignore[arg-type]
+        assert exported.path == own_run.export_folder("best", form.name)
         export = form.read(exported.path)
         form.write(exported.path, export)  # as a training does at the next best model
         assert not (exported.path / "README.md").exists(), "no card of an older model stays"
-    assert json.loads((run.export_folder("best", "weights") / "weights.json").read_text())["weights"]
+    assert json.loads((own_run.export_folder("best", "weights") / "weights.json").read_text())["weights"]
 
 
 @pytest.mark.parametrize("form", ["savedmodel", "weights"])
