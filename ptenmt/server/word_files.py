@@ -20,6 +20,8 @@ MOST_BYTES = 50_000_000
 MOST_PROSE_BYTES = 8_000_000
 """Of those files that are translated; in memory they take ten times as much."""
 
+_METHODS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
+"""How such files may be packed (ECMA-376, part 2); other methods unpack all of a part at once."""
 _PROSE = re.compile(r"word/(document|header\d*|footer\d*|footnotes|endnotes|comments)\.xml")
 _MAIN = "word/document.xml"
 _W = "{http://schemas.openxmlformats.org/wordprocessingml/2006/main}"
@@ -74,7 +76,7 @@ class WordFile:
         ):
             for entry in archive.infolist():
                 tree = self._trees.get(entry.filename)
-                content = archive.read(entry) if tree is None else _serialised(tree)
+                content = _content(archive, entry) if tree is None else _serialised(tree)
                 new.writestr(entry, content, zipfile.ZIP_DEFLATED)
         return written.getvalue()
 
@@ -90,7 +92,17 @@ def _trees(archive: zipfile.ZipFile) -> "dict[str, etree._ElementTree]":
     prose = sum(archive.getinfo(name).file_size for name in names)
     if prose > MOST_PROSE_BYTES or sum(entry.file_size for entry in entries) > MOST_BYTES:
         raise Refusal("the Word document is too large when it is unpacked", 413)
-    return {name: _parsed(archive.read(name)) for name in names}
+    for entry in entries:
+        _content(archive, entry)  # what cannot be read is told before anything is translated
+    return {name: _parsed(_content(archive, archive.getinfo(name))) for name in names}
+
+
+def _content(archive: zipfile.ZipFile, entry: zipfile.ZipInfo) -> bytes:
+    """A file in it; ``archive.read`` would unpack gigabytes of one that says it were small."""
+    if entry.compress_type not in _METHODS:
+        raise Refusal("the file is no Word document that can be read: it is not packed as these are")
+    with archive.open(entry) as file:
+        return file.read(entry.file_size)
 
 
 def _parsed(content: bytes) -> "etree._ElementTree":

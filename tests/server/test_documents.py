@@ -1,11 +1,14 @@
 """Documents: text changes, layout stays."""
 
 import io
+import struct
+import tracemalloc
 import zipfile
 
 import pytest
 
 from ptenmt.server.documents import read_document, translated_name
+from ptenmt.server.refusal import Refusal
 from ptenmt.server.word_files import WordFile
 
 SRT = """1
@@ -85,9 +88,9 @@ def test_lines_keep_their_ends() -> None:
     assert shouted("a.TXT", "um\r\n\n dois\rtrês".encode()) == "UM\r\n\n DOIS\rTRÊS".encode()
 
 
-def word_document(**others: bytes) -> bytes:
+def word_document(method: int = zipfile.ZIP_STORED, **others: bytes) -> bytes:
     archive = io.BytesIO()
-    with zipfile.ZipFile(archive, "w") as written:
+    with zipfile.ZipFile(archive, "w", method) as written:
         written.writestr("[Content_Types].xml", "<Types/>")
         written.writestr("word/document.xml", DOCUMENT)
         written.writestr("word/footer1.xml", f"<w:ftr {W}><w:p><w:r><w:t>fim</w:t></w:r></w:p></w:ftr>")
@@ -109,6 +112,26 @@ def test_word_documents_keep_their_looks() -> None:
     assert '<w:rPr><w:b/></w:rPr><w:t xml:space="preserve">BEBE</w:t><w:tab/>' in body
     for kept in ("<w:t>12</w:t>", "<w:instrText>PAGE</w:instrText>", "<w:delText>velho</w:delText>"):
         assert kept in body
+
+
+@pytest.mark.parametrize("method", [zipfile.ZIP_DEFLATED, zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA])
+@pytest.mark.parametrize("name", ["word/header1.xml", "word/media/image2.png"])
+def test_what_says_that_it_is_small_is_not_unpacked_beyond(method: int, name: str) -> None:
+    size, told = 8_000_000, 1_000
+    content = word_document(method, **{name: bytes(size)}).replace(
+        struct.pack("<L", size), struct.pack("<L", told)
+    )
+    tracemalloc.start()
+    with pytest.raises(Refusal):
+        WordFile(content)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 1_000_000
+
+
+def test_a_damaged_picture_is_told_before_anything_is_translated() -> None:
+    with pytest.raises(Refusal, match="no Word document that can be read"):
+        WordFile(word_document().replace(b"PNG gato", b"PNG rato"))
 
 
 def test_a_translation_with_control_characters_is_still_xml() -> None:
