@@ -82,6 +82,30 @@ def test_a_head_that_comes_too_slowly_is_not_waited_for(served, monkeypatch: pyt
     assert is_well(served)
 
 
+@pytest.mark.parametrize(
+    "begun",
+    [
+        b"GET /languages?",
+        b"GET /languages HTTP/1.1\r\nX: ",
+        HEAD + b"Transfer-Encoding: chunked\r\n\r\n1\r\n{\r\n0\r\nX: ",
+        HEAD + b"Content-Length: 1\r\n\r\n{GET /languages HTTP/1.1\r\nX: ",
+    ],
+)
+def test_a_head_without_end_is_not_kept(served, begun: bytes) -> None:
+    with connected(served) as connection:
+        connection.sendall(begun)
+        with pytest.raises(OSError, match="reset|Broken pipe"):
+            connection.sendall(b"x" * 60_000_000)
+    assert is_well(served)
+
+
+def test_a_head_may_be_long_and_come_in_parts(served) -> None:
+    with connected(served) as connection:
+        connection.sendall(b"GET /health HTTP/1.1\r\nConnection: close\r\nX: " + b"x" * 40_000)
+        connection.sendall(b"x" * 40_000 + b"\r\n\r\n")
+        assert received(connection).startswith(b"HTTP/1.1 200 ")
+
+
 def test_a_client_that_does_not_read_is_not_waited_for(served, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(connections, "STALLED_SECONDS", 0.2)
     connected_ones = served.server.server_state.connections
