@@ -17,7 +17,7 @@ _SEARCHED = 16
 
 def words_of(text: str) -> list[str]:
     """Words and punctuation marks, each with the white space before it; the last with that behind it too."""
-    words = _WORD.findall(text)
+    words = _WORD.findall(text.rstrip())  # behind the last word a search for another would take n² steps
     if not words:
         return [text] if text else []
     return [*words[:-1], text[len("".join(words[:-1])) :]]

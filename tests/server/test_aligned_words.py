@@ -21,6 +21,12 @@ def test_words_make_up_the_text(text: str, words: list[str]) -> None:
     assert "".join(words) == text
 
 
+def test_white_space_takes_no_long_search() -> None:
+    blank = " " * 1_000_000  # a second try at each of them would take days
+    assert words_of(f"Olá{blank}") == [f"Olá{blank}"]
+    assert words_of(blank) == [blank]
+
+
 @pytest.mark.parametrize(
     ("text", "pieces", "words"),
     [
