@@ -24,7 +24,7 @@ class Screen:
     """What a command shows besides its result.
 
     Args:
-        quiet: Show errors only.
+        quiet: Show errors only, and what is dangerous.
         verbose: Show log messages too.
     """
 
@@ -58,6 +58,10 @@ class Screen:
     def warn(self, message: str) -> None:
         """Show something the user should know."""
         self.say(f"warning: {message}", style="yellow")
+
+    def warn_loudly(self, message: str) -> None:
+        """Show what even those should know who want to see errors only."""
+        _console(stderr=True).print(f"warning: {message}", style="yellow", soft_wrap=True)
 
     @contextmanager
     def working(self, what: str) -> Iterator[None]:

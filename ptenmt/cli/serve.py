@@ -39,6 +39,7 @@ from ptenmt.server.limits import Limits
 if TYPE_CHECKING:
     from ptenmt.inspection.forward import NumpyTransformer
     from ptenmt.translation import Translator
+    from ptenmt.translation.loading import Loader
 
 _USUAL = Limits()
 
@@ -88,10 +89,11 @@ def serve(
     changes = decoding_overrides(overrides or [], beam_size=beam_size)
     decoding = chosen_decoding(found.config().decoding, changes, {"beam_size": "--beam-size"})
     threads = threads or available_cores()
-    translator = _translator(found, checkpoint, screen, device=device, threads=threads)
+    loader = _loader(found, checkpoint, screen)
+    translator = _translator(loader, device=device, threads=threads)
     _run(
         translator.with_options(**asdict(decoding)),
-        lambda: _numpy_model(found, checkpoint, screen),
+        lambda: _numpy_model(loader),
         limits,
         screen,
         threads=threads,
@@ -126,7 +128,7 @@ def _run(
     service = Service(translator, load_model, limits, Metrics(), threads=threads)
     bound = bound_socket(host, port)
     if not is_loopback(bound) and not known.are_required:
-        screen.warn(
+        screen.warn_loudly(
             f"EVERYBODY who reaches {address_of(bound)} can use this server: no --keys are set. "
             "Give it keys, or a reverse proxy that asks who they are (docs/serving.md)"
         )
@@ -140,38 +142,38 @@ def _run(
     screen.say("ended")
 
 
-def _translator(run: Run, checkpoint: Choice, screen: Screen, *, device: str, threads: int) -> "Translator":
-    """The translator, made of an export: in a server there is no TensorFlow."""
+def _loader(run: Run, checkpoint: Choice, screen: Screen) -> "Loader":
+    """What loads both forms of the model, of the same weights; in a server there is no TensorFlow."""
+    from ptenmt.tokenizers import load_tokenizers
+    from ptenmt.translation.loading import Loader
+
+    def refuse_tensorflow() -> None:
+        form = "ctranslate2" if loader.origin is None else "weights"
+        raise ExportError(
+            "a server does without TensorFlow",
+            f"export it before: ptenmt export --run {run.path} --format {form}",
+        )
+
+    tokenizers = load_tokenizers(run.tokenizer_folder)
+    loader = Loader(run, run.config(), tokenizers, checkpoint, screen.warn, refuse_tensorflow)
+    return loader
+
+
+def _translator(loader: "Loader", *, device: str, threads: int) -> "Translator":
+    """The translator, made of an export."""
     from ptenmt.translation import Translator
 
-    return Translator.load(
-        run,
-        screen.warn,
-        checkpoint,
-        engine="ctranslate2",
-        device=device,
-        threads=threads,
-        on_tensorflow=lambda: _refuse_tensorflow(run, "ctranslate2"),
-    )
+    engine = loader.engine("ctranslate2", device=device, threads=threads)
+    return Translator(engine, loader.tokenizers, loader.config)
 
 
-def _numpy_model(run: Run, checkpoint: Choice, screen: Screen) -> "NumpyTransformer":
-    """What tells all attention."""
-    from ptenmt.inspection.inspector import Inspector
+def _numpy_model(loader: "Loader") -> "NumpyTransformer":
+    """What tells all attention, of the weights that the translator has, or of none."""
+    from ptenmt.export.weights import arrays_of
+    from ptenmt.inspection.forward import NumpyTransformer
 
-    return Inspector(
-        run,
-        checkpoint=checkpoint,
-        on_warning=screen.warn,
-        on_tensorflow=lambda: _refuse_tensorflow(run, "weights"),
-    ).model
-
-
-def _refuse_tensorflow(run: Run, form: str) -> None:
-    raise ExportError(
-        "a server does without TensorFlow",
-        f"export it before: ptenmt export --run {run.path} --format {form}",
-    )
+    exported = loader.weights()
+    return NumpyTransformer(exported.facts.model, arrays_of(exported))
 
 
 def _add_key(keys: Path | None, name: str) -> None:

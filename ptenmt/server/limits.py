@@ -2,10 +2,18 @@
 
 from dataclasses import dataclass
 
+from ptenmt.errors import ConfigError
+
+_MOST = 1e12
+
 
 @dataclass(frozen=True, kw_only=True)
 class Limits:
-    """What is too much."""
+    """What is too much.
+
+    Raises:
+        ConfigError: One is no number that can be counted to.
+    """
 
     characters: int = 5_000
     """Of all texts of a request together."""
@@ -29,6 +37,14 @@ class Limits:
     """That are answered at a time."""
     pieces: int = 80
     """Of a sentence, and of its translation, of which all attention is told."""
+
+    def __post_init__(self) -> None:
+        for name, value in vars(self).items():
+            if not 0 < value <= _MOST:  # what NaN is not, either
+                raise ConfigError(
+                    f"the limit of {name.replace('_', ' ')} is {value}",
+                    f"give a number above 0, up to {_MOST:,.0f}",
+                )
 
     @property
     def body_bytes(self) -> int:

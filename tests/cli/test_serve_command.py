@@ -1,5 +1,6 @@
 """``ptenmt serve``: from the command line to an answer, and to the end."""
 
+import json
 import re
 import shutil
 import signal
@@ -16,9 +17,12 @@ import numpy as np
 import pytest
 import requests
 
+from ptenmt.export.weights import WEIGHTS
 from ptenmt.inspection.attention import find_attention
 from ptenmt.inspection.inspector import Inspector
+from ptenmt.runs import Run
 from ptenmt.server.limits import Limits
+from ptenmt.server.refusal import Refusal
 
 
 @contextmanager
@@ -107,12 +111,28 @@ def test_options_reach_the_server(ptenmt, random_run: Path, started: dict[str, A
     assert ptenmt("serve", "--run", str(random_run), "--port", "0", "--quiet").stderr == ""
 
 
+def test_attention_is_told_of_the_weights_that_translate_and_of_no_others(
+    ptenmt, random_run: Path, started: dict[str, Any], tmp_path: Path
+) -> None:
+    run = Run(shutil.copytree(random_run, tmp_path / "run"))
+    ptenmt("serve", "--run", str(run.path), "--port", "0")
+    facts_file = run.export_folder("best", "weights") / WEIGHTS.facts_file
+    facts = json.loads(facts_file.read_text())
+    facts_file.write_text(json.dumps(facts | {"weights": "weights-9:00000000"}))  # a better model's
+    with pytest.raises(Refusal) as refused:
+        started["service"]._loaded()
+    assert refused.value.status == 501
+    facts_file.write_text(json.dumps(facts))
+    assert started["service"]._loaded().attention(np.array([[1, 2]]), np.array([[1]]))
+
+
 def test_a_server_for_everybody_says_so_loudly(
     ptenmt, random_run: Path, started: dict[str, Any], tmp_path: Path
 ) -> None:
     command = ("serve", "--run", str(random_run), "--port", "0", "--host", "0.0.0.0")
     keys = str(tmp_path / "keys.txt")
-    assert "EVERYBODY who reaches" in ptenmt(*command).stderr
+    for volume in ((), ("--quiet",)):
+        assert "EVERYBODY who reaches" in ptenmt(*command, *volume).stderr
     key = ptenmt("serve", "--keys", keys, "--add-key", "alice").stdout.strip()
     assert "EVERYBODY" not in ptenmt(*command, "--keys", keys).stderr
     assert [started["keys"].admit(given) for given in (key, "")] == [True, False]
@@ -129,6 +149,14 @@ def test_what_cannot_be_served_is_said(ptenmt, random_run: Path, tmp_path: Path)
     sampled = ("--set", "decoding.beam_size=1", "--set", "decoding.top_k=5")
     assert "this run draws tokens" in ptenmt(*serve, *sampled, code=1).stderr
     assert "no run in" in ptenmt("serve", "--run", str(tmp_path), code=1).stderr
+
+
+@pytest.mark.parametrize("value", ["nan", "inf", "1e+300"])
+def test_a_limit_is_a_number_that_can_be_counted_to(ptenmt, random_run: Path, value: str) -> None:
+    for option, name in (("--max-seconds", "seconds"), ("--max-file", "file megabytes")):
+        told = ptenmt("serve", "--run", str(random_run), "--port", "0", option, value, code=1).stderr
+        assert told.startswith(f"error: the limit of {name} is {value}")
+        assert "give a number above 0" in told
 
 
 def test_a_run_without_an_export_is_not_served(ptenmt, random_run: Path, tmp_path: Path) -> None:
