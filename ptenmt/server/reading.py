@@ -7,12 +7,14 @@ from typing import Any, TypeVar
 from urllib.parse import parse_qsl
 
 from pydantic import BaseModel, ValidationError
+from python_multipart.multipart import parse_options_header
 from starlette.datastructures import FormData, UploadFile
 from starlette.requests import Request
 
 from ptenmt.server.refusal import CLIENT_GONE, Refusal
 
 _MOST_FIELDS = 1_000
+_PARTS, _FIELDS = "multipart/form-data", "application/x-www-form-urlencoded"
 _Model = TypeVar("_Model", bound=BaseModel)
 _Result = TypeVar("_Result")
 
@@ -23,13 +25,13 @@ async def read(request: Request, model: type[_Model]) -> _Model:
     Raises:
         Refusal: It is none, or it does not say what it has to.
     """
-    kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+    kind = _kind(request)
     try:
-        if kind == "multipart/form-data":
+        if kind == _PARTS:
             async with opened_form(request) as form:
                 return model.model_validate(_fields(form.multi_items(), model))
         body = await request.body()
-        if kind == "application/x-www-form-urlencoded" or not body:
+        if kind == _FIELDS or not body:
             given = request.query_params.multi_items() + _form(body)
             return model.model_validate(_fields(given, model))
         return model.model_validate_json(body)
@@ -40,6 +42,7 @@ async def read(request: Request, model: type[_Model]) -> _Model:
 @asynccontextmanager
 async def opened_form(request: Request) -> AsyncIterator[FormData]:
     """A form of several parts, whose files are closed in the end."""
+    _kind(request)
     async with request.form(max_files=1, max_fields=_MOST_FIELDS) as form:
         yield form
 
@@ -107,6 +110,21 @@ async def _gone(request: Request) -> None:
     """Wait until the client is gone."""
     while (await request.receive())["type"] != "http.disconnect":
         pass
+
+
+def _kind(request: Request) -> str:
+    """What a request's body is.
+
+    Raises:
+        Refusal: It is a form, and not in UTF-8. A client could name an encoding that fails, or one in which
+            half of a letter can be written.
+    """
+    name, options = parse_options_header(request.headers.get("content-type"))
+    kind = name.decode("latin-1")
+    charset = options.get(b"charset", b"utf-8").lower()
+    if kind in (_PARTS, _FIELDS) and charset not in (b"utf-8", b"utf8"):
+        raise Refusal("a form has to be in UTF-8")
+    return kind
 
 
 def _form(body: bytes) -> list[tuple[str, str]]:

@@ -31,6 +31,8 @@ logger = logging.getLogger("ptenmt.server")
 _Result = TypeVar("_Result")
 _SHORT_CHARACTERS = 1_000
 """Texts of so many are cut into pieces, and put into words, in half a millisecond."""
+_SHORT_TEXTS = 32
+"""So many at most, as a text takes time for itself, however short it is."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -136,7 +138,7 @@ class Service:
         Raises:
             Refusal: There are too many sentences, or too many are waiting.
         """
-        is_short = sum(map(len, texts)) <= _SHORT_CHARACTERS
+        is_short = len(texts) <= _SHORT_TEXTS and sum(map(len, texts)) <= _SHORT_CHARACTERS
         cut = await _done(is_short, self._segmenter.cut, texts)
         segments = [segment for text in cut for segment in text.segments if not segment.is_blank]
         most = self.limits.sentences

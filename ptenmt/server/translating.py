@@ -52,10 +52,12 @@ class Desk:
             raise Refusal("a valid api_key is needed; ask whoever runs this server for one", 403)
 
     def check_length(self, texts: list[str]) -> None:
-        """Refuse texts that are too long."""
-        given, most = sum(map(len, texts)), self.service.limits.characters
-        if given > most:
-            raise Refusal(f"the text has {given:,} characters; {most:,} are allowed")
+        """Refuse texts that are too long, or too many, blank ones among them."""
+        limits, characters = self.service.limits, sum(map(len, texts))
+        if characters > limits.characters:
+            raise Refusal(f"the text has {characters:,} characters; {limits.characters:,} are allowed")
+        if len(texts) > limits.sentences:
+            raise Refusal(f"there are {len(texts):,} texts; {limits.sentences:,} are allowed")
 
     def check_direction(self, source: str, target: str) -> bool:
         """Refuse what cannot be translated; whether there is something to translate at all."""

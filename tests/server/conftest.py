@@ -110,6 +110,8 @@ class Served:
     engine: CapitalsEngine
     service: Service
     server: Any
+    thread: threading.Thread
+    """In which the requests are answered."""
 
     def post(self, path: str, **body: Any) -> Any:
         """The answer to JSON, which has to be a good one."""
@@ -169,7 +171,7 @@ def serve(capitals: tuple[TokenizerPair, Config]) -> Serve:
             thread.start()
             try:
                 assert started.wait(20)
-                yield Served(url, engine, service, server)
+                yield Served(url, engine, service, server, thread)
             finally:
                 engine.gate.set()
                 server.should_exit = True

@@ -1,11 +1,14 @@
 """LibreTranslate's routes, as its clients use them."""
 
 import io
+import threading
 import zipfile
 
 import pytest
 import requests
 from libretranslatepy import LibreTranslateAPI
+
+from ptenmt.translation.segments import Segmenter, Segments
 
 HTML = (
     '<p class="a" title="olá">o gato <b>bebe</b>&nbsp;leite</p><script>var gato = "<p>gato</p>";</script>'
@@ -106,6 +109,7 @@ def test_of_html_only_text_is_translated(served) -> None:
         ({"alternatives": -1}, "alternatives: "),
         ({"q": "x" * 5001}, "the text has 5,001 characters; 5,000 are allowed"),
         ({"q": "o gato .\n" * 300}, "the text has 300 sentences; 256 are allowed"),
+        ({"q": [""] * 257}, "there are 257 texts; 256 are allowed"),
     ],
 )
 def test_what_cannot_be_done_is_said(served, fields: dict, told: str) -> None:
@@ -130,6 +134,46 @@ def test_broken_json_is_said(served, body: bytes) -> None:
     headers = {"Content-Type": "application/json"}
     assert served.refused("/translate", 400, data=body, headers=headers)
     assert served.refused("/detect", 400, data=body, headers=headers)
+
+
+def test_many_texts_are_not_cut_where_all_are_answered(served, monkeypatch: pytest.MonkeyPatch) -> None:
+    threads: list[threading.Thread] = []
+    cut = Segmenter.cut
+
+    def noting(self: Segmenter, texts: list[str]) -> list[Segments]:
+        threads.append(threading.current_thread())
+        return cut(self, texts)
+
+    monkeypatch.setattr(Segmenter, "cut", noting)
+    for texts in (["a"] * 32, ["a"] * 33, ["a" * 500] * 2, ["a" * 501] * 2):
+        served.post("/translate", q=texts, source="pt", target="en")
+    assert [thread is served.thread for thread in threads] == [True, False, True, False]
+
+
+def test_forms_are_in_utf_8_and_in_nothing_else(served) -> None:
+    fields = {"q": "a mãe", "source": "pt", "target": "en"}
+    body = "".join(
+        f'--x\r\nContent-Disposition: form-data; name="{name}"\r\n\r\n{value}\r\n'
+        for name, value in fields.items()
+    )
+    kinds = {
+        "multipart/form-data; boundary=x": f"{body}--x--\r\n",
+        "application/x-www-form-urlencoded": "&".join(f"{name}={value}" for name, value in fields.items()),
+    }
+    for kind, form in kinds.items():
+        for charset in ("utf-8", "UTF-8", '"utf8"'):
+            headers = {"Content-Type": f"{kind}; charset={charset}"}
+            answer = requests.post(f"{served.url}/translate", data=form.encode(), headers=headers, timeout=20)
+            assert answer.json() == {"translatedText": "A MÃE"}
+        for charset in ("undefined", "punycode", "unicode_escape", "utf-7", "latin-1", "idna"):
+            request = {
+                "data": form.replace("mãe", r"\ud800").encode(),
+                "headers": {"Content-Type": f"{kind}; charset={charset}"},
+            }
+            for path in ("/translate", "/detect", "/v1/alignment"):
+                assert "UTF-8" in served.refused(path, 400, **request)
+    upload = {"data": b"", "headers": {"Content-Type": "multipart/form-data; boundary=x; charset=idna"}}
+    assert "UTF-8" in served.refused("/translate_file", 400, **upload)
 
 
 def test_broken_forms_are_said(served) -> None:
