@@ -46,7 +46,7 @@ def print_sweep(sweep: "Sweep") -> None:
         for setting in sweep.settings
     ]
     title = f"{sweep.name}: {sweep.num_pairs:,} {sweep.pairs_name}, {sweep.engine}"
-    header = ("beams", "length penalty", "BLEU", "sentences/s", "beside the best")
+    header = ("beams", "length penalty", "BLEU", "sentences/s", "beside the best, each alone")
     print_grid(Grid(title=title, header=header, rows=rows, numbers=frozenset({0, 1, 2, 3})))
     best, quickest = sweep.best, sweep.quickest
     use = {"best": _options(best)}

@@ -8,10 +8,9 @@ text may need it.
 import re
 from collections.abc import Callable, Sequence
 from functools import cached_property, lru_cache
-from importlib.util import find_spec, module_from_spec, spec_from_file_location
-from itertools import groupby
-from pathlib import Path
 from typing import Any, Literal
+
+from ptenmt.corpus.moses_tables import characters, prefix_table, prefix_tables, ranges
 
 _TOKENS_KEPT = 1 << 14
 _DIGITS = frozenset("0123456789")
@@ -36,7 +35,7 @@ _Kind = Literal["word", "chinese", "opening", "closing", "contraction", "quote"]
 @lru_cache
 def moses(language: str) -> "Moses":
     """The rules of a language, by its ISO 639-1 code; those of English for one that Moses does not know."""
-    return Moses(language if _prefix_table(language) in _prefix_tables() else "en")
+    return Moses(language if prefix_table(language) in prefix_tables() else "en")
 
 
 class Moses:
@@ -55,14 +54,14 @@ class Moses:
 
     def __init__(self, language: str) -> None:
         self.language = language
-        tables = _characters()
+        tables = characters()
         others = tables["Han"] if language == "zh" else ""
         self.letters = tables["IsAlpha"] + tables["signs"] + others
         self.lower = tables["IsLower"]
         self.staying = tables["IsAlnum"] + tables["signs"] + others + ".'`,-"
         self._numbers = ranges(tables["IsN"])
         self._spaced = _Spaced(self.staying)
-        lines = map(str.strip, _prefix_tables()[_prefix_table(language)].splitlines())
+        lines = map(str.strip, prefix_tables()[prefix_table(language)].splitlines())
         prefixes = {line for line in lines if line and not line.startswith("#")}
         self.before_numbers = {
             line.removesuffix(_NUMBERS_ONLY) for line in prefixes if line.endswith(_NUMBERS_ONLY)
@@ -242,7 +241,7 @@ class _Joining(dict[str, str]):
 @lru_cache(_TOKENS_KEPT)
 def _kind(token: str) -> _Kind:
     """What a token is when tokens are joined."""
-    tables = _characters()
+    tables = characters()
     if _CHINESE.match(token):
         return "chinese"
     if not token.strip(_OPENING + tables["IsSc"]):
@@ -252,52 +251,6 @@ def _kind(token: str) -> _Kind:
     if token[0] == "'" and token[1:2] and token[1] in tables["IsAlpha"]:
         return "contraction"
     return "word" if token.strip(_QUOTES) else "quote"
-
-
-def character_class(name: str) -> str:
-    """The inside of a regular expression's class: one of Perl's, such as ``IsAlpha``."""
-    return ranges(_characters()[name])
-
-
-def ranges(characters: str) -> str:
-    """The inside of a regular expression's class; ranges compile far faster than single characters."""
-    codes = sorted(set(map(ord, characters)))
-    runs = [[code for _, code in run] for _, run in groupby(enumerate(codes), lambda pair: pair[1] - pair[0])]
-    return "".join(f"{chr(run[0])}-{chr(run[-1])}" for run in runs)
-
-
-@lru_cache
-def _characters() -> dict[str, str]:
-    """The classes of characters that the rules speak of; ``signs`` are the Indic ones that join letters."""
-    tables, indic = _tables("_data_perluniprops").PERLUNIPROPS, _tables("indic")
-    names = ("IsAlnum", "IsAlpha", "IsLower", "IsN", "IsSc", "Han")
-    signs = "".join([*indic.VIRAMAS, *indic.NUKTAS])
-    return {name: str(tables[name]) for name in names} | {"signs": signs}
-
-
-@lru_cache
-def _prefix_tables() -> dict[str, str]:
-    """Words that keep their full stop, by language."""
-    tables: dict[str, str] = _tables("_data_nonbreaking_prefixes").NONBREAKING_PREFIXES
-    return tables
-
-
-def _prefix_table(language: str) -> str:
-    return f"nonbreaking_prefix.{language}"
-
-
-def _tables(name: str) -> Any:
-    """A module of sacremoses that holds tables, without the others, which take 0.4 s to import."""
-    package = find_spec("sacremoses")
-    assert package is not None
-    assert package.submodule_search_locations is not None
-    file = Path(package.submodule_search_locations[0]) / f"{name}.py"
-    spec = spec_from_file_location(f"{__name__}{name}", file)
-    assert spec is not None
-    assert spec.loader is not None
-    module = module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
 
 
 @lru_cache

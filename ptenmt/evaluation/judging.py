@@ -32,7 +32,7 @@ from ptenmt.evaluation.results import (
     Texts,
 )
 from ptenmt.evaluation.scores import Counts, MetricName, References, Scorer
-from ptenmt.evaluation.systems import Loading, Progress, System
+from ptenmt.evaluation.systems import Loading, Progress, System, baseline_run
 from ptenmt.evaluation.weaknesses import Sources, Vocabulary, count_words, find_weaknesses
 from ptenmt.runs import Run, find_run
 from ptenmt.tasks import check_task
@@ -185,7 +185,7 @@ def _rival(question: Question, baseline: str) -> Output | System:
     """The baseline's hypotheses, or the run that is to translate."""
     if Path(baseline).is_file():
         return output_of_file(Path(baseline), question.material, tokenised=question.files.tokenised)
-    return question.system(find_run(baseline))
+    return question.system(baseline_run(baseline))
 
 
 def own_material(run: Run, split: HeldOutSplit, loading: Loading) -> Material:

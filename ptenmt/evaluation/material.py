@@ -175,7 +175,7 @@ def output_of_file(file: Path, material: Material, *, tokenised: bool) -> Output
     texts = list(read_lines(file))
     if len(texts) != len(material):
         raise DataError(
-            f"{file} has {len(texts):,} lines, but there are {len(material):,} sentences to compare with",
+            f"{file} has {_lines(texts)}, but there are {len(material):,} sentences to compare with",
             "line n has to be the translation of the n-th sentence",
         )
     if not tokenised:
@@ -210,8 +210,12 @@ def _corpus_material(
 def _read(file: Path) -> list[str]:
     lines = list(read_lines(file))
     if not any(line.strip() for line in lines):
-        raise DataError(f"{file} is empty")
+        raise DataError(f"{file} is empty", "it has to have a sentence a line")
     return lines
+
+
+def _lines(texts: Sequence[str]) -> str:
+    return f"{len(texts):,} line{'' if len(texts) == 1 else 's'}"
 
 
 def _check_lengths(texts: Mapping[Path, Sequence[str]]) -> None:
@@ -219,7 +223,7 @@ def _check_lengths(texts: Mapping[Path, Sequence[str]]) -> None:
     for file in others:
         if len(texts[file]) != len(texts[first]):
             raise DataError(
-                f"{first} has {len(texts[first]):,} lines, but {file} has {len(texts[file]):,}",
+                f"{first} has {_lines(texts[first])}, but {file} has {len(texts[file]):,}",
                 "line n of one file has to be the translation of line n of the other",
             )
 

@@ -123,6 +123,10 @@ def _origin(evaluation: Evaluation, run: RunFacts | None) -> Section:
     return Section(title="What was scored, and with what", parts=[Table(header=(), rows=rows)])
 
 
+def _time(iso: str) -> str:
+    return f"{iso[:16].replace('T', ' ')} UTC"
+
+
 def _model_rows(evaluation: Evaluation, run: RunFacts | None) -> list[tuple[str, str]]:
     rows = []
     if run is not None:
@@ -131,7 +135,7 @@ def _model_rows(evaluation: Evaluation, run: RunFacts | None) -> list[tuple[str,
             ("run", str(evaluation.folder)),
             *([] if evaluation.checkpoint is None else [("weights", evaluation.checkpoint)]),
             ("parameters", f"{run.told['parameters']:,}" if "parameters" in run.told else "unknown"),
-            ("trained", f"{run.told.get('trained', '')[:16].replace('T', ' ')} UTC"),
+            ("trained", _time(run.told["trained"]) if "trained" in run.told else "not to its end"),
             ("trained with", ", ".join(f"{name} {version}" for name, version in versions.items())),
         ]
     if evaluation.search is not None:

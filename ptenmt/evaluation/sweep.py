@@ -31,7 +31,7 @@ class Setting:
 
     @property
     def is_worse(self) -> bool:
-        """Whether it is significantly worse than the best."""
+        """Whether it is significantly worse than the best; taken alone, not corrected for their number."""
         return self.p_value is not None and self.p_value < SIGNIFICANT
 
 

@@ -6,10 +6,10 @@ from dataclasses import asdict, dataclass, replace
 
 from ptenmt.config import Config
 from ptenmt.config.files import override_decoding
-from ptenmt.errors import ConfigError
+from ptenmt.errors import ConfigError, RunError
 from ptenmt.evaluation.material import Material, Output, output_of_texts, output_of_translations
 from ptenmt.evaluation.results import SearchFacts
-from ptenmt.runs import Choice, Run
+from ptenmt.runs import Choice, Run, find_run
 from ptenmt.tokenizers import load_tokenizers
 from ptenmt.translation import Translation, Translator
 from ptenmt.translation.loading import EngineName, Loader
@@ -116,3 +116,15 @@ def translate_all(translator: Translator, material: Material, show: Progress) ->
         done += window
         show("translating", len(done), total)
     return done
+
+
+def baseline_run(name: str) -> Run:
+    """The run that a baseline which is no file names.
+
+    Raises:
+        RunError: There is none.
+    """
+    try:
+        return find_run(name)
+    except RunError as error:
+        raise RunError(f"{error.message}, nor is there a file {name}", error.hint) from error

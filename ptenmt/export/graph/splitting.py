@@ -9,7 +9,8 @@ from typing import Any
 
 import tensorflow as tf
 
-from ptenmt.corpus.moses import Moses, moses, ranges
+from ptenmt.corpus.moses import Moses, moses
+from ptenmt.corpus.moses_tables import ranges
 from ptenmt.export.graph.patterns import replaced, single_blanks
 
 _ONE_FULL_STOP = r"(?s).*[^.]\."
