@@ -71,6 +71,10 @@ class Gate:
         except Refusal as refusal:
             if answer.status is None:
                 await answer.refuse(refusal)
+        except asyncio.CancelledError:  # nothing else ends a request from without than the end of all
+            if answer.status is not None:
+                raise
+            await answer.refuse(Refusal("the server is ending", 503, retry_after=10))
 
 
 class _Body:

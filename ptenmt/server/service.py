@@ -2,7 +2,7 @@
 
 import asyncio
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -13,6 +13,7 @@ from ptenmt.server.limits import Limits
 from ptenmt.server.metrics import Metrics
 from ptenmt.server.refusal import Refusal
 from ptenmt.server.searching import Searcher
+from ptenmt.server.threads import DaemonThreads
 from ptenmt.server.words import word_weights, words_of
 from ptenmt.tokenizers import END
 from ptenmt.translation import Translator
@@ -100,6 +101,7 @@ class Service:
             room=limits.queue,
             copies_unknown=translator.config.tokenizer.kind == "words",
         )
+        self._documents: DaemonThreads | None = None
         self._options = translator.config.decoding
         self._encoding = Encoding(translator.tokenizers, translator.config)
         self._segmenter = self._encoding.segmenter()
@@ -109,17 +111,16 @@ class Service:
         self._looking = asyncio.Lock()
 
     def start(self) -> None:
-        """Start the threads that translate; in the loop that the requests are answered in."""
+        """Start the threads; in the loop that the requests are answered in."""
         self._searcher.start()
+        self._documents = DaemonThreads(self.limits.files)
 
     def stop(self) -> None:
         """End the threads."""
         self._searcher.stop()
-
-    @property
-    def is_ready(self) -> bool:
-        """Whether it translates."""
-        return self._searcher.is_ready
+        if self._documents is not None:
+            self._documents.close()
+            self._documents = None
 
     async def translate(
         self, texts: Sequence[str], *, alternatives: int = 0, is_document: bool = False
@@ -138,8 +139,8 @@ class Service:
         Raises:
             Refusal: There are too many sentences, or too many are waiting.
         """
-        is_short = len(texts) <= _SHORT_TEXTS and sum(map(len, texts)) <= _SHORT_CHARACTERS
-        cut = await _done(is_short, self._segmenter.cut, texts)
+        done = self.aside if is_document else _way_for(texts)
+        cut = await done(self._segmenter.cut, texts)
         segments = [segment for text in cut for segment in text.segments if not segment.is_blank]
         most = self.limits.sentences
         if len(segments) > most and not is_document:
@@ -149,7 +150,19 @@ class Service:
         find = self._searcher.found_in_waves if is_document else self._searcher.found
         found = iter(await find(orders))
         parts = [[NOTHING if segment.is_blank else next(found) for segment in text.segments] for text in cut]
-        return await _done(is_short, self._wording.of_texts, cut, parts)
+        translations: list[list[Alternative]] = await done(self._wording.of_texts, cut, parts)
+        return translations
+
+    async def aside(self, work: Callable[..., _Result], *arguments: Any) -> _Result:
+        """What a function makes of a document, which may take long; an end does not wait for it.
+
+        Raises:
+            Refusal: The server is ending.
+        """
+        if self._documents is None:
+            raise Refusal("the server is ending", 503, retry_after=10)
+        result: _Result = await self._documents.run(work, *arguments)
+        return result
 
     async def align(self, text: str, prefix: str = "") -> Aligned:
         """Translate a sentence, and tell which of its words each word of the translation comes from.
@@ -254,9 +267,14 @@ class Service:
         return (await self._searcher.found([self._order(segment, search, prefix)]))[0]
 
 
-async def _done(is_short: bool, work: Callable[..., _Result], *arguments: Any) -> _Result:
-    """What a function gives; if its work is short, without the way to another thread, which takes longer."""
-    return work(*arguments) if is_short else await asyncio.to_thread(work, *arguments)
+def _way_for(texts: Sequence[str]) -> Callable[..., Awaitable[Any]]:
+    """How to have texts cut and worded: in another thread, to which the way takes longer than short work."""
+    is_short = len(texts) <= _SHORT_TEXTS and sum(map(len, texts)) <= _SHORT_CHARACTERS
+    return _at_once if is_short else asyncio.to_thread
+
+
+async def _at_once(work: Callable[..., _Result], *arguments: Any) -> _Result:
+    return work(*arguments)
 
 
 def _with_alternatives(options: DecodingConfig, count: int) -> DecodingConfig:

@@ -25,11 +25,9 @@ async def health() -> StatusAnswer:
     return StatusAnswer(status="ok")
 
 
-@router.get("/ready", tags=["Watching"], responses=errors(503))
-async def ready(desk: AtDesk) -> StatusAnswer:
-    """Tell whether it translates."""
-    if not desk.service.is_ready:
-        raise Refusal("the server is starting or ending", 503, retry_after=1)
+@router.get("/ready", tags=["Watching"])
+async def ready() -> StatusAnswer:
+    """Tell that it translates; before it does, and while it ends, nobody listens."""
     return StatusAnswer(status="ready")
 
 

@@ -216,16 +216,16 @@ async def _translated(desk: Desk, asked: TranslateRequest, texts: list[str]) -> 
 
 
 async def _translated_document(desk: Desk, asked: FileRequest, name: str, content: bytes) -> bytes:
-    document = await asyncio.to_thread(read_document, name, content)
+    aside = desk.service.aside
+    document = await aside(read_document, name, content)
     texts = document.texts
     given, most = sum(map(len, texts)), desk.service.limits.file_characters
     if given > most:
         raise Refusal(f"the document has {given:,} characters; {most:,} are allowed", 413)
     source = asked.source
     if source == "auto":
-        ((likeliest, *_),) = await desk.detect([" ".join(texts)])
-        source = likeliest.language
+        source = (await aside(desk.detector.detect, " ".join(texts)))[0].language
     if not desk.check_direction(source, asked.target):
         return content
     translations = await desk.service.translate(texts, is_document=True)
-    return await asyncio.to_thread(document.with_texts, [found[0].text for found in translations])
+    return await aside(document.with_texts, [found[0].text for found in translations])

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 import requests
 
-from ptenmt.server import connections
+from ptenmt.server import connections, process, translating
 
 ASKED = {"q": "o gato", "source": "pt", "target": "en"}
 HEAD = b"POST /translate HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n"
@@ -214,6 +214,31 @@ def test_the_end_waits_for_what_has_begun(serve) -> None:
         served.server.should_exit = True
         threading.Timer(0.3, served.engine.gate.set).start()
         assert first.result()["translatedText"] == "O GATO"
+
+
+def test_the_end_does_not_wait_for_a_document_that_takes_long(
+    serve, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    begun, patience, ended = threading.Event(), threading.Event(), threading.Event()
+
+    def read_for_long(_name: str, _content: bytes) -> None:
+        begun.set()
+        patience.wait(20)
+        ended.set()
+
+    monkeypatch.setattr(process, "DRAIN_SECONDS", 0.2)
+    monkeypatch.setattr(translating, "read_document", read_for_long)
+    with ThreadPoolExecutor(1) as pool:
+        with serve() as served:
+            request = {"data": ASKED, "files": {"file": ("a.txt", b"o gato")}, "timeout": 20}
+            told = pool.submit(requests.post, f"{served.url}/translate_file", **request)
+            assert begun.wait(20)
+        assert not ended.is_set()
+        patience.set()
+        answer = told.result()
+    assert (answer.status_code, answer.headers["retry-after"]) == (503, "10")
+    assert answer.json() == {"error": "the server is ending"}
+    assert "Traceback" not in caplog.text
 
 
 def test_every_answer_is_guarded(served) -> None:
