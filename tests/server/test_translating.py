@@ -227,9 +227,15 @@ def test_a_document_of_many_sentences_waits_its_turn(serve) -> None:
         assert requests.get(url, timeout=20).text == content.upper()
 
 
-def zipped(**files: bytes) -> bytes:
+KINDS = """<Types xmlns="http://schemas.openxmlformats.org/package/2006/content-types"><Default
+Extension="xml" ContentType="application/vnd.openxmlformats-officedocument.wordprocessingml.document.main+xml"
+/></Types>"""
+
+
+def zipped(kinds: str = KINDS, **files: bytes) -> bytes:
     archive = io.BytesIO()
     with zipfile.ZipFile(archive, "w", zipfile.ZIP_DEFLATED) as written:
+        written.writestr("[Content_Types].xml", kinds)
         for name, content in files.items():
             written.writestr(name.replace("_", "/", 1) + ".xml", content)
     return archive.getvalue()
@@ -243,11 +249,12 @@ def zipped(**files: bytes) -> bytes:
         ("x.txt", b"ol\xe1", 400, "not UTF-8: byte 2"),
         ("x.srt", b"o gato", 400, "has no subtitles"),
         ("x.docx", b"PK nonsense", 400, "no Word document that can be read"),
-        ("x.docx", zipped(other=b""), 400, "it has no word/document.xml"),
+        ("x.docx", zipped(""), 400, "damaged"),
+        ("x.docx", zipped("<Types/>"), 400, "names no text of one"),
         ("x.docx", zipped(word_document=b"<a>"), 400, "damaged"),
         ("x.docx", zipped(word_document=b'<!DOCTYPE a [<!ENTITY b "c">]><a>&b;</a>'), 400, "document type"),
         ("x.docx", zipped(word_document=b" " * 9_000_000), 413, "too large when it is unpacked"),
-        ("x.docx", zipped(word_document=b"<a/>", word_media=b"0" * 60_000_000), 413, "when it is unpacked"),
+        ("x.docx", zipped(word_document=b"<a/>", word_media=b"0" * 60_000_000), 413, "too large when"),
         ("x.txt", b"o" * 200_001, 413, "200,001 characters; 200,000 are allowed"),
         ("x.txt", b"o" * 10_000_001, 413, "larger than 10,000,000 bytes"),
         ("x.txt", b"o" * 11_000_000, 413, "too large"),
