@@ -190,5 +190,6 @@ def _check_installed() -> None:
     for package in ("fastapi", "uvicorn", "httptools", "multipart", "prometheus_client", "lxml"):
         if importlib.util.find_spec(package) is None:
             raise PtenmtError(
-                f"{package}, which serving needs, is not installed", "pip install 'ptenmt[serve]'"
+                f"{package}, which serving needs, is not installed",
+                "in a clone of ptenmt: pip install '.[serve]'",
             )

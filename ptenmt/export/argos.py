@@ -59,7 +59,7 @@ USAGE = """
 Install it into Argos Translate, or where LibreTranslate runs:
 
 ```
-argospm install {name}
+python -c 'import argostranslate.package as argos; argos.install_from_path("{name}")'
 argos-translate --from {source} --to {target} "…"
 ```
 """

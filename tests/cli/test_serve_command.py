@@ -177,4 +177,4 @@ def test_without_what_serving_needs_a_command_says_so(
     )
     told = ptenmt("serve", "--run", str(random_run), code=1).stderr
     assert "uvicorn, which serving needs, is not installed" in told
-    assert "pip install 'ptenmt[serve]'" in told
+    assert "pip install '.[serve]'" in told

@@ -60,7 +60,7 @@ def test_what_is_in_it(installed: Path):
     assert (metadata["to_code"], metadata["to_name"]) == ("en", "English")
     assert metadata["package_version"] == "1.0"
     assert (installed / "spacy" / "config.cfg").exists()
-    assert "argospm install mine.argosmodel" in (installed / "README.md").read_text(encoding="utf-8")
+    assert 'install_from_path("mine.argosmodel")' in (installed / "README.md").read_text(encoding="utf-8")
     content = b"".join(file.read_bytes() for file in installed.rglob("*") if file.is_file())
     assert b"jdoe" not in content
     assert b"ptenmt-" not in content, "no name of a temporary folder"
