@@ -15,6 +15,7 @@ from ptenmt import __version__
 from ptenmt.server import looking, showing, translating
 from ptenmt.server.gate import Gate
 from ptenmt.server.keys import Keys
+from ptenmt.server.origins import check_origins
 from ptenmt.server.pages import page_files
 from ptenmt.server.refusal import CLIENT_GONE, Refusal
 from ptenmt.server.service import Service
@@ -28,7 +29,11 @@ def make_app(service: Service, keys: Keys, *, origins: Sequence[str] = ()) -> AS
         service: Translates.
         keys: Who may ask.
         origins: Of web pages elsewhere that may ask: ``https://example.org``, or ``*``.
+
+    Raises:
+        ConfigError: Such an origin there cannot be.
     """
+    check_origins(origins)
 
     @asynccontextmanager
     async def lifespan(_app: FastAPI) -> AsyncIterator[None]:
@@ -52,14 +57,16 @@ def make_app(service: Service, keys: Keys, *, origins: Sequence[str] = ()) -> AS
     app.add_exception_handler(RequestValidationError, _not_valid)
     app.add_exception_handler(ClientDisconnect, _gone)
     app.add_exception_handler(Exception, _failed)
-    if origins:
-        app.add_middleware(
-            CORSMiddleware,
-            allow_origins=list(origins),
-            allow_methods=["GET", "POST"],
-            allow_headers=["authorization", "content-type"],
-        )
-    return Gate(app, limits=service.limits, metrics=service.metrics)
+    gate = Gate(app, limits=service.limits, metrics=service.metrics)
+    if not origins:
+        return gate
+    return CORSMiddleware(  # around the gate, so that other pages can read what it refuses
+        gate,
+        allow_origins=list(origins),
+        allow_methods=["GET", "POST"],
+        allow_headers=["authorization", "content-type"],
+        expose_headers=["retry-after"],
+    )
 
 
 async def _refused(_request: Request, error: Exception) -> JSONResponse:
