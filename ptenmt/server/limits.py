@@ -31,6 +31,8 @@ class Limits:
     """Until a document is translated."""
     files: int = 2
     """Documents that are translated at a time."""
+    uploads: int = 8
+    """Documents that are received or translated at a time, of which the larger ones lie on the disk."""
     body_seconds: float = 20.0
     """Until a request's head has arrived, and again until its body has; twice as long for a document."""
     requests: int = 1_000

@@ -48,7 +48,15 @@ class Desk:
 
     def admit(self, request: Request, asked: Keyed) -> None:
         """Refuse who has no key, if one is needed."""
-        if not self.keys.admit(asked.api_key or bearer(request)):
+        self._check_key(asked.api_key or bearer(request))
+
+    def admit_unread(self, request: Request) -> None:
+        """Refuse whose head has a wrong key, before the body is read."""
+        if key := bearer(request):
+            self._check_key(key)
+
+    def _check_key(self, key: str) -> None:
+        if not self.keys.admit(key):
             raise Refusal("a valid api_key is needed; ask whoever runs this server for one", 403)
 
     def check_length(self, texts: list[str]) -> None:
@@ -160,6 +168,7 @@ async def settings(desk: AtDesk) -> SettingsAnswer:
 )
 async def translate_file(request: Request, desk: AtDesk) -> FileAnswer:
     """Translate a document: .txt, .html, .srt or .docx. Its layout stays."""
+    desk.admit_unread(request)
     asked, name, content = await read_upload(request, FileRequest, desk.service.limits.file_bytes)
     desk.admit(request, asked)
     if desk.documents.locked():
