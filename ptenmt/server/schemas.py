@@ -100,6 +100,7 @@ class SettingsAnswer(BaseModel):
     """What a page has to know of the server."""
 
     charLimit: int
+    sentenceLimit: int = Field(description="The most sentences of a request; LibreTranslate tells no such.")
     frontendTimeout: int = Field(description="Milliseconds to wait for more typing.")
     apiKeys: bool
     keyRequired: bool

@@ -150,6 +150,7 @@ async def settings(desk: AtDesk) -> SettingsAnswer:
     return SettingsAnswer.model_validate(
         {
             "charLimit": desk.service.limits.characters,
+            "sentenceLimit": desk.service.limits.sentences,
             "frontendTimeout": _TYPING_PAUSE,
             "apiKeys": desk.keys.are_required,
             "keyRequired": desk.keys.are_required,

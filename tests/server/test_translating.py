@@ -194,9 +194,9 @@ def test_detection_is_of_the_two_languages(served) -> None:
 
 
 def test_settings_are_what_a_page_needs(serve) -> None:
-    with serve(characters=123) as served:
+    with serve(characters=123, sentences=45) as served:
         settings = requests.get(f"{served.url}/frontend/settings", timeout=20).json()
-    assert settings["charLimit"] == 123
+    assert (settings["charLimit"], settings["sentenceLimit"]) == (123, 45)
     assert settings["keyRequired"] is False
     assert settings["supportedFilesFormat"] == [".txt", ".html", ".srt", ".docx"]
     assert settings["language"]["source"] == {"code": "pt", "name": "Portuguese"}

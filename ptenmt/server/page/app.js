@@ -32,7 +32,7 @@ class Page {
     const languages = { source: source.code, target: target.code };
     nameLanguages(source, target);
     this.menu = new Menu(part("menu"));
-    this.translations = new Translations({ languages, limit });
+    this.translations = new Translations({ languages, limit, sentenceLimit: facts.sentenceLimit });
     this.source = new SourcePane(
       { field: part("source"), mirror: part("mirror"), count: part("count"), clear: part("clear") },
       { language: source.code, limit },

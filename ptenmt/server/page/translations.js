@@ -11,10 +11,16 @@ export class Translations {
   #translations = new Map(); // sentence -> translation, the oldest first
   #answers = new Map(); // question -> promise of what was learnt about a sentence and its translation
 
-  /** @param {{languages: {source: string, target: string}, limit: number}} facts - Codes; characters a request. */
-  constructor({ languages, limit }) {
+  /**
+   * @param {object} facts
+   * @param {{source: string, target: string}} facts.languages - Their codes.
+   * @param {number} facts.limit - Characters a request.
+   * @param {number} facts.sentenceLimit - Sentences a request, as the server cuts them, which may cut one in two.
+   */
+  constructor({ languages, limit, sentenceLimit }) {
     this.languages = languages;
     this.limit = limit;
+    this.mostSentences = Math.max(1, Math.min(MOST_SENTENCES, Math.floor(sentenceLimit / 2)));
   }
 
   /** @returns {string | undefined} A sentence's translation, if it is known. */
@@ -38,7 +44,7 @@ export class Translations {
    */
   async translate(sentences, signal, onSome) {
     const unknown = [...new Set(sentences)].filter((sentence) => this.of(sentence) === undefined);
-    for (const batch of batches(unknown, this.limit)) {
+    for (const batch of batches(unknown, this.limit, this.mostSentences)) {
       const found = await api.translate(batch, this.languages, signal);
       batch.forEach((sentence, place) => this.choose(sentence, found[place]));
       onSome();
@@ -85,11 +91,11 @@ export class Translations {
 }
 
 /** Sentences in requests that are not too large. */
-function* batches(sentences, limit) {
+function* batches(sentences, limit, mostSentences) {
   let batch = [];
   let length = 0;
   for (const sentence of sentences) {
-    if (batch.length === MOST_SENTENCES || (batch.length && length + sentence.length > limit)) {
+    if (batch.length === mostSentences || (batch.length && length + sentence.length > limit)) {
       yield batch;
       [batch, length] = [[], 0];
     }

@@ -19,6 +19,7 @@ FOLDER = "/below/"
 FILES = {FOLDER: PAGE / "index.html"} | {f"{FOLDER}page/{file.name}": file for file in PAGE.iterdir()}
 SETTINGS = {
     "charLimit": 200,
+    "sentenceLimit": 8,
     "keyRequired": False,
     "filesTranslation": False,
     "supportedFilesFormat": [],

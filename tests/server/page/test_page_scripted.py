@@ -105,6 +105,15 @@ def test_only_new_sentences_are_asked_for(browser: "Browser", script: Script) ->
     assert script.asked[0]["target"] == "en"
 
 
+def test_a_request_has_room_for_sentences_that_the_server_cuts_in_two(
+    browser: "Browser", script: Script
+) -> None:
+    text = " ".join(f"Gato {number} dorme." for number in range(10))
+    browser.script("source.value = arguments[0]; source.dispatchEvent(new Event('input'))", text)  # pasted
+    browser.until(lambda: browser["target"].text == text.upper())
+    assert [len(request["q"]) for request in script.asked] == [4, 4, 2]
+
+
 def test_what_is_outdated_is_cancelled_and_never_shown(browser: "Browser", script: Script) -> None:
     go = threading.Event()
 
