@@ -229,7 +229,8 @@ async def _translated_document(desk: Desk, asked: FileRequest, name: str, conten
     aside = desk.service.aside
     document = await aside(read_document, name, content)
     texts = document.texts
-    given, most = sum(map(len, texts)), desk.service.limits.file_characters
+    # What is between the texts counts too: millions of blank lines are not nothing.
+    given, most = sum(map(len, texts)) + len(texts) - 1, desk.service.limits.file_characters
     if given > most:
         raise Refusal(f"the document has {given:,} characters; {most:,} are allowed", 413)
     source = asked.source

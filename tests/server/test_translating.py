@@ -257,6 +257,7 @@ def zipped(kinds: str = KINDS, **files: bytes) -> bytes:
         ("x.docx", zipped(word_document=b"<a/>", word_media=b"0" * 60_000_000), 413, "too large when"),
         ("x.txt", b"o" * 200_001, 413, "200,001 characters; 200,000 are allowed"),
         ("x.txt", b"o" * 10_000_001, 413, "larger than 10,000,000 bytes"),
+        ("x.txt", b"\n" * 200_001, 413, "200,001 characters; 200,000 are allowed"),
         ("x.txt", b"o" * 11_000_000, 413, "too large"),
     ],
 )
