@@ -108,6 +108,7 @@ class Service:
         self._wording = Wording(translator.tokenizers, translator.config)
         self._load_model = load_model
         self._model: NumpyTransformer | None = None
+        self._said = ""  # why there is none
         self._looking = asyncio.Lock()
 
     def start(self) -> None:
@@ -247,7 +248,9 @@ class Service:
         try:
             return self._load_model()
         except PtenmtError as error:
-            logger.warning("attention cannot be told: %s (%s)", error.message, error.hint)
+            if error.message != self._said:  # once, or requests could fill a disk
+                logger.warning("attention cannot be told: %s (%s)", error.message, error.hint)
+            self._said = error.message
             raise Refusal("this server cannot tell attention; its log says why", 501) from error
 
     def _sentence(self, text: str, prefix: str) -> tuple[Segments, list[int]]:

@@ -64,7 +64,8 @@ def test_without_weights_there_is_no_attention_and_the_log_says_why(
     with serve(load_model=fail) as served:
         message = served.refused("/v1/attention", 501, json={"q": "o gato"})
         assert "/secret" not in message
-        assert "no weights in /secret (export them)" in caplog.text
+        served.refused("/v1/attention", 501, json={"q": "o gato"})
+        assert caplog.text.count("no weights in /secret (export them)") == 1
         assert served.post("/v1/alignment", q="o gato")["translation"] == "O GATO"
 
 
