@@ -7,11 +7,12 @@ from pathlib import PurePath
 from typing import Protocol
 
 from ptenmt.server.markup import Markup
+from ptenmt.server.prose import gathered, is_prose, replaced
 from ptenmt.server.refusal import Refusal
 from ptenmt.server.subtitles import Subtitles
 from ptenmt.server.word_files import WordFile
 
-_LINE_END = re.compile(r"(\r\n|\r|\n)")
+_LINE = re.compile(r"[^\r\n]+")
 _BYTE_ORDER_MARKS = {
     codecs.BOM_UTF8: "utf-8",
     codecs.BOM_UTF16_LE: "utf-16-le",
@@ -42,14 +43,18 @@ class _Readable(Protocol):
 
 
 class _Lines:
-    """Plain text: a line is a text."""
+    """Plain text: a line is a text, if there is a letter in it."""
 
     def __init__(self, source: str) -> None:
-        parts = _LINE_END.split(source)
-        self.texts, self._ends = parts[::2], [*parts[1::2], ""]
+        self._source = source
+        self._places = gathered(line.span() for line in _LINE.finditer(source) if is_prose(line[0]))
+
+    @property
+    def texts(self) -> list[str]:
+        return [self._source[begin:end] for begin, end in self._places]
 
     def with_texts(self, translations: Sequence[str]) -> str:
-        return "".join(text + end for text, end in zip(translations, self._ends, strict=True))
+        return replaced(self._source, self._places, translations)
 
 
 class _TextFile:

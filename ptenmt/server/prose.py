@@ -1,6 +1,6 @@
 """What of a document is text, and how much of it there may be."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import TypeVar
 
 from ptenmt.server.refusal import Refusal
@@ -35,3 +35,12 @@ def check_tags(count: int) -> None:
     """Refuse a document with too many ``<``."""
     if count > MOST_TAGS:
         raise Refusal(f"the document has {count:,} tags; {MOST_TAGS:,} are allowed", 413)
+
+
+def replaced(source: str, places: Iterable[tuple[int, int]], texts: Sequence[str]) -> str:
+    """A text with other texts in some places, which begin and end there and are in order."""
+    parts, behind = [], 0
+    for (begin, end), text in zip(places, texts, strict=True):
+        parts += [source[behind:begin], text]
+        behind = end
+    return "".join([*parts, source[behind:]])

@@ -7,11 +7,18 @@ import re
 import textwrap
 from bisect import bisect_left
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
+from ptenmt.server.prose import gathered, is_prose, replaced
 from ptenmt.server.refusal import Refusal
 
-_TIMES = re.compile(r"\s*\d+:\d\d:\d\d[,.]\d+\s*-->\s*\d+:\d\d:\d\d[,.]\d+")
+_TIMES = re.compile(
+    r"""
+    ^[^\S\n]*+ \d+:\d\d:\d\d[,.]\d+ [^\S\n]*+ --> [^\S\n]*+ \d+:\d\d:\d\d[,.]\d+ [^\n]* (?:\n|\Z)
+    """,
+    re.MULTILINE | re.VERBOSE,
+)
+_LINE = re.compile(r"[^\n]*\n|[^\n]+")
 _TAG = re.compile(r"(<[^<>]*>|\{[^{}]*\})")
 _SPEAKER = re.compile(r"\s*[-–—]")
 _NO_BREAK = "\ue000"
@@ -22,8 +29,20 @@ _NO_TAG = str.maketrans("<>{}", "‹›()")
 class _Spoken:
     """What is said at a time."""
 
-    lines: list[str] = field(default_factory=list)
+    begin: int
+    """Where it is in the file."""
+    lines: list[str]
     """Line ends included."""
+
+    @property
+    def end(self) -> int:
+        """Where it ends."""
+        return self.begin + sum(map(len, self.lines))
+
+    @property
+    def texts(self) -> list[str]:
+        """What of it is to be translated."""
+        return [part for part in self.parts[::2] if is_prose(part)]
 
     @property
     def parts(self) -> list[str]:
@@ -36,7 +55,15 @@ class _Spoken:
         """Whether each line is somebody else's."""
         return len(self.lines) > 1 and all(_SPEAKER.match(_TAG.sub("", line)) for line in self.lines)
 
-    def wrapped(self, text: str) -> str:
+    def translated(self, given: Iterator[str]) -> str:
+        """The same with the next of the translations, one for each of ``texts``."""
+        parts = (
+            next(given).translate(_NO_TAG) if number % 2 == 0 and is_prose(part) else part
+            for number, part in enumerate(self.parts)
+        )
+        return self._wrapped("".join(parts))
+
+    def _wrapped(self, text: str) -> str:
         """Another text in as many lines, about equally long."""
         ending = re.search(r"\r?\n?\Z", self.lines[0])
         assert ending is not None
@@ -53,58 +80,45 @@ class Subtitles:
         source: The file.
 
     Raises:
-        Refusal: There is no time in it.
+        Refusal: There is no time in it, or too much is said.
     """
 
     def __init__(self, source: str) -> None:
-        self._tokens = list(_tokens(source))
-        if not any(isinstance(token, _Spoken) for token in self._tokens):
+        self._source = source
+        self._spoken = gathered(each for each in _spoken(source) if each.texts)
+        if not self._spoken and not any(_spoken(source)):
             raise Refusal(
                 "the file has no subtitles: no line such as 00:00:01,000 --> 00:00:02,500 and a text"
             )
+        self._texts = gathered(text for each in self._spoken for text in each.texts)
 
     @property
     def texts(self) -> list[str]:
         """The texts that are to be translated, without tags."""
-        return [part for token in self._spoken for part in token.parts[::2] if _is_prose(part)]
+        return self._texts
 
     def with_texts(self, translations: Sequence[str]) -> str:
         """The file with other texts, one for each of ``texts``."""
         given = iter(translations)
-        return "".join(
-            token.wrapped(
-                "".join(
-                    next(given).translate(_NO_TAG) if number % 2 == 0 and _is_prose(part) else part
-                    for number, part in enumerate(token.parts)
-                )
-            )
-            if isinstance(token, _Spoken)
-            else token
-            for token in self._tokens
-        )
-
-    @property
-    def _spoken(self) -> Iterator[_Spoken]:
-        return (token for token in self._tokens if isinstance(token, _Spoken))
+        places = [(each.begin, each.end) for each in self._spoken]
+        return replaced(self._source, places, [each.translated(given) for each in self._spoken])
 
 
-def _tokens(source: str) -> Iterator[str | _Spoken]:
-    """What is spoken, and every other line."""
-    spoken: _Spoken | None = None
-    for line in re.findall(r"[^\n]*\n|[^\n]+", source):
-        if spoken is not None and line.strip():
-            spoken.lines.append(line)
-            continue
-        if spoken is not None and spoken.lines:
+def _spoken(source: str) -> Iterator[_Spoken]:
+    """What is said, in order: the lines that follow a time."""
+    end = 0
+    while (times := _TIMES.search(source, end)) is not None:
+        spoken = _Spoken(times.end(), gathered(_lines(source, times.end())))
+        end = spoken.end
+        if spoken.lines:
             yield spoken
-        yield line
-        spoken = _Spoken() if _TIMES.match(line) else None
-    if spoken is not None and spoken.lines:
-        yield spoken
 
 
-def _is_prose(text: str) -> bool:
-    return any(char.isalpha() for char in text)
+def _lines(source: str, place: int) -> Iterator[str]:
+    """The lines from a place to the next blank one."""
+    while (line := _LINE.match(source, place)) is not None and line[0].strip():
+        yield line[0]
+        place = line.end()
 
 
 def _balanced(text: str, count: int) -> list[str]:

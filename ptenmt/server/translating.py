@@ -9,7 +9,7 @@ from fastapi import APIRouter, Depends, Request, Response
 
 from ptenmt.languages import language_name
 from ptenmt.server.detection import Detected, Detector
-from ptenmt.server.documents import FORMATS, read_document, translated_name
+from ptenmt.server.documents import FORMATS, Document, read_document, translated_name
 from ptenmt.server.downloads import Downloads
 from ptenmt.server.keys import Keys
 from ptenmt.server.markup import Markup
@@ -227,12 +227,7 @@ async def _translated(desk: Desk, asked: TranslateRequest, texts: list[str]) -> 
 
 async def _translated_document(desk: Desk, asked: FileRequest, name: str, content: bytes) -> bytes:
     aside = desk.service.aside
-    document = await aside(read_document, name, content)
-    texts = document.texts
-    # What is between the texts counts too: millions of blank lines are not nothing.
-    given, most = sum(map(len, texts)) + len(texts) - 1, desk.service.limits.file_characters
-    if given > most:
-        raise Refusal(f"the document has {given:,} characters; {most:,} are allowed", 413)
+    document, texts = await aside(_cut, name, content, desk.service.limits.file_characters)
     source = asked.source
     if source == "auto":
         source = (await aside(desk.detector.detect, " ".join(texts)))[0].language
@@ -240,3 +235,13 @@ async def _translated_document(desk: Desk, asked: FileRequest, name: str, conten
         return content
     translations = await desk.service.translate(texts, is_document=True)
     return await aside(document.with_texts, [found[0].text for found in translations])
+
+
+def _cut(name: str, content: bytes, most: int) -> tuple[Document, list[str]]:
+    """A document and its texts, unless these have too many characters."""
+    document = read_document(name, content)
+    texts = document.texts
+    given = sum(map(len, texts))
+    if given > most:
+        raise Refusal(f"the document has {given:,} characters; {most:,} are allowed", 413)
+    return document, texts

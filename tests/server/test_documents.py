@@ -100,6 +100,43 @@ KINDS = f"""<Types xmlns="http://schemas.openxmlformats.org/package/2006/content
 <Override PartName="/word/styles.xml" ContentType="{KIND}.styles+xml"/></Types>"""
 
 
+@pytest.mark.parametrize("blank", ["\n", "\r", "\r\n", "12.\n", " \n"])
+def test_lines_without_a_letter_are_no_texts(blank: str) -> None:
+    content = f"{blank * 100_000}um\n{blank}dois"
+    assert read_document("a.txt", content.encode()).texts == ["um", "dois"]
+    assert shouted("a.txt", content.encode()) == content.upper().encode()
+
+
+TIMES = "00:00:01,000 --> 00:00:02,500\n"
+
+
+@pytest.mark.parametrize(
+    ("name", "begin", "piece"),
+    [
+        ("a.txt", "", "a\n"),
+        ("a.html", "", "a<br>"),
+        ("a.srt", "", f"{TIMES}a\n\n"),
+        ("a.srt", TIMES, "a<b>"),
+    ],
+)
+def test_a_text_in_too_many_pieces_is_refused(name: str, begin: str, piece: str) -> None:
+    assert len(read_document(name, (begin + piece * 20_000).encode()).texts) == 20_000
+    with pytest.raises(Refusal, match="more than 20,000 pieces"):
+        read_document(name, (begin + piece * 20_001).encode())
+
+
+@pytest.mark.parametrize("what", ["<p>", "<b>", "</p>", "<script>", "<!---->", "<br>1"])
+def test_tags_need_no_memory_and_are_not_countless(what: str) -> None:
+    content = (what * 20_000).encode()
+    tracemalloc.start()
+    read_document("a.html", content)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 4 * len(content)
+    with pytest.raises(Refusal, match="tags; 500,000 are allowed"):
+        read_document("a.html", content * 26)
+
+
 def packed(files: Mapping[str, str | bytes], method: int = zipfile.ZIP_STORED) -> bytes:
     archive = io.BytesIO()
     with zipfile.ZipFile(archive, "w", method) as written:

@@ -28,6 +28,42 @@ def shouted(source: str) -> str:
         ("<textarea>a</textarea><!-- b --><?c d?><!doctype e>", []),
         ("a < b <", ["a < b <"]),
         ("</>a", ["a"]),
+        ('<img src=x translate="no"><p>a</p>', ["a"]),
+        ("<p translate=no>Rio<p>a", ["a"]),
+        ("<p translate=no>Rio<div>a</div>b", ["a", "b"]),
+        ("<section><p translate=no>Rio</section>a", ["a"]),
+        ("<ul><li translate=no>Rio<ul><li>Lima</ul>Ica<li>a</ul>b", ["a", "b"]),
+        ("<ol><li translate=no><div>Rio</ol>a", ["a"]),
+        ("<dl><dt translate=no>Rio<dd>a<dt>b</dl>", ["a", "b"]),
+        ("<table><tr><td translate=no>Rio<td>a<tr translate=no><td>Ica<tr><td>b</table>c", ["a", "b", "c"]),
+        ("<table><tbody translate=no><tr><td>Rio</div></p><tbody><tr><td>a", ["a"]),
+        ("<table><tr><td translate=no><table><tr><td>Rio</table>Ica</table>a", ["a"]),
+        ("<select><option translate=no>Rio<option>a</select>", ["a"]),
+        ("<ruby>a<rt translate=no>Rio<rt>b</ruby>", ["a", "b"]),
+        ("<a translate=no>Rio<a>a", ["a"]),
+        ("<p translate=no><button>Rio<div>Ica</div></button>Lima</p>a", ["a"]),
+        ("<div translate=no>Rio</span></body></html>Ica", []),
+        ("<b><i translate=no>Rio</b>a</i>b", ["a", "b"]),
+        ("<div>" * 1_000 + "<p translate=no>Rio</div>a", ["a"]),
+        ('<p title="please translate=no">a', ["a"]),
+        ("<p title=translate=no>a", ["a"]),
+        ("<p data-translate=no>a", ["a"]),
+        ("<p translate=none>a", ["a"]),
+        ("<p translate=yes translate=no>a", ["a"]),
+        ("<p translate=no/>a", ["a"]),
+        ("<p/translate='NO'>Rio</p>a", ["a"]),
+        ("<p a=b translate = no >Rio</p>a", ["a"]),
+        ("<p translate=no a=/b/>Rio</p>a", ["a"]),
+        ("<p translate=no />a", ["a"]),
+        ('<p =">a', ["a"]),
+        ('<p a==">a', ["a"]),
+        ("<script><!--<script></script>texto</script>a", ["a"]),
+        ("<script><!--<script>--></script>a", ["a"]),
+        ("<script><!-->x<script></script>a", ["a"]),
+        ("<script><script></script>a", ["a"]),
+        ("<script><!--</script>a", ["a"]),
+        ("<script><!--<scripts></script>a", ["a"]),
+        ("<script><!--<script>a</script>b", []),
     ],
 )
 def test_texts_are_found(source: str, texts: list[str]) -> None:
@@ -66,7 +102,11 @@ def test_any_soup_without_letters_in_its_texts_stays_to_the_byte() -> None:
 
 
 @pytest.mark.parametrize(
-    "part", ["<", "<a ", "<!--", "</", "&#", "&", "<p>", "<![", "<?", "<script>", "<a b='"]
+    "part",
+    [
+        *("<", "<a ", "<!--", "</", "&#", "&", "<p>", "<![", "<?", "<script>", "<a b='", "<b>", "<b></i>"),
+        *("<table><p>", "<li><div>", "<td></div>", "<script><!--", "<a =", "<a/", "<div translate=no>a"),
+    ],
 )
 def test_no_soup_takes_long(part: str) -> None:
     started = time.perf_counter()

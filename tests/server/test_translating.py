@@ -220,6 +220,12 @@ def test_a_document_is_translated_and_fetched(served) -> None:
     assert upload(served, "x.html", HTML.encode(), source="auto").status_code == 200
 
 
+def test_blank_lines_are_neither_translated_nor_lost(served) -> None:
+    content = "\n" * 1_000_000 + "o gato"
+    url = upload(served, "x.txt", content.encode()).json()["translatedFileUrl"]
+    assert requests.get(url, timeout=20).text == content.upper()
+
+
 def test_a_document_of_many_sentences_waits_its_turn(serve) -> None:
     with serve(queue=4, sentences=2) as served:
         content = "o gato\n" * 300
@@ -257,7 +263,7 @@ def zipped(kinds: str = KINDS, **files: bytes) -> bytes:
         ("x.docx", zipped(word_document=b"<a/>", word_media=b"0" * 60_000_000), 413, "too large when"),
         ("x.txt", b"o" * 200_001, 413, "200,001 characters; 200,000 are allowed"),
         ("x.txt", b"o" * 10_000_001, 413, "larger than 10,000,000 bytes"),
-        ("x.txt", b"\n" * 200_001, 413, "200,001 characters; 200,000 are allowed"),
+        ("x.txt", b"o\n" * 20_001, 413, "more than 20,000 pieces"),
         ("x.txt", b"o" * 11_000_000, 413, "too large"),
     ],
 )
