@@ -111,6 +111,25 @@ def folder_written_whole(folder: Path) -> Iterator[Path]:
         shutil.rmtree(new, ignore_errors=True)
 
 
+def check_writable(path: Path) -> None:
+    """Find out whether a file or folder can be written whole, before long work for it; nothing stays behind.
+
+    Args:
+        path: Of the file or folder; its parents need not be there.
+
+    Raises:
+        OutputError: It cannot be.
+    """
+    try:
+        folder = path.resolve().parent
+        while not folder.exists():
+            folder = folder.parent
+        with tempfile.TemporaryDirectory(dir=folder, prefix=f".{path.name}.", suffix=_SUFFIX):
+            pass
+    except OSError as error:
+        raise OutputError(f"cannot write {path}: {error.strerror or error}") from error
+
+
 def _put_in_place(new: Path, folder: Path) -> None:
     """Rename a folder; what stands in its place comes back if that fails."""
     old = new.with_name(f".old{new.name}")

@@ -88,8 +88,8 @@ class Form(Generic[Facts]):
         Raises:
             OutputError: The folder cannot be written, or it is something else than an export.
         """
+        self.check_replaceable(folder)
         try:
-            self._check_replaceable(folder)
             with folder_written_whole(folder) as new:
                 facts = json.dumps(asdict(export.facts), indent=2) + "\n"
                 files = {**export.files, **companions, self.facts_file: facts.encode()}
@@ -153,8 +153,12 @@ class Form(Generic[Facts]):
             raise ValueError(f"{self.facts_file} names {', '.join(files)}")
         return self.facts(**found | {"files": files})
 
-    def _check_replaceable(self, folder: Path) -> None:
-        """Refuse to replace what is no export of this form."""
+    def check_replaceable(self, folder: Path) -> None:
+        """Refuse to replace what is no export of this form.
+
+        Raises:
+            OutputError: It is a file, holds something else, or cannot be read.
+        """
         hint = "choose another folder with --output"
         try:
             found = {file.name for file in folder.iterdir()} - {".DS_Store"}  # which macOS puts everywhere
@@ -162,6 +166,8 @@ class Form(Generic[Facts]):
             return
         except NotADirectoryError as error:
             raise OutputError(f"{folder} is a file, or below one", hint) from error
+        except OSError as error:
+            raise OutputError(f"cannot read {folder}: {error.strerror or error}") from error
         if others := found - self.model_files - self.companions - {self.facts_file, *PAPERS}:
             raise OutputError(f"{folder} holds what is no part of an export: {min(others)}", hint)
 

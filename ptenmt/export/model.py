@@ -21,6 +21,7 @@ from ptenmt.export.weights import WEIGHTS, make_weights
 from ptenmt.runs import Choice, Run, find_run
 from ptenmt.tasks import check_task
 from ptenmt.tokenizers import TokenizerPair, load_tokenizers
+from ptenmt.writing import check_writable
 
 _FORMS: Mapping[Format, Form[Any]] = {
     "ctranslate2": CTRANSLATE2,
@@ -145,16 +146,23 @@ def _path(run: Run, config: Config, form: Format, choice: Choice) -> Path:
 
 
 def _check_path(path: Path, form: Format, *, is_own: bool) -> None:
-    """Refuse to replace what is no export; another program's model may have the same files, too."""
+    """Refuse to replace what is no export, and what cannot be written, before the work for it."""
     if form == "argos":
         argos.check_replaceable(path)
-        return
+    else:
+        _check_folder(path, _FORMS[form], is_own=is_own)
+    check_writable(path)
+
+
+def _check_folder(path: Path, form: Form[Any], *, is_own: bool) -> None:
+    """Another program's model may have files of the same names, too."""
     try:
-        is_taken = path.is_dir() and any(path.iterdir()) and not (path / _FORMS[form].facts_file).exists()
+        is_taken = path.is_dir() and any(path.iterdir()) and not (path / form.facts_file).exists()
     except OSError as error:
         raise OutputError(f"cannot read {path}: {error.strerror or error}") from error
     if is_taken and not is_own:
         raise OutputError(f"{path} is not empty and no export", "choose another folder with --output")
+    form.check_replaceable(path)
 
 
 def _write(path: Path, trained: Trained, form: Format, quantization: Quantization | None) -> int:

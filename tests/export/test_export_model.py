@@ -10,6 +10,7 @@ from copy_task import TrainedRun
 from ptenmt import export_model
 from ptenmt.errors import CheckpointError, ExportError, OutputError
 from ptenmt.export.ctranslate2 import CTRANSLATE2
+from ptenmt.export.formats import Format
 from ptenmt.export.origin import newest_weights, weights_id
 from ptenmt.runs import Run
 
@@ -58,6 +59,21 @@ def test_another_programs_model_is_left_alone(run: Run, tmp_path: Path):
     with pytest.raises(OutputError, match="is not empty and no export"):
         export_model(run, output=run.path)
     assert [file.read_text() for file in theirs.iterdir()] == ["precious"]
+
+
+@pytest.mark.parametrize("form", ["ctranslate2", "savedmodel", "weights"])
+def test_what_cannot_be_written_is_told_before_the_work(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, form: Format
+):
+    monkeypatch.setattr("ptenmt.checkpoints.load_weights", lambda *_: pytest.fail("it has begun"))
+    (tmp_path / "file").write_text("precious")
+    for output in (tmp_path / "file", tmp_path / "file" / "below" / "it"):
+        with pytest.raises(OutputError, match="is a file, or below one"):
+            export_model(run, format=form, output=output)
+    with pytest.raises(OutputError, match="cannot write /proc/new/export: "):
+        export_model(run, format=form, output="/proc/new/export")
+    assert (tmp_path / "file").read_text() == "precious"
+    assert not list(tmp_path.rglob("*.unfinished"))
 
 
 def test_what_cannot_be_exported_is_told(run: Run, copied: TrainedRun, tmp_path: Path):
