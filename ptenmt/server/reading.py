@@ -1,7 +1,7 @@
 """From the bytes of a request to what it asks for."""
 
 import asyncio
-from collections.abc import AsyncIterator, Coroutine
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Coroutine
 from contextlib import asynccontextmanager
 from typing import Any, TypeVar
 from urllib.parse import parse_qsl
@@ -9,11 +9,14 @@ from urllib.parse import parse_qsl
 from pydantic import BaseModel, ValidationError
 from python_multipart.multipart import parse_options_header
 from starlette.datastructures import FormData, UploadFile
+from starlette.formparsers import MultiPartException, MultiPartParser
 from starlette.requests import Request
 
 from ptenmt.server.refusal import CLIENT_GONE, Refusal
 
 _MOST_FIELDS = 1_000
+_UNCHECKED_BYTES = 100_000
+"""Of a form with a document, until it has to have told its key."""
 _PARTS, _FIELDS = "multipart/form-data", "application/x-www-form-urlencoded"
 _Model = TypeVar("_Model", bound=BaseModel)
 _Result = TypeVar("_Result")
@@ -47,13 +50,17 @@ async def opened_form(request: Request) -> AsyncIterator[FormData]:
         yield form
 
 
-async def read_upload(request: Request, model: type[_Model], most: int) -> tuple[_Model, str, bytes]:
+async def read_upload(
+    request: Request, model: type[_Model], most: int, check_key: Callable[[str], None]
+) -> tuple[_Model, str, bytes]:
     """Read a form with a document.
 
     Args:
         request: The request.
         model: What its other fields say.
         most: How many bytes the document may have.
+        check_key: Given the key so far once so much has come that it is not kept for everybody; what it
+            raises ends the reading.
 
     Returns:
         What the other fields say, the document's name, and its content.
@@ -61,7 +68,7 @@ async def read_upload(request: Request, model: type[_Model], most: int) -> tuple
     Raises:
         Refusal: There is no document, it is too large, or fields are missing.
     """
-    async with opened_form(request) as form:
+    async with _opened_upload(request, check_key) as form:
         file = form.get("file")
         if not isinstance(file, UploadFile) or not file.filename:
             raise Refusal("file is missing: a document, in a form of the type multipart/form-data")
@@ -73,6 +80,33 @@ async def read_upload(request: Request, model: type[_Model], most: int) -> tuple
             return model.model_validate(_fields(others, model)), file.filename, content
         except ValidationError as error:
             raise Refusal(_told(error)) from error
+
+
+@asynccontextmanager
+async def _opened_upload(request: Request, check_key: Callable[[str], None]) -> AsyncIterator[FormData]:
+    """A form with a document, of which little is received without a key; its files are closed in the end."""
+    if _kind(request) != _PARTS:
+        yield FormData()
+        return
+
+    async def parts() -> AsyncGenerator[bytes, None]:
+        num_bytes, is_known = 0, False
+        async for part in request.stream():
+            yield part
+            num_bytes += len(part)
+            if num_bytes > _UNCHECKED_BYTES and not is_known:
+                check_key(str(dict(parser.items).get("api_key") or bearer(request)))
+                is_known = True
+
+    parser = MultiPartParser(request.headers, parts(), max_files=1, max_fields=_MOST_FIELDS)
+    try:
+        form = await parser.parse()
+    except MultiPartException as error:
+        raise Refusal(error.message) from error
+    try:
+        yield form
+    finally:
+        await form.close()
 
 
 def bearer(request: Request) -> str:

@@ -48,14 +48,15 @@ class Desk:
 
     def admit(self, request: Request, asked: Keyed) -> None:
         """Refuse who has no key, if one is needed."""
-        self._check_key(asked.api_key or bearer(request))
+        self.check_key(asked.api_key or bearer(request))
 
     def admit_unread(self, request: Request) -> None:
         """Refuse whose head has a wrong key, before the body is read."""
         if key := bearer(request):
-            self._check_key(key)
+            self.check_key(key)
 
-    def _check_key(self, key: str) -> None:
+    def check_key(self, key: str) -> None:
+        """Refuse a key that is not known, if one is needed."""
         if not self.keys.admit(key):
             raise Refusal("a valid api_key is needed; ask whoever runs this server for one", 403)
 
@@ -170,7 +171,8 @@ async def settings(desk: AtDesk) -> SettingsAnswer:
 async def translate_file(request: Request, desk: AtDesk) -> FileAnswer:
     """Translate a document: .txt, .html, .srt or .docx. Its layout stays."""
     desk.admit_unread(request)
-    asked, name, content = await read_upload(request, FileRequest, desk.service.limits.file_bytes)
+    most = desk.service.limits.file_bytes
+    asked, name, content = await read_upload(request, FileRequest, most, desk.check_key)
     desk.admit(request, asked)
     if desk.documents.locked():
         raise Refusal("too busy: other documents are being translated", 503, retry_after=10)

@@ -204,6 +204,21 @@ def test_a_document_with_a_wrong_key_is_not_received(serve, tmp_path: Path) -> N
         assert connection.recv(65536).startswith(b"HTTP/1.1 403 ")
 
 
+def test_a_large_document_comes_after_its_key(serve, tmp_path: Path) -> None:
+    key = add_key(tmp_path / "keys.txt", "alice")
+    part = 'Content-Disposition: form-data; name="{}"\r\n\r\n{}\r\n--x'
+    file = 'Content-Disposition: form-data; name="file"; filename="a.txt"\r\n\r\n' + "o gato\n" * 20_000
+    fields = [part.format(name, value) for name, value in (ASKED | {"api_key": key}).items()]
+    whole = "\r\n".join(["--x", *fields, file + "\r\n--x--"])
+    kind = {"Content-Type": "multipart/form-data; boundary=x"}
+    with serve(keys=Keys.read(tmp_path / "keys.txt"), file_characters=10) as served:
+        assert "are allowed" in served.refused("/translate_file", 413, data=whole, headers=kind)
+        with connected(served) as connection:
+            head = UPLOAD + b"Content-Type: multipart/form-data; boundary=x\r\n\r\n--x\r\n"
+            connection.sendall(head + file.encode())  # 8.9 MB are still to come, and the key behind them
+            assert connection.recv(65536).startswith(b"HTTP/1.1 403 ")
+
+
 def test_too_many_requests_at_a_time_are_refused(serve) -> None:
     with serve(requests=1) as served, ThreadPoolExecutor(1) as pool:
         served.engine.gate.clear()
