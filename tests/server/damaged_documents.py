@@ -1,0 +1,148 @@
+"""Reads and translates documents that are damaged by chance, one after the other, within bounds.
+
+Usage: python damaged_documents.py ENDING COUNT. It prints the number of each, so that the last one is what
+ended it.
+"""
+
+import copy
+import io
+import random
+import resource
+import sys
+import zipfile
+from collections.abc import Callable
+
+from lxml import etree
+
+from ptenmt.server.documents import read_document
+from ptenmt.server.refusal import Refusal
+
+MOST_MEMORY = 1_000_000_000
+MOST_SECONDS = 120
+"""Of all of them together, which take a few."""
+_W = "http://schemas.openxmlformats.org/wordprocessingml/2006/main"
+_KIND = "application/vnd.openxmlformats-officedocument.wordprocessingml"
+_BOX = "<w:txbxContent><w:p><w:r><w:t>uma caixa</w:t></w:r></w:p></w:txbxContent>"
+_WORD = {
+    "[Content_Types].xml": f"""<?xml version="1.0" encoding="UTF-8"?>
+<Types xmlns="http://schemas.openxmlformats.org/package/2006/content-types">
+<Default Extension="rels" ContentType="application/vnd.openxmlformats-package.relationships+xml"/>
+<Override PartName="/word/document.xml" ContentType="{_KIND}.document.main+xml"/>
+<Override PartName="/word/comments.xml" ContentType="{_KIND}.comments+xml"/></Types>""",
+    "word/document.xml": f"""<?xml version="1.0" encoding="UTF-8" standalone="yes"?>
+<w:document xmlns:w="{_W}" xmlns:mc="http://schemas.openxmlformats.org/markup-compatibility/2006">
+<w:body>
+<w:p><w:pPr><w:pStyle w:val="Title"/><w:rPr><w:b/></w:rPr></w:pPr><w:r><w:t>o meu gato</w:t></w:r></w:p>
+<w:p><w:r><w:rPr><w:rFonts w:ascii="Arial" w:hAnsi="Arial"/><w:lang w:val="pt-PT"/></w:rPr>
+<w:t xml:space="preserve">bebe </w:t></w:r><w:proofErr w:type="spellStart"/><w:hyperlink w:anchor="a">
+<w:r><w:rPr><w:u w:val="single"/></w:rPr><w:t>leite</w:t><w:br/><w:t>quente</w:t></w:r></w:hyperlink>
+<w:commentRangeStart w:id="0"/><w:r><w:t>&#233; &amp; n&#xE3;o</w:t></w:r><w:commentRangeEnd w:id="0"/></w:p>
+<w:tbl><w:tr><w:tc><w:p><w:r><w:t>um</w:t></w:r></w:p></w:tc><w:tc><w:p/></w:tc></w:tr></w:tbl>
+<w:p><w:r><mc:AlternateContent><mc:Choice Requires="wps">{_BOX}</mc:Choice>
+<mc:Fallback><w:pict>{_BOX}</w:pict></mc:Fallback></mc:AlternateContent></w:r><!-- c --><?x y?>
+<w:r><w:instrText>PAGE</w:instrText></w:r></w:p>
+</w:body></w:document>""",
+    "word/comments.xml": f'<w:comments xmlns:w="{_W}"><w:p><w:r><w:t>a</w:t></w:r></w:p></w:comments>',
+    "word/media/image1.png": "\x89PNG" + "pixel" * 20,
+}
+_PAGE = """<!doctype html><html lang=pt><head><title>O gato</title><style>p > a { color: red }</style>
+<script>if (a < b) { document.write("<!--<script>x</script>-->") }</script></head><body class='a b'>
+<!-- nada --><h1 title="olá > adeus">O meu gato</h1><p translate=no>Rio<p>bebe <b>leite</b> &amp; caf&eacute;
+<img src=a.png alt="x" /><ul><li>um<li>dois</ul><table><tr><td>a<td>b<tr><td>c</table><pre>x  y</pre>
+<select><option>sim<option>não</select><svg><path d="M0"/><text>s</text></svg><textarea>t</textarea>
+</body></html>
+"""
+_SUBTITLES = """1
+00:00:01,000 --> 00:00:02,500
+o gato bebe
+leite
+
+2
+00:00:03,000 --> 00:00:04,000 X1:40
+<i>a mãe</i> não tem
+<font color="#ff0000">tempo nenhum</font>
+
+3
+00:00:05,000 --> 00:00:06,000
+{\\an8}- olá !
+- tudo bem ?
+"""
+
+
+def _packed(parts: dict[str, bytes]) -> bytes:
+    archive = io.BytesIO()
+    with zipfile.ZipFile(archive, "w", zipfile.ZIP_DEFLATED) as written:
+        for name, content in parts.items():
+            written.writestr(name, content)
+    return archive.getvalue()
+
+
+def _damaged(content: bytes, chance: random.Random) -> bytes:
+    """The same with some bytes changed, lost, moved or repeated, a few times over."""
+    for _ in range(chance.randint(1, 4)):
+        begin, length = chance.randrange(len(content) + 1), chance.choice((1, 2, 8, 60))
+        piece = content[begin : begin + length]
+        place = chance.choice((begin, chance.randrange(len(content) + 1)))
+        new = chance.choice(
+            (b"", chance.randbytes(length), piece * 2, piece * chance.choice((30, 2_000)), b"<", b'"', b"/>")
+        )
+        content = content[:place] + new + content[place + chance.choice((0, length)) :]
+    return content
+
+
+def _disturbed(content: bytes, chance: random.Random) -> bytes:
+    """XML with some elements moved, repeated or nested, and comments in them; it is XML still."""
+    root = etree.fromstring(content)
+    for _ in range(chance.randint(1, 4)):
+        nodes = [node for node in root.iter(etree.Element) if node is not root]
+        node, other = chance.choice(nodes), chance.choice(nodes)
+        other.append(chance.choice((etree.Comment("c"), etree.PI("x"), copy.deepcopy(node))))
+        for _ in range(chance.choice((0, 0, 2_000))):
+            etree.SubElement(other, node.tag, node.attrib)
+        for _ in range(chance.choice((0, 100))):
+            other = etree.SubElement(other, node.tag)
+    return etree.tostring(root)
+
+
+def _damaged_word_file(chance: random.Random) -> bytes:
+    """One whose zip is damaged, or a file in it."""
+    parts = {name: text.encode() for name, text in _WORD.items()}
+    if chance.random() < 0.3:
+        return _damaged(_packed(parts), chance)
+    name = chance.choice(("[Content_Types].xml", "word/document.xml", "word/document.xml"))
+    damage = chance.choice((_damaged, _disturbed))
+    return _packed(parts | {name: damage(parts[name], chance)})
+
+
+MAKERS: dict[str, Callable[[random.Random], bytes]] = {
+    ".docx": _damaged_word_file,
+    ".html": lambda chance: _damaged(_PAGE.encode(), chance),
+    ".srt": lambda chance: _damaged(_SUBTITLES.encode(), chance),
+}
+
+
+def _is_translated(name: str, content: bytes) -> bool:
+    """Whether a document is read; then it is translated, and its translation is one of the kind again."""
+    try:
+        document = read_document(name, content)
+    except Refusal:
+        return False
+    translated = document.with_texts([text.upper() for text in document.texts])
+    read_document(name, translated)
+    return True
+
+
+def main() -> None:
+    """Read and translate them."""
+    resource.setrlimit(resource.RLIMIT_AS, (MOST_MEMORY, MOST_MEMORY))
+    resource.setrlimit(resource.RLIMIT_CPU, (MOST_SECONDS, MOST_SECONDS))
+    ending, count = sys.argv[1], int(sys.argv[2])
+    num_translated = 0
+    for seed in range(count):
+        print(seed, flush=True)
+        num_translated += _is_translated(f"a{ending}", MAKERS[ending](random.Random(seed)))
+    print(f"{num_translated} translated")
+
+
+if __name__ == "__main__":
+    main()
