@@ -61,12 +61,18 @@ class Desk:
             raise Refusal("a valid api_key is needed; ask whoever runs this server for one", 403)
 
     def check_length(self, texts: list[str]) -> None:
-        """Refuse texts that are too long, or too many, blank ones among them."""
-        limits, characters = self.service.limits, sum(map(len, texts))
-        if characters > limits.characters:
-            raise Refusal(f"the text has {characters:,} characters; {limits.characters:,} are allowed")
-        if len(texts) > limits.sentences:
-            raise Refusal(f"there are {len(texts):,} texts; {limits.sentences:,} are allowed")
+        """Refuse texts that are too long."""
+        given, most = sum(map(len, texts)), self.service.limits.characters
+        if given > most:
+            raise Refusal(f"the text has {given:,} characters; {most:,} are allowed")
+
+    def texts_of(self, asked: TranslateRequest | DetectRequest) -> list[str]:
+        """The texts of a request; refuse what is too long, or too many, blank ones among them."""
+        texts = [asked.q] if isinstance(asked.q, str) else asked.q
+        self.check_length(texts)
+        if len(texts) > (most := self.service.limits.sentences):
+            raise Refusal(f"there are {len(texts):,} texts; {most:,} are allowed")
+        return texts
 
     def check_direction(self, source: str, target: str) -> bool:
         """Refuse what cannot be translated; whether there is something to translate at all."""
@@ -106,8 +112,7 @@ async def translate(request: Request, desk: AtDesk) -> TranslateAnswer:
     """Translate a text or several, plain or HTML, of which only the text is translated."""
     asked = await read(request, TranslateRequest)
     desk.admit(request, asked)
-    texts = [asked.q] if isinstance(asked.q, str) else asked.q
-    desk.check_length(texts)
+    texts = desk.texts_of(asked)
     answer = await answered(request, _translated(desk, asked, texts), desk.service.limits.seconds)
     if not isinstance(asked.q, str):
         return TranslateAnswer(**answer)
@@ -124,8 +129,7 @@ async def detect(request: Request, desk: AtDesk) -> Any:
     """Tell which of the two languages a text is in, the likelier one first."""
     asked = await read(request, DetectRequest)
     desk.admit(request, asked)
-    texts = [asked.q] if isinstance(asked.q, str) else asked.q
-    desk.check_length(texts)
+    texts = desk.texts_of(asked)
     found = [[asdict(language) for language in each] for each in await desk.detect(texts)]
     return found[0] if isinstance(asked.q, str) else found
 
