@@ -50,7 +50,7 @@ _ENDS = (
 )
 """For a start tag, which elements it ends, and within which."""
 _DEEPEST = 256
-"""What is nested deeper replaces the element around it; browsers have such bounds too."""
+"""What is nested deeper replaces the element around it, but in what is not translated; browsers do so too."""
 
 
 class OpenElements:
@@ -80,6 +80,8 @@ class OpenElements:
         if is_closed or name in _NEVER_OPEN:
             return
         if len(self._names) == _DEEPEST:
+            if not self.are_translated:
+                return
             self._cut(_DEEPEST - 1)
         if not is_translated and self._untranslated is None:
             self._untranslated = len(self._names)

@@ -45,6 +45,8 @@ def shouted(source: str) -> str:
         ("<div translate=no>Rio</span></body></html>Ica", []),
         ("<b><i translate=no>Rio</b>a</i>b", ["a", "b"]),
         ("<div>" * 1_000 + "<p translate=no>Rio</div>a", ["a"]),
+        ("<div>" * 255 + "<p translate=no><b>Rio</b>Ica</p>a", ["a"]),
+        ("<div>" * 255 + "<p><b translate=no>Rio</b></div>a", ["a"]),
         ('<p title="please translate=no">a', ["a"]),
         ("<p title=translate=no>a", ["a"]),
         ("<p data-translate=no>a", ["a"]),
