@@ -1,3 +1,4 @@
+import logging
 import signal
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
@@ -23,6 +24,16 @@ def _own_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("XDG_CACHE_HOME", str(tmp_path_factory.mktemp("cache")))
         yield
+
+
+@pytest.fixture(autouse=True)
+def _own_log() -> Iterator[None]:
+    """What a command in this process makes of the log, ``--verbose`` for one, ends with the test."""
+    log = logging.getLogger("ptenmt")
+    level, handlers = log.level, list(log.handlers)
+    yield
+    log.setLevel(level)
+    log.handlers[:] = handlers
 
 
 @pytest.fixture(scope="session")
