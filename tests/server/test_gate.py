@@ -144,9 +144,11 @@ def test_a_full_queue_refuses_and_recovers(serve) -> None:
         served.engine.gate.clear()
         with ThreadPoolExecutor(4) as pool:
             first = []
-            for number in range(4):
+            for begun, waiting in ((1, 0), (2, 0), (2, 1), (2, 2)):
                 first.append(pool.submit(served.post, "/translate", **ASKED))
-                until(lambda so_far=number: len(served.engine.begun) + num_waiting(served) > so_far)
+                until(
+                    lambda so_far=(begun, waiting): (len(served.engine.begun), num_waiting(served)) == so_far
+                )
             answer = requests.post(f"{served.url}/translate", json=ASKED, timeout=20)
             assert answer.status_code == 503
             assert int(answer.headers["retry-after"]) >= 1
