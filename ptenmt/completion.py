@@ -1,6 +1,5 @@
 """Texts and the words that may come next: what a next-word model is for. It needs no TensorFlow."""
 
-import math
 import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -142,15 +141,11 @@ class Completer:
         return np.asarray(self.model.logits(read)[0], np.float64)
 
 
-def held_out_perplexity(run: Run) -> float | None:
-    """How many words, all equally likely, the best model of a run hesitates between on what was held out.
-
-    Returns:
-        The perplexity, or None if the run was never validated.
-    """
+def held_out_loss(run: Run) -> float | None:
+    """The loss, in nats a word, of a run's best model on what was held out; None if it was never validated."""
     best = History(run.path).best("loss")
-    loss = None if best is None else best["validation"].get("loss")
-    return None if loss is None else math.exp(loss)
+    loss: float | None = None if best is None else best["validation"].get("loss")
+    return loss
 
 
 def _chosen(logits: np.ndarray, how: DecodingConfig, chance: np.random.Generator) -> int:

@@ -8,10 +8,14 @@ import typer
 from ptenmt.cli.console import Screen, load_tensorflow, standard_output
 from ptenmt.cli.options import Quiet, RunName, Verbose, WhichWeights
 from ptenmt.cli.tables import Grid, print_grid
+from ptenmt.cli.writing import perplexity
 from ptenmt.config import DecodingConfig
-from ptenmt.runs import find_run
+from ptenmt.config.decoding import LEAST_TEMPERATURE, SEEDS
+from ptenmt.runs import Choice, Run, find_run
+from ptenmt.tokenizers import SPECIAL_PIECES
 
 _SHOWN_WORDS = 5
+_LEAST_TOP_P = 1e-6
 
 
 def complete(
@@ -26,6 +30,7 @@ def complete(
     temperature: Annotated[
         float | None,
         typer.Option(
+            min=LEAST_TEMPERATURE,
             metavar="T",
             help="Draw the words of --words by lot: below 1 the likely become likelier, above 1 less so.",
             show_default="the likeliest word each time",
@@ -33,9 +38,23 @@ def complete(
     ] = None,
     top_p: Annotated[
         float | None,
-        typer.Option(metavar="P", help="Draw from the likeliest words whose probabilities reach P together."),
+        typer.Option(
+            min=_LEAST_TOP_P,
+            max=1,
+            metavar="P",
+            help="Draw from the likeliest words whose probabilities reach P together.",
+        ),
     ] = None,
-    seed: Annotated[int, typer.Option(metavar="N", help="The number that what is drawn follows from.")] = 0,
+    seed: Annotated[
+        int | None,
+        typer.Option(
+            min=0,
+            max=SEEDS - 1,
+            metavar="N",
+            help="The number that what is drawn by lot follows from.",
+            show_default="0",
+        ),
+    ] = None,
     run: RunName = None,
     checkpoint: WhichWeights = "best",
     quiet: Quiet = False,
@@ -50,18 +69,16 @@ def complete(
 
     Example: ptenmt complete "once upon a time" --words 20 --temperature 0.8 --top-p 0.9
     """
-    from ptenmt.completion import Completer, held_out_perplexity
+    from ptenmt.completion import Completer
 
     screen = Screen(quiet=quiet, verbose=verbose)
-    how = _how(temperature, top_p, seed)
+    how = _how(words, temperature, top_p, seed)
     found = find_run(run)
     completer = Completer.load(found, screen.warn, checkpoint, on_tensorflow=partial(load_tensorflow, screen))
     if unknown := completer.unknown(text):
         screen.warn(f"the model has never seen: {', '.join(dict.fromkeys(unknown))}")
-    perplexity = held_out_perplexity(found)
-    if perplexity is not None:
-        known = f"{completer.tokenizer.vocabulary_size:,} words"
-        screen.say(f"{found.name} knows {known}; perplexity {perplexity:,.1f} on the text that was held out")
+    known = completer.tokenizer.vocabulary_size - len(SPECIAL_PIECES)
+    screen.say(f"{found.name} knows {known:,} words{_quality(found, checkpoint)}")
     if top_k is not None or words is None:
         likely = completer.next_words(text, top_k or _SHOWN_WORDS)
         rows = [(each.word, f"{each.probability:.4f}") for each in likely]
@@ -71,14 +88,37 @@ def complete(
             stream.write(f"{text} {completer.complete(text, words, how)}\n")
 
 
-def _how(temperature: float | None, top_p: float | None, seed: int) -> DecodingConfig:
-    """How words are chosen, checked as the section decoding is."""
+def _quality(run: Run, checkpoint: Choice) -> str:
+    """What the best weights were worth; of the latest nobody can tell, and so nothing is told."""
+    from ptenmt.completion import held_out_loss
+
+    loss = held_out_loss(run) if checkpoint == "best" else None
+    if loss is None:
+        return ""
+    return f"; perplexity {perplexity(loss)} on the text that was held out, unknown words apart"
+
+
+def _how(
+    words: int | None, temperature: float | None, top_p: float | None, seed: int | None
+) -> DecodingConfig:
+    """How words are chosen, checked as the section decoding is.
+
+    Raises:
+        BadParameter: An option would have no effect.
+    """
+    for name, value in {"--temperature": temperature, "--top-p": top_p, "--seed": seed}.items():
+        if words is None and value is not None:
+            raise typer.BadParameter("how words are drawn is of no use without --words", param_hint=name)
     if temperature is None and top_p is None:
-        return DecodingConfig(beam_size=1, seed=seed)
+        if seed is not None:
+            raise typer.BadParameter(
+                "nothing is drawn by lot without --temperature or --top-p", param_hint="--seed"
+            )
+        return DecodingConfig(beam_size=1)
     return DecodingConfig(
         beam_size=1,
         top_k=0,
-        seed=seed,
+        seed=seed or 0,
         temperature=1.0 if temperature is None else temperature,
         top_p=1.0 if top_p is None else top_p,
     )

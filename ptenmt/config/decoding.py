@@ -7,7 +7,10 @@ from ptenmt.config.options import require, resumable
 
 _LIMIT_STEP = 8
 _MOST_BEAMS = 1000
-_SEEDS = 2**32
+SEEDS = 2**32
+"""So many seeds there are, from 0."""
+LEAST_TEMPERATURE = 1e-6
+"""Logits divided by less are no numbers any more."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -51,13 +54,16 @@ class DecodingConfig:
         for name, least in least_values.items():
             value = getattr(self, name)
             require(value >= least, f"decoding.{name}={value} must be {least} or more")
-        require(self.seed < _SEEDS, f"decoding.seed={self.seed} must be below {_SEEDS:,}")
+        require(self.seed < SEEDS, f"decoding.seed={self.seed} must be below {SEEDS:,}")
         for name in ("length_penalty", "coverage_penalty"):
             value = getattr(self, name)
             require(value >= 0, f"decoding.{name}={value} must be at least 0")
-        for name in ("repetition_penalty", "temperature"):
-            value = getattr(self, name)
-            require(value > 0, f"decoding.{name}={value} must be above 0")
+        penalty, temperature = self.repetition_penalty, self.temperature
+        require(penalty > 0, f"decoding.repetition_penalty={penalty} must be above 0")
+        require(
+            temperature >= LEAST_TEMPERATURE,
+            f"decoding.temperature={temperature} must be {LEAST_TEMPERATURE:f} or more",
+        )
         require(0 < self.top_p <= 1, f"decoding.top_p={self.top_p} must be above 0 and at most 1")
         self._check_counts()
 

@@ -2,6 +2,8 @@
 
 import json
 import os
+import re
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -102,8 +104,40 @@ def test_words_by_lot(ptenmt: Command):
 
     assert go_on("--temperature", "20", "--seed", "3") != go_on()
     assert go_on("--temperature", "20", "--top-p", "0.001") == go_on()
-    told = ptenmt("complete", "the cat", "--temperature", "0", "--run", "pooled", code=1).stderr
-    assert "temperature=0.0 must be above 0" in told
+    assert go_on("--temperature", "1e-6", "--seed", "3") == go_on()
+
+
+@pytest.mark.usefixtures("_there")
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--words", "3", "--temperature", "0"], "--temperature: 0.0 is not in the range x>=1e-06"),
+        (["--words", "3", "--temperature", "1e-320"], "is not in the range x>=1e-06"),
+        (["--words", "3", "--top-p", "1.5"], "--top-p: 1.5 is not in the range"),
+        (["--words", "3", "--seed", "1"], "--seed: nothing is drawn by lot without --temperature"),
+        (["--temperature", "2"], "--temperature: how words are drawn is of no use without --words"),
+        (["--top-p", "0.5"], "--top-p: how words are drawn is of no use without --words"),
+        (["--top-k", "3", "--seed", "1"], "--seed: how words are drawn is of no use without --words"),
+    ],
+)
+def test_what_cannot_be_drawn(ptenmt: Command, options: list[str], message: str):
+    told = ptenmt("complete", "the cat", "--run", "pooled", *options, code=2).stderr
+    assert message in told.replace("'", "")
+
+
+@pytest.mark.usefixtures("_there")
+def test_what_is_told_of_a_run(ptenmt: Command, tmp_path: Path):
+    run = tmp_path / "run"
+    shutil.copytree("checkpoints/pooled", run)
+    assert (
+        "run knows 13 words; perplexity 1.0 on the text" in ptenmt("complete", "a", "--run", str(run)).stderr
+    )
+    latest = ptenmt("complete", "a", "--run", str(run), "--checkpoint", "latest").stderr
+    assert "run knows 13 words\n" in latest, "the perplexity is of the best weights"
+    history = run / "history.jsonl"
+    losses = re.sub(r'"loss": [-.e\d]+', '"loss": 1234.5', history.read_text(encoding="utf-8"))
+    history.write_text(losses, encoding="utf-8")
+    assert "; perplexity –" in ptenmt("complete", "a", "--run", str(run)).stderr
 
 
 @pytest.mark.usefixtures("_there")
