@@ -8,14 +8,13 @@ from pathlib import Path
 import numpy as np
 
 from ptenmt.config import Config, DecodingConfig
-from ptenmt.corpus.text import TextPreparation
-from ptenmt.errors import DataError
 from ptenmt.export.weights import arrays_of
 from ptenmt.history import History
 from ptenmt.inspection.next_word import NumpyNextWord
+from ptenmt.inspection.typed import TypedWords, read_typed
 from ptenmt.runs import Choice, Run, find_run
 from ptenmt.tasks import check_task
-from ptenmt.tokenizers import SPECIAL_PIECES, UNK, Tokenizer, load_tokenizers
+from ptenmt.tokenizers import SPECIAL_PIECES, Tokenizer, load_tokenizers
 from ptenmt.tokenizers.words import WordTokenizer
 from ptenmt.translation.loading import Loader
 
@@ -46,7 +45,6 @@ class Completer:
         self.model = model
         self.tokenizer = tokenizer
         self._config = config
-        self._preparation = TextPreparation(config.data)
 
     @classmethod
     def load(
@@ -89,7 +87,7 @@ class Completer:
         Raises:
             DataError: There is no word in it.
         """
-        probabilities = _softmax(self._scores(self.ids(text)))
+        probabilities = _softmax(self._scores(self.read(text).ids))
         first = len(SPECIAL_PIECES)
         order = np.argsort(-probabilities[first:], kind="stable")[:count] + first
         words = self.tokenizer.pieces(order.tolist())
@@ -110,30 +108,19 @@ class Completer:
         Raises:
             DataError: There is no word in the text.
         """
-        ids, chance = self.ids(text), np.random.default_rng(how.seed)
+        ids, chance = self.read(text).ids, np.random.default_rng(how.seed)
         begun = len(ids)
         for _ in range(words):
             ids.append(_chosen(self._scores(ids), how, chance))
         return self.tokenizer.decode([ids[begun:]])[0]
 
-    def ids(self, text: str) -> list[int]:
-        """The ids of a text's words; [UNK] for those that the model has never seen.
+    def read(self, text: str) -> TypedWords:
+        """A text's words as the model reads them.
 
         Raises:
             DataError: There is none.
         """
-        ids = self.tokenizer.encode([self._prepared(text)])[0]
-        if not ids:
-            raise DataError("the text has no word to go on from", f"give one of a word or more, not {text!r}")
-        return ids
-
-    def unknown(self, text: str) -> list[str]:
-        """The words of a text that the model has never seen."""
-        words = self.tokenizer.split(self._prepared(text))
-        return [word for word, id in zip(words, self.ids(text), strict=True) if id == UNK]
-
-    def _prepared(self, text: str) -> str:
-        return self._preparation.prepare_input(text, self._config.data.target_language)
+        return read_typed(text, self.tokenizer, self._config)
 
     def _scores(self, ids: Sequence[int]) -> np.ndarray:
         """The logits [V] of what comes after the ids."""
@@ -142,7 +129,7 @@ class Completer:
 
 
 def held_out_loss(run: Run) -> float | None:
-    """The loss, in nats a word, of a run's best model on what was held out; None if it was never validated."""
+    """The loss, in nats a word, of a run's best model on what was held out; None before any validation."""
     best = History(run.path).best("loss")
     loss: float | None = None if best is None else best["validation"].get("loss")
     return loss

@@ -12,6 +12,7 @@ from ptenmt.completion import Completer
 from ptenmt.config import Config, DataConfig, DecodingConfig, ModelConfig, TokenizerConfig, ValidationConfig
 from ptenmt.errors import DataError
 from ptenmt.inspection.next_word import NumpyNextWord
+from ptenmt.inspection.typed import read_typed
 from ptenmt.model import NextWordModel
 from ptenmt.tokenizers import SPECIAL_PIECES
 from ptenmt.tokenizers.words import WordTokenizer
@@ -96,13 +97,21 @@ def test_what_is_added_is_read_in_its_turn():
 
 def test_words_that_were_never_seen_are_told():
     script = completer(**LIKELY)
-    assert script.unknown("a Zebra b (gnu) zebra") == ["zebra", "gnu", "zebra"]
-    assert script.ids("a zebra") == [4, 1]
+    assert script.read("a Zebra b (gnu) zebra").unknown == ["zebra", "gnu", "zebra"]
+    assert script.read("a zebra").ids == [4, 1]
+
+
+def test_a_text_is_read_in_the_language_that_was_trained_on():
+    data = replace(CONFIG.data, tokenization="moses", source_language="en", target_language="pt")
+    words = WordTokenizer([*SPECIAL_PIECES, "don", "'t"], "space")
+    english = replace(data, source_language="pt", target_language="en")
+    assert read_typed("don't", words, replace(CONFIG, data=data)).words == ["don", "'", "t"]
+    assert read_typed("don't", words, replace(CONFIG, data=english)).words == ["don", "'t"]
 
 
 @pytest.mark.parametrize("text", ["", "  \n", "?! ..."])
 def test_a_text_without_words(text: str):
-    with pytest.raises(DataError, match="no word to go on from"):
+    with pytest.raises(DataError, match="there is no word in"):
         completer(**LIKELY).next_words(text)
 
 

@@ -75,8 +75,8 @@ def complete(
     how = _how(words, temperature, top_p, seed)
     found = find_run(run)
     completer = Completer.load(found, screen.warn, checkpoint, on_tensorflow=partial(load_tensorflow, screen))
-    if unknown := completer.unknown(text):
-        screen.warn(f"the model has never seen: {', '.join(dict.fromkeys(unknown))}")
+    if remark := completer.read(text).remark:
+        screen.warn(remark)
     known = completer.tokenizer.vocabulary_size - len(SPECIAL_PIECES)
     screen.say(f"{found.name} knows {known:,} words{_quality(found, checkpoint)}")
     if top_k is not None or words is None:

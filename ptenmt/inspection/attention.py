@@ -25,13 +25,16 @@ _LOOKS: dict[Block, tuple[str, Palette]] = {
     "cross": ("Decoder, layer {}: from the translation to the source", "blues"),
 }
 
+_OF_WORDS = "Encoder, layer {}: from the words to the words"
+"""Of a next-word model, for which nothing is a source."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class AttentionWeights:
     """Who attends to whom in one sentence and its translation."""
 
     source_pieces: list[str]
-    """S pieces, [START] and [END] included."""
+    """S pieces, [START] and [END] included; of a next-word model the words alone, as they were typed."""
     target_pieces: list[str]
     """The T pieces fed to the decoder: [START], and no [END]."""
     weights: dict[str, np.ndarray]
@@ -67,10 +70,10 @@ def find_attention(inspector: Inspector, text: str, translation: str | None = No
     if inspector.config.task == "next-word":
         if translation is not None:
             raise ConfigError("a next-word model reads one text, and no translation", "leave out --target")
-        words = inspector.read_words(text)
-        told = inspector.next_word.attention(np.array([words]))
+        typed = inspector.read_words(text)
+        told = inspector.next_word.attention(np.array([typed.ids]))
         return AttentionWeights(
-            source_pieces=inspector.tokenizers.source.pieces(words),
+            source_pieces=typed.words,
             target_pieces=[],
             weights={name: values[0] for name, values in told.items()},
         )
@@ -142,6 +145,8 @@ def attention_panels(
         )
         for title_of_head, values in heads.items()
     ]
+    if not found.target_pieces:
+        title = _OF_WORDS
     return title.format(layer), panels
 
 

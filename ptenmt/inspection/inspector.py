@@ -11,9 +11,11 @@ from ptenmt.errors import DataError
 from ptenmt.export.weights import arrays_of
 from ptenmt.inspection.forward import NumpyTransformer
 from ptenmt.inspection.next_word import NumpyNextWord
+from ptenmt.inspection.typed import TypedWords, read_typed
 from ptenmt.runs import Choice, Run, find_run
 from ptenmt.tasks import check_task
 from ptenmt.tokenizers import END, START, load_tokenizers
+from ptenmt.tokenizers.words import WordTokenizer
 from ptenmt.translation import Translator
 from ptenmt.translation.encoding import Encoding
 from ptenmt.translation.loading import Loader
@@ -119,16 +121,20 @@ class Inspector:
                 raise DataError(f"nothing is left of {given!r} for the model to read", "give a word or more")
         return reading
 
-    def read_words(self, text: str) -> list[int]:
-        """The ids of a text's last words, as many as a next-word model reads at a time.
+    def read_words(self, text: str) -> TypedWords:
+        """A text's last words, as many as a next-word model reads at a time.
 
         Raises:
             DataError: There is none.
+            RunError: The run translates.
         """
-        ids = self.tokenizers.source.encode([self._encoding.prepare_source(text)])[0]
-        if not ids:
-            raise DataError(f"nothing is left of {text!r} for the model to read", "give a word or more")
-        return ids[-self.config.data.window :]
+        check_task(self.run, self.config.task, "next-word")
+        tokenizer = self.tokenizers.source
+        assert isinstance(tokenizer, WordTokenizer), "a next-word model reads words"
+        typed = read_typed(text, tokenizer, self.config).last(self.config.data.window)
+        if typed.remark:
+            self._warn(typed.remark)
+        return typed
 
     def read_all(self, texts: Sequence[str], translations: Sequence[str] | None = None) -> list[Reading]:
         """Bring several sentences into the form that the model reads (see ``read``); they may be empty."""

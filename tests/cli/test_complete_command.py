@@ -145,7 +145,7 @@ def test_bad_input(ptenmt: Command):
     assert (
         "the model has never seen: zebra" in ptenmt("complete", "the Zebra zebra", "--run", "pooled").stderr
     )
-    assert "no word to go on from" in ptenmt("complete", "?", "--run", "pooled", code=1).stderr
+    assert "there is no word in '?'" in ptenmt("complete", "?", "--run", "pooled", code=1).stderr
     told = ptenmt("translate", "the cat", "--run", "pooled", code=1).stderr
     assert "pooled predicts next words, and this is for a run that translates sentences" in told
     assert "ptenmt complete --run" in told
@@ -164,6 +164,11 @@ def test_a_look_inside(ptenmt: Command, tmp_path: Path):
         "inspect", "attention", "On the WAY: they walked home together", "--run", "causal", "--head", "1"
     )
     assert "they walked" in " ".join(shown.stdout.split())
+    unknown = ptenmt("inspect", "attention", "they met a ZEBRA", "--run", "causal")
+    assert "zebra" in unknown.stdout
+    assert "[UNK]" not in unknown.stdout
+    assert "layer 1: from the words to the words" in unknown.stdout
+    assert "the model has never seen: zebra" in unknown.stderr
     picture = tmp_path / "heads.png"
     ptenmt("inspect", "attention", "they walked home", "--run", "pooled", "--output", str(picture))
     assert picture.stat().st_size > 10_000
