@@ -10,6 +10,8 @@ The letters in shape comments, here and in every other file:
 Masks are boolean and say *who may attend*: True = visible, False = hidden.
 """
 
+import inspect
+import warnings
 from typing import Any
 
 import keras
@@ -47,10 +49,34 @@ def causal_mask(length: Any) -> Any:
 
 
 class ExplicitMasks(keras.layers.Layer):
-    """A layer whose masks are arguments, which Keras would otherwise attach to tensors and pass on."""
+    """A layer whose masks are arguments: none comes in with a tensor, and none goes on with one.
+
+    What Keras attaches to tensors, as ``Embedding(mask_zero=True)`` and ``Masking`` let it, says which of
+    [B, S] are real. It would fill an argument ``mask``, which says who may attend to whom.
+    """
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """Call the layer on its inputs alone, and warn where that leaves it with no mask at all."""
+        attached = [value for value in (*args, *kwargs.values()) if _is_masked(value)]
+        if not attached:
+            return super().__call__(*args, **kwargs)
+        given = inspect.signature(self.call).bind_partial(*args, **kwargs).arguments
+        if all(value is None for name, value in given.items() if name.endswith("mask")):
+            warnings.warn(
+                f"{type(self).__name__} {self.name!r} does not use the mask that Keras attached to its input "
+                "and attends to padding: pass a mask as an argument, such as padding_mask(ids)",
+                stacklevel=2,
+            )
+        args = tuple(ops.copy(value) if _is_masked(value) else value for value in args)
+        kwargs = {name: ops.copy(value) if _is_masked(value) else value for name, value in kwargs.items()}
+        return super().__call__(*args, **kwargs)
 
     def compute_mask(self, inputs: Any, previous_mask: Any) -> None:  # noqa: ARG002 — as Keras calls it
         """None goes on from here."""
+
+
+def _is_masked(value: Any) -> bool:
+    return getattr(value, "_keras_mask", None) is not None
 
 
 @keras.saving.register_keras_serializable(package="ptenmt")

@@ -159,6 +159,25 @@ def test_a_mask_that_does_not_fit_is_an_error_with_both_shapes(shape: tuple[int,
         attention(inputs, mask=np.ones(shape, bool))
 
 
+@pytest.mark.parametrize("kind", ["Embedding", "Masking"])
+def test_a_mask_that_keras_attaches_is_not_taken_for_one_of_ours(kind: str):
+    ids = np.array([[5, 6, 0], [1, 2, 3], [4, 0, 0]])  # three of three: [B, S] would pass as [T, S]
+    masker, attaches = keras.layers.Embedding(10, 8, mask_zero=True), ids
+    if kind == "Masking":
+        masker, attaches = keras.layers.Masking(), np.tri(8, k=-1, dtype="float32")[ids]
+    inputs, plain = masker(attaches), np.array(masker(attaches))
+    mask = padding_mask(ids)
+    for layer in (MultiHeadAttention(8, 2), EncoderBlock(8, 2, 12, norm="pre"), EncoderBlock(8, 2, 12)):
+        np.testing.assert_array_equal(layer(inputs, mask=mask), layer(plain, mask=mask))
+        with pytest.warns(UserWarning, match="attends to padding: pass a mask as an argument"):
+            np.testing.assert_array_equal(layer(inputs), layer(plain))
+    block = DecoderBlock(8, 2, 12)
+    np.testing.assert_array_equal(block(inputs, inputs, None, mask), block(plain, plain, None, mask))
+    model = keras.Sequential([masker, EncoderBlock(8, 2, 12, name="only")])
+    with pytest.warns(UserWarning, match="^EncoderBlock 'only' does not use the mask"):
+        model(attaches)
+
+
 @pytest.mark.parametrize("sizes", [{"key_size": 0}, {"value_size": -1}, {"num_heads": 0}, {"d_model": 0}])
 def test_sizes_below_one_are_errors(sizes: dict[str, int]):
     ((name, size),) = sizes.items()
