@@ -43,7 +43,7 @@ AddKey = Annotated[
     typer.Option(
         "--add-key",
         metavar="NAME",
-        help="Do not serve: make a key for somebody, add its hash to the file of --keys, and print it.",
+        help="Do not serve: make a key for somebody who has none, add its hash to --keys, and print it.",
         show_default=False,
         rich_help_panel=_WHO,
     ),

@@ -54,17 +54,17 @@ class Keys:
 
 
 def add_key(file: Path, name: str) -> str:
-    """Make a key, and add it to a file; one of that name is replaced.
+    """Make a key, and add it to a file.
 
     Args:
         file: Where the keys are kept; it is made if there is none.
-        name: Whose it is.
+        name: Whose it is; whoever has a key keeps it.
 
     Returns:
         The key, which cannot be had again.
 
     Raises:
-        ConfigError: The name has blanks or strange characters, or a line of the file is none.
+        ConfigError: The name has blanks, strange characters or a key already, or a line of the file is none.
         OutputError: The file cannot be written.
     """
     if not _NAME.fullmatch(name):
@@ -72,6 +72,11 @@ def add_key(file: Path, name: str) -> str:
             f"{name!r} cannot be the name of a key", "use up to 100 letters, digits and . _ @ -"
         )
     hashes = _read(file) if file.exists() else {}
+    if name in hashes:
+        raise ConfigError(
+            f"{file} holds a key of {name} already",
+            f"remove the line of {name}, which makes that key void, or choose another name",
+        )
     key = secrets.token_urlsafe(32)
     lines = (f"{owner} {known}\n" for owner, known in (hashes | {name: _hash(key)}).items())
     write_text(file, "".join(lines))

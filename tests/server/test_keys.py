@@ -23,9 +23,16 @@ def test_only_hashes_are_kept(tmp_path: Path) -> None:
         True,
         *[False] * 3,
     ]
-    assert add_key(file, "alice") != alice
-    assert [Keys.read(file).admit(key) for key in (alice, bob)] == [False, True]
     assert Keys().admit("")
+
+
+def test_whoever_has_a_key_keeps_it(tmp_path: Path) -> None:
+    file = tmp_path / "keys.txt"
+    alice = add_key(file, "alice")
+    with pytest.raises(ConfigError, match=r"keys\.txt holds a key of alice already") as failure:
+        add_key(file, "alice")
+    assert "remove the line of alice" in failure.value.hint
+    assert Keys.read(file).admit(alice)
 
 
 @pytest.mark.parametrize(
