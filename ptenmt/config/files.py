@@ -47,13 +47,14 @@ def override_decoding(decoding: DecodingConfig, overrides: Sequence[str]) -> Dec
         ConfigError: An option is unknown or unfit, or of another section.
     """
     values: dict[str, Any] = {"decoding": asdict(decoding)}
+    others = {option.name for option in fields(Config)} - {"decoding"}
     for override in overrides:
-        _apply_override(values, override)
-        if len(values) > 1:
+        if override.partition("=")[0].partition(".")[0].strip() in others:
             raise ConfigError(
                 f"--set {override}: of a trained model only the section decoding can be changed",
                 f"options: {', '.join(f'decoding.{name}' for name in values['decoding'])}",
             )
+        _apply_override(values, override)
     changed: DecodingConfig = _build(DecodingConfig, values["decoding"], "decoding.")
     return changed
 

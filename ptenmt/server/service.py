@@ -251,7 +251,8 @@ class Service:
             if error.message != self._said:  # once, or requests could fill a disk
                 logger.warning("attention cannot be told: %s (%s)", error.message, error.hint)
             self._said = error.message
-            raise Refusal("this server cannot tell attention; its log says why", 501) from error
+            message = "this server has no weights for attention: ptenmt export --format weights makes some"
+            raise Refusal(message, 501) from error
 
     def _sentence(self, text: str, prefix: str) -> tuple[Segments, list[int]]:
         """A text of one segment, and the ids of what its translation is to begin with."""

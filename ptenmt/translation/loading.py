@@ -41,7 +41,7 @@ class Loader:
         tokenizers: Of both languages.
         choice: Which of the run's weights.
         warn: Told, in a sentence, of what is not as it should be.
-        on_tensorflow: Called before TensorFlow is imported.
+        on_tensorflow: Called before TensorFlow is looked for and imported.
     """
 
     run: Run
@@ -112,11 +112,11 @@ class Loader:
     @cached_property
     def _weights(self) -> tuple[str, "Weights"]:
         """The run's weights, and which they are: if some were loaded before, the same."""
+        self.on_tensorflow()
         if importlib.util.find_spec("tensorflow") is None:
             raise PtenmtError(
                 "TensorFlow, which reads checkpoints, is not installed", "pip install 'tensorflow~=2.21.0'"
             )
-        self.on_tensorflow()
         from ptenmt.checkpoints import load_weights, read_weights
 
         if self.origin is None or not self.run.has_weights:

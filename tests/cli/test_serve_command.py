@@ -1,5 +1,6 @@
 """``ptenmt serve``: from the command line to an answer, and to the end."""
 
+import importlib.util
 import json
 import re
 import shutil
@@ -69,6 +70,14 @@ def test_a_server_translates_as_the_command_does_and_ends_in_order(ptenmt, rando
     assert seconds < 10  # on a busy machine; alone it takes less than 2
 
 
+def without(monkeypatch: pytest.MonkeyPatch, package: str) -> None:
+    """As if a package were not installed."""
+    find_spec = importlib.util.find_spec
+    monkeypatch.setattr(
+        importlib.util, "find_spec", lambda name, *rest: None if name == package else find_spec(name, *rest)
+    )
+
+
 @pytest.fixture
 def started(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
     """What a server would be started with; it is not."""
@@ -119,7 +128,7 @@ def test_attention_is_told_of_the_weights_that_translate_and_of_no_others(
     facts_file = run.export_folder("best", "weights") / WEIGHTS.facts_file
     facts = json.loads(facts_file.read_text())
     facts_file.write_text(json.dumps(facts | {"weights": "weights-9:00000000"}))  # a better model's
-    with pytest.raises(Refusal) as refused:
+    with pytest.raises(Refusal, match="ptenmt export --format weights") as refused:
         started["service"]._loaded()
     assert refused.value.status == 501
     facts_file.write_text(json.dumps(facts))
@@ -145,6 +154,10 @@ def test_what_cannot_be_served_is_said(ptenmt, random_run: Path, tmp_path: Path)
         assert f"cannot listen at 127.0.0.1, port {port}" in ptenmt(*serve, "--port", port, code=1).stderr
     assert "cannot listen at nowhere.invalid" in ptenmt(*serve, "--host", "nowhere.invalid", code=1).stderr
     assert "no file" in ptenmt(*serve, "--keys", str(tmp_path / "x"), code=1).stderr
+    assert (
+        "model.layers=2: of a trained model only the"
+        in ptenmt(*serve, "--set", "model.layers=2", code=1).stderr
+    )
     assert "--add-key needs a file" in ptenmt("serve", "--add-key", "x", code=1).stderr
     sampled = ("--set", "decoding.beam_size=1", "--set", "decoding.top_k=5")
     assert "this run draws tokens" in ptenmt(*serve, *sampled, code=1).stderr
@@ -159,22 +172,36 @@ def test_a_limit_is_a_number_that_can_be_counted_to(ptenmt, random_run: Path, va
         assert "give a number above 0" in told
 
 
+@pytest.fixture
+def _without_tensorflow(monkeypatch: pytest.MonkeyPatch) -> None:
+    without(monkeypatch, "tensorflow")
+
+
+@pytest.mark.usefixtures("_without_tensorflow")
 def test_a_run_without_an_export_is_not_served(ptenmt, random_run: Path, tmp_path: Path) -> None:
     shutil.copytree(random_run, tmp_path / "run", ignore=shutil.ignore_patterns("export"))
     told = ptenmt("serve", "--run", str(tmp_path / "run"), "--port", "0", code=1).stderr
     assert "a server does without TensorFlow" in told
-    assert "ptenmt export --run" in told
+    assert f"export it before: ptenmt export --run {tmp_path}/run --format ctranslate2" in told
+    assert "pip" not in told
+
+
+@pytest.mark.usefixtures("_without_tensorflow")
+def test_without_weights_the_log_says_how_to_export_them(
+    ptenmt, random_run: Path, started: dict[str, Any], tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    run = shutil.copytree(random_run, tmp_path / "run", ignore=shutil.ignore_patterns("weights"))
+    ptenmt("serve", "--run", str(run), "--port", "0")
+    with pytest.raises(Refusal):
+        started["service"]._loaded()
+    assert f"export it before: ptenmt export --run {run} --format weights" in caplog.text
+    assert "pip" not in caplog.text
 
 
 def test_without_what_serving_needs_a_command_says_so(
     ptenmt, random_run: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    import importlib.util
-
-    find_spec = importlib.util.find_spec
-    monkeypatch.setattr(
-        importlib.util, "find_spec", lambda name, *rest: None if name == "uvicorn" else find_spec(name, *rest)
-    )
+    without(monkeypatch, "uvicorn")
     told = ptenmt("serve", "--run", str(random_run), code=1).stderr
     assert "uvicorn, which serving needs, is not installed" in told
     assert "pip install '.[serve]'" in told
