@@ -129,6 +129,12 @@ def test_words_are_joined_alike(language: str):
     assert in_graph(lambda text: written(text, config), texts) == outside
 
 
+@pytest.mark.parametrize("texts", [[], ["", ""]])
+def test_where_there_are_no_words(texts: list[str]):
+    config = Config(data=DataConfig(source="demo"), tokenizer=TokenizerConfig(kind="words"))
+    assert in_graph(lambda text: written(text, config), texts) == texts
+
+
 def test_where_nothing_is_to_be_joined():
     plain = Config(data=DataConfig(source="demo"), tokenizer=TokenizerConfig(kind="sentencepiece"))
     assert in_graph(lambda text: written(text, plain), TOKENISED) == TOKENISED

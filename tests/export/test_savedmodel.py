@@ -106,8 +106,15 @@ def test_so_it_is_with_every_tokenizer_and_with_other_options(make_run: Callable
             run, format="savedmodel", output=tmp_path / run.path.name, decoding=replace(DECODING, **GREEDY)
         )
     folders = [tmp_path / run.path.name for run in runs]
-    for run, found in zip(runs, said_elsewhere(folders, ("serving_default", TEXTS)), strict=True):
-        check_same(found, reference(run).with_options(**GREEDY))
+    questions = [(name, texts) for texts in (TEXTS, [], BLANKS) for name in ("serving_default", "attention")]
+    answers = said_elsewhere(folders, *questions)
+    for number, run in enumerate(runs):
+        said, explained, nothing, nothing_explained, blanks, blanks_explained = answers[6 * number :][:6]
+        check_same(said, reference(run).with_options(**GREEDY))
+        assert explained["translation"] == said["translation"]
+        assert set(map(str, nothing.values())) == {"[]"}
+        assert set(map(str, nothing_explained.values())) == {"[]"}
+        assert blanks["translation"] == blanks_explained["translation"] == ["", ""]
 
 
 def test_attention_is_the_keras_models(said: dict[str, Said], translator: Translator):

@@ -72,11 +72,15 @@ def _opens(tokens: Any, is_quote: Any, before: Any, language: str) -> Any:
         opens = is_now & ~opened & ~is_exempt
         return (opened & ~is_now) | opens, opens
 
-    _, opens = tf.scan(turn, steps, (first, first))  # -> [T, B, Q]
-    columns = tf.transpose(tf.reduce_any(opens, axis=-1))  # -> [B, T]
+    _, opens = tf.scan(turn, steps, (first, first))  # -> [T + 1, B, Q]
+    columns = tf.transpose(tf.reduce_any(opens, axis=-1))  # -> [B, T + 1]
     return tf.RaggedTensor.from_tensor(columns, lengths=tokens.row_lengths()).values
 
 
 def _columns(tokens: Any, flat: Any) -> Any:
-    """What is known of each of the tokens, [N, Q], a token of every text at a time: [T, B, Q]."""
-    return tf.transpose(tf.RaggedTensor.from_row_splits(flat, tokens.row_splits).to_tensor(False), [1, 0, 2])
+    """What is known of each of the tokens, [N, Q], a token of every text at a time: [T + 1, B, Q].
+
+    Nothing is known of the last ones: they are there because no scan goes over nothing.
+    """
+    columns = tf.RaggedTensor.from_row_splits(flat, tokens.row_splits).to_tensor(False)
+    return tf.pad(tf.transpose(columns, [1, 0, 2]), [[0, 1], [0, 0], [0, 0]])

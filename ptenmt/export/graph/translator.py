@@ -77,7 +77,9 @@ class GraphTranslator(tf.Module):
         is_whole = ids.row_lengths() <= longest - _FRAME_LENGTH
         marks = tf.ones([tf.shape(text)[0], 1], tf.int64)
         framed = tf.concat([marks * START, ids[:, : longest - _FRAME_LENGTH], marks * END], axis=1)
-        return framed.to_tensor(PAD), is_whole
+        ids = framed.to_tensor(PAD)
+        missing = tf.maximum(_FRAME_LENGTH - tf.shape(ids)[1], 0)  # if there are no texts
+        return tf.pad(ids, [[0, 0], [0, missing]], constant_values=PAD), is_whole
 
     def _found(self, source: Any) -> Best:
         """The best translations of ids [B, S]; a function of its own, so that both signatures share it."""
@@ -109,12 +111,13 @@ class GraphTranslator(tf.Module):
         if not isinstance(self._source, Words):
             return self._target.decode(without_framing(ids))
         words = self._source.split(prepared(text, self._config.data))
+        longest = tf.shape(source)[1] - _FRAME_LENGTH
         name = f"decoder_layer{self._config.model.num_layers}_block2"
         weights = tf.reduce_mean(self._attention(source, _fed(ids))[name], axis=1)  # -> [B, T, S]
-        within = tf.sequence_mask(
-            words.row_lengths(), tf.shape(source)[1] - _FRAME_LENGTH
-        )  # without the marks
-        nearest = tf.argmax(tf.where(within[:, None], weights[:, :, 1:-1], -1.0), axis=2)
+        # [END] is masked, but there: where all texts are blank, nothing else is.
+        lengths = tf.minimum(words.row_lengths(), tf.cast(longest, tf.int64))
+        within = tf.sequence_mask(lengths, longest + 1)
+        nearest = tf.argmax(tf.where(within[:, None], weights[:, :, 1:], -1.0), axis=2)
         padded = words.to_tensor("", shape=[None, None])
         copies = tf.gather(tf.pad(padded, [[0, 0], [0, 1]]), nearest, batch_dims=1)  # [B, T]
         pieces = tf.gather(self._target_pieces, ids[:, 1:])
