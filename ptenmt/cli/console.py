@@ -6,7 +6,7 @@ import logging
 import os
 import shlex
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import cached_property
 from typing import IO, TYPE_CHECKING, Any
@@ -194,8 +194,6 @@ def print_error(error: PtenmtError) -> None:
 def quiet_tensorflow(screen: Screen) -> Iterator[None]:
     """Import TensorFlow without the lines that its C++ parts write to stderr on the way.
 
-    They bypass every log level, so the file descriptor itself points to nowhere for these seconds.
-
     Raises:
         PtenmtError: It is not installed.
     """
@@ -209,24 +207,46 @@ def quiet_tensorflow(screen: Screen) -> Iterator[None]:
         return
     if screen.is_live:
         screen.console.print("loading TensorFlow…", end="\r")
-    sys.stderr.flush()
-    kept = os.dup(2)
-    nowhere = os.open(os.devnull, os.O_WRONLY)
-    os.dup2(nowhere, 2)
     try:
-        import tensorflow as tf
+        with silent_libraries(screen):
+            import tensorflow as tf
 
-        tf.config.list_physical_devices()
+            tf.config.list_physical_devices()
     finally:
-        os.dup2(kept, 2)
-        os.close(nowhere)
-        os.close(kept)
         if screen.is_live:
             from rich.control import Control
             from rich.segment import ControlType
 
             screen.console.control(Control((ControlType.ERASE_IN_LINE, 2)))
     yield
+
+
+@contextmanager
+def silent_libraries(screen: Screen) -> Iterator[Callable[[str], None]]:
+    """Have nothing written to stderr by the C++ parts of libraries, unless --verbose asks for it.
+
+    They bypass every log level, so the file descriptor itself points to nowhere meanwhile.
+
+    Yields:
+        What is to be told of warnings: they are shown at the end.
+    """
+    if screen.verbose:
+        yield screen.warn
+        return
+    warnings: list[str] = []
+    sys.stderr.flush()
+    kept = os.dup(2)
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, 2)
+    try:
+        yield warnings.append
+    finally:
+        sys.stderr.flush()
+        os.dup2(kept, 2)
+        os.close(nowhere)
+        os.close(kept)
+        for warning in warnings:
+            screen.warn(warning)
 
 
 def load_tensorflow(screen: Screen) -> None:

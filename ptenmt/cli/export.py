@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from ptenmt.cli.console import Screen, quiet_tensorflow
+from ptenmt.cli.console import Screen, quiet_tensorflow, silent_libraries
 from ptenmt.cli.options import (
     BeamSize,
     DecodingOverrides,
@@ -68,15 +68,16 @@ def export(
     decoding = chosen_decoding(found.config().decoding, changes, {"beam_size": "--beam-size"})
     with quiet_tensorflow(screen):
         from ptenmt.export.model import export_model
-    exported = export_model(
-        found,
-        format=form,
-        quantization=quantization,
-        output=output,
-        checkpoint=checkpoint,
-        decoding=decoding if changes else None,
-        on_warning=screen.warn,
-    )
+    with silent_libraries(screen) as warn:
+        exported = export_model(
+            found,
+            format=form,
+            quantization=quantization,
+            output=output,
+            checkpoint=checkpoint,
+            decoding=decoding if changes else None,
+            on_warning=warn,
+        )
     stored = exported.quantization or "float32"
     screen.say(
         f"exported {exported.weights.name} as {form} in {stored}: {exported.path}, "

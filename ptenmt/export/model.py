@@ -150,19 +150,23 @@ def _check_path(path: Path, form: Format, *, is_own: bool) -> None:
     if form == "argos":
         argos.check_replaceable(path)
     else:
-        _check_folder(path, _FORMS[form], is_own=is_own)
+        _check_folder(path, form, is_own=is_own)
     check_writable(path)
 
 
-def _check_folder(path: Path, form: Form[Any], *, is_own: bool) -> None:
+def _check_folder(path: Path, form: Format, *, is_own: bool) -> None:
     """Another program's model may have files of the same names, too."""
+    hint = "choose another folder with --output"
+    there = next((name for name, each in _FORMS.items() if each.facts_in(path)), form)
+    if there != form:
+        raise OutputError(f"{path} holds an export in the format {there}, not {form}", hint)
     try:
-        is_taken = path.is_dir() and any(path.iterdir()) and not (path / form.facts_file).exists()
+        is_taken = path.is_dir() and any(path.iterdir()) and not (path / _FORMS[form].facts_file).exists()
     except OSError as error:
         raise OutputError(f"cannot read {path}: {error.strerror or error}") from error
     if is_taken and not is_own:
-        raise OutputError(f"{path} is not empty and no export", "choose another folder with --output")
-    form.check_replaceable(path)
+        raise OutputError(f"{path} is not empty and no export", hint)
+    _FORMS[form].check_replaceable(path)
 
 
 def _write(path: Path, trained: Trained, form: Format, quantization: Quantization | None) -> int:

@@ -1,6 +1,8 @@
 """``ptenmt export``."""
 
+import os
 import re
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -68,6 +70,22 @@ def test_what_search_is_compiled_in(ptenmt, tmp_path: Path, monkeypatch: pytest.
     assert asked["decoding"] is None
     answer = ptenmt("export", "--format", "savedmodel", "--beam-size", "0", code=1)
     assert "--beam-size 0 must be 1 or more" in answer.stderr
+
+
+@pytest.mark.usefixtures("beside")
+def test_libraries_are_heard_with_verbose_alone(
+    ptenmt, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    def export_model(_run: Run, *, on_warning: Callable[[str], None], **_options: object) -> None:
+        os.write(2, b"I0000 builder.cc")
+        on_warning("the corpus is worn")
+        raise ExportError("seen")
+
+    monkeypatch.setattr(ptenmt_export, "export_model", export_model)
+    for option, heard in ((), ""), (("--verbose",), "I0000 builder.cc"):
+        capfd.readouterr()
+        assert re.search("the corpus is worn\n(?s:.*)seen", ptenmt("export", *option, code=1).stderr)
+        assert capfd.readouterr().err == heard
 
 
 @pytest.mark.parametrize(

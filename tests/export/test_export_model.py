@@ -76,6 +76,15 @@ def test_what_cannot_be_written_is_told_before_the_work(
     assert not list(tmp_path.rglob("*.unfinished"))
 
 
+def test_an_export_in_another_format_is_left_alone(run: Run, tmp_path: Path):
+    export_model(run, output=tmp_path / "new")
+    with pytest.raises(OutputError, match="new holds an export in the format ctranslate2, not weights"):
+        export_model(run, format="weights", output=tmp_path / "new")
+    with pytest.raises(OutputError, match="new holds an export in the format ctranslate2, not savedmodel"):
+        export_model(run, format="savedmodel", output=tmp_path / "new")
+    assert CTRANSLATE2.read(tmp_path / "new")
+
+
 def test_what_cannot_be_exported_is_told(run: Run, copied: TrainedRun, tmp_path: Path):
     with pytest.raises(ExportError, match="there is no export format onnx"):
         export_model(run, format="onnx")  # type: ignore[arg-type]
