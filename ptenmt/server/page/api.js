@@ -19,8 +19,9 @@ export function hasKey() {
   return Boolean(sessionStorage.getItem(KEY_NAME));
 }
 
-/** Use this key from now on, until the tab is closed. */
-export function useKey(key) {
+/** Use this key from now on, until the tab is closed, if the server takes it. */
+export async function useKey(key) {
+  await post("detect", { q: "a", api_key: key });
   sessionStorage.setItem(KEY_NAME, key);
 }
 
@@ -66,7 +67,7 @@ export async function translateFile(file, languages) {
 }
 
 function post(path, facts, signal) {
-  const body = JSON.stringify({ ...facts, ...keyed() });
+  const body = JSON.stringify({ ...keyed(), ...facts });
   return answered(path, { method: "POST", headers: { "Content-Type": "application/json" }, body, signal });
 }
 

@@ -4,6 +4,7 @@ import * as api from "./api.js";
 import { Files } from "./files.js";
 import { History } from "./history.js";
 import { Inside } from "./inside.js";
+import { KeyForm } from "./key-form.js";
 import { Menu } from "./menu.js";
 import { SourcePane } from "./source-pane.js";
 import { makeTabs } from "./tabs.js";
@@ -63,6 +64,7 @@ class Page {
         sentence: part("inside-sentence"),
         block: part("inside-block"),
         layer: part("inside-layer"),
+        choices: part("inside-choices"),
         status: part("inside-status"),
         heads: part("heads"),
         map: part("map"),
@@ -84,17 +86,11 @@ class Page {
       );
     }
     part("copy").addEventListener("click", () => this.#copy());
-    this.#askForKey(facts.keyRequired);
-  }
-
-  #askForKey(isRequired) {
-    part("key-form").hidden = !isRequired || api.hasKey();
-    part("key-form").addEventListener("submit", (event) => {
-      event.preventDefault();
-      api.useKey(part("key").value);
-      part("key-form").hidden = true;
-      this.#typed(true);
-    });
+    this.keyForm = new KeyForm(
+      { form: part("key-form"), field: part("key"), error: part("key-error") },
+      facts.keyRequired,
+      () => this.#typed(true),
+    );
   }
 
   /** Another text: translate it as soon as the typing pauses, and no outdated one. */
@@ -124,7 +120,7 @@ class Page {
       if (!request.signal.aborted) this.#settle();
     } catch (error) {
       if (request.signal.aborted) return;
-      if (error.status === 403) part("key-form").hidden = false;
+      if (error.status === 403) this.keyForm.show();
       this.#say(error.message, true);
     }
   }

@@ -48,7 +48,8 @@ export class Files {
   async #translate(file) {
     const line = document.createElement("span");
     line.setAttribute("role", "status");
-    this.list.append(item(line));
+    const entry = item(line);
+    this.list.append(entry);
     line.textContent = `${file.name}: translating …`;
     try {
       this.#checkFormat(file);
@@ -61,6 +62,20 @@ export class Files {
       line.classList.add("error");
       line.textContent = `${file.name}: ${error.message}`;
     }
+    entry.append(this.#dismissal(entry, file.name));
+  }
+
+  /** A button that takes an entry away. */
+  #dismissal(entry, name) {
+    const button = document.createElement("button");
+    button.type = "button";
+    button.textContent = "Dismiss";
+    button.setAttribute("aria-label", `Dismiss: ${name}`);
+    button.addEventListener("click", () => {
+      entry.remove();
+      this.button.focus();
+    });
+    return button;
   }
 
   #checkFormat(file) {

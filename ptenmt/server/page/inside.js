@@ -25,6 +25,7 @@ const BLOCKS = {
   },
 };
 const MEAN = "mean";
+const NOT_HERE = 501; // of no sentence can this server tell it
 
 export class Inside {
   #sentences = [];
@@ -69,13 +70,15 @@ export class Inside {
       const attention = await this.translations.attention(this.#sentences[Number(this.parts.sentence.value)]);
       if (asking !== this.#asking) return;
       this.#attention = attention;
+      this.parts.choices.hidden = false;
       this.#say("");
       this.#offerLayers();
     } catch (error) {
       if (asking !== this.#asking) return;
       this.#attention = null;
+      delete this.parts.view.dataset.block;
+      this.parts.choices.hidden = error.status === NOT_HERE;
       this.#say(error.message);
-      [this.parts.heads, this.parts.map].forEach((element) => element.replaceChildren());
     }
     this.#draw();
   }

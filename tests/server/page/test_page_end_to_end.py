@@ -149,6 +149,9 @@ def test_a_file_comes_back_translated(page: "Browser", tmp_path: Path) -> None:
     page.until(lambda: len(page.all("#files a")) == 2 and len(page.all("#files .error")) == 1)
     assert contents(page, page.all("#files a")[1]) == "GALO"
     assert ".exe: only .txt" in page["files"].text
+    for left in (2, 1, 0):
+        page.all("#files button")[0].click()
+        assert len(page.all("#files li")) == left
 
 
 def contents(page: "Browser", link: "WebElement") -> Any:

@@ -176,9 +176,34 @@ def test_a_key_is_asked_for_and_sent(browser: "Browser", script: Script) -> None
     script.translate = locked
     browser.write("olá")
     browser.until(lambda: browser["key"].is_displayed())
+    browser["key"].send_keys("simsim\n")
+    browser.until(lambda: browser["key-error"].text == "That key is not valid.")
+    assert browser["key"].get_attribute("aria-invalid") == "true"
+    browser["key"].clear()
     browser["key"].send_keys("sesame\n")
     browser.until(lambda: browser["target"].text == "OLÁ")
     assert not browser["key"].is_displayed()
+    script.translate = lambda _request: (403, {"error": "no key"}, {})  # it was taken from the file of keys
+    browser.write("adeus")
+    browser.until(lambda: browser["key-error"].text == "That key is not valid.")
+
+
+def test_without_attention_inside_says_so_and_no_more(browser: "Browser", script: Script) -> None:
+    def inside(status: int) -> None:
+        script.translate = lambda request: (
+            (status, {"error": f"failed with {status}"}, {}) if "translation" in request else shouted(request)
+        )
+        browser["tab-translate"].click()
+        browser["tab-inside"].click()
+        browser.until(lambda: browser["inside-status"].text == f"failed with {status}")
+
+    browser.translate("olá", "OLÁ")
+    inside(501)
+    assert browser["inside"].text == "failed with 501"
+    assert [found for found in browser.all("#inside *") if found.is_displayed()] == [browser["inside-status"]]
+    inside(400)  # of this sentence; there may be others
+    assert browser["inside-sentence"].is_displayed()
+    assert not browser["inside-layer"].is_displayed()
 
 
 def test_translations_are_text_whatever_they_look_like(browser: "Browser", script: Script) -> None:

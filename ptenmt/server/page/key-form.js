@@ -1,0 +1,43 @@
+/** The form that asks for a key, which stays until the server takes one. */
+
+import { hasKey, useKey } from "./api.js";
+
+export class KeyForm {
+  /**
+   * @param {{form: HTMLFormElement, field: HTMLInputElement, error: HTMLElement}} parts
+   * @param {boolean} isRequired - Whether the server asks for a key.
+   * @param {() => void} onKey - Called when the server has taken one.
+   */
+  constructor(parts, isRequired, onKey) {
+    Object.assign(this, parts, { onKey });
+    this.form.hidden = !isRequired || hasKey();
+    this.form.addEventListener("submit", (event) => {
+      event.preventDefault();
+      this.#try();
+    });
+  }
+
+  /** Ask for a key, or for another one. */
+  show() {
+    this.form.hidden = false;
+    this.#say(hasKey() ? "That key is not valid." : "");
+  }
+
+  async #try() {
+    this.#say("");
+    try {
+      await useKey(this.field.value);
+    } catch (error) {
+      this.#say(error.status === 403 ? "That key is not valid." : error.message);
+      this.field.focus();
+      return;
+    }
+    this.form.hidden = true;
+    this.onKey();
+  }
+
+  #say(text) {
+    this.error.textContent = text;
+    this.field.setAttribute("aria-invalid", String(text !== ""));
+  }
+}
