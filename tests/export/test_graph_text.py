@@ -113,6 +113,23 @@ def test_tokens_are_alike(kind: str, options: dict[str, str]):
     assert decoded == outside.decode(ids)
 
 
+def test_two_sentencepiece_models_stay_two_when_they_are_loaded(tmp_path: Path):
+    pair = tokenizers("sentencepiece", shared=False)
+    module = tf.Module()
+    for side in ("source", "target"):
+        inside = graph_tokenizer(getattr(pair, side))
+        texts = tf.TensorSpec([None], tf.string)
+        setattr(module, side, inside)
+        setattr(
+            module, f"encode_{side}", tf.function(inside.encode, input_signature=[texts], autograph=False)
+        )
+    tf.saved_model.save(module, str(tmp_path))
+    loaded = tf.saved_model.load(str(tmp_path))
+    for side in ("source", "target"):
+        encode = getattr(loaded, f"encode_{side}")
+        assert encode(tf.constant(TOKENISED[1:2])).to_list() == getattr(pair, side).encode(TOKENISED[1:2])
+
+
 def test_wordpiece_is_repaired_alike():
     texts = [*TOKENISED, *(" ".join(text.replace("'", " ' ").split()) for text in real(1, 300))]
     assert in_graph(repaired, texts) == [repair_wordpiece(text) for text in texts]

@@ -5,6 +5,7 @@ Each class does what the tokenizer of the same kind does outside; the tests hold
 
 import re
 import string
+import zlib
 from collections.abc import Sequence
 from typing import Any, Protocol
 
@@ -105,7 +106,11 @@ class SentencePieces(tf.Module):
 
     def __init__(self, tokenizer: SentencePieceTokenizer) -> None:
         super().__init__(name="sentencepieces")
-        self._tokenizer = tensorflow_text.SentencepieceTokenizer(model=tokenizer.model, out_type=tf.int32)
+        # Loaded models of one name are one to TensorFlow, whatever is in them, in other SavedModels too.
+        name = f"sentencepiece_{zlib.crc32(tokenizer.model):08x}"
+        self._tokenizer = tensorflow_text.SentencepieceTokenizer(
+            model=tokenizer.model, out_type=tf.int32, name=name
+        )
 
     def encode(self, texts: Any) -> Any:
         """See ``GraphTokenizer``."""
