@@ -7,6 +7,8 @@ import string
 import unicodedata
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from functools import cache
+from itertools import chain
 from pathlib import Path
 from typing import Any, Literal, Self, get_args
 
@@ -18,8 +20,8 @@ Punctuation = Literal["kept", "deleted", "space"]
 Order = Literal["frequency", "appearance"]
 """How a vocabulary is sorted."""
 
-# A word keeps its inner apostrophes and hyphens (don't, disse-me); any other mark stands alone.
-_WORD = re.compile(r"\w+(?:['’\-]\w+)*|[^\w\s]")
+_COMBINING = (range(0x300, 0x20000), range(0xE0100, 0xE01F0))
+"""Where Unicode has signs that combine with the one before, such as the vowels of Hindi."""
 _BLANKED = str.maketrans(dict.fromkeys(string.punctuation.replace("'", ""), " "))
 _OPTIONS_FILE = "words.json"
 
@@ -119,10 +121,21 @@ def split_words(text: str, punctuation: Punctuation) -> list[str]:
     """Give a text's words, and its punctuation marks where they are kept."""
     text = clean_text(text)
     if punctuation == "kept":
-        return _WORD.findall(text)
+        return _word().findall(text)
     if punctuation == "space":
         return text.translate(_BLANKED).split()
     return "".join(sign for sign in text if not _is_punctuation(sign)).split()
+
+
+@cache
+def _word() -> re.Pattern[str]:
+    """A word with its inner apostrophes and hyphens (don't, disse-me), or any other sign alone.
+
+    What combines with a sign stays with it; to ``re`` that is no part of a word.
+    """
+    signs = map(chr, chain(*_COMBINING))
+    marks = "".join(sign for sign in signs if unicodedata.category(sign).startswith("M"))
+    return re.compile(rf"\w[\w{marks}]*(?:['’\-]\w[\w{marks}]*)*|[^\w\s][{marks}]*")
 
 
 def _is_punctuation(sign: str) -> bool:

@@ -28,6 +28,8 @@ def test_vocabulary_size_counts_the_special_tokens() -> None:
         ("'quoted' - x-", ["'", "quoted", "'", "-", "x", "-"]),
         ("does n't 3.5", ["does", "n't", "3", ".", "5"]),
         ("[START]", ["[", "START", "]"]),
+        ("हिन्दी, में।", ["हिन्दी", ",", "में", "।"]),
+        ("q\u0303-q\u0303 !\u0303", ["q\u0303-q\u0303", "!\u0303"]),
     ],
 )
 def test_what_a_word_is(text: str, pieces: list[str]) -> None:
