@@ -32,7 +32,7 @@ _LEAST_WIDTH_FOR_BARS = 50
 """On a terminal that is narrower they would take the room of the numbers."""
 _LEFT_OUT = {
     "pairs": "training pairs left out",
-    "windows": "windows left out, since the next word is unknown",
+    "windows": "windows left out, since what they are to predict is unknown",
 }
 _NEXT_WORD_LABELS = ("input", "next", "actual", "predicted")
 

@@ -33,7 +33,9 @@ def split_for_windows(words: Sequence[str], window: int) -> tuple[list[str], lis
 class WordWindows:
     """Windows of W words, as sources, and as targets [START] and what is to be predicted.
 
-    [UNK] is read, but never to be predicted: a window that nothing known follows is left out.
+    [UNK] is read, but never to be predicted: a window that has nothing known to predict is left out. If every
+    word predicts, that is one without any known label; of windows cut by lot, which keep the last for sure,
+    as of the others one before an unknown word.
 
     Args:
         ids: Of the text's words, in their order.
@@ -58,7 +60,9 @@ class WordWindows:
         self._predicts = predicts
         self._varies = varies
         starts = np.arange(0, len(self._ids) - window, stride)
-        self._starts = starts[self._ids[starts + window] != UNK]
+        first_label = starts + (1 if predicts == "every" and not varies else window)
+        num_known = np.concatenate([[0], np.cumsum(self._ids != UNK)])  # before each place
+        self._starts = starts[num_known[starts + window + 1] > num_known[first_label]]
         self.num_left_out = len(starts) - len(self._starts)
 
     def __len__(self) -> int:

@@ -64,7 +64,8 @@ class NextWordTask:
         words = read_prose(config.data, options.punctuation)
         if len(words) < window + 2:
             raise DataError(
-                f"the text has {len(words):,} words, too few for windows of {window} with a word after them",
+                f"the text has {len(words):,} words, too few for windows of {window}: one to train on and "
+                f"one held out, each with a word after it, take {window + 2:,}",
                 "give a longer text, or shorten the windows with --set data.window=N",
             )
         training, held_out = split_for_windows(words, window)
@@ -90,7 +91,7 @@ class NextWordTask:
 
     @property
     def removed(self) -> dict[str, int]:
-        """How many windows are left out because the vocabulary lacks the word after them."""
+        """How many windows are left out because the vocabulary lacks all that they are to predict."""
         return {"in training": self._training.num_left_out, "held out": self._held_out.num_left_out}
 
     def encode(self) -> tuple[WordWindows, CorpusReady]:

@@ -61,7 +61,7 @@ def test_a_training_tells_windows_and_perplexity(story: Path):
     told = (story / "pooled.err").read_text(encoding="utf-8")
     # 520 words have 514 windows of 6 with a word after them: 411 to train on, 103 held out
     assert "411 training and 103 validation windows, one vocabulary of 17" in told
-    assert "windows left out, since the next word is unknown: 0 in training, 0 held out" in told
+    assert "windows left out, since what they are to predict is unknown: 0 in training, 0 held out" in told
     assert f"      input  {' '.join(WORDS[:6])}\n       next  dog\n" in told
     assert "perplexity 1.0" in told
     assert "     actual  " in told
@@ -209,7 +209,12 @@ def test_another_text_is_refused_and_more_epochs_are_not(ptenmt: Command, tmp_pa
 
 
 @pytest.mark.parametrize(
-    ("words", "message"), [(7, "has 7 words, too few for windows of 6"), (0, "no word in")]
+    ("words", "message"),
+    [
+        (7, "has 7 words, too few for windows of 6: one to train on"),
+        (7, "one held out, each with a word after it, take 8"),
+        (0, "no word in"),
+    ],
 )
 def test_a_text_that_is_too_short(ptenmt: Command, empty: Path, words: int, message: str):
     (empty / "book.txt").write_text(" ".join(WORDS[:words]), encoding="utf-8")

@@ -88,6 +88,19 @@ def test_a_window_before_an_unknown_word_is_left_out():
     assert [windows.window(row) for row in range(2)] == [([10, 11], 12), ([12, 1], 14)]
 
 
+@pytest.mark.parametrize(
+    ("varies", "starts", "num_left_out"),
+    [(False, [10, 11], 3), (True, [10], 4)],
+    ids=["whole", "cut by lot"],
+)
+def test_where_every_word_predicts_a_window_needs_one_known_label(
+    varies: bool, starts: list[int], num_left_out: int
+):
+    windows = WordWindows([10, 11, 12, 1, 1, 1, 1], 2, predicts="every", varies=varies)
+    assert [windows.window(row)[0][0] for row in rows(windows)] == starts
+    assert windows.num_left_out == num_left_out
+
+
 def test_a_stride_passes_windows_over():
     windows = WordWindows(list(range(10, 20)), 3, stride=3)
     assert windows.batch(rows(windows), None, ())[0].tolist() == [[10, 11, 12], [13, 14, 15], [16, 17, 18]]
