@@ -17,6 +17,7 @@ from typing import Any
 import keras
 from keras import ops
 
+from ptenmt.model.building import build_once
 from ptenmt.model.dense import Dense
 from ptenmt.model.dropout import Dropout
 
@@ -128,10 +129,10 @@ class MultiHeadAttention(ExplicitMasks):
 
     def build(self, query_shape: Any, key_shape: Any = None, value_shape: Any = None) -> None:
         """Make the weights of all projections."""
-        self.query_projection.build(query_shape)
-        self.key_projection.build(key_shape or query_shape)
-        self.value_projection.build(value_shape or key_shape or query_shape)
-        self.output_projection.build((*query_shape[:-1], self.num_heads * self.value_size))
+        build_once(self.query_projection, query_shape)
+        build_once(self.key_projection, key_shape or query_shape)
+        build_once(self.value_projection, value_shape or key_shape or query_shape)
+        build_once(self.output_projection, (*query_shape[:-1], self.num_heads * self.value_size))
 
     def call(
         self, query: Any, key: Any = None, value: Any = None, mask: Any = None, training: bool = False
@@ -155,14 +156,20 @@ class MultiHeadAttention(ExplicitMasks):
         return self.attend(query, *self.keys_and_values(key, value), mask, training)
 
     def keys_and_values(self, key: Any, value: Any = None) -> tuple[Any, Any]:
-        """Project what they are made from, [B, S, D] each, to keys and values [B, H, S, K]."""
+        """Project what they are made from, [B, S, D] each, to keys and values [B, H, S, K].
+
+        On a layer that has no weights yet, queries are taken to be ``d_model`` wide.
+        """
+        value = key if value is None else value
+        build_once(self, (*key.shape[:-1], self.d_model), tuple(key.shape), tuple(value.shape))
         return (
             self._split_heads(self.key_projection(key), self.key_size),
-            self._split_heads(self.value_projection(key if value is None else value), self.value_size),
+            self._split_heads(self.value_projection(value), self.value_size),
         )
 
     def attend(self, query: Any, keys: Any, values: Any, mask: Any = None, training: bool = False) -> Any:
         """Attend to keys and values [B, H, S, K] that are projected already (see ``call``)."""
+        build_once(self, tuple(query.shape))
         weights = self._weights(query, keys, mask)  # -> [B, H, T, S]
         weights = self.dropout(ops.cast(weights, values.dtype), training=training)
         heads = ops.matmul(weights, values)  # -> [B, H, T, K]
@@ -173,6 +180,7 @@ class MultiHeadAttention(ExplicitMasks):
 
     def attention_weights(self, query: Any, memory: Any, mask: Any = None) -> Any:
         """How much each query attends to each memory position: float32 [B, H, T, S], rows sum to 1."""
+        build_once(self, tuple(query.shape), tuple(memory.shape))
         keys, _ = self.keys_and_values(memory)
         return self._weights(query, keys, mask)
 

@@ -6,6 +6,7 @@ import keras
 from keras import ops
 
 from ptenmt.model.attention import ExplicitMasks, MultiHeadAttention
+from ptenmt.model.building import build_once
 from ptenmt.model.sublayers import Activation, AddAndNorm, FeedForward, NormPosition
 
 Cache = tuple[Any, Any]  # keys and values [B, H, T, K] of the positions so far
@@ -66,10 +67,10 @@ class _Block(ExplicitMasks):
         self.feed_forward_norm = AddAndNorm(**self._residual_options, name="feed_forward_norm")
 
     def _build_sublayers(self, inputs_shape: Any) -> None:
-        self.self_attention.build(inputs_shape)
-        self.self_attention_norm.build(inputs_shape)
-        self.feed_forward.build(inputs_shape)
-        self.feed_forward_norm.build(inputs_shape)
+        build_once(self.self_attention, inputs_shape)
+        build_once(self.self_attention_norm, inputs_shape)
+        build_once(self.feed_forward, inputs_shape)
+        build_once(self.feed_forward_norm, inputs_shape)
 
     def _attend_to_self(self, inputs: Any, mask: Any, training: bool) -> Any:
         """The first sub-layer: [B, T, D] -> [B, T, D]."""
@@ -110,6 +111,7 @@ class EncoderBlock(_Block):
 
     def attention(self, inputs: Any, mask: Any = None) -> Any:
         """The weights [B, H, S, S] with which ``call`` attends."""
+        build_once(self, tuple(inputs.shape))
         read = self.self_attention_norm.before(inputs)
         return self.self_attention.attention_weights(read, read, mask)
 
@@ -126,8 +128,8 @@ class DecoderBlock(_Block):
     def build(self, inputs_shape: Any, memory_shape: Any) -> None:
         """Make the weights of all sub-layers."""
         self._build_sublayers(inputs_shape)
-        self.cross_attention.build(inputs_shape, memory_shape)
-        self.cross_attention_norm.build(inputs_shape)
+        build_once(self.cross_attention, inputs_shape, memory_shape)
+        build_once(self.cross_attention_norm, inputs_shape)
 
     def call(
         self, inputs: Any, memory: Any, self_mask: Any = None, cross_mask: Any = None, training: bool = False
@@ -151,6 +153,7 @@ class DecoderBlock(_Block):
         self, inputs: Any, memory: Any, self_mask: Any = None, cross_mask: Any = None
     ) -> tuple[Any, Any]:
         """The weights with which ``call`` attends: to itself [B, H, T, T], to the memory [B, H, T, S]."""
+        build_once(self, tuple(inputs.shape), tuple(memory.shape))
         read = self.self_attention_norm.before(inputs)
         to_self = self.self_attention.attention_weights(read, read, self_mask)
         hidden = self._attend_to_self(inputs, self_mask, training=False)
@@ -169,6 +172,7 @@ class DecoderBlock(_Block):
         Returns:
             The output [B, 1, D], and the past with the new position appended.
         """
+        build_once(self, tuple(inputs.shape), tuple(inputs.shape))
         read = self.self_attention_norm.before(inputs)
         new = self.self_attention.keys_and_values(read)
         keys, values = (ops.concatenate(pair, axis=2) for pair in zip(past, new, strict=True))

@@ -80,6 +80,8 @@ class Dropout(keras.layers.Layer):
         seed, draw = given
         # Layers differ in the first number, by their place in the model, and draws in the second.
         constant = zlib.crc32(self.path.encode())
+        if keras.config.backend() == "jax":  # takes no other integers
+            return _Seed(ops.stack([ops.cast((seed + constant) % 2**32, "uint32"), ops.cast(draw, "uint32")]))
         return _Seed(ops.stack([ops.cast(seed + constant, "int64"), ops.cast(draw, "int64")]))
 
     def get_config(self) -> dict[str, Any]:
@@ -94,5 +96,5 @@ class _Seed(keras.random.SeedGenerator):
         self._numbers = numbers  # and no variable, which is why the parent's constructor is left out
 
     def next(self, ordered: bool = True) -> Any:  # noqa: ARG002 — of the parent's signature
-        """The numbers, int64 [2]."""
+        """The numbers, int64 [2], or uint32 under JAX."""
         return self._numbers

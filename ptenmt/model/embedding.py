@@ -5,6 +5,7 @@ from typing import Any, Literal
 import keras
 from keras import ops
 
+from ptenmt.model.building import build_once
 from ptenmt.model.dropout import Dropout
 from ptenmt.positions import positional_encoding
 
@@ -54,8 +55,7 @@ class PositionalEmbedding(keras.layers.Layer):
 
     def build(self, ids_shape: Any) -> None:
         """Make the table of words, unless it is shared and there already."""
-        if not self.embedding.built:
-            self.embedding.build(ids_shape)
+        build_once(self.embedding, ids_shape)
 
     def call(self, ids: Any, first_position: Any = 0, training: bool = False) -> Any:
         """Embed token ids [B, T], the first of which stands at ``first_position`` -> [B, T, D].
@@ -95,7 +95,8 @@ class TiedProjection(keras.layers.Layer):
         self.embedding = embedding
 
     def build(self, _inputs_shape: Any) -> None:
-        """Make the bias [V]."""
+        """Make the bias [V], and the table if nobody has."""
+        build_once(self.embedding, None)
         self.bias = self.add_weight(shape=(self.embedding.input_dim,), initializer="zeros", name="bias")
 
     def call(self, inputs: Any) -> Any:

@@ -10,6 +10,7 @@ from keras import ops
 
 from ptenmt.config import ModelConfig
 from ptenmt.model.attention import padding_mask
+from ptenmt.model.building import build_once
 from ptenmt.model.dense import Dense
 from ptenmt.model.embedding import TiedProjection
 from ptenmt.model.stacks import Encoder, OfConfig, decoder_mask
@@ -47,8 +48,8 @@ class NextWordModel(OfConfig, keras.Model):
     def build(self, inputs_shape: Any) -> None:
         """Make all weights."""
         words_shape, _ = inputs_shape
-        self.encoder.build(words_shape)
-        self.final.build((*words_shape, self.config.d_model))
+        build_once(self.encoder, words_shape)
+        build_once(self.final, (*words_shape, self.config.d_model))
 
     def call(self, inputs: tuple[Any, Any], training: bool = False) -> Any:
         """Predict (see ``hidden``): logits [B, 1, V], or [B, W, V] where every word predicts."""
@@ -64,6 +65,7 @@ class NextWordModel(OfConfig, keras.Model):
         Returns:
             [B, 1, D], or [B, W, D] where every word predicts.
         """
+        self.build_weights()
         words, _ = inputs
         encoded = self.encoder(words, mask=self._mask(words), training=training)
         if self.config.prediction == "causal":
@@ -74,11 +76,12 @@ class NextWordModel(OfConfig, keras.Model):
 
     def attention(self, words: Any) -> dict[str, Any]:
         """Who attends to whom while words [B, W] are read: [B, H, W, W] by ``encoder_layer1`` and so on."""
+        self.build_weights()
         return self.encoder.attention(words, self._mask(words))
 
     def build_weights(self) -> None:
-        """Create every weight now instead of at the first call."""
-        self.build(((None, None), (None, None)))
+        """Create every weight now instead of at the first use."""
+        build_once(self, ((None, None), (None, None)))
 
     def _mask(self, words: Any) -> Any:
         return decoder_mask(words) if self.config.prediction == "causal" else padding_mask(words)

@@ -12,6 +12,7 @@ from keras import ops
 from ptenmt.config import ModelConfig
 from ptenmt.model.attention import ExplicitMasks, causal_mask, padding_mask
 from ptenmt.model.blocks import Cache, DecoderBlock, EncoderBlock
+from ptenmt.model.building import build_once
 from ptenmt.model.embedding import PositionalEmbedding, token_embedding
 from ptenmt.model.sublayers import layer_norm
 
@@ -72,10 +73,10 @@ class Encoder(OfConfig, ExplicitMasks):
     def build(self, source_shape: Any) -> None:
         """Make the weights of all blocks."""
         hidden_shape = (*source_shape, self.config.d_model)
-        self.embedding.build(source_shape)
+        build_once(self.embedding, source_shape)
         for block in self.blocks:
-            block.build(hidden_shape)
-        self.norm.build(hidden_shape)
+            build_once(block, hidden_shape)
+        build_once(self.norm, hidden_shape)
 
     def call(self, source: Any, mask: Any = None, training: bool = False) -> Any:
         """Encode ids [B, S]; ``mask`` is broadcastable to [B, H, S, S]."""
@@ -86,6 +87,7 @@ class Encoder(OfConfig, ExplicitMasks):
 
     def attention(self, source: Any, mask: Any) -> dict[str, Any]:
         """The weights [B, H, S, S] of every block, as ``encoder_layer1``, ``encoder_layer2`` and so on."""
+        build_once(self, tuple(source.shape))
         hidden = self.embedding(source)
         weights = {}
         for number, block in enumerate(self.blocks, 1):
@@ -124,10 +126,10 @@ class Decoder(OfConfig, ExplicitMasks):
     def build(self, target_shape: Any, memory_shape: Any) -> None:
         """Make the weights of all blocks."""
         hidden_shape = (*target_shape, self.config.d_model)
-        self.embedding.build(target_shape)
+        build_once(self.embedding, target_shape)
         for block in self.blocks:
-            block.build(hidden_shape, memory_shape)
-        self.norm.build(hidden_shape)
+            build_once(block, hidden_shape, memory_shape)
+        build_once(self.norm, hidden_shape)
 
     def call(self, target: Any, memory: Any, cross_mask: Any = None, training: bool = False) -> Any:
         """Decode ids [B, T], each position from those before it and the memory [B, S, D].
@@ -146,6 +148,7 @@ class Decoder(OfConfig, ExplicitMasks):
 
     def step(self, tokens: Any, state: DecoderState) -> tuple[Any, DecoderState]:
         """Decode one more token [B] a sentence -> [B, D], and the state that includes it."""
+        build_once(self, (None, None), (None, None, self.config.d_model))
         position = ops.shape(state.past[0][0])[2]
         hidden = self.embedding(tokens[:, None], first_position=position)  # -> [B, 1, D]
         grown = []
@@ -156,6 +159,7 @@ class Decoder(OfConfig, ExplicitMasks):
 
     def attention(self, target: Any, memory: Any, cross_mask: Any) -> dict[str, Any]:
         """The weights of every block: ``decoder_layer{i}_block1`` [B, H, T, T], ``…_block2`` [B, H, T, S]."""
+        build_once(self, tuple(target.shape), tuple(memory.shape))
         hidden = self.embedding(target)
         self_mask = decoder_mask(target)
         weights = {}

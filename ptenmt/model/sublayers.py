@@ -8,6 +8,7 @@ from typing import Any, Literal
 import keras
 from keras import ops
 
+from ptenmt.model.building import build_once
 from ptenmt.model.dense import Dense
 from ptenmt.model.dropout import Dropout
 
@@ -54,10 +55,10 @@ class FeedForward(keras.layers.Layer):
 
     def build(self, inputs_shape: Any) -> None:
         """Make the weights of all dense layers."""
-        self.expand.build(inputs_shape)
+        build_once(self.expand, inputs_shape)
         if self.gate is not None:
-            self.gate.build(inputs_shape)
-        self.contract.build((*inputs_shape[:-1], self.d_ff))
+            build_once(self.gate, inputs_shape)
+        build_once(self.contract, (*inputs_shape[:-1], self.d_ff))
 
     def call(self, inputs: Any, training: bool = False) -> Any:
         """Map [B, T, D] to [B, T, D]."""
@@ -100,14 +101,13 @@ class AddAndNorm(keras.layers.Layer):
 
     def build(self, inputs_shape: Any) -> None:
         """Make the norm's weights, which ``before`` may need ahead of ``call``."""
-        self.norm.build(inputs_shape)
+        build_once(self.norm, inputs_shape)
 
     def before(self, inputs: Any) -> Any:
         """What the sub-layer is to read of the inputs [B, T, D]."""
         if self.position == "post":
             return inputs
-        if not self.built:
-            self.build(inputs.shape)
+        build_once(self, tuple(inputs.shape))
         return self.norm(inputs)
 
     def call(self, inputs: Any, sublayer_output: Any, training: bool = False) -> Any:

@@ -10,6 +10,7 @@ from keras import ops
 
 from ptenmt.config import ModelConfig
 from ptenmt.model.attention import padding_mask
+from ptenmt.model.building import build_once
 from ptenmt.model.dense import Dense
 from ptenmt.model.embedding import TiedProjection
 from ptenmt.model.stacks import Decoder, DecoderState, Encoder, OfConfig
@@ -65,9 +66,9 @@ class Transformer(OfConfig, keras.Model):
         """Make all weights."""
         source_shape, target_shape = inputs_shape
         width = self.config.d_model
-        self.encoder.build(source_shape)
-        self.decoder.build(target_shape, (*source_shape, width))
-        self.final.build((*target_shape, width))
+        build_once(self.encoder, source_shape)
+        build_once(self.decoder, target_shape, (*source_shape, width))
+        build_once(self.final, (*target_shape, width))
 
     def call(self, inputs: tuple[Any, Any], training: bool = False) -> Any:
         """Predict the next token at every target position, given the right ones before it.
@@ -83,17 +84,19 @@ class Transformer(OfConfig, keras.Model):
 
     def hidden(self, inputs: tuple[Any, Any], training: bool = False) -> Any:
         """What ``final`` makes the logits of (see ``call``): the decoder's output [B, T, D]."""
+        self.build_weights()
         source, target = inputs
         source_mask = padding_mask(source)
         memory = self.encoder(source, mask=source_mask, training=training)
         return self.decoder(target, memory, source_mask, training=training)
 
     def build_weights(self) -> None:
-        """Create every weight now instead of at the first call."""
-        self.build(((None, None), (None, None)))
+        """Create every weight now instead of at the first use."""
+        build_once(self, ((None, None), (None, None)))
 
     def encode(self, source: Any) -> Any:
         """Read source ids [B, S] -> memory [B, S, D]."""
+        self.build_weights()
         return self.encoder(source, mask=padding_mask(source))
 
     def start(self, source: Any) -> DecoderState:
@@ -129,7 +132,7 @@ class Transformer(OfConfig, keras.Model):
             [B, H, T, T] (self) and ``decoder_layer{i}_block2`` [B, H, T, S] (cross), i from 1.
         """
         source_mask = padding_mask(source)
-        memory = self.encoder(source, mask=source_mask)
+        memory = self.encode(source)
         return self.encoder.attention(source, source_mask) | self.decoder.attention(
             target, memory, source_mask
         )

@@ -190,10 +190,10 @@ import os, sys
 os.environ["KERAS_BACKEND"] = "jax"
 import keras, numpy as np
 from ptenmt.config import ModelConfig
-from ptenmt.model import Transformer, NextWordModel, functional_transformer, token_sums
+from ptenmt.model import Transformer, NextWordModel, dropout_seed, functional_transformer, token_sums
 arrays = np.load(sys.argv[1])
 model = Transformer(ModelConfig(num_layers=2, d_model=8, num_heads=2, d_ff=12, max_positions=10), 10, 12)
-model.build_weights()
+model.encode(arrays["ids"])  # which makes the weights of all
 model.set_weights([arrays[str(number)] for number in range(len(model.weights))])
 logits = model((arrays["ids"], arrays["target"]))
 np.testing.assert_allclose(logits, arrays["logits"], atol=1e-5)
@@ -201,6 +201,11 @@ state = model.start(arrays["ids"])
 first, state = model.decode_step(arrays["target"][:, 0], state)
 np.testing.assert_allclose(first, logits[:, 0], atol=1e-5)
 assert np.isfinite(model((arrays["ids"], arrays["target"]), training=True)).all()
+drawn = []
+for seed, draw in ((1, 7), (1, 7), (1, 8), (2, 7)):
+    with dropout_seed(seed, draw):
+        drawn.append(np.array(model((arrays["ids"], arrays["target"]), training=True)))
+assert (drawn[0] == drawn[1]).all() and not (drawn[0] == drawn[2]).all() and not (drawn[0] == drawn[3]).all()
 assert float(token_sums(logits, arrays["target"]).tokens) == 5
 graph = functional_transformer(model.config, 10)
 graph.compile("adam", keras.losses.SparseCategoricalCrossentropy(from_logits=True))
