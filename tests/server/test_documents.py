@@ -1,20 +1,11 @@
 """Documents: text changes, layout stays."""
 
-import io
-import struct
-import sys
 import tracemalloc
-import zipfile
-from collections.abc import Mapping
-from types import FrameType
 
 import pytest
-from lxml import etree
 
-from ptenmt.server import word_texts
 from ptenmt.server.documents import read_document, translated_name
 from ptenmt.server.refusal import Refusal
-from ptenmt.server.word_files import WordFile
 
 SRT = """1
 00:00:01,000 --> 00:00:02,500
@@ -54,17 +45,6 @@ x
 00:00:07,000 --> 00:00:08,000
 
 """
-W = 'xmlns:w="http://schemas.openxmlformats.org/wordprocessingml/2006/main"'
-DOCUMENT = f"""<?xml version="1.0" encoding="UTF-8" standalone="yes"?>
-<w:document {W}><w:body>
-<w:p><w:pPr><w:pStyle w:val="Title"/></w:pPr><w:r><w:t>o meu gato</w:t></w:r></w:p>
-<w:p><w:r><w:rPr><w:lang w:val="pt"/></w:rPr><w:t>o ga</w:t></w:r><w:proofErr w:type="x"/>
-<w:r><w:t xml:space="preserve">to </w:t></w:r>
-<w:r><w:rPr><w:b/></w:rPr><w:t>bebe</w:t><w:tab/><w:t>leite</w:t></w:r></w:p>
-<w:tbl><w:tr><w:tc><w:p><w:r><w:t>um</w:t></w:r></w:p></w:tc>
-<w:tc><w:p><w:r><w:t>12</w:t></w:r></w:p></w:tc></w:tr></w:tbl>
-<w:p><w:r><w:instrText>PAGE</w:instrText></w:r><w:r><w:delText>velho</w:delText></w:r></w:p>
-</w:body></w:document>"""
 
 
 def shouted(name: str, content: bytes) -> bytes:
@@ -91,13 +71,6 @@ def test_no_translation_becomes_a_tag_or_a_time() -> None:
 
 def test_lines_keep_their_ends() -> None:
     assert shouted("a.TXT", "um\r\n\n dois\rtrês".encode()) == "UM\r\n\n DOIS\rTRÊS".encode()
-
-
-KIND = "application/vnd.openxmlformats-officedocument.wordprocessingml"
-KINDS = f"""<Types xmlns="http://schemas.openxmlformats.org/package/2006/content-types">
-<Default Extension="xml" ContentType="{KIND}.document.main+xml"/>
-<Override PartName="/word/Footer1.xml" ContentType="{KIND}.footer+xml"/>
-<Override PartName="/word/styles.xml" ContentType="{KIND}.styles+xml"/></Types>"""
 
 
 @pytest.mark.parametrize("blank", ["\n", "\r", "\r\n", "12.\n", " \n"])
@@ -135,172 +108,6 @@ def test_tags_need_no_memory_and_are_not_countless(what: str) -> None:
     assert peak < 4 * len(content)
     with pytest.raises(Refusal, match="tags; 500,000 are allowed"):
         read_document("a.html", content * 26)
-
-
-def packed(files: Mapping[str, str | bytes], method: int = zipfile.ZIP_STORED) -> bytes:
-    archive = io.BytesIO()
-    with zipfile.ZipFile(archive, "w", method) as written:
-        for name, content in files.items():
-            written.writestr(name, content)
-    return archive.getvalue()
-
-
-def word_document(document: str = DOCUMENT, method: int = zipfile.ZIP_STORED, **others: bytes) -> bytes:
-    files = {
-        "[Content_Types].xml": KINDS,
-        "word/document.xml": document,
-        "word/footer1.xml": f"<w:ftr {W}><w:p><w:r><w:t>fim</w:t></w:r></w:p></w:ftr>",
-        "word/media/image1.png": b"\x89PNG gato",
-    }
-    return packed(files | others, method)
-
-
-def test_word_documents_keep_their_looks() -> None:
-    document = WordFile(word_document())
-    assert document.texts == ["o meu gato", "o gato ", "bebe", "leite", "um", "fim"]
-    with zipfile.ZipFile(io.BytesIO(shouted("a.docx", word_document()))) as archive:
-        body = archive.read("word/document.xml").decode()
-        assert archive.read("word/media/image1.png") == b"\x89PNG gato"
-        assert '<w:t xml:space="preserve">FIM</w:t>' in archive.read("word/footer1.xml").decode()
-    assert '<w:pStyle w:val="Title"/></w:pPr><w:r><w:t xml:space="preserve">O MEU GATO</w:t>' in body
-    assert '<w:t xml:space="preserve">O GATO </w:t>' in body
-    assert '<w:rPr><w:b/></w:rPr><w:t xml:space="preserve">BEBE</w:t><w:tab/>' in body
-    for kept in ("<w:t>12</w:t>", "<w:instrText>PAGE</w:instrText>", "<w:delText>velho</w:delText>"):
-        assert kept in body
-
-
-@pytest.mark.parametrize(
-    ("first", "second", "num_texts"),
-    [
-        ("<w:b/><!-- c --><?x y?>", "<w:b/>", 1),
-        ('<w:b w:val="1" w:x="2"/>', '<w:b w:x="2" w:val="1"/>', 1),
-        ('<w:u xmlns:x="rel"><x:a/></w:u>', '<w:u xmlns:y="rel"><y:a/></w:u>', 1),
-        ('<w:lang w:val="pt"><w:b/></w:lang>', "", 1),
-        ("<w:b/>", "<w:i/>", 2),
-        ('<w:b w:val="1"/>', "<w:b/>", 2),
-        ("<w:u><w:b/></w:u>", "<w:u/><w:b/>", 2),
-    ],
-)
-def test_runs_that_look_alike_are_one_text(first: str, second: str, num_texts: int) -> None:
-    runs = [f"<w:r><w:rPr>{look}</w:rPr><w:t>a</w:t></w:r>" for look in (first, second)]
-    document = WordFile(word_document(f"<w:document {W}><w:p>{''.join(runs)}</w:p></w:document>"))
-    assert document.texts[:-1] == [["a", "a"], ["aa"]][num_texts == 1]
-
-
-@pytest.mark.parametrize("between", ['<w:bookmarkStart w:id="1"/>', "<!-- c -->", "<?x y?>", "<w:r/>"])
-def test_what_nobody_sees_does_not_cut_a_text(between: str) -> None:
-    run = "<w:r><w:t>a</w:t></w:r>"
-    document = WordFile(word_document(f"<w:document {W}><w:p>{run}{between}{run}</w:p></w:document>"))
-    assert document.texts == ["aa", "fim"]
-
-
-def test_paragraphs_in_paragraphs_are_texts_of_their_own() -> None:
-    inner = "<w:p><w:r><w:t>b</w:t></w:r></w:p>"
-    body = f"<w:p><w:r><w:t>a</w:t><w:pict>{inner}</w:pict><w:t>c</w:t></w:r><w:r><w:t>d</w:t></w:r></w:p>"
-    document = WordFile(word_document(f"<w:document {W}>{body}</w:document>"))
-    assert document.texts == ["a", "b", "cd", "fim"]
-
-
-def test_no_nesting_is_walked_through_more_than_once() -> None:
-    counts = [_visits(depth) for depth in (1, 200)]
-    assert counts[1] < 1.5 * counts[0]
-
-
-def _visits(depth: int) -> int:
-    """How many elements are looked at where 1,000 runs are in so many paragraphs."""
-    run = "<w:r><w:rPr><w:b/></w:rPr><w:t>a</w:t></w:r>" * 1_000
-    root = etree.fromstring(f"<w:p {W}>{'<w:p>' * depth}{run}{'</w:p>' * depth}</w:p>".encode())
-    lines = 0
-
-    def count(frame: FrameType, event: str, _: object) -> object:
-        nonlocal lines
-        lines += event == "line" and frame.f_code.co_filename == word_texts.__file__
-        return count
-
-    sys.settrace(count)
-    try:
-        assert len(list(word_texts.texts_of(root))) == 1
-    finally:
-        sys.settrace(None)
-    return lines
-
-
-@pytest.mark.parametrize(
-    ("document", "told"),
-    [
-        ("<w:r/>" * 500_001, r"500,\d+ tags; 500,000 are allowed"),
-        ("<w:r><w:t>a</w:t></w:r><w:br/>" * 20_001, "more than 20,000 pieces"),
-    ],
-)
-def test_too_many_elements_are_refused(document: str, told: str) -> None:
-    with pytest.raises(Refusal, match=told):
-        WordFile(word_document(f"<w:document {W}><w:p>{document}</w:p></w:document>"))
-
-
-STRICT = "http://purl.oclc.org/ooxml/wordprocessingml/main"
-
-
-@pytest.mark.parametrize(
-    "changes",
-    [
-        {"http://schemas.openxmlformats.org/wordprocessingml/2006/main": STRICT},
-        {"word/document.xml": "content/main.xml"},
-        {f"{KIND}.document.main": "application/vnd.ms-word.document.macroEnabled.main"},
-    ],
-)
-def test_strict_documents_and_those_with_other_names_are_translated(changes: dict[str, str]) -> None:
-    name, document, kinds = "word/document.xml", DOCUMENT, KINDS
-    for old, new in changes.items():
-        name, document, kinds = (text.replace(old, new) for text in (name, document, kinds))
-    content = packed({"[Content_Types].xml": kinds, name: document})
-    with zipfile.ZipFile(io.BytesIO(shouted("a.docx", content))) as archive:
-        assert b"O MEU GATO" in archive.read(name)
-
-
-def test_what_is_another_office_document_is_refused() -> None:
-    kinds = KINDS.replace("wordprocessingml.document", "spreadsheetml.sheet")
-    with pytest.raises(Refusal, match="names no text of one"):
-        WordFile(packed({"[Content_Types].xml": kinds, "word/document.xml": DOCUMENT}))
-
-
-@pytest.mark.parametrize("method", [zipfile.ZIP_DEFLATED, zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA])
-@pytest.mark.parametrize("name", ["word/header1.xml", "word/media/image2.png"])
-def test_what_says_that_it_is_small_is_not_unpacked_beyond(method: int, name: str) -> None:
-    size, told = 8_000_000, 1_000
-    content = word_document(method=method, **{name: bytes(size)}).replace(
-        struct.pack("<L", size), struct.pack("<L", told)
-    )
-    tracemalloc.start()
-    with pytest.raises(Refusal):
-        WordFile(content)
-    peak = tracemalloc.get_traced_memory()[1]
-    tracemalloc.stop()
-    assert peak < 1_000_000
-
-
-def test_a_damaged_picture_is_told_before_anything_is_translated() -> None:
-    with pytest.raises(Refusal, match="no Word document that can be read"):
-        WordFile(word_document().replace(b"PNG gato", b"PNG rato"))
-
-
-def test_a_translation_with_control_characters_is_still_xml() -> None:
-    document = WordFile(word_document())
-    translated = WordFile(document.with_texts([f"{text}<&\x00\ufffe" for text in document.texts]))
-    assert translated.texts[0] == "o meu gato<&"
-
-
-def test_python_docx_reads_what_was_written() -> None:
-    docx = pytest.importorskip("docx")
-    original = docx.Document()
-    original.add_heading("o meu gato", 1)
-    original.add_paragraph("bebe ").add_run("leite").bold = True
-    original.add_table(1, 1).cell(0, 0).text = "um"
-    file = io.BytesIO()
-    original.save(file)
-    again = docx.Document(io.BytesIO(shouted("a.docx", file.getvalue())))
-    assert [paragraph.text for paragraph in again.paragraphs] == ["O MEU GATO", "BEBE LEITE"]
-    assert [run.bold for run in again.paragraphs[1].runs] == [None, True]
-    assert again.tables[0].cell(0, 0).text == "UM"
 
 
 @pytest.mark.parametrize(
