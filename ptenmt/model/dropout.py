@@ -43,10 +43,15 @@ class Dropout(keras.layers.Layer):
         rate: The share, at least 0 and below 1.
         whole_vectors: Zero vectors (along the last axis) instead of single numbers.
         **kwargs: ``name``, ``dtype``, as for any Keras layer.
+
+    Raises:
+        ValueError: The rate is none.
     """
 
     def __init__(self, rate: float, *, whole_vectors: bool = False, **kwargs: Any) -> None:
         super().__init__(**kwargs)
+        if not 0 <= rate < 1:
+            raise ValueError(f"{self.name}: a rate of {rate} is not at least 0 and below 1")
         self.rate = rate
         self.whole_vectors = whole_vectors
         # What JAX compiles may draw only from a state that it is given.

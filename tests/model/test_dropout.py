@@ -4,7 +4,7 @@ import pytest
 import tensorflow as tf
 
 from ptenmt.config import ModelConfig
-from ptenmt.model import Dropout, Transformer, dropout_seed
+from ptenmt.model import Dropout, PositionalEmbedding, Transformer, dropout_seed
 
 ONES = np.ones((50, 40, 16), dtype="float32")
 IDS = np.array([[2, 5, 6, 7, 8, 3]])
@@ -102,6 +102,12 @@ def test_without_a_seed_every_call_draws_anew(model: Transformer, compiled: bool
     call = tf.function(call) if compiled else call
     first, second = np.array(call()), np.array(call())
     assert not np.allclose(first, second)
+
+
+@pytest.mark.parametrize("rate", [1.0, 1.5, -0.5, float("nan")])
+def test_what_is_no_rate_is_an_error(rate: float):
+    with pytest.raises(ValueError, match=f"^word_dropout: a rate of {rate} is not at least 0 and below 1$"):
+        PositionalEmbedding(10, 8, max_positions=10, word_dropout=rate)
 
 
 def test_the_seed_ends_with_its_block():
