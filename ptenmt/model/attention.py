@@ -117,6 +117,7 @@ class MultiHeadAttention(ExplicitMasks):
                 raise ValueError(f"{name}={size} must be 1 or more")
         if None in (key_size, value_size) and d_model % num_heads:
             raise ValueError(f"d_model={d_model} is not divisible by num_heads={num_heads}")
+        self.input_spec = keras.layers.InputSpec(ndim=3, name="query [B, T, D]")
         self.d_model = d_model
         self.num_heads = num_heads
         self.key_size = key_size or d_model // num_heads
@@ -150,7 +151,7 @@ class MultiHeadAttention(ExplicitMasks):
             [B, T, d_model].
 
         Raises:
-            ValueError: The mask has a shape that does not fit.
+            ValueError: The mask is not boolean, or has a shape that does not fit.
         """
         key = query if key is None else key
         return self.attend(query, *self.keys_and_values(key, value), mask, training)
@@ -159,8 +160,14 @@ class MultiHeadAttention(ExplicitMasks):
         """Project what they are made from, [B, S, D] each, to keys and values [B, H, S, K].
 
         On a layer that has no weights yet, queries are taken to be ``d_model`` wide.
+
+        Raises:
+            ValueError: One has not three axes.
         """
         value = key if value is None else value
+        for name, memory in (("key", key), ("value", value)):
+            if len(memory.shape) != 3:
+                raise ValueError(f"{name} of shape {tuple(memory.shape)} must have three axes, [B, S, D]")
         build_once(self, (*key.shape[:-1], self.d_model), tuple(key.shape), tuple(value.shape))
         return (
             self._split_heads(self.key_projection(key), self.key_size),
@@ -190,7 +197,8 @@ class MultiHeadAttention(ExplicitMasks):
         scores = ops.matmul(queries, ops.transpose(keys, (0, 1, 3, 2)))  # -> [B, H, T, S]
         scores = ops.cast(scores, "float32")
         if mask is not None:
-            _check_mask(mask.shape, scores.shape)
+            mask = ops.convert_to_tensor(mask)
+            _check_mask(mask, scores.shape)
             # A sum, whose gradient costs nothing, and not a choice between scores, whose gradient is another.
             scores = scores + HIDDEN_SCORE * ops.cast(ops.logical_not(mask), "float32")
         return ops.softmax(scores, axis=-1)
@@ -210,8 +218,15 @@ class MultiHeadAttention(ExplicitMasks):
         )
 
 
-def _check_mask(mask_shape: Any, shape: Any) -> None:
-    """Refuse a mask that cannot be broadcast to the weights' shape, as far as sizes are known yet."""
+def _check_mask(mask: Any, shape: Any) -> None:
+    """Refuse a mask that is no mask, or cannot be broadcast to this shape as far as sizes are known yet."""
+    dtype = keras.backend.standardize_dtype(mask.dtype)
+    if dtype != "bool":
+        raise ValueError(
+            f"a mask must be boolean, True = may attend, not {dtype}: `mask == 0` makes one of numbers to be "
+            "added to scores, or of 1 = hidden; `mask != 0` one of 1 = visible"
+        )
+    mask_shape = mask.shape
     sizes = zip(reversed(tuple(mask_shape)), reversed(tuple(shape)), strict=False)
     known = [pair for pair in sizes if all(isinstance(size, int) for size in pair)]
     if len(mask_shape) > len(shape) or any(size not in (1, wanted) for size, wanted in known):

@@ -45,6 +45,8 @@ class _Block(ExplicitMasks):
         **kwargs: Any,
     ) -> None:
         super().__init__(**kwargs)
+        wanted = f"inputs [B, T, d_model={d_model}]"
+        self.input_spec = keras.layers.InputSpec(ndim=3, axes={-1: d_model}, name=wanted)
         self._attention_options = {
             "d_model": d_model,
             "num_heads": num_heads,

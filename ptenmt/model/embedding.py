@@ -1,11 +1,12 @@
 """From token ids to vectors, and back to logits; letters as in attention.py."""
 
-from typing import Any, Literal
+from typing import Any, Literal, Self
 
 import keras
 from keras import ops
 
 from ptenmt.model.building import build_once
+from ptenmt.model.choices import check_choice
 from ptenmt.model.dropout import Dropout
 from ptenmt.positions import positional_encoding
 
@@ -25,6 +26,9 @@ class PositionalEmbedding(keras.layers.Layer):
         word_dropout: Share of the words whose whole embedding is zeroed while training (the position stays).
         embedding: The layer that holds the table [V, D], if it is shared; by default one of its own.
         **kwargs: ``name``, ``dtype``, as for any Keras layer.
+
+    Raises:
+        ValueError: There are no such positions, or they are sinusoidal and ``d_model`` is odd.
     """
 
     def __init__(
@@ -40,6 +44,12 @@ class PositionalEmbedding(keras.layers.Layer):
         **kwargs: Any,
     ) -> None:
         super().__init__(**kwargs)
+        check_choice("positions", positions, Positions)
+        if positions == "sinusoidal" and d_model % 2:
+            raise ValueError(
+                f"d_model={d_model} must be even: sinusoidal positions are sines and cosines in turn"
+            )
+        self.input_spec = keras.layers.InputSpec(ndim=2, name="ids [B, T]")
         self.vocabulary_size = vocabulary_size
         self.d_model = d_model
         self.max_positions = max_positions
@@ -51,7 +61,7 @@ class PositionalEmbedding(keras.layers.Layer):
         )
         self.dropout = Dropout(dropout, name="dropout", dtype=self.dtype_policy)
         self.positions: Positions = positions
-        self.encoding = positional_encoding(max_positions, d_model)
+        self.encoding = positional_encoding(max_positions, d_model) if positions == "sinusoidal" else None
 
     def build(self, ids_shape: Any) -> None:
         """Make the table of words, unless it is shared and there already."""
@@ -60,10 +70,15 @@ class PositionalEmbedding(keras.layers.Layer):
     def call(self, ids: Any, first_position: Any = 0, training: bool = False) -> Any:
         """Embed token ids [B, T], the first of which stands at ``first_position`` -> [B, T, D].
 
+        In a graph of sequences of any length, nobody can refuse one while it is traced: TensorFlow fails on a
+        CPU when it looks for the position, and takes a vector of zeros for it on a GPU.
+
         Raises:
-            ValueError: The sequence is longer than ``max_positions``.
+            ValueError: The sequence ends behind ``max_positions``, and where it ends is known.
         """
         length = ids.shape[1]
+        if isinstance(length, int) and isinstance(first_position, int):
+            length += first_position
         if isinstance(length, int) and length > self.max_positions:
             raise ValueError(f"{length} tokens are more than max_positions={self.max_positions}")
         tokens = self.word_dropout(self.embedding(ids), training=training)
@@ -82,6 +97,7 @@ class PositionalEmbedding(keras.layers.Layer):
         return super().get_config() | values | rates
 
 
+@keras.saving.register_keras_serializable(package="ptenmt")
 class TiedProjection(keras.layers.Layer):
     """Logits from a table of embeddings: a hidden state's product with every word, plus a bias (section 3.4).
 
@@ -105,6 +121,16 @@ class TiedProjection(keras.layers.Layer):
         rows = ops.reshape(inputs, (-1, width))  # one plain product, which TensorFlow fuses with the bias
         logits = ops.add(ops.matmul(rows, ops.transpose(self.embedding.embeddings)), self.bias)
         return ops.reshape(logits, (*outer, self.embedding.input_dim))
+
+    def get_config(self) -> dict[str, Any]:
+        """The constructor's arguments, for saving with Keras."""
+        return super().get_config() | {"embedding": keras.saving.serialize_keras_object(self.embedding)}
+
+    @classmethod
+    def from_config(cls, config: dict[str, Any]) -> Self:
+        """Make it again."""
+        embedding = keras.saving.deserialize_keras_object(config["embedding"])
+        return super().from_config(config | {"embedding": embedding})
 
 
 def token_embedding(vocabulary_size: int, d_model: int, *, tied: bool, dtype: Any) -> keras.layers.Embedding:

@@ -9,6 +9,7 @@ import keras
 from keras import ops
 
 from ptenmt.model.building import build_once
+from ptenmt.model.choices import check_choice
 from ptenmt.model.dense import Dense
 from ptenmt.model.dropout import Dropout
 
@@ -30,6 +31,9 @@ class FeedForward(keras.layers.Layer):
         activation: ``relu``; ``gelu``, the exact one, with the error function; or ``swiglu``.
         dropout: Share of the activations in between that are dropped while training.
         **kwargs: ``name``, ``dtype``, as for any Keras layer.
+
+    Raises:
+        ValueError: There is no such activation.
     """
 
     def __init__(
@@ -42,6 +46,7 @@ class FeedForward(keras.layers.Layer):
         **kwargs: Any,
     ) -> None:
         super().__init__(**kwargs)
+        check_choice("activation", activation, Activation)
         self.d_model = d_model
         self.d_ff = d_ff
         self.activation = activation
@@ -91,10 +96,14 @@ class AddAndNorm(keras.layers.Layer):
         dropout: Rate.
         norm: Where the layer norm stands.
         **kwargs: ``name``, ``dtype``, as for any Keras layer.
+
+    Raises:
+        ValueError: There is no such place.
     """
 
     def __init__(self, dropout: float = 0.0, *, norm: NormPosition = "post", **kwargs: Any) -> None:
         super().__init__(**kwargs)
+        check_choice("norm", norm, NormPosition)
         self.position = norm
         self.dropout = Dropout(dropout, name="dropout", dtype=self.dtype_policy)
         self.norm = layer_norm(dtype=self.dtype_policy)

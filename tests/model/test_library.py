@@ -24,6 +24,7 @@ from ptenmt.model import (
     MultiHeadAttention,
     NextWordModel,
     PositionalEmbedding,
+    TiedProjection,
     Transformer,
     decoder_mask,
     functional_transformer,
@@ -100,6 +101,16 @@ def test_parts_make_a_sequence(tmp_path: Path):
     )
     assert model(IDS).shape == (2, 4, 3)
     np.testing.assert_array_equal(rebuilt(model, tmp_path)(IDS), model(IDS))
+
+
+def test_a_tied_projection_is_saved_with_its_table_which_stays_shared(tmp_path: Path):
+    table = keras.layers.Embedding(10, 8)
+    inputs = keras.Input((None,), dtype="int64")
+    model = keras.Model(inputs, TiedProjection(table)(table(inputs)))
+    model.set_weights([np.random.default_rng(0).normal(size=weight.shape) for weight in model.weights])
+    copy = rebuilt(model, tmp_path)
+    np.testing.assert_array_equal(copy(IDS), model(IDS))
+    assert copy.count_params() == model.count_params() == 10 * 8 + 10
 
 
 @pytest.mark.parametrize("tied", ["none", "all"])
