@@ -25,6 +25,7 @@ from concurrent.futures import ProcessPoolExecutor
 from contextlib import contextmanager
 from multiprocessing import get_context
 from pathlib import Path
+from statistics import fmean
 from typing import Any, NamedTuple
 
 from rivals.bars import Bar, at_least, at_most, show, show_bars
@@ -169,14 +170,27 @@ def bars(offline: Measured, idle: float, served: Served, loads: list[Watched]) -
     yield at_least("throughput, of offline", first.load.rate / offline.rate, 0.6, "{:.2f}")
     failed = sum(count for status, count in first.load.statuses.items() if status != "200")
     yield at_most("requests not answered with 200, under load", failed, 0, "{:.0f}")
-    # What a first minute allocates (threads' arenas, buffers of the largest batches) is no growth.
-    settled = first.memory[len(first.memory) // 3 :]
-    if settled:
-        growth = max(settled) / settled[0]
-        yield at_most("memory under load, last over first (the first third left out)", growth, 1.05, "{:.3f}")
+    yield from memory_bars(first.memory)
     neither = sum(count for status, count in over.load.statuses.items() if status not in ("200", "503"))
     yield at_most("overload: neither 200 nor 503", neither, 0, "{:.0f}")
     yield at_least("after it, throughput of before", again.load.rate / first.load.rate, 0.9, "{:.2f}")
+
+
+def memory_bars(memory: list[float]) -> Iterator[Bar]:
+    """Whether memory is flat: how far a second is from the mean, and where it goes in the long run.
+
+    What a first third allocates (threads' arenas, buffers of the largest batches) is no growth. A second's
+    memory depends on the batch that is in work: one second alone tells little.
+    """
+    third = len(memory) // 3
+    if third:
+        settled = memory[third:]
+        mean = fmean(settled)
+        furthest = max(abs(megabytes - mean) for megabytes in settled) / mean
+        what = "memory under load, furthest from its mean (after the first third)"
+        yield at_most(what, furthest, 0.05, "{:.1%}")
+        growth = fmean(memory[-third:]) / fmean(memory[third:-third])
+        yield at_most("its last third, of the middle one", growth, 1.05, "{:.3f}")
 
 
 def _tell(line: str) -> None:
