@@ -164,6 +164,24 @@ def test_the_longest_sentence_must_fit_into_a_batch_by_tokens() -> None:
         ("model.tied_embeddings=target", "there is one table; say all"),
         ("data.train=[a.tsv]", "data.train names pairs, and task=next-word reads one text: data.path"),
         ("model.max_positions=19", "data.window=20 must be at most model.max_positions=19"),
+        ("tokenizer.shared=false", "task=next-word needs tokenizer.shared=true"),
+        *(
+            (
+                f"data.{option}",
+                f"data.{shown} does not go with task=next-word: it is an option of translators",
+            )
+            for option, shown in [
+                ("validation=[a.tsv]", "validation"),
+                ("test=[a.tsv]", "test"),
+                ("validation_pairs=7", "validation_pairs=7"),
+                ("test_pairs=7", "test_pairs=7"),
+                ("hold_out=false", "hold_out=False"),
+                ("limit=5", "limit=5"),
+                ("max_words=3", "max_words=3"),
+                ("max_length_ratio=2", "max_length_ratio=2.0"),
+                ("deduplicate=true", "deduplicate=True"),
+            ]
+        ),
     ],
 )
 def test_what_a_next_word_model_needs(override: str, expected: str) -> None:
@@ -175,6 +193,13 @@ def test_what_a_next_word_model_needs(override: str, expected: str) -> None:
 def test_a_translator_predicts_in_one_way() -> None:
     with pytest.raises(ConfigError, match="prediction=causal does not go with task=translation"):
         load_config("base", ["model.prediction=causal"])
+
+
+@pytest.mark.parametrize("option", ["characters=9", "window=9", "stride=9", "short_windows=True"])
+def test_a_translator_reads_no_windows(option: str) -> None:
+    expected = f"data.{option} does not go with task=translation: it is an option of next-word models"
+    with pytest.raises(ConfigError, match=expected):
+        load_config("pairs", [f"data.{option}"])
 
 
 def test_no_translation_may_be_longer_than_the_model_can_write() -> None:

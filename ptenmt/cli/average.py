@@ -6,6 +6,7 @@ import typer
 
 from ptenmt.cli.console import Screen, quiet_tensorflow
 from ptenmt.cli.options import Quiet, RunToAverage, Verbose
+from ptenmt.runs import Run
 
 
 def average(
@@ -34,5 +35,9 @@ def average(
     with quiet_tensorflow(screen):
         from ptenmt.training.averaging import average as average_run
     path = average_run(run, last=last, best=best, to=to)
+    if Run(path).config().task == "next-word":
+        screen.say(f"averaged: {path}; complete with")
+        screen.say_command(["ptenmt", "complete", "--run", str(path), "TEXT"])
+        return
     screen.say(f"averaged: {path}; see what it is worth with")
     screen.say_command(["ptenmt", "evaluate", "--run", str(path), "--split", "validation"])

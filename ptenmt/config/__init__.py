@@ -41,6 +41,20 @@ __all__ = [
 TaskName = Literal["translation", "next-word"]
 """What a model can learn."""
 
+_OF_TEXTS = ("characters", "window", "stride", "short_windows")
+_OF_PAIRS = (
+    "validation",
+    "test",
+    "validation_pairs",
+    "test_pairs",
+    "hold_out",
+    "limit",
+    "max_words",
+    "max_length_ratio",
+    "deduplicate",
+)
+"""Options of the section data that one task alone has."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class Config:
@@ -81,6 +95,7 @@ class Config:
             f"model.tied_embeddings={tied} does not go with tokenizer.shared={str(shared).lower()}: "
             "one table of words needs one vocabulary",
         )
+        self._check_data()
         if self.task == "next-word":
             self._check_next_word()
         else:
@@ -90,10 +105,26 @@ class Config:
                 "it is an option of next-word models",
             )
 
+    def _check_data(self) -> None:
+        """Refuse options of the section data that would have no effect."""
+        is_of_texts = self.task == "next-word"
+        others = "translators" if is_of_texts else "next-word models"
+        for name in _OF_PAIRS if is_of_texts else _OF_TEXTS:
+            value = getattr(self.data, name)
+            require(
+                value == getattr(DataConfig, name),
+                f"data.{name}{'' if isinstance(value, tuple) else f'={value}'} does not go with "
+                f"task={self.task}: it is an option of {others}",
+            )
+
     def _check_next_word(self) -> None:
         """What a text and its one vocabulary of words can do."""
         require(
             not self.data.train, f"data.train names pairs, and task={self.task} reads one text: data.path"
+        )
+        require(
+            self.tokenizer.shared,
+            f"task={self.task} needs tokenizer.shared=true: words are read and predicted with one vocabulary",
         )
         kind, metric, tied = self.tokenizer.kind, self.validation.metric, self.model.tied_embeddings
         require(kind == "words", f"task={self.task} needs tokenizer.kind=words, not {kind}")

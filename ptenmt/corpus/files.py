@@ -6,7 +6,7 @@ from itertools import zip_longest
 from pathlib import Path
 
 from ptenmt.config import CorpusFile
-from ptenmt.corpus.lines import read_lines
+from ptenmt.corpus.lines import configured_lines
 from ptenmt.errors import DataError
 
 SentencePair = tuple[str, str]
@@ -55,7 +55,7 @@ def _column_pairs(path: Path) -> Iterator[SentencePair]:
 def _aligned_pairs(file: CorpusFile) -> Iterator[SentencePair]:
     source, target = Path(str(file.source)), Path(str(file.target))
     lengths = [0, 0]
-    for lines in zip_longest(read_lines(source), read_lines(target)):
+    for lines in zip_longest(configured_lines(source), configured_lines(target)):
         lengths = [length + (line is not None) for length, line in zip(lengths, lines, strict=True)]
         if lengths[0] == lengths[1]:
             yield lines
@@ -82,14 +82,14 @@ def _pair(path: Path, number: int, row: list[str]) -> SentencePair:
 
 
 def _tsv_rows(path: Path) -> Iterator[tuple[int, list[str]]]:
-    for number, line in enumerate(read_lines(path), start=1):
+    for number, line in enumerate(configured_lines(path), start=1):
         if line.strip(" "):
             yield number, line.split("\t")
 
 
 def _csv_rows(path: Path) -> Iterator[tuple[int, list[str]]]:
     # To the csv module a lone \r is a broken line end, here it is a blank like others.
-    reader = csv.reader((line.replace("\r", " ") + "\n" for line in read_lines(path)), strict=True)
+    reader = csv.reader((line.replace("\r", " ") + "\n" for line in configured_lines(path)), strict=True)
     first = 1
     try:
         for row in reader:

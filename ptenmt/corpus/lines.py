@@ -114,6 +114,32 @@ def read_lines(path: Path) -> Iterator[str]:
         yield from lines
 
 
+def configured_lines(path: Path) -> Iterator[str]:
+    """Read the lines of a file that a config names.
+
+    Raises:
+        DataError: See ``read_lines``, and ``status``.
+    """
+    status(path)
+    yield from read_lines(path)
+
+
+def status(path: Path) -> os.stat_result:
+    """What the file system says of a file that a config names.
+
+    Raises:
+        DataError: It is not there, or nobody may know; with what a config's paths are relative to.
+    """
+    try:
+        return path.stat()
+    except OSError as error:
+        raise DataError(
+            f"cannot read {path}: {error.strerror or error}",
+            "a config's paths are relative to the folder in which ptenmt is run; data.path may be beside the "
+            "config, too",
+        ) from error
+
+
 def _unpacked(stored: BinaryIO) -> BinaryIO:
     # GzipFile's own lines are slow, a buffer's are not.
     return io.BufferedReader(cast(io.RawIOBase, gzip.GzipFile(fileobj=stored)))

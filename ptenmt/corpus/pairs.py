@@ -13,6 +13,7 @@ from ptenmt.config import CorpusFile, DataConfig
 from ptenmt.corpus.cache import Entry, corpus_cache
 from ptenmt.corpus.files import SentencePair, read_pairs
 from ptenmt.corpus.filters import Filter, complete, configured_filters, sharing_no_side, split_off
+from ptenmt.corpus.lines import status
 from ptenmt.corpus.text import TextPreparation
 from ptenmt.corpus.texts import Chunk, TextPairs, fingerprint, in_chunks, write_texts
 from ptenmt.errors import DataError
@@ -221,10 +222,7 @@ def _key(data: DataConfig, seed: int) -> dict[str, Any]:
 
 def _file_state(path: Path) -> list[Any]:
     """What changes when a file does."""
-    try:
-        state = path.stat()
-    except OSError as error:
-        raise DataError(f"cannot read {path}: {error.strerror or error}") from error
+    state = status(path)
     return [str(path.absolute()), state.st_size, state.st_mtime_ns, state.st_ctime_ns]
 
 

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from ptenmt.config import DataConfig
-from ptenmt.corpus.lines import read_lines
+from ptenmt.corpus.lines import configured_lines
 from ptenmt.corpus.pairs import published_pairs
 from ptenmt.corpus.text import TextPreparation
 from ptenmt.errors import DataError
@@ -23,7 +23,7 @@ def read_prose(data: DataConfig, punctuation: Punctuation) -> list[str]:
         DataError: The file cannot be read or is not UTF-8, or holds no word.
     """
     prepare, language = TextPreparation(data).prepare, data.target_language
-    lines = read_lines(Path(data.path)) if data.path else _target_side(data)
+    lines = configured_lines(Path(data.path)) if data.path else _target_side(data)
     words = [
         word
         for line in _first(lines, data.characters)

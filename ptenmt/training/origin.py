@@ -9,6 +9,7 @@ from ptenmt.config import Config
 from ptenmt.config.files import flat_options, show_value
 from ptenmt.errors import RunError
 from ptenmt.runs import Run, find_run
+from ptenmt.tasks import check_task
 
 _TOKENIZER_OPTIONS = ("kind", "vocabulary_size", "shared", "algorithm", "punctuation", "order")
 
@@ -22,8 +23,8 @@ class Origin:
         run: The new run.
 
     Raises:
-        RunError: There is no run of that name, it is the new run itself, or its model or tokenizers are
-            others than the config says.
+        RunError: There is no run of that name, it is the new run itself, it has learnt another task, or its
+            model or tokenizers are others than the config says.
     """
 
     def __init__(self, name: str | Path, config: Config, run: Run) -> None:
@@ -33,7 +34,9 @@ class Origin:
                 f"{run.path} cannot begin with its own weights",
                 "choose another name for the new run: --run NAME",
             )
-        wanted, given = flat_options(config), flat_options(self._run.config())
+        before = self._run.config()
+        check_task(self._run, before.task, config.task)
+        wanted, given = flat_options(config), flat_options(before)
         differences = [option for option in wanted if _must_agree(option) and wanted[option] != given[option]]
         if differences:
             told = "; ".join(
@@ -71,4 +74,4 @@ def _must_agree(option: str) -> bool:
     section, _, name = option.partition(".")
     if section == "tokenizer":
         return name in _TOKENIZER_OPTIONS
-    return option == "task" or (section == "model" and "dropout" not in name)
+    return section == "model" and "dropout" not in name

@@ -12,6 +12,7 @@ import pytest
 from typer.testing import CliRunner
 
 from ptenmt.cli.app import app
+from ptenmt.config.files import find_config
 from ptenmt.history import History
 from ptenmt.runs import Run
 
@@ -188,6 +189,20 @@ def test_a_translator_completes_nothing(ptenmt: Command):
     told = ptenmt("complete", "o gato", "--run", "tiny", code=1).stderr
     assert "tiny translates sentences, and this is for a run that predicts next words" in told
     assert "what fits it: ptenmt translate --run" in told
+    begun = ["train", "--config", "next-word.yaml", "--run", "new", "--init-from", "tiny"]
+    told = ptenmt(*begun, code=1).stderr
+    assert "tiny translates sentences, and this is for a run that predicts next words" in told
+    assert "--set task" not in told
+
+
+@pytest.mark.usefixtures("_there")
+def test_an_average_goes_on_like_any_run(ptenmt: Command, tmp_path: Path):
+    path = str(tmp_path / "mean")
+    told = ptenmt("average", "--run", "pooled", "--last", "1", "--to", path).stderr
+    assert "evaluate" not in told
+    assert f"ptenmt complete --run {path} TEXT" in " ".join(told.split())
+    expected = ptenmt("complete", "the cat", "--run", "pooled", "--checkpoint", "latest").lines[-5:]
+    assert ptenmt("complete", "the cat", "--run", path).lines[-5:] == expected
 
 
 @pytest.mark.usefixtures("_there")
@@ -220,6 +235,16 @@ def test_a_text_that_is_too_short(ptenmt: Command, empty: Path, words: int, mess
     (empty / "book.txt").write_text(" ".join(WORDS[:words]), encoding="utf-8")
     assert message in ptenmt("train", "--config", "next-word.yaml", *arguments(), code=1).stderr
     assert not (empty / "checkpoints" / "next-word").exists()
+
+
+@pytest.mark.parametrize(
+    ("preset", "file"), [("pairs.yaml", "six-sentences.tsv"), ("next-word.yaml", "book.txt")]
+)
+def test_where_a_file_is_looked_for(ptenmt: Command, empty: Path, preset: str, file: str):
+    shutil.copy(find_config(preset), "mine.yaml")
+    told = ptenmt("train", "--config", "mine.yaml", "--set", f"data.path={file}", code=1).stderr
+    assert f"cannot read {empty / file}: No such file" in told
+    assert "relative to the folder in which ptenmt is run; data.path may be beside the config" in told
 
 
 def test_held_out_words_that_are_all_unknown(ptenmt: Command, empty: Path):
