@@ -118,7 +118,8 @@ def _checkpoints(run: Run) -> str:
 
 def _best(run: Run) -> dict[str, str]:
     """The best validation, and where its model is."""
-    metric, models = run.config().validation.metric, run.best_models()
+    config, models = run.config(), run.best_models()
+    metric = config.validation.metric
     best = History(run.path).best(metric)
     if best is None:
         return {"best model": models[0].name} if models else {}
@@ -129,7 +130,8 @@ def _best(run: Run) -> dict[str, str]:
         if name in scores
     ]
     if "bleu" not in scores:
-        others.append(f"perplexity {perplexity(scores.get('loss'))}")
+        apart = ", unknown words apart" if config.task == "next-word" else ""
+        others.append(f"perplexity {perplexity(scores.get('loss'))}{apart}")
     model = next((f", {model.name}" for model in models if model.step == best["step"]), "")
     return {
         f"best {metric_name(metric)}": f"{metric_value(metric, scores.get(metric))} at step {best['step']:,}"
