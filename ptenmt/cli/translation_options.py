@@ -9,6 +9,7 @@ import typer
 
 from ptenmt.cli.options import SEARCH_PANEL
 from ptenmt.config import DecodingConfig
+from ptenmt.config.decoding import MOST_BRANCHES
 from ptenmt.config.files import override_decoding
 from ptenmt.errors import ConfigError
 
@@ -84,6 +85,7 @@ Alternatives = Annotated[
     typer.Option(
         "--alternatives",
         min=1,
+        max=MOST_BRANCHES,
         metavar="N",
         help="Give N different tokens after the prefix, the likeliest first, each with how it goes on; "
         "written as with --n-best.",

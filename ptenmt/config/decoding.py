@@ -7,6 +7,8 @@ from ptenmt.config.options import require, resumable
 
 _LIMIT_STEP = 8
 _MOST_BEAMS = 1000
+MOST_BRANCHES = 1000
+"""A thousand different next tokens take a second; the time grows faster than their number."""
 SEEDS = 2**32
 """So many seeds there are, from 0."""
 LEAST_TEMPERATURE = 1e-6

@@ -9,6 +9,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ptenmt.config import Config
+from ptenmt.config.decoding import MOST_BRANCHES
+from ptenmt.config.options import require
 from ptenmt.runs import Choice, Run, find_run
 from ptenmt.tokenizers import TokenizerPair, forbidden, load_tokenizers
 from ptenmt.translation.encoding import Encoding
@@ -145,6 +147,7 @@ class Translator:
         Yields:
             The translations of a window at a time.
         """
+        require(window >= 1, f"window={window} must be 1 or more")
         segmenter, begun = self._encoding.segmenter(), self._encoding.prefix(prefix)
         opened: deque[Window] = deque()
         failure: Exception | None = None
@@ -190,16 +193,21 @@ class Translator:
         Args:
             text: A sentence.
             prefix: The beginning of its translation; empty for different first tokens.
-            count: How many.
+            count: How many, 1 to ``MOST_BRANCHES``; a small vocabulary has fewer.
 
         Returns:
-            A whole translation for each.
+            A whole translation for each; none of a text without words.
 
         Raises:
-            ConfigError: The engine cannot do that, or the text is too long to be translated at once.
+            ConfigError: The engine cannot do that, or so many, or not read the text at once.
         """
+        require(1 <= count <= MOST_BRANCHES, f"{count} alternatives: give 1 to {MOST_BRANCHES:,}")
+        if not text.strip():
+            return []
+        most = self.tokenizers.target.vocabulary_size - len(forbidden(self.config.tokenizer)) - 1  # [END]
         cut = self._encoding.whole(text)
-        return self._wording.of_texts([cut], [[self._found(cut.segments[0], prefix, branches=count)]])[0]
+        found = self._found(cut.segments[0], prefix, branches=min(count, most))
+        return self._wording.of_texts([cut], [[found]])[0]
 
     def align(self, text: str, prefix: str = "") -> Alignment:
         """Translate a sentence, and tell which of its pieces each piece of the translation comes from.
@@ -236,8 +244,7 @@ class Translator:
     def limit(self, num_source_tokens: int, num_prefix_tokens: int = 0) -> int:
         """The most tokens a translation may have, [END] and what it is to begin with counted.
 
-        By default it grows with the source: by 16 for every 8 tokens, so that sentences of similar length
-        have the same limit and can be translated together.
+        See ``DecodingConfig.limit``; never more than the model has positions.
         """
         length: int = self.config.decoding.limit(num_source_tokens)
         return min(length + num_prefix_tokens, self.config.model.max_positions)

@@ -10,6 +10,8 @@ from types import SimpleNamespace
 
 import pytest
 
+from ptenmt.config.decoding import MOST_BRANCHES
+from ptenmt.errors import ConfigError
 from ptenmt.translation import Translation, Translator
 
 LINES = ["o gato come hoje .", "", "a mãe canta aqui .", "   ", "o rei dorme , não é ?", "o cão come agora ."]
@@ -176,6 +178,16 @@ def test_alternatives_go_on_differently_after_the_prefix(ptenmt, tiny: Translato
     expected = tiny.branches("o gato come hoje .", "the", 3)
     rows = [line.split("\t") for line in ptenmt("translate", *arguments[:4], "o gato come hoje .").lines]
     assert [row[2] for row in rows] == [each.text for each in expected]
+
+
+def test_there_are_no_more_branches_than_tokens(tiny: Translator) -> None:
+    branches = tiny.branches("o gato come hoje .", "", MOST_BRANCHES)
+    assert len({branch.tokens[1] for branch in branches}) == len(branches)
+    assert len(branches) == tiny.tokenizers.target.vocabulary_size - 3  # [PAD], [START], [END]
+    assert tiny.branches(" ", "", 3) == []
+    for count in (0, MOST_BRANCHES + 1):
+        with pytest.raises(ConfigError, match=f"{count} alternatives: give 1 to 1,000"):
+            tiny.branches("o gato come hoje .", "", count)
 
 
 def test_drawn_translations_follow_from_the_seed(ptenmt) -> None:

@@ -202,6 +202,8 @@ def test_options_that_do_not_go_together_are_refused(translator: Translator):
         translator.with_options(num_hypotheses=5)
     with pytest.raises(ConfigError, match="draws tokens"):
         translator.with_options(top_k=5)
+    with pytest.raises(ConfigError, match="window=0 must be 1 or more"):
+        next(translator.translate_iterable(["hime"], window=0))
 
 
 def test_a_word_that_the_target_side_lacks_is_copied_from_the_source(
