@@ -60,3 +60,9 @@ def test_ten_thousand_strange_lines(ptenmt, random_run: Path, tmp_path: Path) ->
     answers = [json.loads(line) for line in told.stdout.split("\n")[:-1]]
     assert [answer["source"] for answer in answers] == lines[:4096]
     assert [answer["translation"] for answer in answers] == written[:4096]
+
+
+def test_what_came_before_a_bad_line_of_standard_input_is_written(ptenmt, random_run: Path) -> None:
+    answer = ptenmt("translate", "--run", str(random_run), stdin=b"gato\nol\xe1\n", code=1)
+    assert answer.stdout.count("\n") == 1
+    assert "error: standard input, line 2: byte 3 is not valid UTF-8" in answer.stderr

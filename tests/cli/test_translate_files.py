@@ -9,6 +9,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Collection, Iterator
+from itertools import islice
 from pathlib import Path
 
 import pytest
@@ -56,20 +57,21 @@ def whole(source: Path, random_run: Path) -> bytes:
     return "".join(f"{translation.text}\n" for translation in translations).encode()
 
 
-def interrupt_after(monkeypatch: pytest.MonkeyPatch, num_windows: int) -> list[int]:
-    """Raise KeyboardInterrupt behind the first windows; gives the sizes of those translated."""
-    translate = Translator.translate_windows
-    sizes: list[int] = []
+@pytest.fixture
+def stopped(job, source: Path, monkeypatch: pytest.MonkeyPatch):
+    """Translates the source until KeyboardInterrupt is raised behind so many windows."""
+    whole = Translator.translate_windows
 
-    def interrupted(self: Translator, *arguments: object, **options: object) -> Iterator[list[Translation]]:
-        for window in translate(self, *arguments, **options):
-            if len(sizes) == num_windows:
-                raise KeyboardInterrupt
-            sizes.append(len(window))
-            yield window
+    def translate(num_windows: int, *arguments: str):
+        def interrupted(*given: object, **options: object) -> Iterator[list[Translation]]:
+            yield from islice(whole(*given, **options), num_windows)
+            raise KeyboardInterrupt
 
-    monkeypatch.setattr(Translator, "translate_windows", interrupted)
-    return sizes
+        with monkeypatch.context() as patch:
+            patch.setattr(Translator, "translate_windows", interrupted)
+            return job(source, *arguments, code=130)
+
+    return translate
 
 
 def names(folder: Path) -> list[str]:
@@ -121,12 +123,10 @@ def test_packed_files_and_pipes_are_read_alike(job, source: Path, whole: bytes, 
 
 
 def test_an_interrupted_file_goes_on_where_it_was(
-    job, source: Path, whole: bytes, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    job, stopped, source: Path, whole: bytes, tmp_path: Path
 ) -> None:
     (tmp_path / "out.txt").write_text("old")
-    with monkeypatch.context() as patch:
-        interrupt_after(patch, 2)
-        answer = job(source, code=130)
+    answer = stopped(2)
     assert (
         "stopped: 4,096 lines translated and kept; go on with\n  ptenmt translate --resume --run"
         in answer.stderr
@@ -134,10 +134,7 @@ def test_an_interrupted_file_goes_on_where_it_was(
     assert (tmp_path / "out.txt").read_text() == "old"
     assert names(tmp_path) == [".out.txt.partial", ".out.txt.partial.jsonl", "out.txt"]
 
-    with monkeypatch.context() as patch:
-        sizes = interrupt_after(patch, 99)
-        answer = job(source, "--resume")
-    assert sizes == [NUM_LINES - 4096]
+    answer = job(source, "--resume")
     assert (tmp_path / "out.txt").read_bytes() == whole
     assert "translated 100 lines in" in answer.stderr
     assert "4,096 more before" in answer.stderr
@@ -145,11 +142,9 @@ def test_an_interrupted_file_goes_on_where_it_was(
 
 
 def test_who_is_interrupted_too_early_is_told_so(
-    job, source: Path, whole: bytes, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    job, stopped, source: Path, whole: bytes, tmp_path: Path
 ) -> None:
-    with monkeypatch.context() as patch:
-        interrupt_after(patch, 0)
-        answer = job(source, code=130)
+    answer = stopped(0)
     assert answer.stderr.startswith("stopped: nothing is kept, since the first 2,048 lines were not all")
     assert names(tmp_path) == []
     answer = job(source, "--resume")
@@ -160,12 +155,10 @@ def test_who_is_interrupted_too_early_is_told_so(
 
 
 def test_it_can_be_interrupted_again_and_again(
-    job, source: Path, whole: bytes, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    job, stopped, source: Path, whole: bytes, tmp_path: Path
 ) -> None:
     for _ in range(2):
-        with monkeypatch.context() as patch:
-            interrupt_after(patch, 1)
-            assert job(source, "--resume", code=130).stderr.count("--resume") <= 1
+        assert stopped(1, "--resume").stderr.count("--resume") <= 1
     with (tmp_path / ".out.txt.partial").open("ab") as partial:
         partial.write(b"cut off in the mid")
     with (tmp_path / ".out.txt.partial.jsonl").open("ab") as journal:
@@ -174,23 +167,17 @@ def test_it_can_be_interrupted_again_and_again(
     assert (tmp_path / "out.txt").read_bytes() == whole
 
 
-def test_without_resume_it_begins_anew(
-    job, source: Path, whole: bytes, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    with monkeypatch.context() as patch:
-        interrupt_after(patch, 1)
-        job(source, "--beam-size", "2", code=130)
+def test_without_resume_it_begins_anew(job, stopped, source: Path, whole: bytes, tmp_path: Path) -> None:
+    stopped(1, "--beam-size", "2")
     assert "4,196 lines" in job(source).stderr
     assert (tmp_path / "out.txt").read_bytes() == whole
     assert names(tmp_path) == ["out.txt"]
 
 
 def test_what_was_begun_otherwise_is_not_gone_on_with(
-    job, source: Path, random_run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    job, stopped, source: Path, random_run: Path, tmp_path: Path
 ) -> None:
-    with monkeypatch.context() as patch:
-        interrupt_after(patch, 1)
-        job(source, code=130)
+    stopped(1)
     before = {path: path.read_bytes() for path in tmp_path.iterdir()}
     other = write_lines(source.with_name("other.txt"), ["another", *random_lines(NUM_LINES)[1:]])
     short = write_lines(source.with_name("short.txt"), random_lines(NUM_LINES)[:1000])
@@ -212,12 +199,8 @@ def test_what_was_begun_otherwise_is_not_gone_on_with(
     assert {path: path.read_bytes() for path in tmp_path.iterdir()} == before
 
 
-def test_a_damaged_beginning_is_not_gone_on_with(
-    job, source: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    with monkeypatch.context() as patch:
-        interrupt_after(patch, 1)
-        job(source, code=130)
+def test_a_damaged_beginning_is_not_gone_on_with(job, stopped, source: Path, tmp_path: Path) -> None:
+    stopped(1)
     partial = tmp_path / ".out.txt.partial"
     partial.write_bytes(b"x" + partial.read_bytes()[1:])
     assert f"--resume: {partial} is damaged" in job(source, "--resume", code=1).stderr
@@ -230,12 +213,10 @@ def test_a_damaged_beginning_is_not_gone_on_with(
 
 
 def test_what_power_loss_spoilt_is_translated_again(
-    job, source: Path, whole: bytes, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    job, stopped, source: Path, whole: bytes, tmp_path: Path
 ) -> None:
     """The journal reached the disk, of the second window's translations only a beginning."""
-    with monkeypatch.context() as patch:
-        interrupt_after(patch, 2)
-        job(source, code=130)
+    stopped(2)
     partial = tmp_path / ".out.txt.partial"
     kept = partial.read_bytes()
     partial.write_bytes(kept[:-10] + bytes(10))
@@ -291,12 +272,6 @@ def test_a_bad_line_in_the_first_window_leaves_nothing(job, tmp_path: Path) -> N
     answer = job(tmp_path / "bad.txt", code=1)
     assert answer.stderr.startswith(f"error: {tmp_path / 'bad.txt'}, line 2: byte 3 is not valid UTF-8\n")
     assert names(tmp_path) == ["bad.txt"]
-
-
-def test_what_came_before_a_bad_line_of_standard_input_is_written(ptenmt, random_run: Path) -> None:
-    answer = ptenmt("translate", "--run", str(random_run), stdin=b"gato\nol\xe1\n", code=1)
-    assert answer.stdout.count("\n") == 1
-    assert "error: standard input, line 2: byte 3 is not valid UTF-8" in answer.stderr
 
 
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])

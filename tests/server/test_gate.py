@@ -31,10 +31,7 @@ def connected(served) -> socket.socket:
 
 def received(connection: socket.socket) -> bytes:
     """All that comes until the server closes."""
-    parts = []
-    while part := connection.recv(65536):
-        parts.append(part)
-    return b"".join(parts)
+    return b"".join(iter(lambda: connection.recv(65536), b""))
 
 
 def num_waiting(served) -> int:

@@ -8,6 +8,7 @@ import zipfile
 from collections.abc import Mapping
 from types import FrameType
 
+import docx
 import pytest
 from lxml import etree
 
@@ -192,7 +193,6 @@ def test_a_translation_with_control_characters_is_still_xml() -> None:
 
 
 def test_python_docx_reads_what_was_written() -> None:
-    docx = pytest.importorskip("docx")
     original = docx.Document()
     original.add_heading("o meu gato", 1)
     original.add_paragraph("bebe ").add_run("leite").bold = True
