@@ -21,9 +21,7 @@ import threading
 import time
 import urllib.request
 from collections.abc import Callable, Iterator
-from concurrent.futures import ProcessPoolExecutor
 from contextlib import contextmanager
-from multiprocessing import get_context
 from pathlib import Path
 from statistics import fmean
 from typing import Any, NamedTuple
@@ -31,6 +29,7 @@ from typing import Any, NamedTuple
 from rivals.bars import Bar, at_least, at_most, show, show_bars
 from rivals.http_clients import Load, Wanted, closed_loop, open_loop
 from rivals.machine import describe, same_command
+from rivals.processes import apart, on_processor, tell
 from rivals.ptenmt_translation import translate_with
 from rivals.translation_task import Measured, Task
 
@@ -82,12 +81,6 @@ def parse() -> argparse.Namespace:
     return parser.parse_args()
 
 
-def apart(function: Callable[..., Any], *arguments: Any) -> Any:
-    """What a function gives in a process of its own."""
-    with ProcessPoolExecutor(1, get_context("spawn")) as pool:
-        return pool.submit(function, *arguments).result()
-
-
 @contextmanager
 def serving(options: argparse.Namespace) -> Iterator[Served]:
     """Start a server, and end it."""
@@ -109,7 +102,7 @@ def serving(options: argparse.Namespace) -> Iterator[Served]:
             process.terminate()
             ended = time.perf_counter()
             process.communicate(timeout=30)
-            _tell(f"ended with {process.returncode} in {time.perf_counter() - ended:.1f} s")
+            tell(f"ended with {process.returncode} in {time.perf_counter() - ended:.1f} s")
         finally:
             process.kill()
 
@@ -142,7 +135,7 @@ def watched(served: Served, what: str, loop: Callable[..., Load], *arguments: An
     batches = gained["ptenmt_batch_sentences_count"]
     batch = gained["ptenmt_batch_sentences_sum"] / batches if batches else 0.0
     statuses = ", ".join(f"{count:,} × {status}" for status, count in sorted(load.statuses.items()))
-    _tell(f"{what}: {load.rate:.1f} sentences/s, {statuses}, {batch:.1f} together")
+    tell(f"{what}: {load.rate:.1f} sentences/s, {statuses}, {batch:.1f} together")
     return Watched(load, memory, gained["process_cpu_seconds_total"], batch)
 
 
@@ -193,19 +186,15 @@ def memory_bars(memory: list[float]) -> Iterator[Bar]:
         yield at_most("its last third, of the middle one", growth, 1.05, "{:.3f}")
 
 
-def _tell(line: str) -> None:
-    print(line, file=sys.stderr, flush=True)
-
-
 def main() -> None:
     options = parse()
-    os.environ |= {"CUDA_VISIBLE_DEVICES": "-1", "TF_CPP_MIN_LOG_LEVEL": "3"}
+    on_processor()
     with tempfile.TemporaryDirectory() as folder:
         task = Task(Path(folder), options.run)
         num = apart(task.write, options.data_dir, options.input, options.sentences)
         print(f"{describe(None)}\n{same_command(for_page=True)}", flush=True)
         offline = apart(translate_with, task, "ctranslate2", options.beam_size, options.repeat)
-        _tell(f"offline: {offline.rate:.1f} sentences/s")
+        tell(f"offline: {offline.rate:.1f} sentences/s")
         with serving(options) as served:
             idle = served.megabytes
             wanted = Wanted(served.port, *apart(languages, options.run), task.sentences())

@@ -24,14 +24,13 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator
-from concurrent.futures import ProcessPoolExecutor
 from functools import partial
-from multiprocessing import get_context
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from rivals.bars import Bar, at_least, at_most, show, show_bars
 from rivals.machine import describe, same_command
+from rivals.processes import apart, on_processor, tell
 from rivals.ptenmt_translation import translate_with
 from rivals.raw_ctranslate2 import SETTINGS, Setting, translate_raw
 from rivals.translation_task import Measured, Task
@@ -102,12 +101,6 @@ def whole_command(task: Task, file: Path, num_lines: int, beam_size: int) -> Mea
     return Measured(num_lines, seconds - translate_file(task, task.file_of(1), beam_size).seconds)
 
 
-def apart(function: Callable[..., Any], *arguments: Any) -> Any:
-    """What a function gives in a process of its own."""
-    with ProcessPoolExecutor(1, get_context("spawn")) as pool:
-        return pool.submit(function, *arguments).result()
-
-
 def best_setting(task: Task, beam_size: int, options: argparse.Namespace) -> Setting:
     """How raw CTranslate2 likes its batches, tried in two rounds."""
     repeat = max(1, options.repeat // 5)
@@ -118,7 +111,7 @@ def best_setting(task: Task, beam_size: int, options: argparse.Namespace) -> Set
     best = max(rates, key=lambda setting: statistics.mean(rates[setting]))
     for setting, found in rates.items():
         told = ", ".join(f"{rate:,.0f}" for rate in found)
-        _tell(f"raw, {SEARCHES[beam_size]}, batches of {setting}: {told} sentences/s")
+        tell(f"raw, {SEARCHES[beam_size]}, batches of {setting}: {told} sentences/s")
     return best
 
 
@@ -146,7 +139,7 @@ def compete(turns: dict[str, Callable[[], Measured]], rounds: int) -> Rates:
     for number in range(1, rounds + 1):
         for name, turn in turns.items():
             rates[name].append(turn())
-            _tell(f"round {number} {name:>24}: {rates[name][-1].rate:10,.2f} sentences/s")
+            tell(f"round {number} {name:>24}: {rates[name][-1].rate:10,.2f} sentences/s")
     return rates
 
 
@@ -212,7 +205,7 @@ def _peak_at(task: Task, num_lines: int) -> float:
     file = task.file_of(num_lines)
     peak = translate_file(task, file, 1).peak_memory / 1e6
     file.unlink()
-    _tell(f"peak memory at {num_lines:,} lines: {peak:.1f} MB")
+    tell(f"peak memory at {num_lines:,} lines: {peak:.1f} MB")
     return peak
 
 
@@ -220,14 +213,9 @@ def _bytes(usage: resource.struct_rusage) -> int:
     return usage.ru_maxrss if sys.platform == "darwin" else usage.ru_maxrss * 1024
 
 
-def _tell(line: str) -> None:
-    print(line, file=sys.stderr, flush=True)
-
-
 def main() -> None:
     options = parse()
-    # The processor is what is compared; a GPU would be used by some and not by others.
-    os.environ |= {"CUDA_VISIBLE_DEVICES": "-1", "TF_CPP_MIN_LOG_LEVEL": "3"}
+    on_processor()
     with tempfile.TemporaryDirectory() as folder:
         task = Task(Path(folder), options.run)
         num_sentences = apart(task.write, options.data_dir, options.input, options.sentences)

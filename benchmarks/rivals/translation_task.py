@@ -85,7 +85,7 @@ class Task:
         Returns:
             How many sentences there are.
         """
-        from ptenmt.corpus.files import read_lines
+        from ptenmt.corpus.lines import read_lines
         from ptenmt.runs import find_run
         from ptenmt.tokenizers import UNK, forbidden
         from ptenmt.translation import Translator
