@@ -90,6 +90,10 @@ _MODULES = {
 }
 
 
+def __dir__() -> list[str]:
+    return [*globals(), *_MODULES]
+
+
 def __getattr__(name: str) -> object:
     if name not in _MODULES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

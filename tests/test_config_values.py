@@ -154,6 +154,9 @@ def test_the_longest_sentence_must_fit_into_a_batch_by_tokens() -> None:
     with pytest.raises(ConfigError, match=r"batch.tokens=999 is less than model.max_positions=1000"):
         load_config("base", ["batch.tokens=999"])
     assert load_config("base", ["batch.tokens=1000"]).batch.tokens == 1000
+    with pytest.raises(ConfigError, match=r"batch.tokens=19 is less than data.window=20"):
+        load_config("next-word", ["batch.tokens=19"])
+    assert load_config("next-word", ["batch.tokens=20"]).batch.tokens == 20
 
 
 @pytest.mark.parametrize(
@@ -175,11 +178,11 @@ def test_the_longest_sentence_must_fit_into_a_batch_by_tokens() -> None:
                 ("test=[a.tsv]", "test"),
                 ("validation_pairs=7", "validation_pairs=7"),
                 ("test_pairs=7", "test_pairs=7"),
-                ("hold_out=false", "hold_out=False"),
+                ("hold_out=false", "hold_out=false"),
                 ("limit=5", "limit=5"),
                 ("max_words=3", "max_words=3"),
                 ("max_length_ratio=2", "max_length_ratio=2.0"),
-                ("deduplicate=true", "deduplicate=True"),
+                ("deduplicate=true", "deduplicate=true"),
             ]
         ),
     ],
@@ -195,7 +198,7 @@ def test_a_translator_predicts_in_one_way() -> None:
         load_config("base", ["model.prediction=causal"])
 
 
-@pytest.mark.parametrize("option", ["characters=9", "window=9", "stride=9", "short_windows=True"])
+@pytest.mark.parametrize("option", ["characters=9", "window=9", "stride=9", "short_windows=true"])
 def test_a_translator_reads_no_windows(option: str) -> None:
     expected = f"data.{option} does not go with task=translation: it is an option of next-word models"
     with pytest.raises(ConfigError, match=expected):

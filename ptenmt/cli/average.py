@@ -35,9 +35,11 @@ def average(
     with quiet_tensorflow(screen):
         from ptenmt.training.averaging import average as average_run
     path = average_run(run, last=last, best=best, to=to)
-    if Run(path).config().task == "next-word":
-        screen.say(f"averaged: {path}; complete with")
+    averaged = Run(path)
+    of = ", ".join(averaged.facts()["averaged_from"]["checkpoints"])
+    if averaged.config().task == "next-word":
+        screen.say(f"averaged {of}: {path}; complete with")
         screen.say_command(["ptenmt", "complete", "--run", str(path), "TEXT"])
         return
-    screen.say(f"averaged: {path}; see what it is worth with")
+    screen.say(f"averaged {of}: {path}; see what it is worth with")
     screen.say_command(["ptenmt", "evaluate", "--run", str(path), "--split", "validation"])

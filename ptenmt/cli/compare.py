@@ -9,9 +9,10 @@ import typer
 from ptenmt.cli.console import Screen, load_tensorflow, standard_output
 from ptenmt.cli.options import Quiet, Verbose, complete_run
 from ptenmt.cli.tables import Grid, print_grid
-from ptenmt.cli.writing import duration, metric_name, metric_value
+from ptenmt.cli.writing import duration, metric_name, metric_value, shown_perplexity
 from ptenmt.config.files import show_value
 from ptenmt.corpus.pairs import HeldOutSplit
+from ptenmt.tasks import UNITS
 from ptenmt.writing import NOTHING, json_text
 
 if TYPE_CHECKING:
@@ -60,7 +61,8 @@ def compare(
             on_tensorflow=lambda: load_tensorflow(screen),
         )
     if comparison.splits_that_differ:
-        screen.warn(f"not all runs have the same {' and '.join(comparison.splits_that_differ)} pairs")
+        unlike = " and ".join(comparison.splits_that_differ)
+        screen.warn(f"not all runs have the same {unlike} {_units(comparison)}")
     if as_json:
         with standard_output() as stream:
             stream.write(json_text(comparison.facts(), indent=2) + "\n")
@@ -74,7 +76,7 @@ def _results(comparison: "RunComparison") -> Grid:
     """What each run is, and what came of it."""
     rows: list[tuple[str, Callable[[RunSummary], str]]] = [
         ("parameters", lambda run: f"{run.parameters:,}"),
-        ("training pairs", lambda run: f"{run.pairs:,}"),
+        (f"training {_units(comparison)}", lambda run: f"{run.pairs:,}"),
         ("steps", lambda run: _count(run.steps)),
         ("epochs", lambda run: NOTHING if run.epochs is None else f"{run.epochs:.4g}"),
         ("training time", lambda run: NOTHING if run.seconds is None else duration(run.seconds)),
@@ -82,14 +84,34 @@ def _results(comparison: "RunComparison") -> Grid:
         ("best step", lambda run: _count(run.best_step)),
     ]
     told: list[Sequence[str]] = [(name, *map(show, comparison.runs)) for name, show in rows]
-    for metric in ("bleu", "chrf", "loss", "accuracy"):
-        values = (metric_value(metric, run.validation.get(metric)) for run in comparison.runs)
-        told.append((f"validation {metric_name(metric)}", *values))
+    told += _validations(comparison)
     told += _scores(comparison)
     first, *others = (run.options for run in comparison.runs)
     unlike = (f"{sum(options[name] != value for name, value in first.items()):,}" for options in others)
     told.append(("options unlike the first's", NOTHING, *unlike))
     return _grid("runs", comparison, told, frozenset(range(1, len(comparison.runs) + 1)))
+
+
+def _units(comparison: "RunComparison") -> str:
+    """What the runs' data are counted in."""
+    return " or ".join(dict.fromkeys(UNITS[run.task] for run in comparison.runs))
+
+
+def _validations(comparison: "RunComparison") -> list[Sequence[str]]:
+    """The best validation of each run; only next-word models have no BLEU, and a perplexity instead."""
+    tasks = {run.task for run in comparison.runs}
+    metrics = ["bleu", "chrf"] if "translation" in tasks else []
+    rows: list[Sequence[str]] = [
+        (
+            f"validation {metric_name(metric)}",
+            *(metric_value(metric, run.validation.get(metric)) for run in comparison.runs),
+        )
+        for metric in [*metrics, "loss", "accuracy"]
+    ]
+    if "next-word" in tasks:
+        values = (shown_perplexity(run.validation.get("loss")) for run in comparison.runs)
+        rows.append(("validation perplexity", *values))
+    return rows
 
 
 def _scores(comparison: "RunComparison") -> list[Sequence[str]]:

@@ -8,11 +8,12 @@ import typer
 from ptenmt.cli.console import Screen, load_tensorflow, standard_output
 from ptenmt.cli.options import Quiet, RunName, Verbose, WhichWeights
 from ptenmt.cli.tables import Grid, print_grid
-from ptenmt.cli.writing import perplexity
+from ptenmt.cli.writing import shown_perplexity
 from ptenmt.config import DecodingConfig
 from ptenmt.config.decoding import LEAST_TEMPERATURE, SEEDS
 from ptenmt.runs import Choice, Run, find_run
 from ptenmt.tokenizers import SPECIAL_PIECES
+from ptenmt.writing import NOTHING
 
 _SHOWN_WORDS = 5
 _LEAST_TOP_P = 1e-6
@@ -92,10 +93,10 @@ def _quality(run: Run, checkpoint: Choice) -> str:
     """What the best weights were worth; of the latest nobody can tell, and so nothing is told."""
     from ptenmt.completion import held_out_loss
 
-    loss = held_out_loss(run) if checkpoint == "best" else None
-    if loss is None:
+    shown = shown_perplexity(held_out_loss(run) if checkpoint == "best" else None)
+    if shown == NOTHING:
         return ""
-    return f"; perplexity {perplexity(loss)} on the text that was held out, unknown words apart"
+    return f"; perplexity {shown} on the text that was held out, unknown words apart"
 
 
 def _how(

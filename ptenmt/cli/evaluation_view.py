@@ -57,11 +57,11 @@ def print_sweep(sweep: "Sweep") -> None:
 
 def _scores(evaluation: "Evaluation") -> Grid:
     """The figures, and how they were computed."""
-    rows = []
+    rows, perplexity = [], evaluation.perplexity
     if evaluation.loss is not None:
         rows += [
             ("loss", f"{evaluation.loss:.4f}", "", "nats a token, right prefix given"),
-            ("perplexity", f"{evaluation.perplexity:.2f}", "", "exp(loss)"),
+            ("perplexity", NOTHING if perplexity is None else f"{perplexity:.2f}", "", "exp(loss)"),
             ("token accuracy", f"{evaluation.accuracy:.4f}", "", "right prefix given"),
         ]
     for score in evaluation.scores:

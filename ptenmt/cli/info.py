@@ -1,12 +1,12 @@
 """``ptenmt info``."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from ptenmt.cli.console import Screen
 from ptenmt.cli.options import Quiet, RunToDescribe, Verbose
 from ptenmt.cli.tables import Grid, print_facts, print_grid
-from ptenmt.cli.writing import amount, duration, metric_name, metric_value, perplexity
+from ptenmt.cli.writing import amount, duration, metric_name, metric_value, shown_perplexity
 from ptenmt.config.files import flat_options, show_value
 from ptenmt.errors import RunError
 from ptenmt.history import History
@@ -54,20 +54,29 @@ def _all_runs(runs: list[Run], warn: Callable[[str], None]) -> Grid:
         except RunError as error:
             warn(error.message)
             continue
-        scores = (line["validation"].get("bleu") for line in history)
-        best = max((score for score in scores if score is not None), default=None)
         rows.append(
             (
                 run.name,
                 config.data.source,
                 f"{history[-1]['epoch'] if history else NOTHING}/{config.training.epochs}",
                 f"{facts['parameters']:,}",
-                NOTHING if best is None else f"{best:.1f}",
+                _best_score([line["validation"] for line in history]),
                 _time(facts["trained"]),
             )
         )
-    header = ("run", "data", "epoch", "parameters", "best BLEU", "last started")
+    header = ("run", "data", "epoch", "parameters", "best score", "last started")
     return Grid(title=str(RUNS_FOLDER), header=header, rows=rows, numbers=frozenset({2, 3, 4}))
+
+
+def _best_score(validations: Sequence[dict[str, Any]]) -> str:
+    """The highest BLEU; of a run that has none, such as a next-word model, the lowest perplexity."""
+    bleu, losses = (
+        [scores[name] for scores in validations if scores.get(name) is not None] for name in ("bleu", "loss")
+    )
+    if bleu:
+        return f"BLEU {max(bleu):.1f}"
+    shown = shown_perplexity(min(losses, default=None))
+    return shown if shown == NOTHING else f"perplexity {shown}"
 
 
 def _summary(run: Run) -> dict[str, str]:
@@ -129,9 +138,10 @@ def _best(run: Run) -> dict[str, str]:
         for name in ("bleu", "chrf", "loss", "accuracy")
         if name in scores
     ]
-    if "bleu" not in scores:
+    shown = shown_perplexity(scores.get("loss"))
+    if "bleu" not in scores and shown != NOTHING:
         apart = ", unknown words apart" if config.task == "next-word" else ""
-        others.append(f"perplexity {perplexity(scores.get('loss'))}{apart}")
+        others.append(f"perplexity {shown}{apart}")
     model = next((f", {model.name}" for model in models if model.step == best["step"]), "")
     return {
         f"best {metric_name(metric)}": f"{metric_value(metric, scores.get(metric))} at step {best['step']:,}"

@@ -10,7 +10,9 @@ from ptenmt.cli.options import FigureFile, Quiet, RunName, Verbose, WhichWeights
 
 
 def embeddings(
-    words: Annotated[list[str], typer.Argument(help="Words of the source language.")],
+    words: Annotated[
+        list[str], typer.Argument(help="Words of the source language, or of a next-word model.")
+    ],
     side: Annotated[
         Literal["source", "target"], typer.Option(help="Which language's words they are.")
     ] = "source",

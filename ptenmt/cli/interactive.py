@@ -92,6 +92,8 @@ class Conversation:
             self._screen.warn("longer than the model can read: translated in parts")
         if not translation.is_complete:
             self._screen.warn("cut at the length limit (decoding.max_length)")
+        if translation.unknown:
+            self._screen.warn(f"the model has never seen: {', '.join(translation.unknown)}")
         if self._shows_attention:
             self._show_attention()
 

@@ -11,7 +11,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 from rich.text import Text
 
 from ptenmt.cli.console import Screen
-from ptenmt.cli.writing import duration, metric_name, metric_value, perplexity
+from ptenmt.cli.writing import duration, metric_name, metric_value, shown_perplexity
 from ptenmt.config import Config
 from ptenmt.events import (
     CheckpointSaved,
@@ -244,7 +244,7 @@ class TrainingView:
 def _scores(scores: Scores) -> str:
     """What the loss and accuracy, which are shown beside those of training, do not tell."""
     if scores.bleu is None or scores.chrf is None:
-        return f"perplexity {perplexity(scores.loss)}"
+        return f"perplexity {shown_perplexity(scores.loss)}"
     return f"BLEU {scores.bleu:.1f}  chrF {scores.chrf:.1f}"
 
 

@@ -58,6 +58,7 @@ def _facts(translation: "Translation") -> dict[str, Any]:
         "milliseconds": round(translation.milliseconds, 3),
         "is_complete": translation.is_complete,
         "is_split": translation.is_split,
+        "unknown": translation.unknown,
     }
 
 

@@ -105,7 +105,7 @@ AsJson = Annotated[
     typer.Option(
         "--json",
         help="A JSON object a text: source, translation, raw, score, tokens, alternatives, milliseconds, "
-        "is_complete, is_split.",
+        "is_complete, is_split, unknown.",
         rich_help_panel=_FORM,
     ),
 ]

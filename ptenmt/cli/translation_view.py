@@ -1,7 +1,7 @@
 """How the translation of a file looks: a bar on a terminal, a line a minute elsewhere, one at the end."""
 
 import time
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from ptenmt.translation import Translation
 
 _SECONDS_PER_LINE = 60
+_SHOWN_WORDS = 5
 _ROOM_FOR_CONTROL_C = 4
 """Cells behind the bar: the terminal shows ^C there, and would begin a new line if the bar filled its own."""
 
@@ -32,7 +33,8 @@ class TranslationView:
     def __init__(self, screen: Screen, lines: Lines | None, *, is_shown: bool) -> None:
         self._screen, self._lines, self._is_shown = screen, lines, is_shown
         self._num_kept = self._num_done = self._num_bytes = self._num_kept_bytes = 0
-        self._num_cut = self._num_split = 0
+        self._num_cut = self._num_split = self._num_unknown = 0
+        self._unknown: list[str] = []
         self._progress: Progress | None = None
         self._began = self._said = time.monotonic()
 
@@ -70,6 +72,7 @@ class TranslationView:
         self._num_bytes += sum(len(translation.source.encode()) + 1 for translation in translations)
         self._num_cut += sum(not translation.is_complete for translation in translations)
         self._num_split += sum(translation.is_split for translation in translations)
+        self._note_unknown(word for translation in translations for word in translation.unknown)
         if not self._is_shown or not translations:
             return
         if self._progress is not None:
@@ -107,6 +110,12 @@ class TranslationView:
         self._screen.say(f"stopped: {_lines(num_kept)} translated and kept; go on with", style="bold")
         self._screen.say_command(command)
 
+    def _note_unknown(self, words: Iterable[str]) -> None:
+        for word in words:
+            self._num_unknown += 1
+            if len(self._unknown) < _SHOWN_WORDS and word not in self._unknown:
+                self._unknown.append(word)
+
     @property
     def _rate(self) -> float:
         """Texts a second."""
@@ -141,6 +150,10 @@ class TranslationView:
                 "texts with a sentence longer than the model can read, which was translated in parts: "
                 f"{self._num_split:,}"
             )
+        if self._unknown:
+            more = ", …" if self._num_unknown > len(self._unknown) else ""
+            shown = ", ".join(word if word.isprintable() else ascii(word) for word in self._unknown)
+            yield f"words that the model has never seen: {self._num_unknown:,} ({shown}{more})"
         if self._lines is not None and self._lines.num_invalid:
             yield f"lines that are not valid UTF-8, left empty: {self._lines.num_invalid:,}"
 

@@ -1,8 +1,8 @@
 """Numbers as people read them."""
 
-import math
 from typing import TYPE_CHECKING
 
+from ptenmt.perplexity import perplexity
 from ptenmt.writing import NOTHING
 
 if TYPE_CHECKING:
@@ -48,9 +48,10 @@ def metric_value(metric: str, value: float | None) -> str:
     return f"{value:.3f}" if metric in {"loss", "accuracy"} else f"{value:.1f}"
 
 
-def perplexity(loss: float | None) -> str:
-    """exp(loss), as far as a loss in nats is a number, and one that has a perplexity anybody could read."""
-    return NOTHING if loss is None or not loss < 20 else f"{math.exp(loss):,.1f}"
+def shown_perplexity(loss: float | None) -> str:
+    """The perplexity of a loss in nats a token, if it has one that anybody could read."""
+    value = perplexity(loss)
+    return NOTHING if value is None else f"{value:,.1f}"
 
 
 def rehearsal_facts(found: "DryRun") -> dict[str, str]:

@@ -77,13 +77,8 @@ class Config:
 
     def __post_init__(self) -> None:
         require(0 <= self.seed < 2**31, f"seed={self.seed} must be at least 0 and below 2147483648")
-        tokens, longest = self.batch.tokens, self.model.max_positions
-        require(
-            tokens is None or tokens >= longest,
-            f"batch.tokens={tokens} is less than model.max_positions={longest}: "
-            "the longest sentence must fit into a batch",
-        )
-        most = self.decoding.max_length
+        self._check_batch()
+        most, longest = self.decoding.max_length, self.model.max_positions
         require(
             most is None or most <= longest,
             f"decoding.max_length={most} is more than model.max_positions={longest}: "
@@ -92,7 +87,7 @@ class Config:
         tied, shared = self.model.tied_embeddings, self.tokenizer.shared
         require(
             tied != "all" or shared,
-            f"model.tied_embeddings={tied} does not go with tokenizer.shared={str(shared).lower()}: "
+            f"model.tied_embeddings={tied} does not go with tokenizer.shared={_in_yaml(shared)}: "
             "one table of words needs one vocabulary",
         )
         self._check_data()
@@ -105,6 +100,18 @@ class Config:
                 "it is an option of next-word models",
             )
 
+    def _check_batch(self) -> None:
+        """The longest that can come must fit into a batch by tokens."""
+        option, longest = "model.max_positions", self.model.max_positions
+        if self.task == "next-word":
+            option, longest = "data.window", self.data.window
+        tokens = self.batch.tokens
+        require(
+            tokens is None or tokens >= longest,
+            f"batch.tokens={tokens} is less than {option}={longest}: "
+            "the longest sentence must fit into a batch",
+        )
+
     def _check_data(self) -> None:
         """Refuse options of the section data that would have no effect."""
         is_of_texts = self.task == "next-word"
@@ -113,7 +120,7 @@ class Config:
             value = getattr(self.data, name)
             require(
                 value == getattr(DataConfig, name),
-                f"data.{name}{'' if isinstance(value, tuple) else f'={value}'} does not go with "
+                f"data.{name}{'' if isinstance(value, tuple) else f'={_in_yaml(value)}'} does not go with "
                 f"task={self.task}: it is an option of {others}",
             )
 
@@ -135,6 +142,10 @@ class Config:
         )
         window, longest = self.data.window, self.model.max_positions
         require(window <= longest, f"data.window={window} must be at most model.max_positions={longest}")
+
+
+def _in_yaml(value: object) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)
 
 
 def config_folders() -> list[Path]:

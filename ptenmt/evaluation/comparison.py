@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from ptenmt.config import TaskName
 from ptenmt.config.files import flat_options, storage_options
 from ptenmt.corpus.pairs import HeldOutSplit
 from ptenmt.errors import RunError
@@ -35,7 +36,7 @@ class RunSummary:
     """By dotted names, all but those that say where on a machine something is kept."""
     parameters: int
     pairs: int
-    """That it learns from."""
+    """That it learns from; windows, if it predicts next words."""
     fingerprints: dict[str, str]
     """Of each split's pairs."""
     steps: int | None
@@ -50,6 +51,12 @@ class RunSummary:
     """Of the best validation by ``validation.metric``."""
     validation: dict[str, float | None]
     """Loss, accuracy, BLEU and chrF there; None for what was no number."""
+
+    @property
+    def task(self) -> TaskName:
+        """What it has learnt."""
+        task: TaskName = self.options["task"]
+        return task
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -1,11 +1,11 @@
 """What an evaluation finds: plain facts, for tables, reports and programs."""
 
-import math
 from dataclasses import dataclass, fields, is_dataclass
 from typing import Any, Literal
 
 from ptenmt.corpus.pairs import HeldOutSplit
 from ptenmt.evaluation.contrasts import Contrasts
+from ptenmt.perplexity import perplexity
 from ptenmt.writing import NOTHING
 
 TextForm = Literal["detokenised", "tokenised"]
@@ -259,8 +259,8 @@ class Evaluation:
 
     @property
     def perplexity(self) -> float | None:
-        """The exponential of the loss."""
-        return None if self.loss is None else math.exp(self.loss)
+        """The exponential of the loss, if it is one that anybody could read (see ``perplexity``)."""
+        return perplexity(self.loss)
 
     @property
     def sentences_per_second(self) -> float | None:

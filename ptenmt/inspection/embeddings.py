@@ -1,6 +1,6 @@
 """Which words a model takes for similar."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
@@ -10,13 +10,17 @@ from ptenmt.errors import DataError
 from ptenmt.inspection.drawing import draw
 from ptenmt.inspection.inspector import Inspector
 from ptenmt.inspection.pictures import Bars
+from ptenmt.inspection.typed import read_typed
 from ptenmt.tokenizers import SPECIAL_PIECES, UNK, Tokenizer
+from ptenmt.tokenizers.words import WordTokenizer
 from ptenmt.translation.encoding import Encoding
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 Side = Literal["source", "target"]
+_Vocabulary = tuple[Tokenizer, Callable[[str], list[int]], np.ndarray]
+"""What makes pieces of a word and shows them, what encodes it, and the embeddings [V, D]."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -38,7 +42,8 @@ def nearest(
     Args:
         inspector: Of the run.
         words: At least one.
-        side: Whether they are words of the source language or of the target language.
+        side: Whether they are words of the source language or of the target language; a next-word model
+            knows one, its source.
         count: How many neighbours each.
 
     Returns:
@@ -47,11 +52,9 @@ def nearest(
     Raises:
         DataError: A word is empty, or is none that the tokenizer knows.
     """
-    tokenizer = inspector.tokenizers.source if side == "source" else inspector.tokenizers.target
-    encoding = Encoding(inspector.tokenizers, inspector.config)
-    encode = (lambda word: encoding.source(word)[1:-1]) if side == "source" else encoding.prefix
-    ids = [_known(word, encode(word), side) for word in words]
-    table = inspector.model.embeddings("encoder" if side == "source" else "decoder")
+    is_of_one = inspector.config.task == "next-word"
+    tokenizer, encode, table = _of_one(inspector, side) if is_of_one else _of_two(inspector, side)
+    ids = [_known(word, encode(word), side, is_of_one) for word in words]
     table = table / np.maximum(np.linalg.norm(table, axis=1, keepdims=True), 1e-12)
     return [_nearest(word, own, table, tokenizer, count) for word, own in zip(words, ids, strict=True)]
 
@@ -76,7 +79,28 @@ def embeddings_figure(
     return draw(neighbour_bars(nearest(inspector, words, side=side, count=count)), columns=2)
 
 
-def _known(word: str, ids: list[int], side: Side) -> list[int]:
+def _of_two(inspector: Inspector, side: Side) -> _Vocabulary:
+    encoding = Encoding(inspector.tokenizers, inspector.config)
+    if side == "source":
+        table = inspector.model.embeddings("encoder")
+        return inspector.tokenizers.source, lambda word: encoding.source(word)[1:-1], table
+    return inspector.tokenizers.target, encoding.prefix, inspector.model.embeddings("decoder")
+
+
+def _of_one(inspector: Inspector, side: Side) -> _Vocabulary:
+    """That of a next-word model."""
+    if side == "target":
+        raise DataError("a next-word model has one vocabulary, its source", "leave out --side")
+    tokenizer = inspector.tokenizers.source
+    assert isinstance(tokenizer, WordTokenizer), "a next-word model reads words"
+
+    def encode(word: str) -> list[int]:
+        return read_typed(word, tokenizer, inspector.config).ids
+
+    return tokenizer, encode, inspector.next_word.embeddings()
+
+
+def _known(word: str, ids: list[int], side: Side, is_of_one: bool) -> list[int]:
     """The ids of a word, if it has any but [UNK].
 
     Raises:
@@ -84,6 +108,8 @@ def _known(word: str, ids: list[int], side: Side) -> list[int]:
     """
     if not ids:
         raise DataError("a word is empty", "give words such as casa")
+    if UNK in ids and is_of_one:
+        raise DataError(f"the vocabulary does not know {word!r}", "is it misspelt?")
     if UNK in ids:
         other = "target" if side == "source" else "source"
         raise DataError(

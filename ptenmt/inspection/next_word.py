@@ -26,8 +26,12 @@ class NumpyNextWord:
         encoded = self._read(words, {})
         hidden = encoded[:, -1] if self.config.prediction == "causal" else encoded.mean(axis=1)
         tied = self.config.tied_embeddings == "all"
-        table = self._encoder.embeddings("encoder").T if tied else self._weights["final/kernel"]
+        table = self.embeddings().T if tied else self._weights["final/kernel"]
         return np.asarray(hidden @ table + self._weights["final/bias"])
+
+    def embeddings(self) -> np.ndarray:
+        """The table of words [V, D]."""
+        return self._encoder.embeddings("encoder")
 
     def attention(self, words: np.ndarray) -> Arrays:
         """Who attends to whom while words [B, W] are read: [B, H, W, W] by ``encoder_layer1`` and so on."""

@@ -34,6 +34,8 @@ class Translation(Alternative):
     """Other translations, best first, as many as ``decoding.num_hypotheses`` says, less one."""
     is_split: bool = False
     """Whether a sentence was longer than the model can read, and was translated in parts."""
+    unknown: list[str] = field(default_factory=list)
+    """The words of the text that a model of whole words has never seen; sub-words spell all."""
     milliseconds: float = field(default=0.0, compare=False)
     """The text's share of the time that its batches took."""
 

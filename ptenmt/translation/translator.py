@@ -283,18 +283,18 @@ class Translator:
 
     def _finish(self, window: Window, rows: Sequence[int]) -> dict[int, Translation]:
         """Word the texts of these rows, for which all is found."""
-        worded = self._wording.of_texts(
-            [window.cut[row] for row in rows], [window.found[row] for row in rows]
-        )
+        cut = [window.cut[row] for row in rows]
+        worded = self._wording.of_texts(cut, [window.found[row] for row in rows])
         done = {
             row: Translation(
                 **vars(best),
                 source=window.texts[row],
                 alternatives=others,
-                is_split=window.cut[row].is_split,
+                is_split=text.is_split,
+                unknown=self._wording.unknown(text),
                 milliseconds=window.milliseconds[row],
             )
-            for row, (best, *others) in zip(rows, worded, strict=True)
+            for row, text, (best, *others) in zip(rows, cut, worded, strict=True)
         }
         window.translations.update(done)
         return done

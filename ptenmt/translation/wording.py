@@ -54,6 +54,17 @@ class Wording:
             for text, parts in zip(texts, found, strict=True)
         ]
 
+    def unknown(self, text: Segments) -> list[str]:
+        """The words of a text that a model of whole words has never seen, each once."""
+        if self._source_words is None:
+            return []
+        found: dict[str, None] = {}
+        for segment in text.segments:
+            if UNK in segment.ids:
+                words = zip(self._source_words(segment.text), segment.ids[1:-1], strict=True)
+                found |= {word: None for word, id in words if id == UNK}
+        return list(found)
+
     def _of_hypotheses(self, pairs: Sequence[tuple[Segment, Hypothesis]]) -> list[Alternative]:
         ids = [hypothesis.ids for _, hypothesis in pairs]
         raws = self._tokenizer.decode(ids)

@@ -5,12 +5,19 @@ from pathlib import Path
 import pytest
 
 
+def test_nothing_is_averaged_before_anything_is_saved(ptenmt, copied_run: Path) -> None:
+    for file in (copied_run / "checkpoints/tiny").glob("ckpt-*"):
+        file.unlink()
+    told = ptenmt("average", "--run", "tiny", code=1).stderr
+    assert told.startswith("error: checkpoints/tiny has no checkpoints yet\n  train it first: ")
+
+
 @pytest.mark.usefixtures("copied_run")
 def test_an_average_translates_like_any_run(ptenmt) -> None:
     answer = ptenmt("average", "--run", "tiny", "--last", "1")
     assert (answer.stdout, answer.stderr) == (
         "",
-        "averaged: checkpoints/tiny-averaged; see what it is worth with\n"
+        "averaged ckpt-1: checkpoints/tiny-averaged; see what it is worth with\n"
         "  ptenmt evaluate --run checkpoints/tiny-averaged --split validation\n",
     )
     newest = ptenmt("translate", "--run", "tiny", "--checkpoint", "latest", "o gato come hoje .").stdout

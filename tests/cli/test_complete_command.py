@@ -138,7 +138,8 @@ def test_what_is_told_of_a_run(ptenmt: Command, tmp_path: Path):
     history = run / "history.jsonl"
     losses = re.sub(r'"loss": [-.e\d]+', '"loss": 1234.5', history.read_text(encoding="utf-8"))
     history.write_text(losses, encoding="utf-8")
-    assert "; perplexity –" in ptenmt("complete", "a", "--run", str(run)).stderr
+    assert "run knows 13 words\n" in ptenmt("complete", "a", "--run", str(run)).stderr
+    assert "perplexity" not in ptenmt("info", "--run", str(run)).stdout
 
 
 @pytest.mark.usefixtures("_there")
@@ -154,7 +155,6 @@ def test_bad_input(ptenmt: Command):
         ["evaluate"],
         ["export"],
         ["inspect", "tokens", "a", "--target", "b"],
-        ["inspect", "embeddings", "a"],
     ):
         assert "predicts next words" in ptenmt(*command, "--run", "pooled", code=1).stderr
 
@@ -174,7 +174,12 @@ def test_a_look_inside(ptenmt: Command, tmp_path: Path):
     ptenmt("inspect", "attention", "they walked home", "--run", "pooled", "--output", str(picture))
     assert picture.stat().st_size > 10_000
     ptenmt("inspect", "history", "--run", "pooled", "--run", "causal", "--over", "epochs")
-    assert "411" in ptenmt("compare", "pooled", "causal").stdout
+    compared = ptenmt("compare", "pooled", "causal").stdout
+    assert "411" in compared
+    assert "training windows" in compared
+    assert "validation perplexity" in compared
+    assert "BLEU" not in compared
+    assert "perplexity 1.0" in ptenmt("info").stdout
     for refused in (
         ["--block", "cross"],
         ["--target", "x"],
@@ -182,6 +187,18 @@ def test_a_look_inside(ptenmt: Command, tmp_path: Path):
         ["--layer", "2"],
     ):
         ptenmt("inspect", "attention", "they walked", "--run", "pooled", *refused, code=1)
+
+
+@pytest.mark.usefixtures("_there")
+def test_neighbours_of_words(ptenmt: Command):
+    shown = ptenmt("inspect", "embeddings", "CAT", "dog", "--run", "causal", "--top", "3").stdout.splitlines()
+    assert shown[0] == "CAT (cat)"
+    assert len(shown) >= 2 * (1 + 3)
+    told = ptenmt("inspect", "embeddings", "zebra", "--run", "causal", code=1).stderr
+    assert "the vocabulary does not know 'zebra'" in told
+    assert "--side" not in told
+    told = ptenmt("inspect", "embeddings", "cat", "--run", "causal", "--side", "target", code=1).stderr
+    assert "leave out --side" in told
 
 
 @pytest.mark.usefixtures("beside")

@@ -23,8 +23,8 @@ def test_all_runs_at_a_glance(ptenmt, copied_run: Path) -> None:
     table = rows(answer.stdout)
 
     best = max(line["validation"]["bleu"] for line in History(copied_run / "checkpoints/tiny").validations())
-    assert table["run"] == "data epoch parameters best BLEU last started"
-    assert table["tiny"].startswith(f"files 10/10 6,646 {best:.1f} 20")
+    assert table["run"] == "data epoch parameters best score last started"
+    assert table["tiny"].startswith(f"files 10/10 6,646 BLEU {best:.1f} 20")
     assert answer.stderr == ""
 
 

@@ -26,6 +26,7 @@ KEYS = [
     "milliseconds",
     "is_complete",
     "is_split",
+    "unknown",
 ]
 
 
@@ -124,6 +125,17 @@ def test_json_has_an_object_a_line(ptenmt, tiny: Translator) -> None:
         assert (answer["milliseconds"] > 0) == bool(translation.source.strip())
     assert list(answers[0]["alternatives"][0]) == ["translation", "raw", "score", "tokens", "is_complete"]
     assert answers[1]["tokens"] == ["[START]", "[END]"]
+
+
+def test_words_that_were_never_seen_are_told(ptenmt) -> None:
+    known, unknown, again = ptenmt("translate", "--json", "o gato", "o zorro e o lince .", "um zorro").lines
+    assert (json.loads(known)["unknown"], json.loads(again)["unknown"][-1]) == ([], "zorro")
+    strange = json.loads(unknown)["unknown"]
+    assert strange == ["zorro", "e", "lince"]
+    told = ptenmt("translate", "o gato e zorro", "zorro um dois três quatro cinco").stderr
+    assert told.startswith("warning: words that the model has never seen: ")
+    assert told.count(": 8 (") == told.count(", …)\n") == 1
+    assert "never seen" not in ptenmt("translate", *LINES).stderr
 
 
 def test_n_best_are_ranked_lines_as_many_for_each_text(ptenmt, tiny: Translator) -> None:
@@ -247,7 +259,8 @@ def test_any_text_is_one_line(ptenmt, text: str) -> None:
     parsed = json.loads(line)
     assert parsed["source"] == text.encode(errors="replace").decode()
     assert parsed["translation"]
-    assert answer.stderr == ""
+    assert answer.stderr.removesuffix("\n").isprintable()
+    assert (answer.stderr != "") == bool(parsed["unknown"])
     assert ptenmt("translate", "--", text).stdout.count("\n") == 1
 
 
