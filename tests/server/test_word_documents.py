@@ -128,11 +128,15 @@ def _visits(depth: int) -> int:
     return lines
 
 
+MANY_ATTRIBUTES = " ".join(f"a{number}='1'" for number in range(101))
+
+
 @pytest.mark.parametrize(
     ("document", "told"),
     [
         ("<w:r/>" * 500_001, r"500,\d+ tags; 500,000 are allowed"),
         ("<w:r><w:t>a</w:t></w:r><w:br/>" * 20_001, "more than 20,000 pieces"),
+        (f"<w:r><w:rPr><w:b {MANY_ATTRIBUTES}/></w:rPr><w:t>a</w:t></w:r>", "101 attributes in one place"),
     ],
 )
 def test_too_many_elements_are_refused(document: str, told: str) -> None:
