@@ -34,6 +34,8 @@ _NOT_PROSE = frozenset(
 )
 _INNER_BLANKS = re.compile(r"(?<=\S)[ \t\r\n\f]+(?=\S)")
 
+MOST_TAGS = 100_000
+
 
 class Markup:
     """An HTML text, cut where translations go.
@@ -46,7 +48,7 @@ class Markup:
     """
 
     def __init__(self, source: str) -> None:
-        check_tags(source.count("<"))
+        check_tags(source.count("<"), MOST_TAGS)
         self._source = source
         self._places = gathered(
             (begin, end) for begin, end in _texts(source) if is_prose(html.unescape(source[begin:end]))

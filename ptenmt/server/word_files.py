@@ -21,6 +21,8 @@ MOST_BYTES = 50_000_000
 """Of all files in it together, unpacked."""
 MOST_PROSE_BYTES = 8_000_000
 """Of those files that are translated; in memory they take ten times as much."""
+MOST_TAGS = 500_000
+"""In those files."""
 
 _METHODS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
 """How such files may be packed (ECMA-376, part 2); other methods unpack all of a part at once."""
@@ -129,7 +131,7 @@ def _parsed(archive: zipfile.ZipFile, names: Sequence[str]) -> "dict[str, etree.
     contents = {name: _content(archive, archive.getinfo(name)) for name in names}
     if sum(map(len, contents.values())) > MOST_PROSE_BYTES:
         raise _too_large()
-    check_tags(sum(content.count(b"<") for content in contents.values()))
+    check_tags(sum(content.count(b"<") for content in contents.values()), MOST_TAGS)
     return {name: _tree(content) for name, content in contents.items()}
 
 
