@@ -190,6 +190,24 @@ def test_a_damaged_picture_is_told_before_anything_is_translated() -> None:
         WordFile(word_document().replace(b"PNG gato", b"PNG rato"))
 
 
+def test_a_place_in_the_file_that_no_file_has_is_told() -> None:
+    content = word_document()
+    central, end = content.rindex(b"PK\x01\x02"), content.rindex(b"PK\x05\x06")
+    entry, directory = bytearray(content[central:end]), bytearray(content[end:])
+    extra = struct.pack("<HHQ", 1, 8, 2**64 - 101)  # ZIP64: where the file begins
+    entry[30:32], entry[42:46] = struct.pack("<H", len(extra)), b"\xff" * 4
+    directory[12:16] = struct.pack("<L", len(extra) + struct.unpack("<L", directory[12:16])[0])
+    with pytest.raises(Refusal, match="no Word document that can be read"):
+        WordFile(content[:central] + entry + extra + directory)
+
+
+@pytest.mark.parametrize("within", ["<!-- c -->", "<?x y?>"])
+def test_a_comment_in_a_text_does_not_cut_it(within: str) -> None:
+    body = f"<w:document {W}><w:p><w:r><w:t>um{within} dois</w:t></w:r></w:p></w:document>"
+    translated = WordFile(shouted("a.docx", word_document(body)))
+    assert translated.texts == ["UM DOIS", "FIM"]
+
+
 def test_a_translation_with_control_characters_is_still_xml() -> None:
     document = WordFile(word_document())
     translated = WordFile(document.with_texts([f"{text}<&\x00\ufffe" for text in document.texts]))
