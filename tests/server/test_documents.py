@@ -150,6 +150,18 @@ def test_tags_of_subtitles_are_not_countless(tag: str) -> None:
 
 
 @pytest.mark.parametrize(
+    ("content", "told"),
+    [
+        (b"ol\xe1", "not UTF-8: byte 2 cannot be read; save it as UTF-8"),
+        (b"\xff\xfea\0b", "not UTF-16-LE: byte 4 cannot be read; save it as UTF-8"),
+    ],
+)
+def test_another_encoding_is_told(content: bytes, told: str) -> None:
+    with pytest.raises(Refusal, match=told):
+        read_document("a.txt", content)
+
+
+@pytest.mark.parametrize(
     ("name", "translated"),
     [
         ("letter.txt", "letter.en.txt"),
