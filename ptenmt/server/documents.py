@@ -71,10 +71,8 @@ class _TextFile:
         try:
             source = content[len(self._mark) :].decode(self._encoding)
         except UnicodeDecodeError as error:
-            place = len(self._mark) + error.start
-            told = (
-                f"the file is not {self._encoding.upper()}: byte {place:,} cannot be read; save it as UTF-8"
-            )
+            tried, place = self._encoding.upper(), len(self._mark) + error.start
+            told = f"the file is not {tried}: byte {place:,} cannot be read; save it as UTF-8"
             raise Refusal(told) from error
         self._cut = read(source)
 
