@@ -86,7 +86,7 @@ def _texts(source: str) -> Iterator[tuple[int, int]]:
         elif name:
             is_translated = name not in _NOT_PROSE and not _is_kept(token["attributes"])
             around.start(name, is_translated=is_translated, is_closed=token["closed"] != "")
-        if name in _RAW_TEXT and not token["end"]:
+        if name in _RAW_TEXT and not token["end"] and not around.are_foreign:
             place = _end_of(name, source, place)
 
 
