@@ -93,9 +93,9 @@ def export_model(
     check_task(run, config.task, "translation")
     config = replace(config, decoding=decoding or config.decoding)
     tokenizers = load_tokenizers(run.tokenizer_folder)
-    _check_model(format, config, tokenizers, on_warning)
     path = _path(run, config, format, checkpoint) if output is None else Path(output).expanduser()
     _check_path(path, format, is_own=output is None)
+    _check_model(format, config, tokenizers, on_warning)
     from ptenmt.checkpoints import load_weights  # with TensorFlow: what is wrong above is told at once
 
     file, weights = load_weights(run, on_warning, checkpoint)

@@ -65,7 +65,7 @@ def test_another_programs_model_is_left_alone(run: Run, tmp_path: Path):
 def test_what_cannot_be_written_is_told_before_the_work(
     run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, form: Format
 ):
-    monkeypatch.setattr("ptenmt.checkpoints.load_weights", lambda *_: pytest.fail("it has begun"))
+    monkeypatch.setattr("ptenmt.export.model._check_model", lambda *_: pytest.fail("TensorFlow is imported"))
     (tmp_path / "file").write_text("precious")
     for output in (tmp_path / "file", tmp_path / "file" / "below" / "it"):
         with pytest.raises(OutputError, match="is a file, or below one"):
