@@ -1,11 +1,13 @@
 """``ptenmt export``."""
 
+from collections.abc import Callable
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from ptenmt.cli.console import Screen, quiet_tensorflow, silent_libraries
+from ptenmt.cli.console import Screen, load_tensorflow, silent_libraries
 from ptenmt.cli.options import (
     BeamSize,
     DecodingOverrides,
@@ -66,9 +68,15 @@ def export(
     found = find_run(run)
     changes = decoding_overrides(overrides or [], beam_size=beam_size)
     decoding = chosen_decoding(found.config().decoding, changes, {"beam_size": "--beam-size"})
-    with quiet_tensorflow(screen):
-        from ptenmt.export.model import export_model
-    with silent_libraries(screen) as warn:
+    from ptenmt.export.model import export_model
+
+    warn: list[Callable[[str], None]] = [screen.warn]
+    with ExitStack() as silence:
+
+        def load() -> None:
+            load_tensorflow(screen)
+            warn.append(silence.enter_context(silent_libraries(screen)))
+
         exported = export_model(
             found,
             format=form,
@@ -76,7 +84,8 @@ def export(
             output=output,
             checkpoint=checkpoint,
             decoding=decoding if changes else None,
-            on_warning=warn,
+            on_warning=lambda told: warn[-1](told),
+            on_tensorflow=load,
         )
     stored = exported.quantization or "float32"
     screen.say(

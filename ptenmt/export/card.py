@@ -9,6 +9,7 @@ from typing import Any
 import yaml
 
 from ptenmt.config import Config, CorpusFile, DataConfig
+from ptenmt.config.places import without_places
 from ptenmt.errors import RunError
 from ptenmt.export.trained import Trained
 from ptenmt.history import History
@@ -40,16 +41,17 @@ def model_card(trained: Trained, usage: str, *, extra: str = "") -> str:
     Raises:
         RunError: The run's ``run.json`` is damaged.
     """
-    data, facts = trained.config.data, needed_facts(trained.run, ())
+    config, facts = without_places(trained.config), needed_facts(trained.run, ())
+    data = config.data
     source, target = language_name(data.source_language), language_name(data.target_language)
     sections = [
         f"# {trained.run.name}: {source} to {target}\n\n{_what(trained, facts, source, target)}",
         f"## Use\n\n{usage.strip()}",
         f"## Data\n\n{_data(data, facts)}",
         f"## Scores\n\n{_scores(trained)}",
-        f"## Limits\n\n{_limits(trained.config, source, target)}",
+        f"## Limits\n\n{_limits(config, source, target)}",
         f"## Versions\n\n{_versions(facts)}",
-        f"## Configuration\n\n```yaml\n{_options(trained.config)}```",
+        f"## Configuration\n\n```yaml\n{_options(config)}```",
         extra.strip(),
     ]
     return "\n\n".join(filter(None, sections)) + "\n"
@@ -103,7 +105,7 @@ def _corpus(data: DataConfig) -> str:
 def _file_names(data: DataConfig) -> Iterable[str]:
     files: Sequence[CorpusFile] = data.train or [CorpusFile(path=data.path)]
     for file in files:
-        yield from (Path(path).name for path in (file.path, file.source, file.target) if path is not None)
+        yield from filter(None, (file.path, file.source, file.target))
 
 
 def _scores(trained: Trained) -> str:
@@ -167,9 +169,8 @@ def _versions(facts: dict[str, Any]) -> str:
 
 
 def _options(config: Config) -> str:
-    """The options that shape a model and its text, as YAML; nothing of the machine that it was trained on."""
+    """The options that shape a model and its text, as YAML."""
     values = asdict(config)
     kept = {section: values[section] for section in _SECTIONS}
     kept["data"] = {name: values["data"][name] for name in _TEXT_OPTIONS}
-    del kept["tokenizer"]["path"]
     return yaml.safe_dump(kept, sort_keys=False, allow_unicode=True)

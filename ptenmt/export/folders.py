@@ -27,6 +27,10 @@ class NoExportError(ExportError):
     """There is no export."""
 
 
+class OtherWeightsError(ExportError):
+    """There is no export of the weights that are wanted, and the run itself has others by now."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class ExportFacts:
     """What the file of facts says, whatever the form."""

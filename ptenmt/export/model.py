@@ -52,7 +52,7 @@ class Exported:
     """How the weights are stored; None: in float32, in a format that has no choice."""
     num_bytes: int
     seconds: float
-    """That it took."""
+    """That it took, once TensorFlow was there."""
 
 
 def export_model(
@@ -64,6 +64,7 @@ def export_model(
     checkpoint: Choice = "best",
     decoding: DecodingConfig | None = None,
     on_warning: Callable[[str], None] = warnings.warn,
+    on_tensorflow: Callable[[], None] = lambda: None,
 ) -> Exported:
     """Export a run's model, with a model card and a list of checksums.
 
@@ -79,6 +80,7 @@ def export_model(
         checkpoint: ``best``: the weights that scored best in validation; ``latest``: the newest.
         decoding: How a SavedModel is to search; by default as the run's config says.
         on_warning: Told, in a sentence, of what is not as it should be.
+        on_tensorflow: Called before TensorFlow is imported, once nothing else can be wrong without it.
 
     Raises:
         RunError: There is no such run.
@@ -86,18 +88,19 @@ def export_model(
         ExportError: The format cannot express the model, or has no such option.
         OutputError: The path cannot be written, or it is something else than an export.
     """
-    started = time.perf_counter()
     _check_options(format, quantization, decoding)
     run = run if isinstance(run, Run) else find_run(run)
     config = run.config()
     check_task(run, config.task, "translation")
     config = replace(config, decoding=decoding or config.decoding)
     tokenizers = load_tokenizers(run.tokenizer_folder)
-    _check_model(format, config, tokenizers, on_warning)
     path = _path(run, config, format, checkpoint) if output is None else Path(output).expanduser()
     _check_path(path, format, is_own=output is None)
-    from ptenmt.checkpoints import load_weights  # with TensorFlow: what is wrong above is told at once
+    _check_model(format, config, tokenizers, on_warning)
+    on_tensorflow()
+    from ptenmt.checkpoints import load_weights
 
+    started = time.perf_counter()
     file, weights = load_weights(run, on_warning, checkpoint)
     trained = Trained(run=run, config=config, tokenizers=tokenizers, path=file, weights=weights)
     quantization = quantization or ("int8" if format in ("ctranslate2", "argos") else None)

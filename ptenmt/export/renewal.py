@@ -4,7 +4,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from ptenmt.errors import CheckpointError, ExportError, OutputError, PtenmtError
-from ptenmt.export.folders import Export, Facts, Form, NoExportError
+from ptenmt.export.folders import Export, Facts, Form, NoExportError, OtherWeightsError
 from ptenmt.export.origin import newest_weights
 from ptenmt.runs import Choice, Run
 
@@ -30,6 +30,7 @@ def current_export(
 
     Raises:
         CheckpointError: There is none, and no checkpoint that can be read.
+        OtherWeightsError: There is none of ``origin``, and none can be made; the run has others by now.
         ExportError: There is none that can be read, or none of ``origin``, and none can be made.
     """
     folder = run.export_folder(choice, form.name)
@@ -55,7 +56,10 @@ def current_export(
         if export is None and isinstance(error, CheckpointError):
             raise
         if export is None or origin is not None:
-            raise ExportError(f"{reason}, and none can be made: {error.message}", error.hint) from error
+            told = f"{reason}, and none can be made: {error.message}"
+            if origin is not None and newest_weights(run, choice) not in (None, origin):
+                raise OtherWeightsError(told, "the run has other weights by now: start again") from error
+            raise ExportError(told, error.hint) from error
         warn(f"{reason}, and cannot be made anew: {error.message}")
         return export
 

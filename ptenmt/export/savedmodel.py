@@ -8,6 +8,7 @@ from pathlib import Path
 from ptenmt.config import Config, DecodingConfig
 from ptenmt.errors import ExportError, OutputError
 from ptenmt.export.folders import Export, ExportFacts, Form, states
+from ptenmt.export.limits import why_not_written
 from ptenmt.export.trained import Trained
 
 SAVEDMODEL = Form(
@@ -62,8 +63,6 @@ def check_savedmodel(config: Config, warn: Callable[[str], None]) -> None:
                 f"a SavedModel searches without decoding.{name} ({value})",
                 f"export with --set decoding.{name}={default}",
             )
-    from ptenmt.export.graph.writing import why_not_written  # with TensorFlow: what is wrong is told at once
-
     if reason := why_not_written(config):
         warn(f"{reason}: the SavedModel's translations keep their blanks before punctuation")
 

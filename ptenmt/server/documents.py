@@ -71,7 +71,9 @@ class _TextFile:
         try:
             source = content[len(self._mark) :].decode(self._encoding)
         except UnicodeDecodeError as error:
-            raise Refusal(f"the file is not UTF-8: byte {error.start:,} cannot be read") from error
+            tried, place = self._encoding.upper(), len(self._mark) + error.start
+            told = f"the file is not {tried}: byte {place:,} cannot be read; save it as UTF-8"
+            raise Refusal(told) from error
         self._cut = read(source)
 
     @property

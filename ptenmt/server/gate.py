@@ -4,7 +4,6 @@ import asyncio
 import json
 import time
 from collections.abc import Callable
-from contextlib import nullcontext
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
@@ -41,7 +40,6 @@ class Gate:
     def __init__(self, app: ASGIApp, *, limits: Limits, metrics: Metrics) -> None:
         self._app, self._limits, self._metrics = app, limits, metrics
         self._num_active = 0
-        self._uploads = asyncio.Semaphore(limits.uploads)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Let a request pass, or refuse it."""
@@ -69,10 +67,7 @@ class Gate:
             if self._num_active > self._limits.requests:
                 raise Refusal("too many requests at a time", 503, retry_after=1)
             _check_length(scope, most)
-            if is_upload and self._uploads.locked():
-                raise Refusal("too busy: other documents are on their way", 503, retry_after=10)
-            async with self._uploads if is_upload else nullcontext():
-                await self._app(scope, body.receive, answer.send)
+            await self._app(scope, body.receive, answer.send)
         except Refusal as refusal:
             if answer.status is None:
                 await answer.refuse(refusal)

@@ -32,7 +32,11 @@ _SCRIPT = re.compile(r"<!(?=--)|-->|</?script(?=[ \t\n\f\r/>])", re.IGNORECASE)
 _NOT_PROSE = frozenset(
     ("code", "pre", "kbd", "samp", "var", "tt", "template", "math", "svg", "object", *_RAW_TEXT)
 )
+_LONG_REFERENCE = re.compile(r"&#([0-9]{8,}+)")
+"""Python refuses numbers of some thousand digits."""
 _INNER_BLANKS = re.compile(r"(?<=\S)[ \t\r\n\f]+(?=\S)")
+
+MOST_TAGS = 100_000
 
 
 class Markup:
@@ -46,16 +50,16 @@ class Markup:
     """
 
     def __init__(self, source: str) -> None:
-        check_tags(source.count("<"))
+        check_tags(source.count("<"), MOST_TAGS)
         self._source = source
         self._places = gathered(
-            (begin, end) for begin, end in _texts(source) if is_prose(html.unescape(source[begin:end]))
+            (begin, end) for begin, end in _texts(source) if is_prose(_unescaped(source[begin:end]))
         )
 
     @property
     def texts(self) -> list[str]:
         """The texts that are to be translated, entities resolved; lines end where the browser lets them."""
-        return [_INNER_BLANKS.sub(" ", html.unescape(self._source[begin:end])) for begin, end in self._places]
+        return [_INNER_BLANKS.sub(" ", _unescaped(self._source[begin:end])) for begin, end in self._places]
 
     def with_texts(self, translations: Sequence[str]) -> str:
         """The HTML with other texts.
@@ -82,7 +86,7 @@ def _texts(source: str) -> Iterator[tuple[int, int]]:
         elif name:
             is_translated = name not in _NOT_PROSE and not _is_kept(token["attributes"])
             around.start(name, is_translated=is_translated, is_closed=token["closed"] != "")
-        if name in _RAW_TEXT and not token["end"]:
+        if name in _RAW_TEXT and not token["end"] and not around.are_foreign:
             place = _end_of(name, source, place)
 
 
@@ -92,7 +96,7 @@ def _is_kept(attributes: str) -> bool:
         return False
     found = (each for each in _ATTRIBUTE.finditer(attributes) if each["name"].lower() == "translate")
     value = next((each["value"] or "" for each in found), "")
-    return html.unescape(value.partition("=")[2].strip(" \t\n\f\r\"'")).lower() == "no"
+    return _unescaped(value.partition("=")[2].strip(" \t\n\f\r\"'")).lower() == "no"
 
 
 def _end_of(name: str, source: str, place: int) -> int:
@@ -113,6 +117,11 @@ def _end_of_script(source: str, place: int) -> int:
         in_comment = tag != "-->" and (in_comment or tag == "<!")
         in_script = in_comment and (tag == "<script" or (in_script and tag != "</script"))
     return len(source)
+
+
+def _unescaped(text: str) -> str:
+    """A text without entities; eight digits are enough for a number beyond any character."""
+    return html.unescape(_LONG_REFERENCE.sub(lambda found: f"&#{found[1].lstrip('0')[:8] or 0}", text))
 
 
 def _escaped(text: str) -> str:

@@ -7,8 +7,6 @@ from ptenmt.server.refusal import Refusal
 
 MOST_TEXTS = 20_000
 """Pieces that a document's text is in; with one word each they would keep a server busy for minutes."""
-MOST_TAGS = 500_000
-"""Of a document that has tags."""
 _Piece = TypeVar("_Piece")
 
 
@@ -31,10 +29,10 @@ def gathered(pieces: Iterable[_Piece]) -> list[_Piece]:
     return found
 
 
-def check_tags(count: int) -> None:
-    """Refuse a document with too many ``<``."""
-    if count > MOST_TAGS:
-        raise Refusal(f"the document has {count:,} tags; {MOST_TAGS:,} are allowed", 413)
+def check_tags(count: int, most: int) -> None:
+    """Refuse a document with too many tags, or what may be some."""
+    if count > most:
+        raise Refusal(f"the document has {count:,} tags; {most:,} are allowed", 413)
 
 
 def replaced(source: str, places: Iterable[tuple[int, int]], texts: Sequence[str]) -> str:

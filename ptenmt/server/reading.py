@@ -1,7 +1,7 @@
 """From the bytes of a request to what it asks for."""
 
 import asyncio
-from collections.abc import AsyncGenerator, AsyncIterator, Callable, Coroutine
+from collections.abc import AsyncGenerator, AsyncIterator, Coroutine
 from contextlib import asynccontextmanager
 from typing import Any, TypeVar
 from urllib.parse import parse_qsl
@@ -13,10 +13,9 @@ from starlette.formparsers import MultiPartException, MultiPartParser
 from starlette.requests import Request
 
 from ptenmt.server.refusal import CLIENT_GONE, Refusal
+from ptenmt.server.uploads import Upload
 
 _MOST_FIELDS = 1_000
-_UNCHECKED_BYTES = 100_000
-"""Of a form with a document, until it has to have told its key."""
 _PARTS, _FIELDS = "multipart/form-data", "application/x-www-form-urlencoded"
 _Model = TypeVar("_Model", bound=BaseModel)
 _Result = TypeVar("_Result")
@@ -51,7 +50,7 @@ async def opened_form(request: Request) -> AsyncIterator[FormData]:
 
 
 async def read_upload(
-    request: Request, model: type[_Model], most: int, check_key: Callable[[str], None]
+    request: Request, model: type[_Model], most: int, upload: Upload
 ) -> tuple[_Model, str, bytes]:
     """Read a form with a document.
 
@@ -59,16 +58,15 @@ async def read_upload(
         request: The request.
         model: What its other fields say.
         most: How many bytes the document may have.
-        check_key: Given the key so far once so much has come that it is not kept for everybody; what it
-            raises ends the reading.
+        upload: Told what has come; what it raises ends the reading.
 
     Returns:
         What the other fields say, the document's name, and its content.
 
     Raises:
-        Refusal: There is no document, it is too large, or fields are missing.
+        Refusal: There is no document, it is too large, its key is wrong, or fields are missing.
     """
-    async with _opened_upload(request, check_key) as form:
+    async with _opened_upload(request, upload) as form:
         file = form.get("file")
         if not isinstance(file, UploadFile) or not file.filename:
             raise Refusal("file is missing: a document, in a form of the type multipart/form-data")
@@ -83,20 +81,16 @@ async def read_upload(
 
 
 @asynccontextmanager
-async def _opened_upload(request: Request, check_key: Callable[[str], None]) -> AsyncIterator[FormData]:
+async def _opened_upload(request: Request, upload: Upload) -> AsyncIterator[FormData]:
     """A form with a document, of which little is received without a key; its files are closed in the end."""
     if _kind(request) != _PARTS:
         yield FormData()
         return
 
     async def parts() -> AsyncGenerator[bytes, None]:
-        num_bytes, is_known = 0, False
         async for part in request.stream():
             yield part
-            num_bytes += len(part)
-            if num_bytes > _UNCHECKED_BYTES and not is_known:
-                check_key(str(dict(parser.items).get("api_key") or bearer(request)))
-                is_known = True
+            upload.receive(len(part), str(dict(parser.items).get("api_key", "")))
 
     parser = MultiPartParser(request.headers, parts(), max_files=1, max_fields=_MOST_FIELDS)
     try:

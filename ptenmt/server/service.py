@@ -1,13 +1,13 @@
 """What the routes ask for: texts in, translations out, alignments, attention."""
 
 import asyncio
-import logging
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from ptenmt.config import DecodingConfig
-from ptenmt.errors import ConfigError, PtenmtError
+from ptenmt.errors import ConfigError
+from ptenmt.server.attending import Attender
 from ptenmt.server.batching import Order, Search
 from ptenmt.server.limits import Limits
 from ptenmt.server.metrics import Metrics
@@ -26,8 +26,6 @@ from ptenmt.translation.wording import Wording
 
 if TYPE_CHECKING:
     from ptenmt.inspection.forward import NumpyTransformer
-
-logger = logging.getLogger("ptenmt.server")
 
 _Result = TypeVar("_Result")
 _SHORT_CHARACTERS = 1_000
@@ -106,9 +104,7 @@ class Service:
         self._encoding = Encoding(translator.tokenizers, translator.config)
         self._segmenter = self._encoding.segmenter()
         self._wording = Wording(translator.tokenizers, translator.config)
-        self._load_model = load_model
-        self._model: NumpyTransformer | None = None
-        self._said = ""  # why there is none
+        self._attender = Attender(load_model)
         self._looking = asyncio.Lock()
 
     def start(self) -> None:
@@ -228,31 +224,13 @@ class Service:
                 f"the sentence has {longest} pieces; attention is told of up to {self.limits.pieces}"
             )
         async with self._looking:
-            weights = await asyncio.to_thread(self._attention, source, target)
+            weights = await asyncio.to_thread(self._attender.attention, source, target)
         return Attended(
             translation=translation,
             source_pieces=self._translator.tokenizers.source.pieces(source),
             target_pieces=self._translator.tokenizers.target.pieces(target),
             weights=weights,
         )
-
-    def _attention(self, source: Sequence[int], target: Sequence[int]) -> dict[str, list[Any]]:
-        import numpy as np
-
-        if self._model is None:
-            self._model = self._loaded()
-        weights = self._model.attention(np.array([source]), np.array([target]))
-        return {name: np.round(values[0].astype(float), 4).tolist() for name, values in weights.items()}
-
-    def _loaded(self) -> "NumpyTransformer":
-        try:
-            return self._load_model()
-        except PtenmtError as error:
-            if error.message != self._said:  # once, or requests could fill a disk
-                logger.warning("attention cannot be told: %s (%s)", error.message, error.hint)
-            self._said = error.message
-            message = "this server has no weights for attention: ptenmt export --format weights makes some"
-            raise Refusal(message, 501) from error
 
     def _sentence(self, text: str, prefix: str) -> tuple[Segments, list[int]]:
         """A text of one segment, and the ids of what its translation is to begin with."""

@@ -9,7 +9,7 @@ from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from ptenmt.server.prose import gathered, is_prose, replaced
+from ptenmt.server.prose import check_tags, gathered, is_prose, replaced
 from ptenmt.server.refusal import Refusal
 
 _TIMES = re.compile(
@@ -18,16 +18,22 @@ _TIMES = re.compile(
     """,
     re.MULTILINE | re.VERBOSE,
 )
+_NEXT = re.compile(rf"(?: [^\S\n]*+ \d++ [^\S\n]*+ \n )?+ {_TIMES.pattern}", _TIMES.flags)
+"""A time and its number, which may be missing; so may the blank line before them."""
 _LINE = re.compile(r"[^\n]*\n|[^\n]+")
-_TAG = re.compile(r"(<[^<>]*>|\{[^{}]*\})")
-_SPEAKER = re.compile(r"\s*[-–—]")
+_TAG = r"<[^<>]*>|\{[^{}]*\}"
+_DASH = re.compile(rf"^ (?: \s | {_TAG} )*+ [-–—]++ \s*+", re.VERBOSE)
+"""What somebody's words begin with where several speak."""
+_KEPT = re.compile(rf"( {_DASH.pattern} | {_TAG} )", re.VERBOSE)
 _NO_BREAK = "\ue000"
 _NO_TAG = str.maketrans("<>{}", "‹›()")
+MOST_TAGS = 50_000
+"""Lines are made anew with all of them."""
 
 
 @dataclass
 class _Spoken:
-    """What is said at a time."""
+    """What is said at a time, by one of those who speak."""
 
     begin: int
     """Where it is in the file."""
@@ -46,14 +52,8 @@ class _Spoken:
 
     @property
     def parts(self) -> list[str]:
-        """Text and tags by turns; lines are joined, but for those of a dialogue."""
-        ends = "\n" if self.is_dialogue else " "
-        return _TAG.split(ends.join(line.strip() for line in self.lines))
-
-    @property
-    def is_dialogue(self) -> bool:
-        """Whether each line is somebody else's."""
-        return len(self.lines) > 1 and all(_SPEAKER.match(_TAG.sub("", line)) for line in self.lines)
+        """Text and what stays (tags, the dash before it) by turns; lines are joined."""
+        return _KEPT.split(" ".join(line.strip() for line in self.lines))
 
     def translated(self, given: Iterator[str]) -> str:
         """The same with the next of the translations, one for each of ``texts``."""
@@ -69,8 +69,7 @@ class _Spoken:
         assert ending is not None
         joint = ending[0] or "\n"
         last = self.lines[-1][len(self.lines[-1].rstrip("\r\n")) :]
-        lines = text.split("\n") if self.is_dialogue else _balanced(text, len(self.lines))
-        return joint.join(lines) + last
+        return joint.join(_balanced(text, len(self.lines))) + last
 
 
 class Subtitles:
@@ -80,10 +79,11 @@ class Subtitles:
         source: The file.
 
     Raises:
-        Refusal: There is no time in it, or too much is said.
+        Refusal: There is no time in it, there are too many tags, or too much is said.
     """
 
     def __init__(self, source: str) -> None:
+        check_tags(source.count("<") + source.count("{"), MOST_TAGS)
         self._source = source
         self._spoken = gathered(each for each in _spoken(source) if each.texts)
         if not self._spoken and not any(_spoken(source)):
@@ -106,24 +106,39 @@ class Subtitles:
 
 def _spoken(source: str) -> Iterator[_Spoken]:
     """What is said, in order: the lines that follow a time."""
-    end = 0
-    while (times := _TIMES.search(source, end)) is not None:
-        spoken = _Spoken(times.end(), gathered(_lines(source, times.end())))
-        end = spoken.end
-        if spoken.lines:
+    place = 0
+    while (times := _TIMES.search(source, place)) is not None:
+        place = times.end()
+        for lines in _by_speaker(gathered(_lines(source, place))):
+            spoken = _Spoken(place, lines)
+            place = spoken.end
             yield spoken
 
 
 def _lines(source: str, place: int) -> Iterator[str]:
-    """The lines from a place to the next blank one."""
-    while (line := _LINE.match(source, place)) is not None and line[0].strip():
+    """The lines from a place to the next blank one or the next time."""
+    while _NEXT.match(source, place) is None:
+        line = _LINE.match(source, place)
+        if line is None or not line[0].strip():
+            return
         yield line[0]
         place = line.end()
 
 
+def _by_speaker(lines: Sequence[str]) -> list[list[str]]:
+    """Lines of a dialogue, in which each who speaks has a dash before the first; of others, all of them."""
+    turns: list[list[str]] = []
+    is_dialogue = any(map(_DASH.match, lines[:1]))
+    for line in lines:
+        if not turns or (is_dialogue and _DASH.match(line)):
+            turns.append([])
+        turns[-1].append(line)
+    return turns
+
+
 def _balanced(text: str, count: int) -> list[str]:
-    """A text in so many lines at the most, the longest of them as short as can be; no tag is broken."""
-    kept = _TAG.sub(lambda tag: tag[0].replace(" ", _NO_BREAK), text)
+    """A text in so many lines at the most, the longest of them as short as can be; nothing kept is broken."""
+    kept = _KEPT.sub(lambda part: part[0].replace(" ", _NO_BREAK), text)
 
     def lines(width: int) -> list[str]:
         return textwrap.wrap(kept, width, break_long_words=False, break_on_hyphens=False)

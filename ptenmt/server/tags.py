@@ -4,6 +4,8 @@ A small part of the HTML standard's tree construction (section 13.2.6): what has
 which elements, and how far up an end tag reaches.
 """
 
+from bisect import bisect_left
+
 _Names = frozenset[str]
 
 
@@ -20,6 +22,10 @@ _WALLS = _names("applet caption marquee object table td template th")
 """Elements out of which no end tag reaches, but those of tables."""
 _TABLE_PARTS = _names("caption table tbody td tfoot th thead tr")
 _TABLES = _names("table template")
+_FOREIGN = _names("svg math")
+"""Elements of other languages, in which ``/`` ends what it closes, and nothing is raw text."""
+_HTML_AGAIN = _names("foreignobject desc title annotation-xml mi mn mo ms mtext")
+"""Elements of those languages in which there is HTML."""
 _BLOCKS = _names(
     """address article aside blockquote center dd details dialog dir div dl dt fieldset figcaption figure
     footer form h1 h2 h3 h4 h5 h6 header hgroup hr li listing main menu nav ol p plaintext pre search section
@@ -58,6 +64,7 @@ class OpenElements:
 
     def __init__(self) -> None:
         self._names: list[str] = []
+        self._places: dict[str, list[int]] = {}  # in _names, of each name that is in it
         self._untranslated: int | None = None
 
     @property
@@ -65,19 +72,24 @@ class OpenElements:
         """Whether text here is to be translated."""
         return self._untranslated is None
 
+    @property
+    def are_foreign(self) -> bool:
+        """Whether they are SVG or MathML here, and not HTML."""
+        return self._innermost(_FOREIGN) > self._innermost(_HTML_AGAIN)
+
     def start(self, name: str, *, is_translated: bool, is_closed: bool) -> None:
         """A start tag.
 
         Args:
             name: In small letters.
             is_translated: Whether the element may be translated.
-            is_closed: Whether it has no content, as XML has it.
+            is_closed: Whether it ends with ``/``; in HTML that says nothing.
         """
         if name in _BLOCKS:
             self._end(*_PARAGRAPH_END)
         if name in _ENDS:
             self._end(*_ENDS[name])
-        if is_closed or name in _NEVER_OPEN:
+        if name in _NEVER_OPEN or (is_closed and (name in _FOREIGN or self.are_foreign)):
             return
         if len(self._names) == _DEEPEST:
             if not self.are_translated:
@@ -85,6 +97,7 @@ class OpenElements:
             self._cut(_DEEPEST - 1)
         if not is_translated and self._untranslated is None:
             self._untranslated = len(self._names)
+        self._places.setdefault(name, []).append(len(self._names))
         self._names.append(name)
 
     def end(self, name: str) -> None:
@@ -94,18 +107,21 @@ class OpenElements:
 
     def _end(self, ended: _Names, within: _Names) -> None:
         """End the innermost of such elements (of several kinds, the outermost) that is within no others."""
-        if ended.isdisjoint(self._names):
-            return
-        found = None
-        for place in range(len(self._names) - 1, -1, -1):
-            name = self._names[place]
-            found = place if name in ended else found
-            if name in within or (found is not None and len(ended) == 1):
-                break
-        if found is not None:
-            self._cut(found)
+        wall = self._innermost(within)
+        found = [places for name in ended if (places := self._places.get(name)) and places[-1] >= wall]
+        if found:
+            is_one = len(ended) == 1
+            self._cut(min(places[-1 if is_one else bisect_left(places, wall)] for places in found))
+
+    def _innermost(self, names: _Names) -> int:
+        """Where the innermost of such elements is; -1: there is none."""
+        return max((self._places[name][-1] for name in names & self._places.keys()), default=-1)
 
     def _cut(self, length: int) -> None:
+        for name in reversed(self._names[length:]):
+            self._places[name].pop()
+            if not self._places[name]:
+                del self._places[name]
         del self._names[length:]
         if self._untranslated is not None and self._untranslated >= length:
             self._untranslated = None

@@ -28,6 +28,7 @@ from ptenmt.server.schemas import (
     TranslateRequest,
 )
 from ptenmt.server.service import Service
+from ptenmt.server.uploads import Uploads
 
 _TYPING_PAUSE = 500  # milliseconds
 
@@ -44,16 +45,12 @@ class Desk:
         self.service, self.keys = service, keys
         self.detector = Detector(service.source_language, service.target_language)
         self.downloads = Downloads()
+        self.uploads = Uploads(service.limits.uploads, self.check_key)
         self.documents = asyncio.Semaphore(service.limits.files)
 
     def admit(self, request: Request, asked: Keyed) -> None:
         """Refuse who has no key, if one is needed."""
         self.check_key(asked.api_key or bearer(request))
-
-    def admit_unread(self, request: Request) -> None:
-        """Refuse whose head has a wrong key, before the body is read."""
-        if key := bearer(request):
-            self.check_key(key)
 
     def check_key(self, key: str) -> None:
         """Refuse a key that is not known, if one is needed."""
@@ -174,15 +171,17 @@ async def settings(desk: AtDesk) -> SettingsAnswer:
 )
 async def translate_file(request: Request, desk: AtDesk) -> FileAnswer:
     """Translate a document: .txt, .html, .srt or .docx. Its layout stays."""
-    desk.admit_unread(request)
-    most = desk.service.limits.file_bytes
-    asked, name, content = await read_upload(request, FileRequest, most, desk.check_key)
-    desk.admit(request, asked)
-    if desk.documents.locked():
-        raise Refusal("too busy: other documents are being translated", 503, retry_after=10)
-    async with desk.documents:
-        work = _translated_document(desk, asked, name, content)
-        translated = await answered(request, work, desk.service.limits.file_seconds)
+    key = bearer(request)
+    with desk.uploads.one() as upload:
+        if key or not desk.keys.are_required:
+            upload.admit(key)
+        asked, name, content = await read_upload(request, FileRequest, desk.service.limits.file_bytes, upload)
+        upload.admit(asked.api_key or key)
+        if desk.documents.locked():
+            raise Refusal("too busy: other documents are being translated", 503, retry_after=10)
+        async with desk.documents:
+            work = _translated_document(desk, asked, name, content)
+            translated = await answered(request, work, desk.service.limits.file_seconds)
     token = desk.downloads.keep(translated_name(name, asked.target), translated)
     return FileAnswer(translatedFileUrl=str(request.url_for("download_file", token=token)))
 

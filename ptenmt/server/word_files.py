@@ -21,9 +21,13 @@ MOST_BYTES = 50_000_000
 """Of all files in it together, unpacked."""
 MOST_PROSE_BYTES = 8_000_000
 """Of those files that are translated; in memory they take ten times as much."""
+MOST_TAGS = 500_000
+"""In those files."""
 
 _METHODS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
 """How such files may be packed (ECMA-376, part 2); other methods unpack all of a part at once."""
+_UNREADABLE = (zipfile.BadZipFile, zlib.error, EOFError, OSError, OverflowError, RuntimeError, ValueError)
+"""What a damaged zip makes Python's reader raise."""
 _KINDS = "[Content_Types].xml"
 _KIND = "{http://schemas.openxmlformats.org/package/2006/content-types}"
 _MAIN = re.compile(
@@ -53,7 +57,7 @@ class WordFile:
         try:
             with zipfile.ZipFile(io.BytesIO(content)) as archive:
                 self._trees = _trees(archive)
-        except (zipfile.BadZipFile, zlib.error, EOFError, OSError, RuntimeError, ValueError) as error:
+        except _UNREADABLE as error:
             raise Refusal(f"the file is no Word document that can be read: {error}") from error
         except etree.XMLSyntaxError as error:
             raise Refusal(f"the Word document is damaged: {error.msg}") from error
@@ -129,12 +133,19 @@ def _parsed(archive: zipfile.ZipFile, names: Sequence[str]) -> "dict[str, etree.
     contents = {name: _content(archive, archive.getinfo(name)) for name in names}
     if sum(map(len, contents.values())) > MOST_PROSE_BYTES:
         raise _too_large()
-    check_tags(sum(content.count(b"<") for content in contents.values()))
+    check_tags(sum(content.count(b"<") for content in contents.values()), MOST_TAGS)
     return {name: _tree(content) for name, content in contents.items()}
 
 
 def _tree(content: bytes) -> "etree._ElementTree":
-    parser = etree.XMLParser(resolve_entities=False, no_network=True, load_dtd=False, huge_tree=False)
+    parser = etree.XMLParser(
+        resolve_entities=False,
+        no_network=True,
+        load_dtd=False,
+        huge_tree=False,
+        remove_comments=True,  # they may cut the text of an element
+        remove_pis=True,
+    )
     tree = etree.parse(io.BytesIO(content), parser)
     if tree.docinfo.doctype:
         raise Refusal("the Word document is damaged: it declares a document type")

@@ -7,6 +7,8 @@ from collections.abc import Iterator
 
 from lxml import etree
 
+from ptenmt.server.refusal import Refusal
+
 _NAMESPACES = (
     "http://schemas.openxmlformats.org/wordprocessingml/2006/main",
     "http://purl.oclc.org/ooxml/wordprocessingml/main",
@@ -26,7 +28,10 @@ _WITHOUT_WIDTH = _tags(
     *("commentRangeStart", "commentRangeEnd", "permStart", "permEnd"),
 )
 """What may stand between two texts that are one."""
-_Look = tuple[tuple[str, str, tuple[tuple[str, str], ...]], ...]
+_MOST_ATTRIBUTES = 100
+"""Of an element of a look; to read many takes lxml as long as the square of their number."""
+_Trait = tuple[str, str, tuple[tuple[str, str], ...]]
+_Look = tuple[_Trait, ...]
 
 
 def texts_of(root: "etree._Element") -> "Iterator[list[etree._Element]]":
@@ -61,12 +66,19 @@ def _is_text(element: "etree._Element") -> bool:
 
 def _look(run: "etree._Element") -> _Look:
     """A run's properties: tags and attributes, without what nobody sees."""
-    seen: list[tuple[str, str, tuple[tuple[str, str], ...]]] = []
+    seen: list[_Trait] = []
     for properties in run.iterchildren(*_LOOK):
         walk = etree.iterwalk(properties, events=("start", "end"))
         for event, element in walk:
             if element.tag in _INVISIBLE:
                 walk.skip_subtree()
             elif element is not properties:
-                seen.append((event, element.tag, tuple(sorted(element.attrib.items()))))
+                seen.append((event, element.tag, _attributes(element) if event == "start" else ()))
     return tuple(seen)
+
+
+def _attributes(element: "etree._Element") -> tuple[tuple[str, str], ...]:
+    count = len(element.attrib)
+    if count > _MOST_ATTRIBUTES:
+        raise Refusal(f"the Word document has {count:,} attributes in one place", 413)
+    return tuple(sorted(element.attrib.items()))

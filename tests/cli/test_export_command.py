@@ -40,9 +40,15 @@ def test_another_folder(ptenmt, tmp_path: Path) -> None:
         ("pairs.tsv/new", "pairs.tsv/new is a file, or below one"),
     ],
 )
+@pytest.mark.parametrize("form", ["ctranslate2", "savedmodel"])
 @pytest.mark.usefixtures("beside")
-def test_what_stands_there_is_not_harmed(ptenmt, output: str, told: str) -> None:
-    answer = ptenmt("export", "--output", output, code=1)
+def test_what_stands_there_is_not_harmed_and_that_is_told_at_once(
+    ptenmt, form: str, output: str, told: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(
+        "ptenmt.cli.export.load_tensorflow", lambda _screen: pytest.fail("TensorFlow is loaded")
+    )
+    answer = ptenmt("export", "--format", form, "--output", output, code=1)
     assert answer.stderr.startswith(f"error: {told}\n")
     assert Path("pairs.tsv").is_file()
 
@@ -76,7 +82,10 @@ def test_what_search_is_compiled_in(ptenmt, tmp_path: Path, monkeypatch: pytest.
 def test_libraries_are_heard_with_verbose_alone(
     ptenmt, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    def export_model(_run: Run, *, on_warning: Callable[[str], None], **_options: object) -> None:
+    def export_model(
+        _run: Run, *, on_warning: Callable[[str], None], on_tensorflow: Callable[[], None], **_options: object
+    ) -> None:
+        on_tensorflow()
         os.write(2, b"I0000 builder.cc")
         on_warning("the corpus is worn")
         raise ExportError("seen")

@@ -22,6 +22,7 @@ from ptenmt.export.weights import WEIGHTS
 from ptenmt.inspection.attention import find_attention
 from ptenmt.inspection.inspector import Inspector
 from ptenmt.runs import Run
+from ptenmt.server import attending
 from ptenmt.server.limits import Limits
 from ptenmt.server.refusal import Refusal
 
@@ -121,18 +122,24 @@ def test_options_reach_the_server(ptenmt, random_run: Path, started: dict[str, A
 
 
 def test_attention_is_told_of_the_weights_that_translate_and_of_no_others(
-    ptenmt, random_run: Path, started: dict[str, Any], tmp_path: Path
+    ptenmt, random_run: Path, started: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(attending, "LOOK_AGAIN_SECONDS", 0)
     run = Run(shutil.copytree(random_run, tmp_path / "run"))
     ptenmt("serve", "--run", str(run.path), "--port", "0")
     facts_file = run.export_folder("best", "weights") / WEIGHTS.facts_file
     facts = json.loads(facts_file.read_text())
     facts_file.write_text(json.dumps(facts | {"weights": "weights-9:00000000"}))  # a better model's
+    attention = started["service"]._attender.attention
     with pytest.raises(Refusal, match="ptenmt export --format weights") as refused:
-        started["service"]._loaded()
+        attention([1, 2], [1])
+    assert refused.value.status == 501
+    (run.path / "ckpt-9.index").write_bytes(b"newer weights")
+    with pytest.raises(Refusal, match="has other weights than this server by now: restart it") as refused:
+        attention([1, 2], [1])
     assert refused.value.status == 501
     facts_file.write_text(json.dumps(facts))
-    assert started["service"]._loaded().attention(np.array([[1, 2]]), np.array([[1]]))
+    assert attention([1, 2], [1])
 
 
 def test_a_server_for_everybody_says_so_loudly(
@@ -193,7 +200,7 @@ def test_without_weights_the_log_says_how_to_export_them(
     run = shutil.copytree(random_run, tmp_path / "run", ignore=shutil.ignore_patterns("weights"))
     ptenmt("serve", "--run", str(run), "--port", "0")
     with pytest.raises(Refusal):
-        started["service"]._loaded()
+        started["service"]._attender.attention([1, 2], [1])
     assert f"export it before: ptenmt export --run {run} --format weights" in caplog.text
     assert "pip" not in caplog.text
 

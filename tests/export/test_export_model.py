@@ -23,6 +23,10 @@ def run(copied: TrainedRun, tmp_path: Path) -> Run:
     return copy
 
 
+def begun() -> None:
+    pytest.fail("TensorFlow is imported")
+
+
 def test_the_runs_own_export(run: Run):
     (best,) = run.best_models()
     exported = export_model(run)
@@ -62,16 +66,13 @@ def test_another_programs_model_is_left_alone(run: Run, tmp_path: Path):
 
 
 @pytest.mark.parametrize("form", ["ctranslate2", "savedmodel", "weights"])
-def test_what_cannot_be_written_is_told_before_the_work(
-    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, form: Format
-):
-    monkeypatch.setattr("ptenmt.checkpoints.load_weights", lambda *_: pytest.fail("it has begun"))
+def test_what_cannot_be_written_is_told_before_the_work(run: Run, tmp_path: Path, form: Format):
     (tmp_path / "file").write_text("precious")
     for output in (tmp_path / "file", tmp_path / "file" / "below" / "it"):
         with pytest.raises(OutputError, match="is a file, or below one"):
-            export_model(run, format=form, output=output)
+            export_model(run, format=form, output=output, on_tensorflow=begun)
     with pytest.raises(OutputError, match="cannot write /proc/new/export: "):
-        export_model(run, format=form, output="/proc/new/export")
+        export_model(run, format=form, output="/proc/new/export", on_tensorflow=begun)
     assert (tmp_path / "file").read_text() == "precious"
     assert not list(tmp_path.rglob("*.unfinished"))
 
@@ -87,11 +88,11 @@ def test_an_export_in_another_format_is_left_alone(run: Run, tmp_path: Path):
 
 def test_what_cannot_be_exported_is_told(run: Run, copied: TrainedRun, tmp_path: Path):
     with pytest.raises(ExportError, match="there is no export format onnx"):
-        export_model(run, format="onnx")  # type: ignore[arg-type]
+        export_model(run, format="onnx", on_tensorflow=begun)  # type: ignore[arg-type]
     config = replace(copied.config, model=replace(copied.config.model, key_size=5))
     run.write(config, {})
     with pytest.raises(ExportError, match="one width for a head's keys and values"):
-        export_model(run, output=tmp_path / "new")
+        export_model(run, output=tmp_path / "new", on_tensorflow=begun)
     run.write(copied.config, {})
     for file in (*run.path.glob("ckpt-*"), *run.path.glob("weights-*")):
         file.unlink()

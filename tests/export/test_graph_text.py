@@ -11,7 +11,8 @@ from untrained_runs import tokenizers
 from ptenmt.config import Config, DataConfig, TokenizerConfig
 from ptenmt.corpus.text import TextPreparation, join_tokens, repair_wordpiece
 from ptenmt.export.graph.text import graph_tokenizer, prepared, without_framing
-from ptenmt.export.graph.writing import repaired, why_not_written, written
+from ptenmt.export.graph.writing import repaired, written
+from ptenmt.export.limits import why_not_written
 
 TYPED = [
     "",

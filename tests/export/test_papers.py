@@ -14,6 +14,7 @@ from random_models import random_sources
 from ptenmt import export_model
 from ptenmt.checkpoints import load_weights
 from ptenmt.config import DataConfig, TokenizerConfig
+from ptenmt.config.files import load_config
 from ptenmt.errors import ExportError
 from ptenmt.export.card import model_card
 from ptenmt.export.ctranslate2 import CTRANSLATE2
@@ -96,6 +97,14 @@ def test_keras_reads_its_files(plain_run: Run, weights_folder: Path):
 def test_the_tokenizers_come_with_the_weights(plain_run: Run, weights_folder: Path):
     pair = load_tokenizers(weights_folder / "tokenizer")
     assert pair.checksums == load_tokenizers(plain_run.tokenizer_folder).checksums
+
+
+def test_the_options_come_with_the_weights_and_nothing_of_the_machine(plain_run: Run, weights_folder: Path):
+    file = weights_folder / "config.yaml"
+    config = plain_run.config()
+    assert load_config(file, ["data.path=/home/jdoe/pairs.tsv"]) == config
+    assert load_config(file).data.path == str(Path("pairs.tsv").absolute())
+    assert "jdoe" not in file.read_text(encoding="utf-8")
 
 
 def test_exports_in_the_runs_own_place_stay_its_own(own_run: Run):

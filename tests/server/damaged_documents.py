@@ -91,7 +91,10 @@ def _damaged(content: bytes, chance: random.Random) -> bytes:
 
 
 def _disturbed(content: bytes, chance: random.Random) -> bytes:
-    """XML with some elements moved, repeated or nested, and comments in them; it is XML still."""
+    """XML with some elements moved, repeated or nested, and comments in them; it is XML still.
+
+    One element may have thousands of attributes.
+    """
     root = etree.fromstring(content)
     for _ in range(chance.randint(1, 4)):
         nodes = [node for node in root.iter(etree.Element) if node is not root]
@@ -101,6 +104,8 @@ def _disturbed(content: bytes, chance: random.Random) -> bytes:
             etree.SubElement(other, node.tag, node.attrib)
         for _ in range(chance.choice((0, 100))):
             other = etree.SubElement(other, node.tag)
+    for number in range(chance.choice((0, 0, 5_000))):
+        other.set(f"a{number}", "1")
     return etree.tostring(root)
 
 

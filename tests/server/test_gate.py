@@ -4,14 +4,12 @@ import socket
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
 from typing import Any
 
 import pytest
 import requests
 
 from ptenmt.server import connections, process, translating
-from ptenmt.server.keys import Keys, add_key
 
 ASKED = {"q": "o gato", "source": "pt", "target": "en"}
 HEAD = b"POST /translate HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n"
@@ -174,48 +172,6 @@ def test_one_document_too_many_is_refused(serve) -> None:
         assert "other documents" in served.refused("/translate_file", 503, data=ASKED, files=request["files"])
         served.engine.gate.set()
         assert first.result().status_code == 200
-
-
-UPLOAD = b"POST /translate_file HTTP/1.1\r\nHost: x\r\nContent-Length: 9000000\r\n"
-
-
-def test_no_more_documents_are_received_than_the_disk_should_hold(serve) -> None:
-    with serve(uploads=1) as served, connected(served) as first, connected(served) as second:
-        first.sendall(UPLOAD + b"Content-Type: multipart/form-data; boundary=x\r\n\r\n--x\r\n")
-        until(lambda: served.service.metrics.active._value.get() == 1)
-        second.sendall(UPLOAD + b"\r\n")
-        answer = b""
-        while not answer.endswith(b"}"):
-            answer += second.recv(65536)
-        assert answer.startswith(b"HTTP/1.1 503 ")
-        assert b"retry-after: 10" in answer
-        assert b"other documents are on their way" in answer
-        assert is_well(served)
-        first.close()
-        request = {"data": ASKED, "files": {"file": ("a.txt", b"o gato")}, "timeout": 20}
-        until(lambda: requests.post(f"{served.url}/translate_file", **request).status_code == 200)
-
-
-def test_a_document_with_a_wrong_key_is_not_received(serve, tmp_path: Path) -> None:
-    add_key(tmp_path / "keys.txt", "alice")
-    with serve(keys=Keys.read(tmp_path / "keys.txt")) as served, connected(served) as connection:
-        connection.sendall(UPLOAD + b"Authorization: Bearer wrong\r\n\r\n")
-        assert connection.recv(65536).startswith(b"HTTP/1.1 403 ")
-
-
-def test_a_large_document_comes_after_its_key(serve, tmp_path: Path) -> None:
-    key = add_key(tmp_path / "keys.txt", "alice")
-    part = 'Content-Disposition: form-data; name="{}"\r\n\r\n{}\r\n--x'
-    file = 'Content-Disposition: form-data; name="file"; filename="a.txt"\r\n\r\n' + "o gato\n" * 20_000
-    fields = [part.format(name, value) for name, value in (ASKED | {"api_key": key}).items()]
-    whole = "\r\n".join(["--x", *fields, file + "\r\n--x--"])
-    kind = {"Content-Type": "multipart/form-data; boundary=x"}
-    with serve(keys=Keys.read(tmp_path / "keys.txt"), file_characters=10) as served:
-        assert "are allowed" in served.refused("/translate_file", 413, data=whole, headers=kind)
-        with connected(served) as connection:
-            head = UPLOAD + b"Content-Type: multipart/form-data; boundary=x\r\n\r\n--x\r\n"
-            connection.sendall(head + file.encode())  # 8.9 MB are still to come, and the key behind them
-            assert connection.recv(65536).startswith(b"HTTP/1.1 403 ")
 
 
 def test_too_many_requests_at_a_time_are_refused(serve) -> None:

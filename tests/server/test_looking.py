@@ -1,9 +1,13 @@
 """Routes that look inside."""
 
+from types import SimpleNamespace
+from typing import Any
+
 import numpy as np
 import pytest
 
 from ptenmt.errors import ExportError
+from ptenmt.server import attending
 
 
 def test_an_alignment_is_told_in_words(served) -> None:
@@ -67,6 +71,30 @@ def test_without_weights_there_is_no_attention_and_the_log_says_why(
         served.refused("/v1/attention", 501, json={"q": "o gato"})
         assert caplog.text.count("no weights in /secret (export them)") == 1
         assert served.post("/v1/alignment", q="o gato")["translation"] == "O GATO"
+
+
+def test_weights_are_looked_for_again_but_not_at_every_request(
+    serve, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    looks: list[bool] = []
+
+    def look() -> Any:
+        looks.append(len(looks) == 1)
+        if not looks[-1]:
+            raise ExportError("no weights", "export them")
+        return SimpleNamespace(attention=lambda *_ids: {"encoder_layer1": np.ones((1, 1, 1, 1))})
+
+    with serve(load_model=look) as served:
+        first, second = [served.refused("/v1/attention", 501, json={"q": "o gato"}) for _ in range(2)]
+        assert first == second
+        assert looks == [False]
+    looks.clear()
+    monkeypatch.setattr(attending, "LOOK_AGAIN_SECONDS", 0)
+    with serve(load_model=look) as served:
+        served.refused("/v1/attention", 501, json={"q": "o gato"})
+        for _ in range(2):
+            assert served.post("/v1/attention", q="o gato")["weights"]
+        assert looks == [False, True]
 
 
 def test_what_is_no_sentence_is_said(serve) -> None:

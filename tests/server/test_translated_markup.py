@@ -1,10 +1,13 @@
 """HTML: text changes, everything else stays to the byte."""
 
 import random
+import sys
 import time
+from types import FrameType
 
 import pytest
 
+from ptenmt.server import tags
 from ptenmt.server.markup import Markup
 
 
@@ -22,6 +25,10 @@ def shouted(source: str) -> str:
         ("<p> um <i>dois</i>, três</p>", [" um ", "dois", ", três"]),
         ("a &lt;b&gt; &amp; &eacute;&#233;", ["a <b> & éé"]),
         ("<p>1 &copy; 2</p>", []),
+        (f"a &#{'9' * 5_000}; b", ["a \ufffd b"]),
+        (f"&#{'0' * 5_000}97; &#{'0' * 5_000};", ["a \ufffd"]),
+        (f"&#x{'0' * 5_000}61; &#000000970", ["a \u03ca"]),
+        (f"<p translate='&#{'9' * 5_000};'>a", ["a"]),
         ("<style>p {}</style><script>a < b</script><pre>x</pre><code>y</code>z", ["z"]),
         ('<div translate="no">a <div>b</div> c</div>d', ["d"]),
         ("a<br>b<img alt='c'>d", ["a", "b", "d"]),
@@ -56,7 +63,15 @@ def shouted(source: str) -> str:
         ("<p/translate='NO'>Rio</p>a", ["a"]),
         ("<p a=b translate = no >Rio</p>a", ["a"]),
         ("<p translate=no a=/b/>Rio</p>a", ["a"]),
-        ("<p translate=no />a", ["a"]),
+        ("<p translate=no />Rio</p>a", ["a"]),
+        ("<br translate=no />a", ["a"]),
+        ("<svg/>a", ["a"]),
+        ("<svg><g translate=no /></svg>a", ["a"]),
+        ("<svg><style/></svg>a", ["a"]),
+        ("<math><mtext/><script/></math>a", ["a"]),
+        ("<svg><style>p > a</svg>a", ["a"]),
+        ("<svg><foreignObject><style/></svg></style></svg>a", ["a"]),
+        ("<script/></script>a", ["a"]),
         ('<p =">a', ["a"]),
         ('<p a==">a', ["a"]),
         ("<script><!--<script></script>texto</script>a", ["a"]),
@@ -110,7 +125,31 @@ def test_any_soup_without_letters_in_its_texts_stays_to_the_byte() -> None:
         *("<table><p>", "<li><div>", "<td></div>", "<script><!--", "<a =", "<a/", "<div translate=no>a"),
     ],
 )
-def test_no_soup_takes_long(part: str) -> None:
+@pytest.mark.parametrize("depth", [0, 255])
+def test_no_soup_takes_long(part: str, depth: int) -> None:
     started = time.perf_counter()
-    shouted(part * 10_000)
+    shouted("<b>" * depth + part * 10_000)
     assert time.perf_counter() - started < 5
+
+
+@pytest.mark.parametrize("tag", ["<dd>", "<tr>", "</i>"])
+def test_what_is_open_is_not_walked_through_at_each_tag(tag: str) -> None:
+    counts = [_lines_run("<table>" + "<b>" * depth + tag * 1_000) for depth in (1, 250)]
+    assert counts[1] < 2 * counts[0]
+
+
+def _lines_run(source: str) -> int:
+    """How many lines of code find out what is open in an HTML text."""
+    lines = 0
+
+    def count(frame: FrameType, event: str, _: object) -> object:
+        nonlocal lines
+        lines += event == "line" and frame.f_code.co_filename == tags.__file__
+        return count
+
+    sys.settrace(count)
+    try:
+        Markup(source)
+    finally:
+        sys.settrace(None)
+    return lines

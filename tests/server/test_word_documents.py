@@ -128,11 +128,15 @@ def _visits(depth: int) -> int:
     return lines
 
 
+MANY_ATTRIBUTES = " ".join(f"a{number}='1'" for number in range(101))
+
+
 @pytest.mark.parametrize(
     ("document", "told"),
     [
         ("<w:r/>" * 500_001, r"500,\d+ tags; 500,000 are allowed"),
         ("<w:r><w:t>a</w:t></w:r><w:br/>" * 20_001, "more than 20,000 pieces"),
+        (f"<w:r><w:rPr><w:b {MANY_ATTRIBUTES}/></w:rPr><w:t>a</w:t></w:r>", "101 attributes in one place"),
     ],
 )
 def test_too_many_elements_are_refused(document: str, told: str) -> None:
@@ -184,6 +188,24 @@ def test_what_says_that_it_is_small_is_not_unpacked_beyond(method: int, name: st
 def test_a_damaged_picture_is_told_before_anything_is_translated() -> None:
     with pytest.raises(Refusal, match="no Word document that can be read"):
         WordFile(word_document().replace(b"PNG gato", b"PNG rato"))
+
+
+def test_a_place_in_the_file_that_no_file_has_is_told() -> None:
+    content = word_document()
+    central, end = content.rindex(b"PK\x01\x02"), content.rindex(b"PK\x05\x06")
+    entry, directory = bytearray(content[central:end]), bytearray(content[end:])
+    extra = struct.pack("<HHQ", 1, 8, 2**64 - 101)  # ZIP64: where the file begins
+    entry[30:32], entry[42:46] = struct.pack("<H", len(extra)), b"\xff" * 4
+    directory[12:16] = struct.pack("<L", len(extra) + struct.unpack("<L", directory[12:16])[0])
+    with pytest.raises(Refusal, match="no Word document that can be read"):
+        WordFile(content[:central] + entry + extra + directory)
+
+
+@pytest.mark.parametrize("within", ["<!-- c -->", "<?x y?>"])
+def test_a_comment_in_a_text_does_not_cut_it(within: str) -> None:
+    body = f"<w:document {W}><w:p><w:r><w:t>um{within} dois</w:t></w:r></w:p></w:document>"
+    translated = WordFile(shouted("a.docx", word_document(body)))
+    assert translated.texts == ["UM DOIS", "FIM"]
 
 
 def test_a_translation_with_control_characters_is_still_xml() -> None:

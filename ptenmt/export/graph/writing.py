@@ -7,10 +7,10 @@ a rule looks at is a group of its own, which is put back.
 from typing import Any
 
 from ptenmt.config import Config
-from ptenmt.corpus.moses import JOINED_OTHERWISE, moses
-from ptenmt.corpus.text import spacing
+from ptenmt.corpus.moses import moses
 from ptenmt.export.graph.joining import join
 from ptenmt.export.graph.patterns import DIGIT, NO_DIGIT, WORD, apply
+from ptenmt.export.limits import is_joined, why_not_written
 
 _OPENING, _CLOSING, _HELD = "\ue000", "\ue001", "\ue002"
 _CONTRACTED = "(?:t|s|m|re|ve|ll|d)"
@@ -68,14 +68,6 @@ _AFTER_JOINING = (
 )
 
 
-def why_not_written(config: Config) -> str:
-    """Why a graph cannot write a run's translations as people do, in a sentence; empty if it can."""
-    language = config.data.target_language
-    if _is_joined(config) and moses(language).language in JOINED_OTHERWISE:
-        return f"Moses has rules of its own for joining {language}, which no graph has"
-    return ""
-
-
 def repaired(texts: Any) -> Any:
     """What ``repair_wordpiece`` does to texts [B]."""
     return apply(_PIECES_TO_TOKENS, texts)
@@ -85,14 +77,10 @@ def written(texts: Any, config: Config) -> Any:
     """Write what was said [B] as people do, where the tokenizer or the corpus has punctuation apart."""
     if config.tokenizer.kind == "wordpiece":
         texts = repaired(texts)
-    if not _is_joined(config) or why_not_written(config):
+    if not is_joined(config) or why_not_written(config):
         return texts
     language = moses(config.data.target_language).language
     texts = apply(_BEFORE_JOINING, texts)
     if language == "en":
         texts = apply(_BEFORE_JOINING_ENGLISH, texts)
     return apply(_AFTER_JOINING, join(texts, language))
-
-
-def _is_joined(config: Config) -> bool:
-    return config.tokenizer.kind != "sentencepiece" or spacing(config.data) != "none"
