@@ -59,7 +59,8 @@ def _finite(line: Line) -> np.ndarray:
 def _range(values: Sequence[np.ndarray]) -> tuple[float, float]:
     """From the least to the greatest number; never empty."""
     low, high = min(float(part.min()) for part in values), max(float(part.max()) for part in values)
-    return (low, high) if high > low else (low - (abs(low) or 1.0) / 2, high + (abs(high) or 1.0) / 2)
+    margin = 0 if high > low else (abs(low) or 1.0) / 50
+    return low - margin, high + margin
 
 
 def _ticks(ends: tuple[float, float]) -> dict[int, str]:

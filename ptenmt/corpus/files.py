@@ -38,7 +38,10 @@ def read_pairs(file: CorpusFile) -> Iterator[SentencePair]:
         yield pair
     if is_empty:
         names = [file.path] if file.path else [file.source, file.target]
-        raise DataError(f"{' and '.join(map(str, names))} {'is' if file.path else 'are'} empty")
+        raise DataError(
+            f"{' and '.join(map(str, names))} {'is' if file.path else 'are'} empty",
+            "it needs a sentence and its translation at the least",
+        )
 
 
 def _column_pairs(path: Path) -> Iterator[SentencePair]:

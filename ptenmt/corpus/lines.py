@@ -151,4 +151,5 @@ def _readable(name: str) -> Iterator[None]:
         yield
     except (OSError, EOFError, zlib.error) as error:
         reason = getattr(error, "strerror", None) or error
-        raise DataError(f"cannot read {name}: {reason}") from error
+        hint = "give a file, not a folder" if isinstance(error, IsADirectoryError) else ""
+        raise DataError(f"cannot read {name}: {reason}", hint) from error
