@@ -20,6 +20,7 @@ from keras import ops
 from ptenmt.model.building import build_once
 from ptenmt.model.dense import Dense
 from ptenmt.model.dropout import Dropout
+from ptenmt.model.shapes import check_shape
 
 HIDDEN_SCORE = -1e9  # finite, so that a row in which everything is hidden stays finite too
 
@@ -32,8 +33,13 @@ def padding_mask(ids: Any) -> Any:
 
     Returns:
         Boolean mask [B, 1, 1, S], the same for every head and every query.
+
+    Raises:
+        ValueError: They have not two axes.
     """
-    return ops.not_equal(ids, 0)[:, None, None, :]
+    is_real = ops.not_equal(ids, 0)
+    check_shape("ids", is_real, ("B", "S"))
+    return is_real[:, None, None, :]
 
 
 def causal_mask(length: Any) -> Any:
@@ -151,7 +157,7 @@ class MultiHeadAttention(ExplicitMasks):
             [B, T, d_model].
 
         Raises:
-            ValueError: The mask is not boolean, or has a shape that does not fit.
+            ValueError: The mask is not boolean, or a shape does not fit.
         """
         key = query if key is None else key
         return self.attend(query, *self.keys_and_values(key, value), mask, training)
@@ -162,13 +168,14 @@ class MultiHeadAttention(ExplicitMasks):
         On a layer that has no weights yet, queries are taken to be ``d_model`` wide.
 
         Raises:
-            ValueError: One has not three axes.
+            ValueError: One has not three axes or is not as wide as before, or they differ in length.
         """
         value = key if value is None else value
-        for name, memory in (("key", key), ("value", value)):
-            if len(memory.shape) != 3:
-                raise ValueError(f"{name} of shape {tuple(memory.shape)} must have three axes, [B, S, D]")
         build_once(self, (*key.shape[:-1], self.d_model), tuple(key.shape), tuple(value.shape))
+        widths = [layer.kernel.shape[0] for layer in (self.key_projection, self.value_projection)]
+        check_shape(f"{self.name}: a key", key, ("B", "S", widths[0]))
+        beside = f"{self.name}: beside a key of shape {tuple(key.shape)} a value"
+        check_shape(beside, value, (*key.shape[:2], widths[1]))
         return (
             self._split_heads(self.key_projection(key), self.key_size),
             self._split_heads(self.value_projection(value), self.value_size),
@@ -192,6 +199,8 @@ class MultiHeadAttention(ExplicitMasks):
         return self._weights(query, keys, mask)
 
     def _weights(self, query: Any, keys: Any, mask: Any) -> Any:
+        width = self.query_projection.kernel.shape[0]
+        check_shape(f"{self.name}: a query", query, (keys.shape[0], "T", width))
         queries = self._split_heads(self.query_projection(query), self.key_size)  # -> [B, H, T, K]
         queries = queries * ops.cast(self.key_size**-0.5, queries.dtype)
         scores = ops.matmul(queries, ops.transpose(keys, (0, 1, 3, 2)))  # -> [B, H, T, S]
@@ -201,6 +210,8 @@ class MultiHeadAttention(ExplicitMasks):
             _check_mask(mask, scores.shape)
             # A sum, whose gradient costs nothing, and not a choice between scores, whose gradient is another.
             scores = scores + HIDDEN_SCORE * ops.cast(ops.logical_not(mask), "float32")
+        if scores.shape[-1] == 1:  # a softmax of which Keras would warn
+            return ops.exp(scores - scores)
         return ops.softmax(scores, axis=-1)
 
     def _split_heads(self, projected: Any, size: int) -> Any:

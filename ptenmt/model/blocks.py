@@ -7,6 +7,7 @@ from keras import ops
 
 from ptenmt.model.attention import ExplicitMasks, MultiHeadAttention
 from ptenmt.model.building import build_once
+from ptenmt.model.shapes import check_shape
 from ptenmt.model.sublayers import Activation, AddAndNorm, FeedForward, NormPosition
 
 Cache = tuple[Any, Any]  # keys and values [B, H, T, K] of the positions so far
@@ -113,6 +114,7 @@ class EncoderBlock(_Block):
 
     def attention(self, inputs: Any, mask: Any = None) -> Any:
         """The weights [B, H, S, S] with which ``call`` attends."""
+        check_shape(f"{self.name}: inputs", inputs, ("B", "T", self.self_attention.d_model))
         build_once(self, tuple(inputs.shape))
         read = self.self_attention_norm.before(inputs)
         return self.self_attention.attention_weights(read, read, mask)
@@ -155,6 +157,7 @@ class DecoderBlock(_Block):
         self, inputs: Any, memory: Any, self_mask: Any = None, cross_mask: Any = None
     ) -> tuple[Any, Any]:
         """The weights with which ``call`` attends: to itself [B, H, T, T], to the memory [B, H, T, S]."""
+        check_shape(f"{self.name}: inputs", inputs, ("B", "T", self.self_attention.d_model))
         build_once(self, tuple(inputs.shape), tuple(memory.shape))
         read = self.self_attention_norm.before(inputs)
         to_self = self.self_attention.attention_weights(read, read, self_mask)
@@ -162,7 +165,7 @@ class DecoderBlock(_Block):
         read = self.cross_attention_norm.before(hidden)
         return to_self, self.cross_attention.attention_weights(read, memory, cross_mask)
 
-    def step(self, inputs: Any, past: Cache, memory: Cache, cross_mask: Any) -> tuple[Any, Cache]:
+    def step(self, inputs: Any, past: Cache, memory: Cache, cross_mask: Any = None) -> tuple[Any, Cache]:
         """Do for one new position [B, 1, D] what ``call`` does for all, with the past remembered.
 
         Args:

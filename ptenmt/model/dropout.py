@@ -26,7 +26,8 @@ def dropout_seed(seed: int, draw: Any) -> Iterator[None]:
 
     Args:
         seed: At least 0; the same throughout a training.
-        draw: A whole number or int64 scalar tensor, at least 0; another one at each forward pass.
+        draw: A whole number or int64 scalar tensor, at least 0; another one at each forward pass. Under JAX
+            below 2³², since there the generator starts from numbers of 32 bits.
     """
     token = _given_seed.set((seed, draw))
     try:
@@ -50,6 +51,7 @@ class Dropout(keras.layers.Layer):
 
     def __init__(self, rate: float, *, whole_vectors: bool = False, **kwargs: Any) -> None:
         super().__init__(**kwargs)
+        self.supports_masking = True
         if not 0 <= rate < 1:
             raise ValueError(f"{self.name}: a rate of {rate} is not at least 0 and below 1")
         self.rate = rate

@@ -108,6 +108,9 @@ class TiedProjection(keras.layers.Layer):
 
     def __init__(self, embedding: keras.layers.Embedding, **kwargs: Any) -> None:
         super().__init__(**kwargs)
+        self.supports_masking = True
+        width = embedding.output_dim
+        self.input_spec = keras.layers.InputSpec(axes={-1: width}, name=f"hidden states [..., D={width}]")
         self.embedding = embedding
 
     def build(self, _inputs_shape: Any) -> None:

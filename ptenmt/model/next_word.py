@@ -36,6 +36,7 @@ class NextWordModel(OfConfig, keras.Model):
         self, config: ModelConfig, vocabulary_size: int, *, name: str = "next_word", **kwargs: Any
     ) -> None:
         super().__init__(name=name, **kwargs)
+        self.input_spec = [keras.layers.InputSpec(ndim=2) for _ in range(2)]
         self.config = config
         self.vocabulary_size = vocabulary_size
         self.encoder = Encoder(config, vocabulary_size, name="encoder", dtype=self.dtype_policy)

@@ -85,7 +85,7 @@ class Encoder(OfConfig, ExplicitMasks):
             hidden = block(hidden, mask=mask, training=training)
         return self.norm(hidden)
 
-    def attention(self, source: Any, mask: Any) -> dict[str, Any]:
+    def attention(self, source: Any, mask: Any = None) -> dict[str, Any]:
         """The weights [B, H, S, S] of every block, as ``encoder_layer1``, ``encoder_layer2`` and so on."""
         build_once(self, tuple(source.shape))
         hidden = self.embedding(source)
@@ -157,7 +157,7 @@ class Decoder(OfConfig, ExplicitMasks):
             grown.append(past)
         return self.norm(hidden)[:, 0], state._replace(past=grown)
 
-    def attention(self, target: Any, memory: Any, cross_mask: Any) -> dict[str, Any]:
+    def attention(self, target: Any, memory: Any, cross_mask: Any = None) -> dict[str, Any]:
         """The weights of every block: ``decoder_layer{i}_block1`` [B, H, T, T], ``…_block2`` [B, H, T, S]."""
         build_once(self, tuple(target.shape), tuple(memory.shape))
         hidden = self.embedding(target)

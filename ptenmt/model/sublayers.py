@@ -12,6 +12,7 @@ from ptenmt.model.building import build_once
 from ptenmt.model.choices import check_choice
 from ptenmt.model.dense import Dense
 from ptenmt.model.dropout import Dropout
+from ptenmt.model.shapes import check_shape
 
 LAYER_NORM_EPSILON = 1e-6
 
@@ -46,6 +47,7 @@ class FeedForward(keras.layers.Layer):
         **kwargs: Any,
     ) -> None:
         super().__init__(**kwargs)
+        self.supports_masking = True
         check_choice("activation", activation, Activation)
         self.d_model = d_model
         self.d_ff = d_ff
@@ -103,6 +105,7 @@ class AddAndNorm(keras.layers.Layer):
 
     def __init__(self, dropout: float = 0.0, *, norm: NormPosition = "post", **kwargs: Any) -> None:
         super().__init__(**kwargs)
+        self.supports_masking = True
         check_choice("norm", norm, NormPosition)
         self.position = norm
         self.dropout = Dropout(dropout, name="dropout", dtype=self.dtype_policy)
@@ -111,6 +114,8 @@ class AddAndNorm(keras.layers.Layer):
     def build(self, inputs_shape: Any) -> None:
         """Make the norm's weights, which ``before`` may need ahead of ``call``."""
         build_once(self.norm, inputs_shape)
+        width = inputs_shape[-1]
+        self.input_spec = keras.layers.InputSpec(axes={-1: width}, name=f"inputs [B, T, D={width}]")
 
     def before(self, inputs: Any) -> Any:
         """What the sub-layer is to read of the inputs [B, T, D]."""
@@ -120,7 +125,13 @@ class AddAndNorm(keras.layers.Layer):
         return self.norm(inputs)
 
     def call(self, inputs: Any, sublayer_output: Any, training: bool = False) -> Any:
-        """Join a sub-layer's input (before its norm) and output, both [B, T, D]."""
+        """Join a sub-layer's input (before its norm) and output, both [B, T, D].
+
+        Raises:
+            ValueError: They differ in shape.
+        """
+        beside = f"{self.name}: beside inputs of shape {tuple(inputs.shape)} a sub-layer's output"
+        check_shape(beside, sublayer_output, tuple(inputs.shape))
         joined = inputs + self.dropout(sublayer_output, training=training)
         return joined if self.position == "pre" else self.norm(joined)
 

@@ -45,6 +45,7 @@ class Transformer(OfConfig, keras.Model):
         **kwargs: Any,
     ) -> None:
         super().__init__(name=name, **kwargs)
+        self.input_spec = [keras.layers.InputSpec(ndim=2) for _ in range(2)]
         self.config = config
         self.source_vocabulary_size = source_vocabulary_size
         self.target_vocabulary_size = target_vocabulary_size

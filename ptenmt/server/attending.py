@@ -14,8 +14,9 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger("ptenmt.server")
 
-LOOK_AGAIN_SECONDS = 20.0
-"""So long there are no weights if there were none: to look for some may take reading all that is there."""
+LOOK_AGAIN_SECONDS = 5.0
+"""So long there are no weights if there were none: to look for some may take reading all that is there.
+To make some takes about as long."""
 
 
 class Attender:

@@ -43,10 +43,16 @@ HEADS = MEMORY.reshape(2, 4, 2, 4).transpose(0, 2, 1, 3)
         (lambda: DecoderBlock(8, 2, 12), lambda it: it.attention(X, MEMORY), lambda it: it(X, MEMORY)),
         (
             lambda: DecoderBlock(8, 2, 12),
-            lambda it: it.step(X[:, :1], (HEADS, HEADS), (HEADS, HEADS), None),
+            lambda it: it.step(X[:, :1], (HEADS, HEADS), (HEADS, HEADS)),
             lambda it: it(X, MEMORY),
         ),
         (lambda: Encoder(CONFIG, 10), lambda it: it.attention(IDS, padding_mask(IDS)), lambda it: it(IDS)),
+        (lambda: Encoder(CONFIG, 10), lambda it: it.attention(IDS), lambda it: it(IDS)),
+        (
+            lambda: Decoder(CONFIG, 10),
+            lambda it: it.attention(TARGET, MEMORY),
+            lambda it: it(TARGET, MEMORY),
+        ),
         (
             lambda: Decoder(CONFIG, 10),
             lambda it: it.attention(TARGET, MEMORY, padding_mask(IDS)),

@@ -4,19 +4,26 @@ import re
 from collections.abc import Callable
 from typing import Any
 
+import keras
 import numpy as np
 import pytest
 
+from ptenmt.config import ModelConfig
 from ptenmt.model import (
     AddAndNorm,
     DecoderBlock,
     EncoderBlock,
     FeedForward,
     MultiHeadAttention,
+    NextWordModel,
     PositionalEmbedding,
+    TiedProjection,
+    Transformer,
 )
 
+SMALL = ModelConfig(num_layers=1, d_model=8, num_heads=2, d_ff=12, max_positions=10)
 X = np.random.default_rng(0).normal(size=(2, 4, 8)).astype("float32")
+NARROW, SHORT = X[:, :, :5], X[:, :3]
 IDS = np.array([[5, 6, 7, 0]])
 
 
@@ -49,8 +56,35 @@ def test_without_positions_any_width_will_do():
     ("call", "message"),
     [
         (lambda: MultiHeadAttention(8, 2)(X[0]), "'query [B, T, D]' .*expected ndim=3, found ndim=2"),
-        (lambda: MultiHeadAttention(8, 2)(X, X[0]), "key of shape (4, 8) must have three axes, [B, S, D]"),
-        (lambda: MultiHeadAttention(8, 2)(X, X, X[0]), "value of shape (4, 8) must have three axes"),
+        (lambda: MultiHeadAttention(8, 2)(X, X[0]), "a key of shape (4, 8) must be [B, S, 8]"),
+        (lambda: MultiHeadAttention(8, 2)(X, X, X[0]), "a value of shape (4, 8) must be [2, 4, 8]"),
+        (
+            lambda: MultiHeadAttention(8, 2)(X, value=SHORT),
+            "beside a key of shape (2, 4, 8) a value of shape (2, 3, 8) must be [2, 4, 8]",
+        ),
+        (
+            lambda: MultiHeadAttention(8, 2)(X, SHORT, X),
+            "beside a key of shape (2, 3, 8) a value of shape (2, 4, 8) must be [2, 3, 8]",
+        ),
+        (lambda: MultiHeadAttention(8, 2)(X[:1], X), "a query of shape (1, 4, 8) must be [2, T, 8]"),
+        (
+            lambda: MultiHeadAttention(8, 2).attention_weights(X[0], X),
+            "a query of shape (4, 8) must be [2, T, 8]",
+        ),
+        (lambda: EncoderBlock(8, 2, 12).attention(NARROW), "inputs of shape (2, 4, 5) must be [B, T, 8]"),
+        (lambda: DecoderBlock(8, 2, 12).attention(NARROW, X), "inputs of shape (2, 4, 5) must be [B, T, 8]"),
+        (
+            lambda: AddAndNorm()(X, SHORT),
+            "beside inputs of shape (2, 4, 8) a sub-layer's output of shape (2, 3, 8) must be [2, 4, 8]",
+        ),
+        (
+            lambda: TiedProjection(keras.layers.Embedding(10, 8))(NARROW),
+            "'hidden states [..., D=8]' .*expected axis -1 .* value 8.* (2, 4, 5)",
+        ),
+        (lambda: Transformer(SMALL, 9, 9)(IDS), "expects 2 input(s), but it received 1 .*shape=(1, 4)"),
+        (lambda: NextWordModel(SMALL, 9)(IDS), "expects 2 input(s), but it received 1 .*shape=(1, 4)"),
+        (lambda: Transformer(SMALL, 9, 9)((IDS, IDS[0])), "expected ndim=2, found ndim=1.* (4,)"),
+        (lambda: Transformer(SMALL, 9, 9).encode(IDS[0]), "ids of shape (4,) must be [B, S]"),
         (lambda: EncoderBlock(6, 2, 12)(X), "'inputs [B, T, d_model=6]' .*expected axis -1 .* value 6"),
         (lambda: DecoderBlock(6, 2, 12)(X, X), "'inputs [B, T, d_model=6]' .*expected axis -1 .* value 6"),
         (lambda: EncoderBlock(8, 2, 12)(X[0]), "'inputs [B, T, d_model=8]' .*expected ndim=3, found ndim=2"),
@@ -60,6 +94,29 @@ def test_without_positions_any_width_will_do():
 def test_inputs_of_another_shape_are_errors(call: Callable[[], Any], message: str):
     with pytest.raises(ValueError, match=re.escape(message).replace(re.escape(".*"), ".*")):
         call()
+
+
+@pytest.mark.parametrize(
+    ("layer", "right", "wrong", "message"),
+    [
+        (MultiHeadAttention(8, 2), [X], [X, NARROW], "a key of shape (2, 4, 5) must be [B, S, 8]"),
+        (MultiHeadAttention(8, 2), [X], [X, X, NARROW], "a value of shape (2, 4, 5) must be [2, 4, 8]"),
+        (MultiHeadAttention(8, 2), [X], [NARROW, X], "a query of shape (2, 4, 5) must be [2, T, 8]"),
+        (
+            DecoderBlock(8, 2, 12),
+            [X, NARROW],
+            [X, X],
+            "cross_attention: a key of shape (2, 4, 8) must be [B, S, 5]",
+        ),
+        (AddAndNorm(), [X, X], [NARROW, NARROW], "'inputs [B, T, D=8]' .*expected axis -1 .* (2, 4, 5)"),
+    ],
+)
+def test_inputs_of_another_width_than_before_are_errors(
+    layer: keras.Layer, right: list[np.ndarray], wrong: list[np.ndarray], message: str
+):
+    layer(*right)
+    with pytest.raises(ValueError, match=re.escape(message).replace(re.escape(".*"), ".*")):
+        layer(*wrong)
 
 
 @pytest.mark.parametrize("mask", [np.array([0, 0, -1e9, -1e9]), np.array([0, 0, 1, 1]), [1.0, 1.0, 0.0, 0.0]])
