@@ -210,8 +210,6 @@ class MultiHeadAttention(ExplicitMasks):
             _check_mask(mask, scores.shape)
             # A sum, whose gradient costs nothing, and not a choice between scores, whose gradient is another.
             scores = scores + HIDDEN_SCORE * ops.cast(ops.logical_not(mask), "float32")
-        if scores.shape[-1] == 1:  # a softmax of which Keras would warn
-            return ops.exp(scores - scores)
         return ops.softmax(scores, axis=-1)
 
     def _split_heads(self, projected: Any, size: int) -> Any:

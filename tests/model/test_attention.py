@@ -1,7 +1,6 @@
 import keras
 import numpy as np
 import pytest
-import tensorflow as tf
 
 from ptenmt.model import MultiHeadAttention, causal_mask, decoder_mask, padding_mask
 
@@ -92,16 +91,6 @@ def test_weights_sum_to_one_and_are_zero_where_hidden():
     assert (weights[0, :, :, 3:] == 0).all()
     assert (weights[0, :, :, :3] > 0).all()
     np.testing.assert_array_equal(weights[1, :, :, 0], 1)
-
-
-def test_a_single_key_gets_all_and_no_gradient_is_missing():
-    attention = MultiHeadAttention(8, 2)
-    query, memory = random_inputs(2, 3, 8), random_inputs(2, 1, 8)
-    with tf.GradientTape() as tape:
-        outputs = attention(query, memory, mask=np.zeros((2, 1, 1, 1), bool))
-    np.testing.assert_array_equal(attention.attention_weights(query, memory), np.ones((2, 2, 3, 1)))
-    assert outputs.shape == (2, 3, 8)
-    assert None not in tape.gradient(outputs, attention.trainable_weights)
 
 
 @pytest.mark.parametrize("policy", ["float32", "mixed_bfloat16", "mixed_float16", "float16"])

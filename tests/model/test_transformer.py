@@ -9,6 +9,9 @@ import pytest
 from ptenmt.config import ModelConfig
 from ptenmt.model import Dropout, Transformer
 
+# Keras warns about the attention over one single key; that is how decoding begins.
+pytestmark = pytest.mark.filterwarnings("ignore:You are using a softmax over axis -1")
+
 SMALL = ModelConfig(num_layers=2, d_model=16, num_heads=2, d_ff=24, dropout=0.1, max_positions=20)
 SOURCE = np.array([[2, 8, 9, 10, 11, 3], [2, 12, 3, 0, 0, 0], [2, 7, 6, 5, 3, 0]])
 TARGET = np.array([[2, 5, 6, 7, 8], [2, 9, 10, 0, 0], [2, 4, 4, 4, 4]])
