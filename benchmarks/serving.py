@@ -34,6 +34,8 @@ from rivals.ptenmt_translation import translate_with
 from rivals.translation_task import Measured, Task
 
 OVERLOAD_SECONDS = 20  # and as long again
+SPAN = 10
+"""Seconds whose memory is averaged."""
 SHARES = (0.5, 0.95, 0.99)
 
 
@@ -170,20 +172,22 @@ def bars(offline: Measured, idle: float, served: Served, loads: list[Watched]) -
 
 
 def memory_bars(memory: list[float]) -> Iterator[Bar]:
-    """Whether memory is flat: how far a second is from the mean, and where it goes in the long run.
+    """Whether memory is flat: how far ten seconds are from the mean, and where it goes in the long run.
 
     What a first third allocates (threads' arenas, buffers of the largest batches) is no growth. A second's
-    memory depends on the batch that is in work: one second alone tells little.
+    memory depends on the one batch that is in work; ten seconds have a hundred and more.
     """
     third = len(memory) // 3
-    if third:
+    if third >= SPAN:
         settled = memory[third:]
         mean = fmean(settled)
-        furthest = max(abs(megabytes - mean) for megabytes in settled) / mean
-        what = "memory under load, furthest from its mean (after the first third)"
+        spans = [fmean(settled[begin : begin + SPAN]) for begin in range(len(settled) - SPAN + 1)]
+        furthest = max(abs(span - mean) for span in spans) / mean
+        what = f"memory under load after the first third, any ten seconds from their mean of {mean:.0f} MB"
         yield at_most(what, furthest, 0.05, "{:.1%}")
         growth = fmean(memory[-third:]) / fmean(memory[third:-third])
         yield at_most("its last third, of the middle one", growth, 1.05, "{:.3f}")
+        tell(f"memory of a second, after the first third: {min(settled):.0f} to {max(settled):.0f} MB")
 
 
 def main() -> None:
