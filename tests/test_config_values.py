@@ -159,6 +159,10 @@ def test_the_longest_sentence_must_fit_into_a_batch_by_tokens() -> None:
     assert load_config("next-word", ["batch.tokens=20"]).batch.tokens == 20
 
 
+def test_a_next_word_model_has_one_vocabulary_without_being_told() -> None:
+    assert load_config("next-word", ["tokenizer.shared=false"]).tokenizer.shared
+
+
 @pytest.mark.parametrize(
     ("override", "expected"),
     [
@@ -167,7 +171,6 @@ def test_the_longest_sentence_must_fit_into_a_batch_by_tokens() -> None:
         ("model.tied_embeddings=target", "there is one table; say all"),
         ("data.train=[a.tsv]", "data.train names pairs, and task=next-word reads one text: data.path"),
         ("model.max_positions=19", "data.window=20 must be at most model.max_positions=19"),
-        ("tokenizer.shared=false", "task=next-word needs tokenizer.shared=true"),
         *(
             (
                 f"data.{option}",

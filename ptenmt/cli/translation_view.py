@@ -113,7 +113,7 @@ class TranslationView:
     def _note_unknown(self, words: Iterable[str]) -> None:
         for word in words:
             self._num_unknown += 1
-            if len(self._unknown) < _SHOWN_WORDS and word not in self._unknown:
+            if len(self._unknown) <= _SHOWN_WORDS and word not in self._unknown:
                 self._unknown.append(word)
 
     @property
@@ -151,9 +151,9 @@ class TranslationView:
                 f"{self._num_split:,}"
             )
         if self._unknown:
-            more = ", …" if self._num_unknown > len(self._unknown) else ""
-            shown = ", ".join(word if word.isprintable() else ascii(word) for word in self._unknown)
-            yield f"words that the model has never seen: {self._num_unknown:,} ({shown}{more})"
+            shown = [word if word.isprintable() else ascii(word) for word in self._unknown]
+            shown[_SHOWN_WORDS:] = ["…"] * (len(shown) > _SHOWN_WORDS)
+            yield f"words that the model has never seen: {self._num_unknown:,} ({', '.join(shown)})"
         if self._lines is not None and self._lines.num_invalid:
             yield f"lines that are not valid UTF-8, left empty: {self._lines.num_invalid:,}"
 

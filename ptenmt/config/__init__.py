@@ -4,7 +4,7 @@ An option exists once, here: its name, type, default, and under it what it means
 when it is built, so the rest of the code never meets a wrong one.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal
 
@@ -76,6 +76,10 @@ class Config:
     machine: MachineConfig = MachineConfig()
 
     def __post_init__(self) -> None:
+        if (
+            self.task == "next-word" and self.tokenizer.kind == "words"
+        ):  # words are read and predicted with one vocabulary
+            object.__setattr__(self, "tokenizer", replace(self.tokenizer, shared=True))
         require(0 <= self.seed < 2**31, f"seed={self.seed} must be at least 0 and below 2147483648")
         self._check_batch()
         most, longest = self.decoding.max_length, self.model.max_positions
@@ -128,10 +132,6 @@ class Config:
         """What a text and its one vocabulary of words can do."""
         require(
             not self.data.train, f"data.train names pairs, and task={self.task} reads one text: data.path"
-        )
-        require(
-            self.tokenizer.shared,
-            f"task={self.task} needs tokenizer.shared=true: words are read and predicted with one vocabulary",
         )
         kind, metric, tied = self.tokenizer.kind, self.validation.metric, self.model.tied_embeddings
         require(kind == "words", f"task={self.task} needs tokenizer.kind=words, not {kind}")

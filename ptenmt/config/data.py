@@ -148,7 +148,8 @@ class TokenizerConfig:
     vocabulary_size: int = 8000
     """The most pieces or words a vocabulary holds, special tokens included (not ``wordpiece``)."""
     shared: bool = False
-    """One vocabulary for both languages instead of one each (not ``wordpiece``)."""
+    """One vocabulary for both languages instead of one each (not ``wordpiece``; always, where next words are
+    learnt)."""
     algorithm: Literal["unigram", "bpe"] = "unigram"
     """How SentencePiece finds its pieces."""
     punctuation: Literal["kept", "deleted", "space"] = "kept"

@@ -200,7 +200,8 @@ class MultiHeadAttention(ExplicitMasks):
 
     def _weights(self, query: Any, keys: Any, mask: Any) -> Any:
         width = self.query_projection.kernel.shape[0]
-        check_shape(f"{self.name}: a query", query, (keys.shape[0], "T", width))
+        batch = "B" if 1 in (query.shape[0], keys.shape[0]) else keys.shape[0]  # one goes with many
+        check_shape(f"{self.name}: a query", query, (batch, "T", width))
         queries = self._split_heads(self.query_projection(query), self.key_size)  # -> [B, H, T, K]
         queries = queries * ops.cast(self.key_size**-0.5, queries.dtype)
         scores = ops.matmul(queries, ops.transpose(keys, (0, 1, 3, 2)))  # -> [B, H, T, S]

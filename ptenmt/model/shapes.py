@@ -17,6 +17,8 @@ def check_shape(name: str, tensor: Any, axes: Sequence[Any]) -> None:
     Raises:
         ValueError: It has more or fewer axes, or one of another size.
     """
+    if getattr(tensor.shape, "rank", len(axes)) is None:
+        return
     shape = tuple(tensor.shape)
     sizes = [pair for pair in zip(shape, axes, strict=False) if all(isinstance(size, int) for size in pair)]
     if len(shape) != len(axes) or any(size != wanted for size, wanted in sizes):

@@ -1,6 +1,7 @@
 """Who attends to whom: the model in NumPy, loaded when attention is first asked for."""
 
 import logging
+import threading
 import time
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
@@ -20,7 +21,7 @@ To make some takes about as long."""
 
 
 class Attender:
-    """Tells all attention; one thread at a time may ask.
+    """Tells all attention, to one thread at a time.
 
     Args:
         load_model: Loads the model.
@@ -28,6 +29,7 @@ class Attender:
 
     def __init__(self, load_model: "Callable[[], NumpyTransformer]") -> None:
         self._load_model = load_model
+        self._lock = threading.Lock()  # a thread works on when its client is gone
         self._model: NumpyTransformer | None = None
         self._said = ""  # why there is none
         self._refusal, self._refused_until = "", 0.0
@@ -44,9 +46,10 @@ class Attender:
         """
         import numpy as np
 
-        if self._model is None:
-            self._model = self._loaded()
-        weights = self._model.attention(np.array([source]), np.array([target]))
+        with self._lock:
+            if self._model is None:
+                self._model = self._loaded()
+            weights = self._model.attention(np.array([source]), np.array([target]))
         return {name: np.round(values[0].astype(float), 4).tolist() for name, values in weights.items()}
 
     def _loaded(self) -> "NumpyTransformer":

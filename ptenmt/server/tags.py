@@ -26,6 +26,11 @@ _FOREIGN = _names("svg math")
 """Elements of other languages, in which ``/`` ends what it closes, and nothing is raw text."""
 _HTML_AGAIN = _names("foreignobject desc title annotation-xml mi mn mo ms mtext")
 """Elements of those languages in which there is HTML."""
+_NEVER_FOREIGN = _names(
+    """b big blockquote body br center code dd div dl dt em embed h1 h2 h3 h4 h5 h6 head hr i img li listing
+    menu meta nobr ol p pre ruby s small span strong strike sub sup table tt u ul var"""
+)
+"""HTML elements that end SVG and MathML around them."""
 _BLOCKS = _names(
     """address article aside blockquote center dd details dialog dir div dl dt fieldset figcaption figure
     footer form h1 h2 h3 h4 h5 h6 header hgroup hr li listing main menu nav ol p plaintext pre search section
@@ -85,6 +90,8 @@ class OpenElements:
             is_translated: Whether the element may be translated.
             is_closed: Whether it ends with ``/``; in HTML that says nothing.
         """
+        if name in _NEVER_FOREIGN and self.are_foreign:
+            self._leave_foreign()
         if name in _BLOCKS:
             self._end(*_PARAGRAPH_END)
         if name in _ENDS:
@@ -112,6 +119,12 @@ class OpenElements:
         if found:
             is_one = len(ended) == 1
             self._cut(min(places[-1 if is_one else bisect_left(places, wall)] for places in found))
+
+    def _leave_foreign(self) -> None:
+        """End SVG and MathML, out to the HTML that they are in."""
+        html = self._innermost(_HTML_AGAIN)
+        places = (place for name in _FOREIGN for place in self._places.get(name, ()))
+        self._cut(min(place for place in places if place > html))
 
     def _innermost(self, names: _Names) -> int:
         """Where the innermost of such elements is; -1: there is none."""

@@ -46,7 +46,8 @@ def texts_of(root: "etree._Element") -> "Iterator[list[etree._Element]]":
         elif element.tag in _RUN:
             looks = [*looks, _look(element)] if event == "start" else looks[:-1]
         elif _is_text(element):
-            if parts and look != looks[-1]:
+            # The texts of one run have one look: to compare a long one with itself for each takes minutes.
+            if parts and look is not looks[-1] and look != looks[-1]:
                 yield parts
                 parts = []
             look = looks[-1]

@@ -67,11 +67,11 @@ def _chosen(run: Run, last: int | None, best: int | None) -> list[Path]:
     else:
         paths = [run.path / model.name for model in run.best_models()]
         what, option, count = "best models", "checkpoint.keep_best", best
-    if not paths:
+    if not paths and not run.checkpoints():
         raise RunError(
             f"{run.path} has no {what} yet", f"train it first: ptenmt train --config CONFIG --run {run.path}"
         )
-    count = len(paths) if count is None else count
+    count = max(len(paths), 1) if count is None else count
     if not 1 <= count <= len(paths):
         raise RunError(
             f"{run.path} has {len(paths)} {what[:-1] if len(paths) == 1 else what}, {count} are asked for",

@@ -61,7 +61,8 @@ class Wording:
         found: dict[str, None] = {}
         for segment in text.segments:
             if UNK in segment.ids:
-                words = zip(self._source_words(segment.text), segment.ids[1:-1], strict=True)
+                # Where the positions do not suffice for the words of one sign, ids are fewer.
+                words = zip(self._source_words(segment.text), segment.ids[1:-1], strict=False)
                 found |= {word: None for word, id in words if id == UNK}
         return list(found)
 

@@ -6,7 +6,11 @@ import pytest
 
 
 def test_nothing_is_averaged_before_anything_is_saved(ptenmt, copied_run: Path) -> None:
-    for file in (copied_run / "checkpoints/tiny").glob("ckpt-*"):
+    run = copied_run / "checkpoints/tiny"
+    (run / "best.json").unlink()
+    told = ptenmt("average", "--run", "tiny", "--best", "1", code=1).stderr
+    assert "has 0 best models, 1 are asked for\n  a training keeps as many as checkpoint.keep_best" in told
+    for file in run.glob("ckpt-*"):
         file.unlink()
     told = ptenmt("average", "--run", "tiny", code=1).stderr
     assert told.startswith("error: checkpoints/tiny has no checkpoints yet\n  train it first: ")

@@ -135,6 +135,7 @@ def test_words_that_were_never_seen_are_told(ptenmt) -> None:
     told = ptenmt("translate", "o gato e zorro", "zorro um dois três quatro cinco").stderr
     assert told.startswith("warning: words that the model has never seen: ")
     assert told.count(": 8 (") == told.count(", …)\n") == 1
+    assert "seen: 2 (zorro)\n" in ptenmt("translate", "zorro", "o zorro").stderr
     assert "never seen" not in ptenmt("translate", *LINES).stderr
 
 

@@ -7,6 +7,7 @@ from typing import Any
 import keras
 import numpy as np
 import pytest
+import tensorflow as tf
 
 from ptenmt.config import ModelConfig
 from ptenmt.model import (
@@ -19,11 +20,12 @@ from ptenmt.model import (
     PositionalEmbedding,
     TiedProjection,
     Transformer,
+    padding_mask,
 )
 
 SMALL = ModelConfig(num_layers=1, d_model=8, num_heads=2, d_ff=12, max_positions=10)
 X = np.random.default_rng(0).normal(size=(2, 4, 8)).astype("float32")
-NARROW, SHORT = X[:, :, :5], X[:, :3]
+NARROW, SHORT, THREE = X[:, :, :5], X[:, :3], X[[0, 1, 0]]
 IDS = np.array([[5, 6, 7, 0]])
 
 
@@ -66,7 +68,7 @@ def test_without_positions_any_width_will_do():
             lambda: MultiHeadAttention(8, 2)(X, SHORT, X),
             "beside a key of shape (2, 3, 8) a value of shape (2, 4, 8) must be [2, 3, 8]",
         ),
-        (lambda: MultiHeadAttention(8, 2)(X[:1], X), "a query of shape (1, 4, 8) must be [2, T, 8]"),
+        (lambda: MultiHeadAttention(8, 2)(THREE, X), "a query of shape (3, 4, 8) must be [2, T, 8]"),
         (
             lambda: MultiHeadAttention(8, 2).attention_weights(X[0], X),
             "a query of shape (4, 8) must be [2, T, 8]",
@@ -129,6 +131,17 @@ def test_a_mask_may_be_a_list():
     attention, mask = MultiHeadAttention(8, 2), [True, True, False, False]
     np.testing.assert_array_equal(attention(X, mask=mask), attention(X, mask=np.array(mask)))
     assert not np.allclose(attention(X, mask=mask), attention(X))
+
+
+def test_one_memory_serves_many_queries():
+    attention = MultiHeadAttention(8, 2)
+    np.testing.assert_allclose(attention(X, X[:1]), attention(X, X[[0, 0]]), atol=1e-6)
+
+
+def test_what_is_not_known_yet_is_not_refused():
+    spec = tf.TensorSpec(None, tf.int64)
+    mask = tf.function(padding_mask, input_signature=[spec])(np.array([[5, 0]]))
+    np.testing.assert_array_equal(mask, [[[[True, False]]]])
 
 
 def test_where_a_sequence_begins_counts():

@@ -1,5 +1,7 @@
 """Routes that look inside."""
 
+import time
+from concurrent.futures import ThreadPoolExecutor
 from types import SimpleNamespace
 from typing import Any
 
@@ -48,6 +50,20 @@ def test_attention_is_told_of_every_layer_and_head(served, translation: str | No
         weights = np.array(answer["weights"][name])
         assert weights.shape == (2, len(rows), len(columns))
         assert weights.sum(axis=-1) == pytest.approx(np.ones(weights.shape[:-1]), abs=1e-3)
+
+
+def test_a_model_is_loaded_once_whoever_is_gone() -> None:
+    loaded: list[object] = []
+
+    def load() -> Any:
+        time.sleep(0.05)
+        loaded.append(None)
+        return SimpleNamespace(attention=lambda _source, _target: {})
+
+    attender = attending.Attender(load)
+    with ThreadPoolExecutor(4) as pool:
+        assert list(pool.map(attender.attention, [[2]] * 4, [[2]] * 4)) == [{}] * 4
+    assert len(loaded) == 1
 
 
 @pytest.mark.parametrize("blank", ["", "  \n"])

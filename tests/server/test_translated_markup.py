@@ -71,6 +71,8 @@ def shouted(source: str) -> str:
         ("<math><mtext/><script/></math>a", ["a"]),
         ("<svg><style>p > a</svg>a", ["a"]),
         ("<svg><foreignObject><style/></svg></style></svg>a", ["a"]),
+        ("<svg><p>a</p><script>x='</svg>'; y</script><p>b</p>", ["a", "b"]),
+        ("<math><annotation-xml><svg><br></svg>b</annotation-xml></math>a", ["a"]),
         ("<script/></script>a", ["a"]),
         ('<p =">a', ["a"]),
         ('<p a==">a', ["a"]),

@@ -109,6 +109,16 @@ def test_no_nesting_is_walked_through_more_than_once() -> None:
     assert counts[1] < 1.5 * counts[0]
 
 
+def test_the_look_of_a_run_is_not_compared_with_itself(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Long(tuple):
+        def __ne__(self, other: object) -> bool:
+            raise AssertionError
+
+    monkeypatch.setattr(word_texts, "_look", lambda _run: Long())
+    root = etree.fromstring(f"<w:p {W}><w:r><w:t>a</w:t><w:t>b</w:t></w:r></w:p>".encode())
+    assert [len(parts) for parts in word_texts.texts_of(root)] == [2]
+
+
 def _visits(depth: int) -> int:
     """How many elements are looked at where 1,000 runs are in so many paragraphs."""
     run = "<w:r><w:rPr><w:b/></w:rPr><w:t>a</w:t></w:r>" * 1_000
