@@ -76,9 +76,8 @@ class Config:
     machine: MachineConfig = MachineConfig()
 
     def __post_init__(self) -> None:
-        if (
-            self.task == "next-word" and self.tokenizer.kind == "words"
-        ):  # words are read and predicted with one vocabulary
+        if self.task == "next-word" and self.tokenizer.kind == "words":
+            # What is read and what is predicted are words of one language.
             object.__setattr__(self, "tokenizer", replace(self.tokenizer, shared=True))
         require(0 <= self.seed < 2**31, f"seed={self.seed} must be at least 0 and below 2147483648")
         self._check_batch()
