@@ -70,12 +70,13 @@ def export(
     decoding = chosen_decoding(found.config().decoding, changes, {"beam_size": "--beam-size"})
     from ptenmt.export.model import export_model
 
-    warn: list[Callable[[str], None]] = [screen.warn]
+    warn: Callable[[str], None] = screen.warn
     with ExitStack() as silence:
 
         def load() -> None:
+            nonlocal warn
             load_tensorflow(screen)
-            warn.append(silence.enter_context(silent_libraries(screen)))
+            warn = silence.enter_context(silent_libraries(screen))
 
         exported = export_model(
             found,
@@ -84,7 +85,7 @@ def export(
             output=output,
             checkpoint=checkpoint,
             decoding=decoding if changes else None,
-            on_warning=lambda told: warn[-1](told),
+            on_warning=lambda told: warn(told),
             on_tensorflow=load,
         )
     stored = exported.quantization or "float32"

@@ -1,11 +1,11 @@
 """HTML: text changes, everything else stays to the byte."""
 
 import random
-import sys
 import time
-from types import FrameType
+from functools import partial
 
 import pytest
+from lines_run import lines_run
 
 from ptenmt.server import tags
 from ptenmt.server.markup import Markup
@@ -136,22 +136,6 @@ def test_no_soup_takes_long(part: str, depth: int) -> None:
 
 @pytest.mark.parametrize("tag", ["<dd>", "<tr>", "</i>"])
 def test_what_is_open_is_not_walked_through_at_each_tag(tag: str) -> None:
-    counts = [_lines_run("<table>" + "<b>" * depth + tag * 1_000) for depth in (1, 250)]
+    sources = ["<table>" + "<b>" * depth + tag * 1_000 for depth in (1, 250)]
+    counts = [lines_run(tags, partial(Markup, source)) for source in sources]
     assert counts[1] < 2 * counts[0]
-
-
-def _lines_run(source: str) -> int:
-    """How many lines of code find out what is open in an HTML text."""
-    lines = 0
-
-    def count(frame: FrameType, event: str, _: object) -> object:
-        nonlocal lines
-        lines += event == "line" and frame.f_code.co_filename == tags.__file__
-        return count
-
-    sys.settrace(count)
-    try:
-        Markup(source)
-    finally:
-        sys.settrace(None)
-    return lines

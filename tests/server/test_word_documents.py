@@ -2,14 +2,13 @@
 
 import io
 import struct
-import sys
 import tracemalloc
 import zipfile
 from collections.abc import Mapping
-from types import FrameType
 
 import docx
 import pytest
+from lines_run import lines_run
 from lxml import etree
 
 from ptenmt.server import word_texts
@@ -123,19 +122,8 @@ def _visits(depth: int) -> int:
     """How many elements are looked at where 1,000 runs are in so many paragraphs."""
     run = "<w:r><w:rPr><w:b/></w:rPr><w:t>a</w:t></w:r>" * 1_000
     root = etree.fromstring(f"<w:p {W}>{'<w:p>' * depth}{run}{'</w:p>' * depth}</w:p>".encode())
-    lines = 0
-
-    def count(frame: FrameType, event: str, _: object) -> object:
-        nonlocal lines
-        lines += event == "line" and frame.f_code.co_filename == word_texts.__file__
-        return count
-
-    sys.settrace(count)
-    try:
-        assert len(list(word_texts.texts_of(root))) == 1
-    finally:
-        sys.settrace(None)
-    return lines
+    assert len(list(word_texts.texts_of(root))) == 1
+    return lines_run(word_texts, lambda: list(word_texts.texts_of(root)))
 
 
 MANY_ATTRIBUTES = " ".join(f"a{number}='1'" for number in range(101))
