@@ -20,8 +20,8 @@ import numpy as np
 
 from ptenmt.config import Config
 from ptenmt.config.files import load_config
-from ptenmt.corpus.prose import read_prose
-from ptenmt.corpus.word_windows import split_for_windows
+from ptenmt.data.prose import read_prose
+from ptenmt.data.word_windows import split_for_windows
 from ptenmt.training import train
 
 VARIANTS = {

@@ -24,9 +24,9 @@ from rivals.machine import describe, same_command
 
 from ptenmt.checkpoints import load_weights
 from ptenmt.cores import available_cores
-from ptenmt.corpus.batches import sorted_batches
-from ptenmt.corpus.encoding import encode_pairs
-from ptenmt.corpus.pairs import SentencePair, load_split
+from ptenmt.data.batches import sorted_batches
+from ptenmt.data.encoding import encode_pairs
+from ptenmt.data.pairs import SentencePair, load_split
 from ptenmt.evaluation.material import material_of_pairs, output_of_translations
 from ptenmt.evaluation.scores import Scorer
 from ptenmt.export.ctranslate2 import Export, make_export

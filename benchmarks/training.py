@@ -34,11 +34,11 @@ from rivals.turns import Contestant, Turn
 import ptenmt
 from ptenmt.config import Config
 from ptenmt.config.files import dump_config
-from ptenmt.corpus.batches import BatchPlan
-from ptenmt.corpus.cache import corpus_cache
-from ptenmt.corpus.encoding import encode_training_pairs, learn_tokenizers
-from ptenmt.corpus.pairs import load_corpus
-from ptenmt.corpus.sources import fetch_sources
+from ptenmt.data.batches import BatchPlan
+from ptenmt.data.cache import corpus_cache
+from ptenmt.data.encoding import encode_training_pairs, learn_tokenizers
+from ptenmt.data.pairs import load_corpus
+from ptenmt.data.sources import fetch_sources
 from ptenmt.errors import PtenmtError
 
 RIVALS = Path(__file__).parent / "rivals"

@@ -10,11 +10,13 @@ from pathlib import Path
 
 TRAINING = {
     "importlib_resources",
+    "jinja2",
     "keras",
     "matplotlib",
     "sacrebleu",
     "tensorflow",
     "tensorflow-datasets",
+    "tensorflow-text",
     "urllib3",
 }
 

@@ -23,7 +23,7 @@ import yaml
 
 from ptenmt.config import Config
 from ptenmt.config.files import build_config, dump_config
-from ptenmt.corpus.lock import exclusive, holder
+from ptenmt.data.lock import exclusive, holder
 from ptenmt.errors import ConfigError, OutputError, RunError
 from ptenmt.writing import json_text, write_text
 

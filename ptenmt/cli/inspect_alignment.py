@@ -19,7 +19,7 @@ from ptenmt.cli.options import (
     WhichWeights,
     chosen_head,
 )
-from ptenmt.corpus.lines import read_lines
+from ptenmt.data.lines import read_lines
 from ptenmt.errors import DataError, PtenmtError
 from ptenmt.writing import json_text
 

@@ -44,7 +44,7 @@ from ptenmt.cli.translation_options import (
     chosen_decoding,
 )
 from ptenmt.cli.translation_view import TranslationView
-from ptenmt.corpus.lines import Lines, opened_lines
+from ptenmt.data.lines import Lines, opened_lines
 from ptenmt.errors import DataError, OutputError, PtenmtError
 from ptenmt.runs import Choice, Run, find_run
 

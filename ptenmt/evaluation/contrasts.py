@@ -6,7 +6,7 @@ from functools import cache
 from importlib import resources
 
 from ptenmt.config import DataConfig
-from ptenmt.corpus.text import TextPreparation
+from ptenmt.data.text import TextPreparation
 from ptenmt.tokenizers import UNK, Tokenizer
 from ptenmt.translation import Translator
 

@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import Any, Self
 
 from ptenmt.config import Config
-from ptenmt.corpus.pairs import HeldOutSplit, fingerprint, load_split, load_training_pairs
-from ptenmt.corpus.text import spacing
+from ptenmt.data.pairs import HeldOutSplit, fingerprint, load_split, load_training_pairs
+from ptenmt.data.text import spacing
 from ptenmt.errors import ConfigError, PtenmtError, RunError
 from ptenmt.evaluation.contrasts import find_contrasts
 from ptenmt.evaluation.likelihood import Likelihood, likelihood

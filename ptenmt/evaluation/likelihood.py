@@ -5,9 +5,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from ptenmt.config import Config
-from ptenmt.corpus.batches import num_batches, sorted_batches
-from ptenmt.corpus.encoding import encode_pairs
-from ptenmt.corpus.pairs import SentencePair
+from ptenmt.data.batches import num_batches, sorted_batches
+from ptenmt.data.encoding import encode_pairs
+from ptenmt.data.pairs import SentencePair
 from ptenmt.evaluation.systems import Progress
 from ptenmt.tokenizers import TokenizerPair
 

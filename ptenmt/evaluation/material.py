@@ -5,9 +5,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ptenmt.config import DataConfig
-from ptenmt.corpus.lines import read_lines
-from ptenmt.corpus.pairs import SentencePair, fingerprint
-from ptenmt.corpus.text import TextPreparation, spacing
+from ptenmt.data.lines import read_lines
+from ptenmt.data.pairs import SentencePair, fingerprint
+from ptenmt.data.text import TextPreparation, spacing
 from ptenmt.errors import ConfigError, DataError
 from ptenmt.translation import Translation
 

@@ -3,7 +3,7 @@
 from dataclasses import dataclass, fields, is_dataclass
 from typing import Any, Literal
 
-from ptenmt.corpus.pairs import HeldOutSplit
+from ptenmt.data.pairs import HeldOutSplit
 from ptenmt.evaluation.contrasts import Contrasts
 from ptenmt.perplexity import perplexity
 from ptenmt.writing import NOTHING

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ptenmt.config import Config
-from ptenmt.corpus.text import spacing
+from ptenmt.data.text import spacing
 from ptenmt.errors import ExportError, OutputError
 from ptenmt.export.ctranslate2 import make_export
 from ptenmt.export.formats import Quantization

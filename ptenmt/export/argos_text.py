@@ -12,7 +12,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from ptenmt.config import DataConfig
-from ptenmt.corpus.text import TextPreparation, lowers_typed
+from ptenmt.data.text import TextPreparation, lowers_typed
 from ptenmt.errors import OutputError
 from ptenmt.tokenizers.base import clean_text
 

@@ -1,8 +1,8 @@
 """What other engines cannot express."""
 
 from ptenmt.config import Config, ModelConfig
-from ptenmt.corpus.moses import JOINED_OTHERWISE, moses
-from ptenmt.corpus.text import spacing
+from ptenmt.data.moses import JOINED_OTHERWISE, moses
+from ptenmt.data.text import spacing
 from ptenmt.errors import ExportError
 
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
-from ptenmt.corpus.text import repair_wordpiece
+from ptenmt.data.text import repair_wordpiece
 from ptenmt.errors import DataError
 from ptenmt.export.weights import arrays_of
 from ptenmt.inspection.forward import NumpyTransformer

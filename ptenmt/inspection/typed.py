@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from ptenmt.config import Config
-from ptenmt.corpus.text import TextPreparation
+from ptenmt.data.text import TextPreparation
 from ptenmt.errors import DataError
 from ptenmt.tokenizers import UNK
 from ptenmt.tokenizers.words import WordTokenizer

@@ -11,8 +11,8 @@ from typing import Any
 import tensorflow as tf
 
 from ptenmt.config import CheckpointConfig, Config
-from ptenmt.corpus.batches import Batch, BatchPlan
-from ptenmt.corpus.download import OnProgress
+from ptenmt.data.batches import Batch, BatchPlan
+from ptenmt.data.download import OnProgress
 from ptenmt.events import EpochDone, Event, Scores, StepDone, ValidationStep, Warned
 from ptenmt.runs import Run, run_path
 from ptenmt.training.feed import num_steps

@@ -7,7 +7,7 @@ from typing import Any, Protocol
 import numpy as np
 import tensorflow as tf
 
-from ptenmt.corpus.batches import Batch
+from ptenmt.data.batches import Batch
 
 _PREFETCHED_BATCHES = 4
 _SPECS = (

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator
 from itertools import islice
 from typing import Any
 
-from ptenmt.corpus.batches import Batch
+from ptenmt.data.batches import Batch
 from ptenmt.model import TokenSums
 from ptenmt.training.workers import Workers
 

@@ -10,9 +10,9 @@ import tensorflow as tf
 
 from ptenmt.config import Config
 from ptenmt.config.files import fixed_differences
-from ptenmt.corpus.batches import BatchPlan
-from ptenmt.corpus.cache import corpus_cache
-from ptenmt.corpus.download import OnProgress
+from ptenmt.data.batches import BatchPlan
+from ptenmt.data.cache import corpus_cache
+from ptenmt.data.download import OnProgress
 from ptenmt.errors import RunError
 from ptenmt.events import Event, Warned
 from ptenmt.runs import Run

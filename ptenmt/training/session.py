@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from ptenmt.config import Config
-from ptenmt.corpus.download import OnProgress
+from ptenmt.data.download import OnProgress
 from ptenmt.errors import TrainingError
 from ptenmt.events import CurvePoint, Event, StepDone, Stopped, TrainingStarted, Warned
 from ptenmt.history import History

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, ClassVar, Protocol
 
-from ptenmt.corpus.batches import TrainingPairs
+from ptenmt.data.batches import TrainingPairs
 from ptenmt.events import CorpusReady
 from ptenmt.runs import Run
 from ptenmt.tokenizers import TokenizerPair

@@ -9,12 +9,12 @@ from typing import ClassVar
 import keras
 
 from ptenmt.config import Config
-from ptenmt.corpus.batches import EncodedPairs, TrainingPairs
-from ptenmt.corpus.cache import CorpusCache
-from ptenmt.corpus.download import OnProgress
-from ptenmt.corpus.encoding import encode_pairs, encode_training_pairs, learn_tokenizers
-from ptenmt.corpus.pairs import Corpus, SentencePair, fingerprint, load_corpus
-from ptenmt.corpus.sources import fetch_sources
+from ptenmt.data.batches import EncodedPairs, TrainingPairs
+from ptenmt.data.cache import CorpusCache
+from ptenmt.data.download import OnProgress
+from ptenmt.data.encoding import encode_pairs, encode_training_pairs, learn_tokenizers
+from ptenmt.data.pairs import Corpus, SentencePair, fingerprint, load_corpus
+from ptenmt.data.sources import fetch_sources
 from ptenmt.events import CorpusReady
 from ptenmt.model import Transformer
 from ptenmt.runs import Run

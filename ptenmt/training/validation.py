@@ -6,8 +6,8 @@ from dataclasses import asdict, replace
 import tensorflow as tf
 
 from ptenmt.config import Config, DecodingConfig
-from ptenmt.corpus.batches import EncodedPairs, num_batches, sorted_batches
-from ptenmt.corpus.pairs import SentencePair
+from ptenmt.data.batches import EncodedPairs, num_batches, sorted_batches
+from ptenmt.data.pairs import SentencePair
 from ptenmt.errors import OutputError
 from ptenmt.evaluation.likelihood import compile_token_sums
 from ptenmt.evaluation.material import material_of_pairs, output_of_translations

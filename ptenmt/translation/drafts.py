@@ -18,7 +18,7 @@ from itertools import islice
 from pathlib import Path
 from typing import IO, Any
 
-from ptenmt.corpus.lock import exclusive, holder
+from ptenmt.data.lock import exclusive, holder
 from ptenmt.errors import OutputError
 from ptenmt.writing import sync
 

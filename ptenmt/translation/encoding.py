@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from textwrap import shorten
 
 from ptenmt.config import Config
-from ptenmt.corpus.text import TextPreparation
+from ptenmt.data.text import TextPreparation
 from ptenmt.errors import ConfigError
 from ptenmt.tokenizers import UNK, TokenizerPair, encode_framed
 from ptenmt.tokenizers.words import WordTokenizer

@@ -8,7 +8,7 @@ import numpy as np
 import tensorflow as tf
 
 from ptenmt.config import DecodingConfig
-from ptenmt.corpus.batches import RaggedIds
+from ptenmt.data.batches import RaggedIds
 from ptenmt.errors import ConfigError
 from ptenmt.export.graph.search import likeliest
 from ptenmt.export.limits import why_not_ctranslate2

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from ptenmt.config import Config
-from ptenmt.corpus.text import TextPreparation, join_tokens, repair_wordpiece
+from ptenmt.data.text import TextPreparation, join_tokens, repair_wordpiece
 from ptenmt.tokenizers import END, PAD, START, UNK, Tokenizer, TokenizerPair
 from ptenmt.tokenizers.words import WordTokenizer
 from ptenmt.translation.engine import Found, Hypothesis

@@ -1,4 +1,4 @@
-"""``ptenmt download``; the fetching itself is tested in tests/corpus."""
+"""``ptenmt download``; the fetching itself is tested in tests/data."""
 
 from pathlib import Path
 
@@ -37,7 +37,7 @@ def test_progress_is_a_line_a_file(ptenmt, empty: Path, monkeypatch: pytest.Monk
                 on_progress(DownloadProgress(url=f"http://x/{name}", name=name, done=done, total=10))
         return TokenizerConfig(path=str(empty))
 
-    monkeypatch.setattr("ptenmt.corpus.sources.fetch_sources", fetch)
+    monkeypatch.setattr("ptenmt.data.sources.fetch_sources", fetch)
     assert ptenmt("download", "--set", "data.source=demo").stderr.splitlines() == [
         "fetching a.zip from http://x/a.zip",
         "fetching b.zip from http://x/b.zip",

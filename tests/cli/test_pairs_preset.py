@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from ptenmt.config.files import find_config
-from ptenmt.corpus.text import TextPreparation
+from ptenmt.data.text import TextPreparation
 from ptenmt.history import History
 from ptenmt.runs import Run
 from ptenmt.tokenizers.words import split_words

@@ -11,8 +11,8 @@ from scored_files import sacrebleu_command, write
 
 from ptenmt import export_model
 from ptenmt.config import DecodingConfig
-from ptenmt.corpus.encoding import encode_pairs
-from ptenmt.corpus.pairs import load_split
+from ptenmt.data.encoding import encode_pairs
+from ptenmt.data.pairs import load_split
 from ptenmt.errors import CheckpointError, ConfigError, RunError
 from ptenmt.evaluation import Evaluation, evaluate, judging
 from ptenmt.evaluation.likelihood import likelihood

@@ -13,7 +13,7 @@ from untrained_runs import tokenizers
 from ptenmt import Translator, export_model
 from ptenmt.checkpoints import load_weights
 from ptenmt.config import DataConfig, TokenizerConfig
-from ptenmt.corpus.text import TextPreparation
+from ptenmt.data.text import TextPreparation
 from ptenmt.errors import ExportError, OutputError
 from ptenmt.export.argos import package_files
 from ptenmt.export.argos_text import with_preparation

@@ -9,7 +9,7 @@ import tensorflow as tf
 from random_models import LIMIT, SMALL, random_model, random_sources
 
 from ptenmt.config import DecodingConfig, ModelConfig
-from ptenmt.corpus.batches import RaggedIds
+from ptenmt.data.batches import RaggedIds
 from ptenmt.export.graph.search import best_translations, likeliest
 from ptenmt.model import Transformer
 from ptenmt.tokenizers import END, PAD, START

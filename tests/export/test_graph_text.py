@@ -9,7 +9,7 @@ import tensorflow as tf
 from untrained_runs import tokenizers
 
 from ptenmt.config import Config, DataConfig, TokenizerConfig
-from ptenmt.corpus.text import TextPreparation, join_tokens, repair_wordpiece
+from ptenmt.data.text import TextPreparation, join_tokens, repair_wordpiece
 from ptenmt.export.graph.text import graph_tokenizer, prepared, without_framing
 from ptenmt.export.graph.writing import repaired, written
 from ptenmt.export.limits import why_not_written

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from random_models import SMALL, random_model, random_sources, weights_of
 
-from ptenmt.corpus.batches import RaggedIds
+from ptenmt.data.batches import RaggedIds
 from ptenmt.inspection.forward import NumpyTransformer
 
 SIZE = 30

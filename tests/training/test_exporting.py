@@ -21,7 +21,7 @@ from ptenmt.config import (
     TrainingConfig,
     ValidationConfig,
 )
-from ptenmt.corpus.encoding import encode_pairs
+from ptenmt.data.encoding import encode_pairs
 from ptenmt.events import Event, Scores, TrainingStarted, Validated, Warned
 from ptenmt.export.ctranslate2 import CTRANSLATE2, make_export
 from ptenmt.export.origin import newest_weights, weights_id

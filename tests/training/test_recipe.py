@@ -20,7 +20,7 @@ from ptenmt.config import (
     TrainingConfig,
     ValidationConfig,
 )
-from ptenmt.corpus.batches import Batch, BatchPlan
+from ptenmt.data.batches import Batch, BatchPlan
 from ptenmt.errors import TrainingError
 from ptenmt.events import CheckpointSaved, CurvePoint, EpochDone, Event, Warned
 from ptenmt.history import History

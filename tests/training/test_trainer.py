@@ -8,7 +8,7 @@ import pytest
 import tensorflow as tf
 
 from ptenmt.config import Config, TrainingConfig
-from ptenmt.corpus.batches import BatchPlan
+from ptenmt.data.batches import BatchPlan
 from ptenmt.events import EpochDone, StepDone
 from ptenmt.model import Transformer
 

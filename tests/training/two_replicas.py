@@ -15,7 +15,7 @@ from copy_task import copy_config
 from laboratory import build_laboratory
 
 from ptenmt.config import BatchConfig, Config, MachineConfig, ModelConfig, OptimizerConfig, TrainingConfig
-from ptenmt.corpus.batches import BatchPlan
+from ptenmt.data.batches import BatchPlan
 from ptenmt.events import EpochDone
 from ptenmt.model import dropout_seed, token_sums
 from ptenmt.training.machine import prepare

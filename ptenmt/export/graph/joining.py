@@ -4,7 +4,7 @@ from typing import Any
 
 import tensorflow as tf
 
-from ptenmt.corpus.moses_tables import character_class
+from ptenmt.data.moses_tables import character_class
 from ptenmt.export.graph.patterns import single_blanks
 
 _CHINESE = (

@@ -5,7 +5,7 @@ from typing import Any
 
 import tensorflow as tf
 
-# The same characters as in corpus/text.py and tokenizers/base.py: \s and \w are ASCII's alone here.
+# The same characters as in data/text.py and tokenizers/base.py: \s and \w are ASCII's alone here.
 WHITE_SPACE = r"\t-\r\x1c-\x20\x85\xa0\x{1680}\x{2000}-\x{200a}\x{2028}\x{2029}\x{202f}\x{205f}\x{3000}"
 WORD = r"[\pL\pN_]"
 """A character of a word."""

@@ -1,6 +1,6 @@
 """Words and punctuation apart inside a TensorFlow graph: ``Moses.split`` and what stands around it.
 
-Patterns of ``corpus/moses.py`` that TensorFlow understands, too, are taken as they are.
+Patterns of ``data/moses.py`` that TensorFlow understands, too, are taken as they are.
 """
 
 import re
@@ -9,8 +9,8 @@ from typing import Any
 
 import tensorflow as tf
 
-from ptenmt.corpus.moses import Moses, moses
-from ptenmt.corpus.moses_tables import ranges
+from ptenmt.data.moses import Moses, moses
+from ptenmt.data.moses_tables import ranges
 from ptenmt.export.graph.patterns import replaced, single_blanks
 
 _ONE_FULL_STOP = r"(?s).*[^.]\."

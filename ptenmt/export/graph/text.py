@@ -13,7 +13,7 @@ import tensorflow as tf
 import tensorflow_text
 
 from ptenmt.config import DataConfig
-from ptenmt.corpus.text import lowers_typed, spacing
+from ptenmt.data.text import lowers_typed, spacing
 from ptenmt.errors import ExportError
 from ptenmt.export.graph.patterns import WHITE_SPACE, WORD, single_blanks
 from ptenmt.export.graph.splitting import split, split_like_treebank

@@ -1,13 +1,13 @@
 """Writing translations as people do inside a TensorFlow graph: ``repair_wordpiece`` and ``join_tokens``.
 
-The rules are those of ``corpus/text.py`` and ``corpus/moses.py``, said without looking ahead or behind: what
+The rules are those of ``data/text.py`` and ``data/moses.py``, said without looking ahead or behind: what
 a rule looks at is a group of its own, which is put back.
 """
 
 from typing import Any
 
 from ptenmt.config import Config
-from ptenmt.corpus.moses import moses
+from ptenmt.data.moses import moses
 from ptenmt.export.graph.joining import join
 from ptenmt.export.graph.patterns import DIGIT, NO_DIGIT, WORD, apply
 from ptenmt.export.limits import is_joined, why_not_written

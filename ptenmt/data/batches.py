@@ -1,0 +1,190 @@
+"""Tokenised sentence pairs, and an epoch of them cut into padded batches."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+
+from ptenmt.config import BatchConfig
+from ptenmt.data.ragged import Ragged, RaggedIds
+
+__all__ = [
+    "Batch",
+    "BatchPlan",
+    "EncodedPairs",
+    "RaggedIds",
+    "TrainingPairs",
+    "num_batches",
+    "sorted_batches",
+]
+
+Batch = tuple[np.ndarray, np.ndarray]
+"""Source ids [B, S] and target ids [B, T + 1], int64, padded with 0."""
+
+# A batch of long sentences needs more memory than one of as many tokens in short ones, since attention
+# looks from every token at every other. At this length its share is about as large as all the rest.
+_LENGTH_OF_EQUAL_SHARES = 256
+_EXACT_LENGTHS = 16
+_STEPS_AN_OCTAVE = 8
+
+
+class TrainingPairs(Protocol):
+    """What a :class:`BatchPlan` cuts into batches."""
+
+    def __len__(self) -> int: ...
+
+    def longest(self) -> np.ndarray:
+        """The longer side's length of each pair, int32 [pairs]."""
+
+    def batch(self, rows: np.ndarray, width: int | None, seed: Sequence[int]) -> Batch:
+        """Some of the pairs as ids.
+
+        Args:
+            rows: Which.
+            width: To which both sides are padded; None pads each side to its own longest sentence.
+            seed: What a random choice has to follow from, if there is one.
+        """
+
+
+@dataclass(frozen=True)
+class EncodedPairs:
+    """Tokenised sentence pairs, [START] and [END] included."""
+
+    source: Ragged
+    target: Ragged
+    rows: np.ndarray | None = None
+    """Which of the sentences an epoch goes through, int32 [pairs]; by default through all, once."""
+
+    def __len__(self) -> int:
+        return len(self.source) if self.rows is None else len(self.rows)
+
+    def longest(self) -> np.ndarray:
+        """The longer side's length of each pair, int32 [pairs]."""
+        longest: np.ndarray = np.maximum(self.source.lengths, self.target.lengths)
+        return longest if self.rows is None else longest[self.rows]
+
+    def batch(self, rows: np.ndarray, width: int | None, seed: Sequence[int]) -> Batch:  # noqa: ARG002
+        """Some of the pairs as ids; nothing is random in them."""
+        stored = rows if self.rows is None else self.rows[rows]
+        return self.source.padded(stored, width), self.target.padded(stored, width)
+
+
+class BatchPlan:
+    """How an epoch of training pairs is cut into batches.
+
+    With ``batch.sentences`` random pairs meet in a batch. With ``batch.tokens`` pairs of similar length do,
+    as many as fit, which pads far less; lengths are rounded up, so that there are a few dozen shapes of
+    batches. Either way the order of an epoch is a function of (seed, epoch).
+
+    Args:
+        pairs: What to batch.
+        batch: The size of a batch.
+        seed: Of the whole training.
+    """
+
+    def __init__(self, pairs: TrainingPairs, batch: BatchConfig, seed: int) -> None:
+        self._pairs = pairs
+        self._seed = seed
+        if batch.tokens is None:
+            self._sorted = np.arange(len(pairs), dtype=np.int32)
+            self._groups = [len(pairs)]
+            self._cuts = np.arange(0, len(pairs), batch.sentences)
+            self._widths = None
+            self._longest = pairs.longest()
+            return
+        levels = _rounded_up(pairs.longest())
+        self._sorted = np.argsort(levels, kind="stable").astype(np.int32)
+        counts = np.bincount(levels)
+        self._groups = np.cumsum(counts[counts > 0]).tolist()
+        self._cuts, self._widths = _cuts_by_tokens(counts, batch.tokens)
+
+    def __len__(self) -> int:
+        """Batches an epoch, the same for every epoch."""
+        return len(self._cuts)
+
+    def batches(self, epoch: int, first: int = 0) -> Iterator[Batch]:
+        """The batches of one epoch.
+
+        Args:
+            epoch: Which one, from 0.
+            first: The batch to begin with; those before it are passed over at no cost.
+
+        Yields:
+            Source and target ids of each batch.
+        """
+        random = np.random.default_rng([self._seed, epoch])
+        order = self._sorted.copy()
+        start = 0
+        for end in self._groups:
+            random.shuffle(order[start:end])
+            start = end
+        for number in self._numbers(random, order)[first:].tolist():
+            end = self._cuts[number + 1] if number + 1 < len(self) else len(order)
+            width = None if self._widths is None else int(self._widths[number])
+            yield self._pairs.batch(order[self._cuts[number] : end], width, (self._seed, epoch, number))
+
+    def _numbers(self, random: np.random.Generator, order: np.ndarray) -> np.ndarray:
+        """In which order the batches come."""
+        sizes = np.diff(self._cuts, append=len(order))
+        if self._widths is None:
+            widths = np.maximum.reduceat(self._longest[order], self._cuts)
+            numbers = np.arange(len(self))
+        else:
+            widths = self._widths
+            numbers = random.permutation(len(self))
+        # The batch that needs the most memory comes first: if it does not fit, that shows at once.
+        largest = np.argmax(sizes * widths * (widths + _LENGTH_OF_EQUAL_SHARES))
+        return np.concatenate([[largest], numbers[numbers != largest]])
+
+
+def sorted_batches(pairs: EncodedPairs, sentences: int) -> Iterator[Batch]:
+    """All pairs once, batched by length so that little is padded."""
+    order = np.lexsort((pairs.source.lengths, pairs.target.lengths))
+    for start in range(0, len(order), sentences):
+        rows = order[start : start + sentences]
+        yield pairs.source.padded(rows), pairs.target.padded(rows)
+
+
+def num_batches(pairs: EncodedPairs, sentences: int) -> int:
+    """How many batches of so many sentences all pairs make, a last partial one included."""
+    return -(-len(pairs) // sentences)
+
+
+def _rounded_up(lengths: np.ndarray) -> np.ndarray:
+    """Lengths to which pairs are padded: 1 to 16, then eight an octave (18, 20 … 32, 36 … 64, 72 …).
+
+    The longest stays as it is, since the model may have no more positions.
+    """
+    longest = int(lengths.max(initial=0))
+    every = np.arange(longest + 1, dtype=np.int32)
+    octaves = np.ceil(np.log2(np.maximum(every, _EXACT_LENGTHS) / _EXACT_LENGTHS)).astype(np.int32)
+    steps = np.maximum(_EXACT_LENGTHS // _STEPS_AN_OCTAVE * 2**octaves // 2, 1)
+    rounded: np.ndarray = np.minimum(-(-every // steps) * steps, longest)[lengths]
+    return rounded
+
+
+def _cuts_by_tokens(counts: np.ndarray, tokens: int) -> tuple[np.ndarray, np.ndarray]:
+    """Cut pairs of rising length into batches of ``tokens // length`` pairs.
+
+    What is left of a length that fills no batch goes with the next longer ones.
+
+    Args:
+        counts: How many pairs there are of each length, [longest + 1].
+        tokens: The most that sentences × longest may be.
+
+    Returns:
+        Where each batch begins, and the length its pairs are padded to.
+    """
+    lengths = np.flatnonzero(counts)
+    cuts, widths = [np.empty(0, int)], [np.empty(0, int)]
+    start = end = 0
+    for length in lengths.tolist():
+        end += int(counts[length])
+        size = tokens // max(length, 1)
+        num_full = (end - start) // size
+        num = -(-(end - start) // size) if length == lengths[-1] else num_full
+        cuts.append(start + size * np.arange(num))
+        widths.append(np.full(num, length))
+        start += size * num_full
+    return np.concatenate(cuts), np.concatenate(widths)

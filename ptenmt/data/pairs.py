@@ -1,0 +1,298 @@
+"""The sentence pairs of a run, wherever they come from: read, prepared, filtered and split."""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from importlib import metadata
+from itertools import chain
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any, Literal
+from unicodedata import unidata_version
+
+from ptenmt.config import CorpusFile, DataConfig
+from ptenmt.data.cache import Entry, corpus_cache
+from ptenmt.data.files import SentencePair, read_pairs
+from ptenmt.data.filters import Filter, complete, configured_filters, sharing_no_side, split_off
+from ptenmt.data.lines import status
+from ptenmt.data.text import TextPreparation
+from ptenmt.data.texts import Chunk, TextPairs, fingerprint, in_chunks, write_texts
+from ptenmt.errors import DataError
+
+__all__ = [
+    "Corpus",
+    "HeldOutSplit",
+    "SentencePair",
+    "fingerprint",
+    "load_corpus",
+    "load_split",
+    "load_training_pairs",
+]
+
+HeldOutSplit = Literal["validation", "test"]
+"""The splits that are not trained on."""
+
+_HELD_OUT: tuple[HeldOutSplit, ...] = ("validation", "test")
+# Options that the training pairs do not depend on, or only by the files that they name.
+_ELSEWHERE = {"cache_dir", "data_dir", "archive_url", "path", "train", "validation", "test"}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Corpus:
+    """Prepared sentence pairs, ready to be tokenised."""
+
+    train: TextPairs
+    validation: list[SentencePair]
+    test: list[SentencePair]
+    removed: dict[str, int]
+    """How many training pairs each filter removed, in the order in which they were applied."""
+
+
+@dataclass
+class _Counts:
+    """What is counted while training pairs pass by."""
+
+    read: int = 0
+    removed: dict[str, int] = field(default_factory=lambda: {"empty": 0})
+
+    def filtered(self, chunks: Iterable[Chunk], filters: Mapping[str, Filter]) -> Iterator[Chunk]:
+        for name in filters:
+            self.removed.setdefault(name, 0)
+        for chunk in chunks:
+            for name, keep in filters.items():
+                before = len(chunk)
+                chunk = keep(chunk)
+                self.removed[name] += before - len(chunk)
+            yield chunk
+
+    def complete(self, chunks: Iterable[Chunk]) -> Iterator[Chunk]:
+        """What is left of the pairs as they are read: those with text on both sides."""
+        return self.filtered(self._read(chunks), {"empty": complete})
+
+    def _read(self, chunks: Iterable[Chunk]) -> Iterator[Chunk]:
+        for chunk in chunks:
+            self.read += len(chunk)
+            yield chunk
+
+
+def load_corpus(data: DataConfig, seed: int) -> Corpus:
+    """Load all sentence pairs of a run; the training pairs are read only if the cache has them not.
+
+    Text is prepared on all splits; filters, ``limit`` and ``repeat`` concern training pairs only.
+    Validation and test pairs that have no files of their own are split off the training pairs before any
+    filter but the one for empty sentences, and training pairs that share a sentence with them are removed.
+
+    Args:
+        data: Where the pairs come from, and what is done to them.
+        seed: The number that the splits follow from.
+
+    Raises:
+        DataError: A file cannot be read, or no pair is left of a split.
+        OutputError: The cache cannot be written.
+    """
+    given = {split: _given_pairs(data, split) for split in _HELD_OUT}
+    entry = _training_entry(data, seed)
+    facts = entry.facts
+    splits = {
+        split: _as_pairs(facts["held_out"][split]) if pairs is None else pairs
+        for split, pairs in given.items()
+    }
+    for split, pairs in splits.items():
+        _require_pairs(split, len(pairs), facts["read"], facts["removed"])
+    return Corpus(
+        train=TextPairs(entry.folder, facts["parts"], facts["fingerprint"]),
+        validation=splits["validation"],
+        test=splits["test"],
+        removed=facts["removed"],
+    )
+
+
+def load_training_pairs(data: DataConfig, seed: int) -> TextPairs:
+    """Load the training pairs alone; arguments and errors as for ``load_corpus``."""
+    entry = _training_entry(data, seed)
+    return TextPairs(entry.folder, entry.facts["parts"], entry.facts["fingerprint"])
+
+
+def load_split(data: DataConfig, seed: int, split: HeldOutSplit) -> list[SentencePair]:
+    """Load the validation or test pairs alone.
+
+    The training pairs are read only if these are split off them and the cache has them not. Nothing is
+    written to the cache.
+
+    Args:
+        data: Where the pairs come from, and what is done to them.
+        seed: The number that the splits follow from.
+        split: Which pairs.
+
+    Returns:
+        The same pairs as ``load_corpus`` gives.
+
+    Raises:
+        DataError: A file cannot be read, or there is no pair in the split.
+    """
+    if split not in _HELD_OUT:
+        raise DataError(f"there is no split {split!r}", f"splits to score: {', '.join(_HELD_OUT)}")
+    pairs = _given_pairs(data, split)
+    if pairs is not None:
+        _require_pairs(split, len(pairs), 0, {})
+        return pairs
+    entry = corpus_cache(data.cache_dir).find("text", _key(data, seed))
+    if entry:
+        return _as_pairs(entry.facts["held_out"][split])
+    complete_pairs = _CompletePairs(data)
+    pairs = split_off(complete_pairs, _sizes(data), seed)[split]
+    _require_pairs(split, len(pairs), complete_pairs.counts.read, complete_pairs.counts.removed)
+    return pairs
+
+
+def _training_entry(data: DataConfig, seed: int) -> Entry:
+    """What the cache has of the training pairs, and of the splits that are drawn from them."""
+    cache = corpus_cache(data.cache_dir)
+    return cache.entry("text", _key(data, seed), lambda folder: _write_training_pairs(folder, data, seed))
+
+
+class _CompletePairs:
+    """The training pairs with text on both sides, read anew at each iteration."""
+
+    def __init__(self, data: DataConfig) -> None:
+        self._data = data
+        self.counts = _Counts()
+
+    def __iter__(self) -> Iterator[SentencePair]:
+        self.counts = _Counts()
+        for pairs, _ in _training_parts(self._data):
+            for chunk in self.counts.complete(in_chunks(pairs)):
+                yield from chunk
+
+
+def _write_training_pairs(folder: Path, data: DataConfig, seed: int) -> dict[str, Any]:
+    """Make the cache entry of the training pairs; returns what else is to be known of them."""
+    counts = _Counts()
+    filters = configured_filters(data)
+    drawn: dict[str, list[SentencePair]] = {}
+    parts = [(counts.complete(in_chunks(pairs)), repeat) for pairs, repeat in _training_parts(data)]
+    with TemporaryDirectory(dir=folder, ignore_cleanup_errors=True) as spool:
+        if _sizes(data):
+            # Which pairs are held out is known when all are read; text is prepared once, at that time.
+            stored = TextPairs(Path(spool), write_texts(Path(spool), ((chunks, 1) for chunks, _ in parts)))
+            drawn = split_off(stored, _sizes(data), seed)
+            held_out = list(chain.from_iterable(drawn.values()))
+            filters = {"also in validation or test": sharing_no_side(held_out)} | filters
+            parts = [(stored.chunks(part), repeat) for part, (_, repeat) in enumerate(parts)]
+            counts.removed |= {"also in validation or test": -len(held_out)}
+        left = [(counts.filtered(chunks, filters), repeat) for chunks, repeat in parts]
+        written = write_texts(folder, _limited(left, data.limit))
+    pairs = TextPairs(folder, written)
+    _require_pairs("training", len(pairs), counts.read, counts.removed)
+    return {
+        "parts": written,
+        "fingerprint": fingerprint(pairs),
+        "read": counts.read,
+        "removed": counts.removed,
+        "held_out": drawn,
+    }
+
+
+def _limited(
+    parts: Iterable[tuple[Iterator[Chunk], int]], limit: int | None
+) -> Iterator[tuple[Iterator[Chunk], int]]:
+    """The first ``limit`` pairs of all parts; the rest passes by to be counted."""
+    room = limit
+
+    def first(chunks: Iterator[Chunk]) -> Iterator[Chunk]:
+        nonlocal room
+        for chunk in chunks:
+            used = chunk[:room]
+            room = None if room is None else room - len(used)
+            yield used
+
+    return ((first(chunks), repeat) for chunks, repeat in parts)
+
+
+def _key(data: DataConfig, seed: int) -> dict[str, Any]:
+    """All that the training pairs and those split off them depend on."""
+    sizes = _sizes(data)
+    options = {name: value for name, value in asdict(data).items() if name not in _ELSEWHERE}
+    packages = ("sacremoses",) if data.tokenization == "moses" else ()
+    return {
+        "options": options | {"split_off": list(sizes), "seed": seed if sizes else None},
+        "versions": [unidata_version, *map(metadata.version, packages)],
+        "files": [[file.repeat, *map(_file_state, _paths(file))] for file in _training_files(data)],
+    }
+
+
+def _file_state(path: Path) -> list[Any]:
+    """What changes when a file does."""
+    state = status(path)
+    return [str(path.absolute()), state.st_size, state.st_mtime_ns, state.st_ctime_ns]
+
+
+def _paths(file: CorpusFile) -> list[Path]:
+    return [Path(path) for path in (file.path, file.source, file.target) if path is not None]
+
+
+def _training_files(data: DataConfig) -> list[CorpusFile]:
+    if data.source == "demo":
+        return []
+    if data.source == "files":
+        return list(data.train or (CorpusFile(path=data.path),))
+    from ptenmt.data.tfds_source import tfds_files
+
+    return [CorpusFile(path=str(path)) for path in tfds_files(data.dataset, data.data_dir)]
+
+
+def _training_parts(data: DataConfig) -> list[tuple[Iterator[SentencePair], int]]:
+    if data.source != "files":
+        return [(_prepared(data, published_pairs(data, "train")), 1)]
+    return [(_prepared(data, read_pairs(file)), file.repeat) for file in _training_files(data)]
+
+
+def _given_pairs(data: DataConfig, split: HeldOutSplit) -> list[SentencePair] | None:
+    """The pairs of a split: its own, or all training pairs; None when they are split off those."""
+    files = _files(data, split)
+    if files:
+        return [pair for file in files for pair in _prepared(data, read_pairs(file))]
+    if data.source == "files" and not data.hold_out:
+        return list(_CompletePairs(data))
+    return None if data.source == "files" else list(_prepared(data, published_pairs(data, split)))
+
+
+def _files(data: DataConfig, split: HeldOutSplit) -> tuple[CorpusFile, ...]:
+    return data.validation if split == "validation" else data.test
+
+
+def _sizes(data: DataConfig) -> dict[str, int]:
+    """How many pairs are split off for each split that has none of its own."""
+    sizes = {"validation": data.validation_pairs, "test": data.test_pairs}
+    is_split = data.source == "files" and data.hold_out
+    return {split: sizes[split] for split in _HELD_OUT if is_split and not _files(data, split)}
+
+
+def published_pairs(data: DataConfig, split: HeldOutSplit | Literal["train"]) -> Iterable[SentencePair]:
+    """The pairs of a corpus that is not the user's own, as they come."""
+    if data.source == "demo":
+        from ptenmt.data.demo import demo_pairs
+
+        return demo_pairs(split)
+    from ptenmt.data.tfds_source import read_tfds
+
+    return read_tfds(data.dataset, data.data_dir, split)
+
+
+def _prepared(data: DataConfig, pairs: Iterable[SentencePair]) -> Iterator[SentencePair]:
+    prepare = TextPreparation(data).prepare
+    source_language, target_language = data.source_language, data.target_language
+    return ((prepare(source, source_language), prepare(target, target_language)) for source, target in pairs)
+
+
+def _as_pairs(rows: Iterable[Sequence[str]]) -> list[SentencePair]:
+    return [(source, target) for source, target in rows]
+
+
+def _require_pairs(split: str, num_pairs: int, num_read: int, removed: Mapping[str, int]) -> None:
+    if num_pairs:
+        return
+    reasons = ", ".join(f"{count:,} {name}" for name, count in removed.items() if count)
+    raise DataError(
+        f"no {split} pair is left of {num_read:,} pairs read" + (f" (removed: {reasons})" if reasons else ""),
+        hint="loosen the filters in the section data, or give more pairs",
+    )

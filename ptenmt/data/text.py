@@ -1,0 +1,227 @@
+"""What is done to a sentence before it is cut into tokens, and to a translation before it is read.
+
+Corpora like TED come with words and punctuation apart, in the Penn Treebank's way: ``it 's``, ``is n't``,
+quotes as two back-ticks and two apostrophes. What a user types has to be brought there, and what the model
+answers has to be brought back.
+"""
+
+import re
+import unicodedata
+from collections.abc import Sequence
+from typing import Literal
+
+from ptenmt.config import DataConfig
+from ptenmt.data.moses import moses
+
+_Rules = Sequence[tuple[str, re.Pattern[str], str]]
+"""What a text must hold for a rule to apply, which is found fast; the rule; what it puts there. Rules for
+much that is common begin with plain text and look back from behind it, which ``re`` finds fast as well."""
+
+_CONTROL = re.compile(r"[\x00-\x1f\x7f]")
+"""ASCII control characters."""
+_NOT_TYPED = re.compile(r"[\x00-\x1f\x7f-\x9f\ufeff\ud800-\udfff]")
+"""All control characters, byte order marks and halves of surrogate pairs. A corpus keeps those above ASCII:
+TED's test set has some, in a mis-encoded dash."""
+
+
+def _compiled(*rules: tuple[str, str, str]) -> _Rules:
+    return [(needed, re.compile(pattern), replacement) for needed, pattern, replacement in rules]
+
+
+_ENGLISH_CONTRACTIONS = _compiled(
+    (" '", r"(?i)(n) ('t)(?!\S)", r" \1\2"),  # isn 't -> is n't
+    ("' ", r"(?i)(?<!\S)' (?=(?:s|m|re|ve|ll|d)(?!\S))", "'"),  # it ' s -> it 's
+)
+"""From the Moses tokenizer's English contractions to the Penn Treebank's."""
+
+# Splits that both WordPiece and the Moses tokenizer make.
+_TYPOGRAPHIC_CONTRACTION = (
+    " ’ ",
+    r"(?i)(?<=\w) ’ (?=(?:t|s|m|re|ve|ll|d)(?!\S))",
+    "’",
+)  # haven ’ t -> haven’t
+_DOUBLE_HYPHEN = ("- -", r"(?<!\S)- -(?!\S)", "--")
+_SLASH = (" / ", r"(?<=\w) / (?=\w)", "/")  # and / or -> and/or
+_TIME = (" : ", r"(?<!\d)(\d\d?) : (?=\d\d(?!\d))", r"\1:")  # 10 : 30 -> 10:30
+
+_PIECES_TO_TOKENS = _compiled(
+    ("` `", r"(?<!\S)` `(?!\S)", "``"),
+    ("' '", r"(?<!\S)' '(?!\S)", "''"),
+    ("n ' t", r"(?<!\S)n ' t(?!\S)", "n't"),  # is n ' t -> is n't
+    (" ' ", r"' (?<=\w ' )(?=(?:s|m|re|ve|ll|d)(?!\S))", "'"),  # it ' s -> it 's
+    _TYPOGRAPHIC_CONTRACTION,
+    _DOUBLE_HYPHEN,
+    (" - ", r"(?<=\w) - (?=\w)", "-"),  # twenty - five -> twenty-five
+    _SLASH,
+    (". . .", r"(?<!\S)\. \. \.(?!\S)", "..."),
+    (" , ", r" , (?<=\d , )(?<!\d{4} , )(?=\d{3}(?!\d))", ","),  # 1 , 000 -> 1,000
+    (" . ", r"(?<=\d) \. (?=\d)", "."),  # 3 . 5 -> 3.5
+    _TIME,
+    (" . ", r"(?<!\S)(mr|mrs|ms|dr|prof|st|jr|sr|vs) \.(?= \w)", r"\1."),  # mr . x -> mr. x
+    (" . ", r"(?<=\w) \. (com|org|net|edu|gov)(?!\S)", r".\1"),  # ted . com -> ted.com
+    ("ph . d", r"(?<!\S)ph \. d(?!\S)", "ph.d"),
+)
+"""From punctuation split off everywhere to the Penn Treebank's tokens."""
+
+_INITIALS = re.compile(r"(?<!\S)[a-z](?: \. [a-z](?= \.))+(?: \.(?= [\w,;:—]))?")
+"""``u . s .``: single letters, each with its full stop, the last one only where the sentence goes on (at its
+end the full stop stays a token of its own)."""
+
+_OPENING, _CLOSING = "\ue000", "\ue001"
+"""Stand for a directed quote while the Moses detokenizer works; it would count pairs instead."""
+
+_BEFORE_JOINING = _compiled(
+    ("``", r"(?<!\S)``(?: (?:``|''))*(?!\S)", _OPENING),
+    ("''", r"(?<!\S)''(?: (?:``|''))*(?!\S)", _CLOSING),
+    ("“ ", r"“ ([^“”]*) ”", r"“\1 ”"),
+    ("« ", r"« ([^«»]*) »", r"«\1 »"),
+    (" 's", r" 's(?<=\w 's)(?!\S)", "'s"),  # names like levi 's in any language
+    _TYPOGRAPHIC_CONTRACTION,
+    *((f" {sign}", rf"(?<=\d) {sign}(?= \D|$)", sign) for sign in "€£¥"),  # 5 € is not € 5
+    _DOUBLE_HYPHEN,
+    _SLASH,
+    _TIME,
+)
+_BEFORE_JOINING_ENGLISH = _compiled(
+    ("'", r"(?i)(?<=\w) (?=n't(?!\S))", ""),  # is n't -> isn't
+    ("'", r"(?i)'(?<!\S')(?!(?:t|s|m|re|ve|ll|d)(?!\S))(?=\w)", "' "),  # 'how opens a quote, 's does not
+)
+_AFTER_JOINING = _compiled(
+    (_OPENING, f"{_OPENING} ?", '"'),
+    (_CLOSING, f" ?{_CLOSING}", '"'),
+    ("“", r"“([^“”]*) ”", r"“\1”"),
+    ("«", r"«([^«»]*) »", r"«\1»"),
+)
+
+
+def spacing(data: DataConfig) -> Literal["none", "given", "moses"]:
+    """How words and punctuation stand in a corpus: ``data.tokenization``, or its source's default."""
+    return data.tokenization or ("given" if data.source == "tfds" else "none")
+
+
+def lowers_typed(data: DataConfig) -> bool:
+    """Whether what a user types is put into lower case: what the corpus comes in, if it is TED's.
+
+    A capital would be an unknown letter there, whatever the options say.
+    """
+    return data.lowercase or (data.source == "tfds" and spacing(data) == "given")
+
+
+class TextPreparation:
+    """The changes that a run makes to text, the same in training and in translation.
+
+    Args:
+        data: The options ``normalization``, ``tokenization`` and ``lowercase``.
+    """
+
+    def __init__(self, data: DataConfig) -> None:
+        self._data = data
+        self._spacing = spacing(data)
+
+    def prepare(self, text: str, language: str) -> str:
+        """Prepare a sentence of the corpus.
+
+        Args:
+            text: The sentence. ASCII control characters become blanks, and runs of white space one blank.
+            language: ISO 639-1 code of its language.
+
+        Returns:
+            The sentence, normalised, split by the Moses tokenizer and lower-cased as configured.
+        """
+        text = self._normalized(text)
+        if self._spacing == "moses":
+            text = moses(language).split(text)
+        return text.lower() if self._data.lowercase else text
+
+    def prepare_input(self, text: str, language: str) -> str:
+        """Prepare what a user typed, so that it looks like the corpus.
+
+        Args:
+            text: Any text, of any length. Control characters become blanks, and runs of white space one
+                blank. Words and punctuation that are apart already stay so.
+            language: ISO 639-1 code of its language.
+
+        Returns:
+            What ``prepare`` makes of it; words and punctuation are apart, and all is in lower case, where the
+            corpus comes like that.
+        """
+        text = _NOT_TYPED.sub(" ", text)
+        if self._spacing != "given":
+            return self.prepare(text, language)
+        text = _split_like_treebank(self._normalized(text), language)
+        return text.lower() if lowers_typed(self._data) else text
+
+    def finish(self, text: str, language: str) -> str:
+        """Repair the spacing of a translation.
+
+        Args:
+            text: What the model said, tokenised as the corpus is.
+            language: ISO 639-1 code of its language.
+
+        Returns:
+            Text as people write it; unchanged where the corpus is plain text.
+        """
+        if self._spacing == "none":
+            return text
+        return join_tokens(text, language)
+
+    def _normalized(self, text: str) -> str:
+        form = self._data.normalization
+        if form != "none":
+            text = unicodedata.normalize(form, text)
+        return " ".join(_CONTROL.sub(" ", text).split())
+
+
+def join_tokens(text: str, language: str) -> str:
+    """Write tokenised text the way people do: ``it 's fine , is n't it ?`` → ``it's fine, isn't it?``.
+
+    Args:
+        text: Tokens with blanks between them, in the Penn Treebank's or the Moses tokenizer's way.
+        language: ISO 639-1 code; an unknown one is treated as English.
+
+    Returns:
+        The text; its letters are the same, in the same case.
+    """
+    rules = moses(language)
+    text = _apply(_BEFORE_JOINING, text)
+    if rules.language == "en":
+        text = _apply(_BEFORE_JOINING_ENGLISH, text)
+    return _apply(_AFTER_JOINING, rules.join(text.split()))
+
+
+def repair_wordpiece(text: str) -> str:
+    """Undo the splits that WordPiece makes at every punctuation mark: ``is n ' t it`` → ``is n't it``.
+
+    The published tokenizer cannot tell ``it 's`` from ``it ' s``; these rules bring its text back to the
+    Penn Treebank's tokens, which TED comes in.
+
+    Args:
+        text: What the WordPiece tokenizer made of token ids.
+
+    Returns:
+        The text with contractions, quotes, hyphens, numbers, initials and abbreviations put together.
+    """
+    text = _apply(_PIECES_TO_TOKENS, text)
+    return _INITIALS.sub(_without_blanks, text) if " . " in text else text
+
+
+def _without_blanks(found: re.Match[str]) -> str:
+    return found[0].replace(" ", "")
+
+
+def _apply(rules: _Rules, text: str) -> str:
+    for needed, pattern, replacement in rules:
+        if needed in text:
+            text = pattern.sub(replacement, text)
+    return text
+
+
+def _split_like_treebank(text: str, language: str) -> str:
+    """Split by Moses, but keep the Treebank's closing quotes and English contractions."""
+    rules = moses(language)
+    if rules.language != "en" and "''" not in text:
+        return rules.split(text)
+    text = " '' ".join(map(rules.split, text.split("''")))
+    if rules.language == "en":
+        text = _apply(_ENGLISH_CONTRACTIONS, text)
+    return " ".join(text.split())

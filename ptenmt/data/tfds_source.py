@@ -1,0 +1,155 @@
+"""Sentence pairs from TensorFlow Datasets: fetch, prepare and read them.
+
+TFDS takes an archive that lies in ``<data_dir>/downloads/manual`` under the name in its checksums
+registry, so our own downloader (resuming, with mirrors) fetches it and TFDS never goes to the network.
+"""
+
+import contextlib
+import difflib
+import io
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from ptenmt.data.download import OnProgress, fetch
+from ptenmt.errors import DataError
+
+_READ_BATCH = 1024  # pairs; one by one takes four times as long
+
+
+def prepare_tfds(
+    dataset: str, data_dir: str | None, archive_url: str | None, on_progress: OnProgress | None = None
+) -> None:
+    """Fetch and prepare a dataset, unless it is prepared already.
+
+    Args:
+        dataset: ``name/config`` in TFDS, such as ``ted_hrlr_translate/pt_to_en`` or its reverse ``en_to_pt``.
+        data_dir: The TFDS folder; None is TFDS's default.
+        archive_url: A mirror of the archive; None is the address in TFDS. The checksum is TFDS's either way.
+        on_progress: Told about the download.
+
+    Raises:
+        DataError: TFDS has no such pairs, or cannot prepare them.
+        DownloadError: The archive cannot be fetched.
+    """
+    builder, _ = _builder(dataset, data_dir)
+    if builder.data_path.exists():
+        return
+    if len(builder.url_infos or {}) != 1:
+        raise DataError(
+            f"ptenmt cannot fetch {dataset}: it is not made of one archive",
+            hint=f"prepare it with TFDS itself: tfds build {dataset} --data_dir {builder.data_dir_root}",
+        )
+    ((url, info),) = builder.url_infos.items()
+    archive = Path(builder.data_dir_root) / "downloads" / "manual" / info.filename
+    fetch(archive_url or url, archive, sha256=info.checksum, on_progress=on_progress)
+    _prepare(builder, dataset)
+
+
+def read_tfds(dataset: str, data_dir: str | None, split: str) -> Iterator[tuple[str, str]]:
+    """Read sentence pairs of a prepared dataset, in the order of its files.
+
+    Args:
+        dataset: ``name/config``, as for :func:`prepare_tfds`; a reverse direction has its sides swapped.
+        data_dir: The TFDS folder; None is TFDS's default.
+        split: ``train``, ``validation``, ``test``, or a TFDS slice such as ``train[:10%]``.
+
+    Yields:
+        Pairs of source and target sentence.
+
+    Raises:
+        DataError: TFDS has no such pairs or split, or they are not prepared.
+    """
+    builder, swapped = _prepared_builder(dataset, data_dir)
+    for source, target in _pairs(builder, dataset, split):
+        yield (target, source) if swapped else (source, target)
+
+
+def tfds_files(dataset: str, data_dir: str | None) -> list[Path]:
+    """The files of a prepared dataset.
+
+    Raises:
+        DataError: TFDS has no such pairs, or they are not prepared.
+    """
+    builder, _ = _prepared_builder(dataset, data_dir)
+    return sorted(path for path in Path(builder.data_path).iterdir() if path.is_file())
+
+
+def _prepared_builder(dataset: str, data_dir: str | None) -> tuple[Any, bool]:
+    builder, swapped = _builder(dataset, data_dir)
+    if builder.data_path.exists():
+        return builder, swapped
+    raise DataError(
+        f"{dataset} is not prepared in {builder.data_dir_root}",
+        hint="fetch it first with the config you use: ptenmt download --config base.yaml",
+    )
+
+
+def _pairs(builder: Any, dataset: str, split: str) -> Iterator[tuple[str, str]]:
+    import tensorflow as tf
+    import tensorflow_datasets as tfds
+
+    # TFDS would cache small datasets in memory, and warn that a limit leaves the cache half filled.
+    config = tfds.ReadConfig(try_autocache=False)
+    try:
+        data = builder.as_dataset(split=split, as_supervised=True, read_config=config)
+        batches = data.batch(_READ_BATCH).as_numpy_iterator()
+        for sources, targets in batches:
+            for source, target in zip(sources, targets, strict=True):
+                yield source.decode(), target.decode()
+    except (ValueError, tf.errors.OpError) as error:
+        raise DataError(
+            f"cannot read {split} of {dataset} in {builder.data_dir_root}: {error}",
+            hint=f"check the split's name; if files are damaged, delete {builder.data_path} and fetch anew",
+        ) from error
+
+
+def _prepare(builder: Any, dataset: str) -> None:
+    import tensorflow as tf
+    import tensorflow_datasets as tfds
+    from tensorflow_datasets.core.download.extractor import ExtractError
+
+    tfds.disable_progress_bar()
+    config = tfds.download.DownloadConfig(try_download_gcs=False)
+    try:
+        with contextlib.redirect_stdout(io.StringIO()):  # TFDS prints there; ours is for results
+            builder.download_and_prepare(download_config=config)
+    except (OSError, tf.errors.OpError, ExtractError) as error:
+        raise DataError(
+            f"cannot prepare {dataset} in {builder.data_dir_root}: {error}",
+            hint="make room or mend the permissions there, or set data.data_dir to another folder",
+        ) from error
+
+
+def _builder(dataset: str, data_dir: str | None) -> tuple[Any, bool]:
+    """The TFDS builder of the pairs, and whether their sides have to be swapped."""
+    os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
+    import tensorflow_datasets as tfds
+
+    name, _, config = dataset.partition("/")
+    names = tfds.list_builders(with_community_datasets=False)
+    if name not in names:
+        raise _unknown(dataset, [f"{known}/{config}" if config else known for known in names])
+    configs = tfds.builder_cls(name).builder_configs or {"": None}
+    reverse = _reverse(config)
+    swapped = config not in configs and reverse in configs
+    if config not in configs and not swapped:
+        raise _unknown(dataset, [f"{name}/{known}" for pair in configs for known in (pair, _reverse(pair))])
+    builder = tfds.builder(name, config=(reverse if swapped else config) or None, data_dir=data_dir)
+    if not isinstance(builder.info.features, tfds.features.Translation):
+        raise DataError(f"{dataset} holds no sentence pairs", hint="choose a translation dataset of TFDS")
+    return builder, swapped
+
+
+def _reverse(config: str) -> str:
+    return "_to_".join(reversed(config.split("_to_")))
+
+
+def _unknown(dataset: str, known: list[str]) -> DataError:
+    close = difflib.get_close_matches(dataset, known, n=1, cutoff=0.5)
+    suggestion = f" — did you mean {close[0]}?" if close else ""
+    return DataError(
+        f"TensorFlow Datasets has no {dataset}{suggestion}",
+        hint="data.dataset is name/config, such as ted_hrlr_translate/pt_to_en",
+    )

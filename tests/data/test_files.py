@@ -1,0 +1,164 @@
+"""Reading pairs: what a line is, what a pair is, and one clear line about everything else."""
+
+import gzip
+from pathlib import Path
+
+import pytest
+
+from ptenmt.config import CorpusFile
+from ptenmt.data.files import read_pairs
+from ptenmt.errors import DataError
+
+ODD = "um\rdois\u2028três\x85quatro\x0bcinco\x0cseis"
+
+
+def written(path: Path, content: str | bytes) -> CorpusFile:
+    data = content.encode() if isinstance(content, str) else content
+    path.write_bytes(gzip.compress(data) if path.suffix == ".gz" else data)
+    return CorpusFile(path=str(path))
+
+
+def aligned(folder: Path, source: str, target: str, ending: str = "") -> CorpusFile:
+    return CorpusFile(
+        source=written(folder / f"lines.pt{ending}", source).path,
+        target=written(folder / f"lines.en{ending}", target).path,
+    )
+
+
+def error_of(file: CorpusFile) -> DataError:
+    with pytest.raises(DataError) as raised:
+        list(read_pairs(file))
+    assert "\n" not in raised.value.message
+    return raised.value
+
+
+@pytest.mark.parametrize("ending", [".tsv", ".tsv.gz", ".TSV"])
+def test_reads_tab_separated_columns_and_takes_quotes_as_letters(tmp_path: Path, ending: str) -> None:
+    file = written(tmp_path / f"a{ending}", '"olá\thello"\num, dois\tone, two\n')
+    assert list(read_pairs(file)) == [('"olá', 'hello"'), ("um, dois", "one, two")]
+
+
+@pytest.mark.parametrize("ending", [".csv", ".csv.gz"])
+def test_reads_quoted_commas_quotes_and_line_ends(tmp_path: Path, ending: str) -> None:
+    file = written(tmp_path / f"a{ending}", 'olá,hello\n"um, ""dois""","one,\ntwo"\nsim,yes\n')
+    assert list(read_pairs(file)) == [("olá", "hello"), ('um, "dois"', "one,\ntwo"), ("sim", "yes")]
+
+
+@pytest.mark.parametrize("ending", ["", ".gz"])
+def test_reads_aligned_files_whose_blank_lines_count(tmp_path: Path, ending: str) -> None:
+    file = aligned(tmp_path, "um\n\ntrês\n", "one\ntwo\nthree", ending)
+    assert list(read_pairs(file)) == [("um", "one"), ("", "two"), ("três", "three")]
+
+
+@pytest.mark.parametrize(("ending", "separator"), [(".tsv", "\t"), (".csv", ",")])
+def test_byte_order_mark_and_windows_line_ends_are_no_text(
+    tmp_path: Path, ending: str, separator: str
+) -> None:
+    text = f"um{separator}one\r\ndois{separator}two\r\n"
+    file = written(tmp_path / f"a{ending}", b"\xef\xbb\xbf" + text.encode())
+    assert list(read_pairs(file)) == [("um", "one"), ("dois", "two")]
+
+
+def test_byte_order_mark_of_aligned_files(tmp_path: Path) -> None:
+    assert list(read_pairs(aligned(tmp_path, "\ufeffum\r\n", "\ufeffone\n"))) == [("um", "one")]
+
+
+def test_only_line_feeds_end_a_line(tmp_path: Path) -> None:
+    assert list(read_pairs(written(tmp_path / "a.tsv", f"{ODD}\tone\n"))) == [(ODD, "one")]
+    assert list(read_pairs(written(tmp_path / "a.csv", f"{ODD},one\n"))) == [(ODD.replace("\r", " "), "one")]
+    assert list(read_pairs(aligned(tmp_path, f"{ODD}\n", "one\n"))) == [(ODD, "one")]
+
+
+@pytest.mark.parametrize(("ending", "separator"), [(".tsv", "\t"), (".csv", ",")])
+def test_blank_lines_are_skipped_and_counted(tmp_path: Path, ending: str, separator: str) -> None:
+    text = f"um{separator}one\n\n  \ndois{separator}two\n\n"
+    assert list(read_pairs(written(tmp_path / f"a{ending}", text))) == [("um", "one"), ("dois", "two")]
+    assert "line 6: 1 column" in error_of(written(tmp_path / f"b{ending}", f"{text}três")).message
+
+
+def test_a_pair_with_an_empty_side_is_a_pair(tmp_path: Path) -> None:
+    assert list(read_pairs(written(tmp_path / "a.tsv", "um\t\n\ttwo\n"))) == [("um", ""), ("", "two")]
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "message"),
+    [
+        ("a.tsv", "um\tone\ndois\n", "line 2: 1 column instead of 2"),
+        ("a.tsv", "um\tone\tuno\n", "line 1: 3 columns instead of 2"),
+        ("a.csv", 'um,one\n"a\nb",two\ntrês,three,3\n', "line 4: 3 columns instead of 2"),
+        ("a.csv", 'um,one\n"dois"x,two\n', "line 2: not valid CSV"),
+        ("a.csv", 'um,one\n"dois,two\ntrês,three\n', "line 2: not valid CSV"),
+        ("a.csv", f'um,"{"one " * 40_000}\n', "line 1: not valid CSV"),
+        ("a.tsv", "", "is empty"),
+        ("a.tsv.gz", "", "is empty"),
+        ("a.csv", "\n\n", "is empty"),
+    ],
+)
+def test_bad_content_is_named_with_its_line(tmp_path: Path, name: str, text: str, message: str) -> None:
+    file = written(tmp_path / name, text)
+    assert error_of(file).message.startswith(f"{file.path}")
+    assert message in error_of(file).message
+
+
+@pytest.mark.parametrize(("name", "separator"), [("a.tsv", "tabs"), ("a.csv.gz", "commas")])
+def test_hint_names_the_separator(tmp_path: Path, name: str, separator: str) -> None:
+    assert separator in error_of(written(tmp_path / name, "um\n")).hint
+
+
+@pytest.mark.parametrize("name", ["a.tsv", "a.csv.gz"])
+def test_invalid_utf8_is_named_with_its_line(tmp_path: Path, name: str) -> None:
+    file = written(
+        tmp_path / name, b"um,one\tx\n\ndois,\ttr\xeas\n" if "csv" in name else b"um\tone\n\ndois,\ttr\xeas\n"
+    )
+    assert error_of(file).message == f"{file.path}, line 3: byte 9 is not valid UTF-8"
+
+
+def test_unknown_ending_lists_the_known_ones(tmp_path: Path) -> None:
+    error = error_of(written(tmp_path / "a.xlsx", "um\tone\n"))
+    assert "a.xlsx has an unknown ending" in error.message
+    assert all(ending in error.hint for ending in (".tsv", ".tsv.gz", ".csv", ".csv.gz"))
+
+
+def test_missing_files_and_folders_cannot_be_read(tmp_path: Path) -> None:
+    assert "No such file" in error_of(CorpusFile(path=str(tmp_path / "none.tsv"))).message
+    assert "No such file" in error_of(CorpusFile(path=str(tmp_path / "none.csv.gz"))).message
+    (tmp_path / "folder.tsv").mkdir()
+    assert (
+        f"cannot read {tmp_path / 'folder.tsv'}"
+        in error_of(CorpusFile(path=str(tmp_path / "folder.tsv"))).message
+    )
+
+
+def test_forbidden_file_cannot_be_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_: object) -> None:
+        raise PermissionError(13, "Permission denied")
+
+    file = written(tmp_path / "a.tsv", "um\tone\n")
+    monkeypatch.setattr(Path, "open", refuse)
+    assert error_of(file).message == f"cannot read {file.path}: Permission denied"
+
+
+@pytest.mark.parametrize(
+    "damaged",
+    [
+        b"um\tone\n",
+        gzip.compress(b"um\tone\n" * 9999)[:-20],
+        gzip.compress(b"um\tone\n")[:-8] + b"wrongsum",
+        gzip.compress(b"um\tone\n")[:10] + b"\xff" * 20,
+    ],
+    ids=["not gzip", "truncated", "checksum", "broken inside"],
+)
+def test_corrupt_gzip_cannot_be_read(tmp_path: Path, damaged: bytes) -> None:
+    path = tmp_path / "a.tsv.gz"
+    path.write_bytes(damaged)
+    assert error_of(CorpusFile(path=str(path))).message.startswith(f"cannot read {path}: ")
+
+
+def test_aligned_files_of_different_length_are_refused_with_both_counts(tmp_path: Path) -> None:
+    message = error_of(aligned(tmp_path, "um\ndois\ntrês\n", "one\ntwo\n")).message
+    assert "lines.pt has 3 lines" in message
+    assert "lines.en has 2" in message
+
+
+def test_empty_aligned_files_are_refused(tmp_path: Path) -> None:
+    assert "are empty" in error_of(aligned(tmp_path, "", "")).message

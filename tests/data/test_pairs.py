@@ -1,0 +1,298 @@
+"""The corpus of a run: prepared, filtered, split without leaks, the same every time."""
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ptenmt.config import CorpusFile, DataConfig
+from ptenmt.data import tfds_source
+from ptenmt.data.demo import demo_pairs
+from ptenmt.data.pairs import (
+    Corpus,
+    SentencePair,
+    fingerprint,
+    load_corpus,
+    load_split,
+    load_training_pairs,
+)
+from ptenmt.errors import DataError
+
+SHARED_TFDS = Path(__file__).parents[3] / "shared" / "data" / "tfds"
+HUNDRED = [(f"frase {n}", f"sentence {n}") for n in range(100)]
+
+
+def saved(path: Path, pairs: Sequence[SentencePair]) -> str:
+    path.write_text("".join(f"{source}\t{target}\n" for source, target in pairs), encoding="utf-8")
+    return str(path)
+
+
+def one_file(folder: Path, pairs: Sequence[SentencePair], **options: Any) -> DataConfig:
+    return DataConfig(source="files", path=saved(folder / "pairs.tsv", pairs), **options)
+
+
+def three_files(folder: Path, train: Sequence[SentencePair], **options: Any) -> DataConfig:
+    """A corpus whose validation and test pairs share no sentence with the training pairs."""
+    files = {"train": train, "validation": [("validar", "validate")], "test": [("testar", "test")]}
+    given = {name: own_file(folder / f"{name}.tsv", pairs) for name, pairs in files.items()}
+    return DataConfig(source="files", **{**given, **options})
+
+
+def own_file(path: Path, pairs: Sequence[SentencePair], repeat: int = 1) -> tuple[CorpusFile]:
+    return (CorpusFile(path=saved(path, pairs), repeat=repeat),)
+
+
+def test_demo_corpus_is_taken_whole() -> None:
+    corpus = load_corpus(DataConfig(source="demo"), 1)
+    assert list(corpus.train) == [tuple(pair) for pair in demo_pairs("train")]
+    assert corpus.validation == [tuple(pair) for pair in demo_pairs("validation")]
+    assert corpus.test == load_split(DataConfig(source="demo"), 1, "test")
+    assert corpus.removed == {"empty": 0}
+
+
+def test_tfds_splits_are_read_from_the_configured_folder(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = []
+
+    def read(dataset: str, data_dir: str | None, split: str) -> list[SentencePair]:
+        asked.append((dataset, data_dir, split))
+        return [(f"{split} um", "one"), (f"{split} dois", "")]
+
+    monkeypatch.setattr(tfds_source, "read_tfds", read)
+    monkeypatch.setattr(tfds_source, "tfds_files", lambda _dataset, _folder: [])
+    data = DataConfig(dataset="ted/gl_to_en", data_dir="/data", source_language="gl")
+    assert load_split(data, 1, "test") == [("test um", "one"), ("test dois", "")]
+    assert asked == [("ted/gl_to_en", "/data", "test")]
+    corpus = load_corpus(data, 1)
+    assert list(corpus.train) == [("train um", "one")]
+    assert corpus.validation == [("validation um", "one"), ("validation dois", "")]
+    assert corpus.removed == {"empty": 1}
+
+
+@pytest.mark.skipif(not SHARED_TFDS.is_dir(), reason="the TED corpus is not here")
+def test_ted_stays_exact() -> None:
+    data = DataConfig(data_dir=str(SHARED_TFDS), tokenization="given")
+    corpus = load_corpus(data, 1)
+    assert (len(corpus.train), len(corpus.validation), len(corpus.test)) == (51_785, 1_193, 1_803)
+    assert corpus.removed == {"empty": 0}
+    for split in ("train", "validation", "test"):
+        assert list(getattr(corpus, split)) == list(tfds_source.read_tfds(data.dataset, data.data_dir, split))
+
+
+def test_own_files_are_read_in_order_and_kept_whole(tmp_path: Path) -> None:
+    first = own_file(tmp_path / "first.tsv", [("b", "B"), ("a", "A")])
+    more = own_file(tmp_path / "more.tsv", [("validar", "train too")])
+    corpus = load_corpus(replace(three_files(tmp_path, []), train=first + more), 1)
+    assert list(corpus.train) == [("b", "B"), ("a", "A"), ("validar", "train too")]
+    assert corpus.validation == [("validar", "validate")]
+    assert corpus.test == [("testar", "test")]
+    assert corpus.removed == {"empty": 0}
+
+
+def test_own_test_files_replace_those_of_a_published_corpus(tmp_path: Path) -> None:
+    mine = own_file(tmp_path / "mine.tsv", [("meu", "mine")])
+    assert load_corpus(DataConfig(source="demo", test=mine), 1).test == [("meu", "mine")]
+
+
+def test_text_of_all_splits_is_prepared(tmp_path: Path) -> None:
+    data = three_files(
+        tmp_path, [("Olá,\u00a0 MUNDO!", "Hello, WORLD!")], lowercase=True, tokenization="moses"
+    )
+    corpus = load_corpus(data, 1)
+    assert list(corpus.train) == [("olá , mundo !", "hello , world !")]
+    upper = own_file(tmp_path / "upper.tsv", [("SIM.", "YES.")])
+    assert load_split(replace(data, test=upper), 1, "test") == [("sim .", "yes .")]
+
+
+def test_filters_count_what_they_remove_in_order(tmp_path: Path) -> None:
+    pairs = [
+        ("um", "one"),
+        (" ", "blank"),
+        ("a b c d", "a b c"),
+        ("a b c", "a"),
+        ("a b c", "a"),
+        ("um", "one"),
+        ("Um", "one"),
+        ("um", "One"),
+        ("um", "one"),
+    ]
+    data = three_files(tmp_path, pairs, max_words=3, max_length_ratio=2.5, deduplicate=True)
+    corpus = load_corpus(data, 1)
+    assert list(corpus.train) == [("um", "one"), ("Um", "one"), ("um", "One")]
+    assert list(corpus.removed.items()) == [
+        ("empty", 1),
+        ("over 3 words", 1),
+        ("length ratio over 2.5", 2),
+        ("duplicates", 2),
+    ]
+
+
+@pytest.mark.parametrize("pair", [("a b c", "a"), ("a", "a b c")])
+def test_limits_are_inclusive_and_look_at_both_sides(tmp_path: Path, pair: SentencePair) -> None:
+    data = three_files(tmp_path, [pair, ("um", "one")])
+    both = [pair, ("um", "one")]
+    assert list(load_corpus(replace(data, max_words=3, max_length_ratio=3.0), 1).train) == both
+    assert list(load_corpus(replace(data, max_words=2), 1).train) == both[1:]
+    assert list(load_corpus(replace(data, max_length_ratio=2.9), 1).train) == both[1:]
+
+
+def test_filters_leave_validation_and_test_alone(tmp_path: Path) -> None:
+    long = own_file(tmp_path / "long.tsv", [("a b", "a b"), ("a b", "a b")])
+    data = three_files(tmp_path, [("um", "one")], validation=long, test=long, max_words=1, deduplicate=True)
+    corpus = load_corpus(data, 1)
+    assert corpus.validation == corpus.test == [("a b", "a b")] * 2
+
+
+def test_duplicates_are_found_across_files(tmp_path: Path) -> None:
+    first = own_file(tmp_path / "first.tsv", [("um", "one"), ("a", "A")])
+    second = own_file(tmp_path / "second.tsv", [("um", "one"), ("b", "B")])
+    data = replace(three_files(tmp_path, []), train=first + second, deduplicate=True)
+    assert list(load_corpus(data, 1).train) == [("um", "one"), ("a", "A"), ("b", "B")]
+
+
+def test_limit_keeps_the_first_pairs_that_filters_leave_and_repeat_comes_last(tmp_path: Path) -> None:
+    first = own_file(tmp_path / "first.tsv", [("x x", "x"), ("a", "A"), ("b", "B")], repeat=2)
+    second = own_file(tmp_path / "second.tsv", [("a", "A"), ("c", "C"), ("d", "D")], repeat=3)
+    data = replace(three_files(tmp_path, []), train=first + second, max_words=1, deduplicate=True)
+    a, b, c, d = ("a", "A"), ("b", "B"), ("c", "C"), ("d", "D")
+    assert list(load_corpus(data, 1).train) == [a, b, a, b, c, d, c, d, c, d]
+    assert list(load_corpus(replace(data, limit=3), 1).train) == [a, b, a, b, c, c, c]
+    assert list(load_corpus(replace(data, limit=1), 1).train) == [a, a]
+
+
+def test_one_file_is_split_into_three(tmp_path: Path) -> None:
+    corpus = load_corpus(one_file(tmp_path, HUNDRED, validation_pairs=7), 1)
+    assert (len(corpus.validation), len(corpus.test), len(corpus.train)) == (7, 10, 83)
+    assert sorted([*corpus.train, *corpus.validation, *corpus.test]) == sorted(HUNDRED)
+    assert list(corpus.train) == sorted(corpus.train, key=HUNDRED.index)
+    assert corpus.removed == {"empty": 0, "also in validation or test": 0}
+
+
+def test_three_pairs_are_enough(tmp_path: Path) -> None:
+    corpus = load_corpus(one_file(tmp_path, HUNDRED[:3]), 1)
+    assert (len(corpus.train), len(corpus.validation), len(corpus.test)) == (1, 1, 1)
+
+
+def held_out(corpus: Corpus) -> list[list[SentencePair]]:
+    return [corpus.validation, corpus.test]
+
+
+def test_splits_follow_from_seed_and_pairs_alone(tmp_path: Path) -> None:
+    data = one_file(tmp_path, HUNDRED)
+    splits = held_out(load_corpus(data, 1))
+    assert held_out(load_corpus(data, 2)) != splits
+    assert held_out(load_corpus(replace(data, limit=2, max_words=2, deduplicate=True), 1)) == splits
+    shuffled = [("", "empty"), *reversed(HUNDRED), *HUNDRED[:50]]
+    assert held_out(load_corpus(one_file(tmp_path, shuffled), 1)) == splits
+    as_train = three_files(tmp_path, HUNDRED, validation=(), test=())
+    assert held_out(load_corpus(as_train, 1)) == splits
+
+
+def test_splits_of_known_pairs_never_change(tmp_path: Path) -> None:
+    """A run's test set must be the same after an update of ptenmt or Python."""
+    corpus = load_corpus(one_file(tmp_path, HUNDRED, validation_pairs=2, test_pairs=2), 42)
+    ranked = sorted(
+        HUNDRED,
+        key=lambda pair: hashlib.blake2b(f"42\t{pair[0]}\t{pair[1]}".encode(), digest_size=8).hexdigest(),
+    )
+    assert held_out(corpus) == [ranked[:2], ranked[2:4]]
+
+
+@pytest.mark.parametrize("own", ["neither", "validation", "test"])
+def test_load_split_gives_the_pairs_of_load_corpus(tmp_path: Path, own: str) -> None:
+    files = {"validation": (), "test": ()}
+    if own != "neither":
+        files[own] = own_file(tmp_path / "mine.tsv", [("meu", "mine")])
+    data = three_files(tmp_path, HUNDRED, **files)
+    corpus = load_corpus(data, 5)
+    assert load_split(data, 5, "validation") == corpus.validation
+    assert load_split(data, 5, "test") == corpus.test
+
+
+def test_load_split_leaves_the_training_file_alone_when_it_can(tmp_path: Path) -> None:
+    data = three_files(tmp_path, HUNDRED)
+    (tmp_path / "train.tsv").unlink()
+    assert load_split(data, 1, "validation") == [("validar", "validate")]
+    with pytest.raises(DataError, match="cannot read"):
+        load_split(replace(data, validation=()), 1, "validation")
+
+
+def test_what_is_held_out_is_not_trained_on(tmp_path: Path) -> None:
+    twins = [(source.upper(), f"other {target}") for source, target in HUNDRED]
+    echoes = [(f"outra {source}", target.title()) for source, target in HUNDRED]
+    corpus = load_corpus(one_file(tmp_path, HUNDRED + twins + echoes + HUNDRED), 3)
+    drawn = corpus.validation + corpus.test
+    assert len(corpus.validation) == len(corpus.test) == 30
+    for side in (0, 1):
+        sentences = [{pair[side].casefold() for pair in pairs} for pairs in (corpus.train, *held_out(corpus))]
+        assert not sentences[0] & sentences[1]
+        assert not sentences[0] & sentences[2]
+        assert not sentences[1] & sentences[2]
+    assert len({(source.casefold(), target.casefold()) for source, target in drawn}) == 60
+    assert corpus.removed["also in validation or test"] == 400 - 60 - len(corpus.train) > 0
+
+
+def test_empty_pairs_are_never_drawn(tmp_path: Path) -> None:
+    corpus = load_corpus(one_file(tmp_path, [*HUNDRED, *[("", f"x {n}") for n in range(900)]]), 1)
+    assert len(corpus.test) == 10
+    assert all(source for source, _ in corpus.test + corpus.validation)
+    assert corpus.removed["empty"] == 900
+
+
+def test_no_training_pair_left_says_what_each_filter_removed(tmp_path: Path) -> None:
+    data = three_files(tmp_path, [("", "x"), ("a b c", "x"), ("a b", "x"), ("a b", "y")], max_words=2)
+    with pytest.raises(DataError, match="no training pair is left of 4") as raised:
+        load_corpus(replace(data, max_length_ratio=1.5), 1)
+    assert "1 empty, 1 over 2 words, 2 length ratio over 1.5" in raised.value.message
+
+
+def test_too_few_pairs_for_three_splits(tmp_path: Path) -> None:
+    with pytest.raises(DataError, match="no training pair is left of 2"):
+        load_corpus(one_file(tmp_path, HUNDRED[:2]), 1)
+    with pytest.raises(DataError, match="no test pair is left of 1"):
+        load_split(one_file(tmp_path, HUNDRED[:1]), 1, "test")
+    with pytest.raises(DataError, match=r"no validation pair is left of 2 .*2 empty"):
+        load_split(one_file(tmp_path, [("", "a"), ("b", "")]), 1, "validation")
+
+
+def test_fingerprint_tells_pairs_and_their_order_apart() -> None:
+    a, b = ("um", "one"), ("dois", "two")
+    assert fingerprint([a, b]) == hashlib.sha256(b"um\tone\ndois\ttwo\n").hexdigest()
+    assert len({fingerprint(pairs) for pairs in ([a, b], [b, a], [a], [a, a], [("um one", "")])}) == 5
+
+
+def test_there_are_two_splits_to_score() -> None:
+    with pytest.raises(DataError, match="no split 'dev'"):
+        load_split(DataConfig(source="demo"), 1, "dev")  # type: ignore[arg-type]
+
+
+def test_nothing_held_out_means_that_everything_is_trained_validated_and_tested_on(tmp_path: Path) -> None:
+    data = one_file(tmp_path, [*HUNDRED[:6], ("vazia", "")], hold_out=False)
+    corpus = load_corpus(data, 1)
+    assert list(corpus.train) == corpus.validation == corpus.test == HUNDRED[:6]
+    assert corpus.removed == {"empty": 1}
+    assert load_split(data, 1, "validation") == HUNDRED[:6]
+    given = replace(
+        data, path=None, train=(CorpusFile(path=data.path),), test=own_file(tmp_path / "t.tsv", PAIR)
+    )
+    assert (load_corpus(given, 1).test, load_corpus(given, 1).validation) == (PAIR, HUNDRED[:6])
+
+
+PAIR = [("testar", "test")]
+
+
+def test_a_file_takes_the_place_of_the_source(tmp_path: Path) -> None:
+    path = saved(tmp_path / "pairs.tsv", HUNDRED)
+    assert DataConfig(source="demo", path=path) == DataConfig(source="files", path=path)
+    assert DataConfig(train=(CorpusFile(path=path),)).source == "files"
+
+
+def test_the_training_pairs_alone_need_no_other_file(tmp_path: Path) -> None:
+    data = three_files(tmp_path, HUNDRED)
+    for split in ("validation", "test"):
+        (tmp_path / f"{split}.tsv").unlink()
+    assert list(load_training_pairs(data, 1)) == HUNDRED
+    drawn = one_file(tmp_path, HUNDRED)
+    assert list(load_training_pairs(drawn, 1)) == list(load_corpus(drawn, 1).train)

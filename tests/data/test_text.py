@@ -1,0 +1,200 @@
+"""Text on its way to the tokenizer and back to the reader."""
+
+import subprocess
+import sys
+import unicodedata
+from pathlib import Path
+from typing import Literal
+
+import pytest
+
+from ptenmt.config import DataConfig
+from ptenmt.data.pairs import load_split
+from ptenmt.data.text import TextPreparation, join_tokens, repair_wordpiece, spacing
+
+SHARED_TFDS = Path(__file__).parents[3] / "shared" / "data" / "tfds"
+
+plain = TextPreparation(DataConfig(source="demo"))
+given = TextPreparation(DataConfig(source="demo", tokenization="given"))
+moses = TextPreparation(DataConfig(tokenization="moses"))
+
+
+def test_corpus_text_is_left_alone_by_default() -> None:
+    text = "Olá, «MUNDO»!  it 's \x80 e\u0301"
+    assert plain.prepare(text, "pt") == text.replace("  ", " ")
+    assert given.prepare(text, "pt") == text.replace("  ", " ")
+
+
+def test_white_space_and_control_characters_become_single_blanks() -> None:
+    text = " \ta\r\nb\u2028c\x0bd\x85e\x00f\x7fg\u00a0h "
+    for preparation in (plain, given, moses):
+        assert preparation.prepare(text, "en") == "a b c d e f g h"
+        assert preparation.prepare_input(text + "\ufeff\x80i\ud83d\x9f", "en") == "a b c d e f g h i"
+
+
+@pytest.mark.parametrize(("form", "expected"), [("none", "e\u0301 ﬁ"), ("NFC", "é ﬁ"), ("NFKC", "é fi")])
+def test_normalization(form: Literal["none", "NFC", "NFKC"], expected: str) -> None:
+    preparation = TextPreparation(DataConfig(source="demo", normalization=form))
+    assert preparation.prepare("e\u0301 ﬁ", "pt") == expected
+    assert preparation.prepare_input("e\u0301 ﬁ", "pt") == expected
+
+
+def test_lowercase() -> None:
+    for tokenization in ("none", "given", "moses"):
+        preparation = TextPreparation(DataConfig(lowercase=True, tokenization=tokenization))
+        assert preparation.prepare("É BOM", "pt") == "é bom"
+        assert preparation.prepare_input("É BOM", "pt") == "é bom"
+
+
+def test_what_is_typed_is_in_lower_case_like_ted() -> None:
+    assert TextPreparation(DataConfig()).prepare_input("Não É?", "pt") == "não é ?"
+    assert given.prepare_input("Não É?", "pt") == "Não É ?"
+
+
+@pytest.mark.parametrize(
+    ("language", "text", "expected"),
+    [
+        ("pt", "O Sr. Silva disse-me: «sim»!", "O Sr. Silva disse-me : « sim » !"),
+        ("en", "It's 3.5 & <b>…", "It 's 3.5 & < b > …"),
+        ("fr", "l'homme", "l' homme"),
+        ("gl", "it's", "it 's"),
+    ],
+)
+def test_moses_splits_by_the_rules_of_the_language(language: str, text: str, expected: str) -> None:
+    assert moses.prepare(text, language) == expected
+    assert moses.prepare_input(text, language) == expected
+
+
+@pytest.mark.parametrize(
+    ("language", "text", "expected"),
+    [
+        ("pt", "Este é um problema, não é?", "Este é um problema , não é ?"),
+        ("pt", "disse-me ( risos ) : `` sim '' .", "disse-me ( risos ) : `` sim '' ."),
+        ("en", "It's fine, isn't it?", "It 's fine , is n't it ?"),
+        ("en", "it 's fine , is n't it ?", "it 's fine , is n't it ?"),
+        ("en", "I CAN'T. We'll see", "I CA N'T . We 'll see"),
+    ],
+)
+def test_input_for_a_tokenised_corpus_is_split_once(language: str, text: str, expected: str) -> None:
+    assert given.prepare_input(text, language) == expected
+    assert given.prepare_input(expected, language) == expected
+
+
+def test_input_for_a_plain_corpus_is_not_split() -> None:
+    assert plain.prepare_input("Sim, isn't it?", "en") == "Sim, isn't it?"
+
+
+@pytest.mark.skipif(not SHARED_TFDS.is_dir(), reason="the TED corpus is not here")
+def test_ted_sentences_come_back_unchanged() -> None:
+    pairs = load_split(DataConfig(data_dir=str(SHARED_TFDS)), 1, "validation")
+    assert len(pairs) == 1_193
+    assert sum(given.prepare_input(source, "pt") == source for source, _ in pairs) >= 1_190
+    assert sum(given.prepare_input(target, "en") == target for _, target in pairs) >= 1_187
+
+
+@pytest.mark.parametrize(
+    "unit", ["a", ".", "'", "''", "n ' t ", "👩‍👩‍👧", "\x00", "\n", "\ud83d", "u . ", "“ ", "1 , ", "漢"]
+)
+def test_hostile_text_does_no_harm(unit: str) -> None:
+    text = (unit * 10_000)[:10_000]
+    for preparation in (plain, given, moses):
+        prepared = preparation.prepare_input(text, "pt")
+        prepared.encode()
+        assert not any(unicodedata.category(character) == "Cc" for character in prepared)
+        assert "\n" not in preparation.finish(prepared, "en")
+    assert len(repair_wordpiece(text)) <= len(text)
+
+
+def test_nothing_stays_nothing() -> None:
+    for text in ("", " ", "\n"):
+        assert given.prepare_input(text, "pt") == ""
+    assert given.finish("", "en") == repair_wordpiece("") == ""
+
+
+@pytest.mark.parametrize(
+    ("tokens", "text"),
+    [
+        ("this model seems to work well .", "this model seems to work well."),
+        ("did they eat fish and chips ?", "did they eat fish and chips?"),
+        ("i 'm fine , it 's ok , is n't it ?", "i'm fine, it's ok, isn't it?"),
+        ("You CA N'T , we 'll , they 've , he 'd", "You CAN'T, we'll, they've, he'd"),
+        ("isn 't don ’ t", "isn't don’t"),
+        ("`` hello ! '' he said .", '"hello!" he said.'),
+        ("`` `` '' that 's `` '' word '' '' ? ''", '"that\'s "word"?"'),
+        ('he said , " hello , " and left .', 'he said, "hello," and left.'),
+        ("“ hello ! ” , “ no ” and « olá . »", "“hello!”, “no” and «olá.»"),
+        ("the doctors ' idea : 'how are you ? '", "the doctors' idea: 'how are you?'"),
+        ("( laughter ) [ sound ] ok ; yes", "(laughter) [sound] ok; yes"),
+        ("it costs $ 5 , 5 € or 10 % .", "it costs $5, 5€ or 10%."),
+        ("wait ... what ? !", "wait... what?!"),
+        ("twenty-five - no , well - - yes — ok", "twenty-five - no, well -- yes — ok"),
+        ("at 10 : 30 and / or 1,000 times 3.5", "at 10:30 and/or 1,000 times 3.5"),
+        ("the u.s. and &amp; R & D", "the u.s. and &amp; R & D"),
+    ],
+)
+def test_translations_are_joined(tokens: str, text: str) -> None:
+    assert join_tokens(tokens, "en") == text
+    assert given.finish(tokens, "en") == moses.finish(tokens, "en") == text
+
+
+def test_joining_follows_the_language() -> None:
+    assert join_tokens("l' homme", "fr") == "l'homme"
+    assert join_tokens("do n't ( sim ) , levi 's .", "pt") == "do n't (sim), levi's."
+    assert join_tokens("do n't , it 'll", "xx") == "don't, it'll"
+
+
+def test_translations_of_plain_text_are_not_joined() -> None:
+    assert plain.finish("do n't , ok", "en") == "do n't , ok"
+
+
+@pytest.mark.parametrize("language", ["en", "pt"])
+@pytest.mark.parametrize("text", ['He said: "no, (never)!"', "It costs $5; 10% less...", "um, dois e três."])
+def test_joining_undoes_splitting(language: str, text: str) -> None:
+    assert join_tokens(given.prepare_input(text, language), language) == text
+    assert join_tokens(moses.prepare(text, language), language) == text
+
+
+@pytest.mark.parametrize(
+    ("pieces", "tokens"),
+    [
+        ("is n ' t it ? it ' s , i ' m , they ' re", "is n't it ? it 's , i 'm , they 're"),
+        ("we ' ve , he ' ll , i ' d , mother ' s", "we 've , he 'll , i 'd , mother 's"),
+        ("haven ’ t", "haven’t"),
+        ("` ` yes ' ' , he said", "`` yes '' , he said"),
+        ("` ` ` ` ' ' that ' s ` ` ' ' word ' ' ' ' . ' '", "`` `` '' that 's `` '' word '' '' . ''"),
+        ("the doctors ' idea", "the doctors ' idea"),
+        ("twenty - five , f - l - o - r , end - of - life", "twenty-five , f-l-o-r , end-of-life"),
+        ("well - - yes . . . no", "well -- yes ... no"),
+        ("3 . 5 , 1 , 000 and 1 , 000 , 000 at 10 : 30", "3.5 , 1,000 and 1,000,000 at 10:30"),
+        ("in 2004 , 300 of 1 , 2 , 3", "in 2004 , 300 of 1 , 2 , 3"),
+        ("the u . s . government in the u . s .", "the u.s. government in the u.s ."),
+        ("so do i . i think so .", "so do i . i think so ."),
+        ("mr . jain and dr . x have a ph . d .", "mr. jain and dr. x have a ph.d ."),
+        ("ted . com and / or us", "ted.com and/or us"),
+        ("plain words , nothing more .", "plain words , nothing more ."),
+    ],
+)
+def test_wordpiece_splits_are_repaired(pieces: str, tokens: str) -> None:
+    assert repair_wordpiece(pieces) == tokens
+    assert repair_wordpiece(tokens) == tokens
+
+
+def test_repaired_pieces_read_well() -> None:
+    assert join_tokens(repair_wordpiece("i ' m sure it is n ' t 3 . 5 ."), "en") == "i'm sure it isn't 3.5."
+
+
+def test_text_needs_no_heavy_package() -> None:
+    code = (
+        "import sys; from ptenmt.data import pairs, text; from ptenmt.config import DataConfig; "
+        "given = text.TextPreparation(DataConfig()); "
+        "assert given.finish(given.prepare_input('Sim, é.', 'pt'), 'en') == 'sim, é.'; "
+        "assert not {'sacremoses', 'tensorflow'} & sys.modules.keys()"
+    )
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+def test_spacing_follows_the_source_unless_it_is_given() -> None:
+    assert spacing(DataConfig()) == "given"
+    assert spacing(DataConfig(source="demo")) == "none"
+    assert spacing(DataConfig(tokenization="none")) == "none"
+    assert spacing(DataConfig(source="demo", tokenization="moses")) == "moses"

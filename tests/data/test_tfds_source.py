@@ -1,0 +1,209 @@
+"""TensorFlow Datasets: the archive comes through our downloader, the rest is TFDS's own doing."""
+
+import hashlib
+import io
+import sys
+import tarfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+import tensorflow_datasets as tfds
+from http_server import Site, closed_port, serve
+
+from ptenmt.data import download
+from ptenmt.data.tfds_source import prepare_tfds, read_tfds
+from ptenmt.errors import DataError, DownloadError
+
+pytestmark = pytest.mark.usefixtures("hasty")
+
+PT_EN = "ted_hrlr_translate/pt_to_en"
+EN_PT = "ted_hrlr_translate/en_to_pt"
+ARCHIVE = "qi18naacl-dataset.tar.gz"
+TED = Path(__file__).resolve().parents[2].parent / "shared/data/tfds"
+
+PAIRS = {
+    "train": [("olá mundo .", "hello world ."), ("é « verdade » .", "it 's true ."), ("três", "three")],
+    "dev": [("até já .", "see you soon .")],
+    "test": [("adeus .", "goodbye ."), ("obrigado .", "thanks .")],
+}
+
+
+def ted_archive() -> bytes:
+    """The published archive's layout, with a handful of pairs."""
+    content = io.BytesIO()
+    with tarfile.open(fileobj=content, mode="w:gz") as archive:
+        for split, pairs in PAIRS.items():
+            for side, language in enumerate(("pt", "en")):
+                text = "".join(pair[side] + "\n" for pair in pairs).encode()
+                entry = tarfile.TarInfo(f"datasets/pt_to_en/{language}.{split}")
+                entry.size = len(text)
+                archive.addfile(entry, io.BytesIO(text))
+    return content.getvalue()
+
+
+@pytest.fixture
+def site(monkeypatch: pytest.MonkeyPatch) -> Iterator[Site]:
+    """A server with the archive, which TFDS believes to be the original."""
+    with serve(Site(body=ted_archive())) as served:
+        register(monkeypatch, served.url(ARCHIVE), served.body)
+        yield served
+
+
+def register(monkeypatch: pytest.MonkeyPatch, url: str, body: bytes) -> None:
+    builder = tfds.builder_cls("ted_hrlr_translate")
+    info = tfds.core.download.checksums.UrlInfo(
+        size=len(body), checksum=hashlib.sha256(body).hexdigest(), filename=ARCHIVE
+    )
+    monkeypatch.setattr(sys.modules[builder.__module__], "_DATA_URL", url)
+    monkeypatch.setattr(builder, "url_infos", {url: info})
+
+
+@pytest.fixture
+def ted() -> str:
+    if not TED.is_dir():
+        pytest.skip(f"needs {TED}")
+    return str(TED)
+
+
+def test_fetches_prepares_and_reads(
+    site: Site, tmp_path: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # TFDS would ask Google for the prepared dataset first.
+    monkeypatch.delattr(tfds.core.utils.gcs_utils, "is_dataset_on_gcs")
+    told: list[download.DownloadProgress] = []
+    prepare_tfds(PT_EN, str(tmp_path), None, told.append)
+    assert told[-1].done == len(site.body)
+    assert (tmp_path / "downloads/manual" / ARCHIVE).read_bytes() == site.body
+    assert len(site.requests) == 1
+    printed = capfd.readouterr()
+    assert printed.out == ""
+    assert "Dl Completed" not in printed.err
+
+    splits = {name: list(read_tfds(PT_EN, str(tmp_path), name)) for name in ("train", "validation", "test")}
+    assert {name: sorted(pairs) for name, pairs in splits.items()} == {
+        "train": sorted(PAIRS["train"]),
+        "validation": PAIRS["dev"],
+        "test": sorted(PAIRS["test"]),
+    }
+    swapped = [(en, pt) for pt, en in splits["train"]]
+    assert list(read_tfds(EN_PT, str(tmp_path), "train")) == swapped
+
+    (tmp_path / "downloads/manual" / ARCHIVE).unlink()  # a prepared dataset needs it no more
+    prepare_tfds(PT_EN, str(tmp_path), None)
+    prepare_tfds(EN_PT, str(tmp_path), None)
+    assert len(site.requests) == 1
+
+
+def test_a_mirror_gives_the_archive_and_tfds_its_checksum(
+    site: Site, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    register(monkeypatch, f"http://127.0.0.1:{closed_port()}/{ARCHIVE}", site.body)
+    mirror = site.url("mirror/any-name.tgz")
+    good, site.body = site.body, b"something else"
+    with pytest.raises(DownloadError, match=hashlib.sha256(good).hexdigest()):
+        prepare_tfds(EN_PT, str(tmp_path), mirror)
+    site.body = good
+    prepare_tfds(EN_PT, str(tmp_path), mirror)
+    assert list(read_tfds(EN_PT, str(tmp_path), "validation")) == [("see you soon .", "até já .")]
+
+
+def test_an_archive_without_the_pairs_is_an_error(site: Site, tmp_path: Path) -> None:
+    with pytest.raises(DataError, match="cannot prepare ted_hrlr_translate/gl_to_en"):
+        prepare_tfds("ted_hrlr_translate/gl_to_en", str(tmp_path), site.url(ARCHIVE))
+    with pytest.raises(DataError, match="is not prepared"):
+        list(read_tfds("ted_hrlr_translate/gl_to_en", str(tmp_path), "train"))
+
+
+def test_an_archive_that_breaks_off_is_an_error(
+    site: Site, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    site.body = site.body[:-20]
+    register(monkeypatch, site.url(ARCHIVE), site.body)
+    with pytest.raises(DataError, match="cannot prepare ted_hrlr_translate/pt_to_en"):
+        prepare_tfds(PT_EN, str(tmp_path), None)
+
+
+def test_without_network_names_the_file_to_put_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    url = f"http://127.0.0.1:{closed_port()}/{ARCHIVE}"
+    archive = ted_archive()
+    register(monkeypatch, url, archive)
+    with pytest.raises(DownloadError) as caught:
+        prepare_tfds(PT_EN, str(tmp_path), None)
+    by_hand = tmp_path / "downloads" / "manual" / ARCHIVE
+    assert url in caught.value.message
+    assert str(by_hand) in caught.value.hint
+    by_hand.write_bytes(archive)
+    prepare_tfds(PT_EN, str(tmp_path), None)
+    assert len(list(read_tfds(PT_EN, str(tmp_path), "test"))) == len(PAIRS["test"])
+
+
+def test_the_registered_archive_is_the_published_one() -> None:
+    """What prepare_tfds asks of TFDS's registry is there, for the real dataset."""
+    ((url, info),) = tfds.builder_cls("ted_hrlr_translate").url_infos.items()
+    assert (url, info.filename) == (f"http://www.phontron.com/data/{ARCHIVE}", ARCHIVE)
+    assert info.checksum == "216a86c3df4d4f522856fe9b920ff5be6b394d769cc88974ae8f9f5546953bbc"
+
+
+def test_not_prepared_says_what_to_run(tmp_path: Path) -> None:
+    with pytest.raises(DataError, match=f"not prepared in {tmp_path}") as caught:
+        list(read_tfds(PT_EN, str(tmp_path), "train"))
+    assert "ptenmt download" in caught.value.hint
+
+
+@pytest.mark.parametrize(
+    ("name", "meant"),
+    [
+        ("ted_hrlr_translate/pt_en", PT_EN),
+        ("ted_hrlr_translate/en_pt", EN_PT),
+        ("ted_hlr_translate/pt_to_en", PT_EN),
+    ],
+)
+def test_an_unknown_name_gets_a_suggestion(tmp_path: Path, name: str, meant: str) -> None:
+    for call in (
+        lambda: prepare_tfds(name, str(tmp_path), None),
+        lambda: list(read_tfds(name, str(tmp_path), "train")),
+    ):
+        with pytest.raises(DataError, match=rf"has no {name} — did you mean {meant}\?"):
+            call()
+
+
+@pytest.mark.parametrize("name", ["", "ted_hrlr_translate", "ted_hrlr_translate/xx_to_yy", "a:b/c", "mnist"])
+def test_what_is_no_pair_is_refused(tmp_path: Path, name: str) -> None:
+    with pytest.raises(DataError, match=r"has no|holds no sentence pairs"):
+        prepare_tfds(name, str(tmp_path), None)
+
+
+def test_a_dataset_of_many_archives_is_left_to_tfds(tmp_path: Path) -> None:
+    with pytest.raises(DataError, match="not made of one archive") as caught:
+        prepare_tfds("wmt14_translate/de-en", str(tmp_path), None)
+    assert "tfds build wmt14_translate/de-en" in caught.value.hint
+
+
+def test_a_data_dir_that_cannot_be_made_is_an_error(site: Site, tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    with pytest.raises(DownloadError, match="cannot write"):
+        prepare_tfds(PT_EN, str(tmp_path / "file"), None)
+    assert site.requests == []
+
+
+def test_reads_the_real_ted_talks(ted: str) -> None:
+    validation = list(read_tfds(PT_EN, ted, "validation"))
+    assert len(validation) == 1193
+    assert validation == [(pt, en) for en, pt in list(read_tfds(EN_PT, ted, "validation"))]
+    assert any("ã" in pt for pt, _ in validation)
+    assert sum(" the " in en for _, en in validation) > sum(" the " in pt for pt, _ in validation)
+
+
+def test_damaged_files_are_an_error(site: Site, tmp_path: Path) -> None:
+    prepare_tfds(PT_EN, str(tmp_path), None)
+    (records,) = tmp_path.glob("ted_hrlr_translate/pt_to_en/*/*-test.tfrecord*")
+    records.write_bytes(records.read_bytes()[:-5])
+    with pytest.raises(DataError, match="cannot read test"):
+        list(read_tfds(PT_EN, str(tmp_path), "test"))
+    assert site.requests
+
+
+def test_an_unknown_split_is_an_error(ted: str) -> None:
+    with pytest.raises(DataError, match="trian"):
+        list(read_tfds(PT_EN, ted, "trian"))

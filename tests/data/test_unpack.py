@@ -1,0 +1,133 @@
+"""Unpacking: everything of an honest archive, nothing of another."""
+
+import stat
+import zipfile
+from pathlib import Path
+
+import pytest
+
+from ptenmt.data import unpack
+from ptenmt.data.unpack import unpack_zip
+from ptenmt.errors import DownloadError
+
+
+def zipped(path: Path, *entries: tuple[str | zipfile.ZipInfo, bytes]) -> Path:
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, content in entries:
+            archive.writestr(name, content)
+    return path
+
+
+def link(name: str) -> zipfile.ZipInfo:
+    entry = zipfile.ZipInfo(name)
+    entry.external_attr = (stat.S_IFLNK | 0o777) << 16
+    return entry
+
+
+def assert_nothing_but(archive: Path) -> None:
+    assert [path.name for path in archive.parent.iterdir()] == [archive.name]
+
+
+def test_unpacks_all(tmp_path: Path) -> None:
+    archive = zipped(tmp_path / "a.zip", ("x.txt", b"x"), ("deep/", b""), ("deep/er/y..txt", b"y"))
+    unpack_zip(archive, tmp_path / "new" / "a")
+    files = {p.relative_to(tmp_path / "new").as_posix() for p in tmp_path.glob("new/**/*") if p.is_file()}
+    assert files == {"a/x.txt", "a/deep/er/y..txt"}
+    assert (tmp_path / "new/a/deep/er/y..txt").read_bytes() == b"y"
+    assert [p.name for p in (tmp_path / "new").iterdir()] == ["a"]
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "../evil",
+        "a/../../evil",
+        "/tmp/evil",
+        "C:/evil",
+        "C:evil",
+        "..\\evil",
+        "a\\..\\..\\evil",
+        "\\evil",
+        "..",
+    ],
+)
+def test_refuses_entries_outside(tmp_path: Path, name: str) -> None:
+    archive = zipped(tmp_path / "a.zip", ("fine.txt", b"x"), (name, b"evil"))
+    with pytest.raises(DownloadError, match="outside") as caught:
+        unpack_zip(archive, tmp_path / "a")
+    assert repr(name) in caught.value.message
+    assert str(archive) in caught.value.message
+    assert_nothing_but(archive)
+
+
+def test_refuses_symlinks(tmp_path: Path) -> None:
+    archive = zipped(tmp_path / "a.zip", (link("shortcut"), b"/etc"), ("shortcut/evil", b""))
+    with pytest.raises(DownloadError, match=r"a\.zip: its entry 'shortcut' is a link"):
+        unpack_zip(archive, tmp_path / "a")
+    assert_nothing_but(archive)
+
+
+def test_refuses_encrypted_entries(tmp_path: Path) -> None:
+    archive = zipped(tmp_path / "a.zip", ("secret.txt", b"x"))
+    content = bytearray(archive.read_bytes())
+    content[content.index(b"PK\x01\x02") + 8] |= 1
+    archive.write_bytes(content)
+    with pytest.raises(DownloadError, match=r"'secret\.txt' is encrypted"):
+        unpack_zip(archive, tmp_path / "a")
+
+
+def test_refuses_bombs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(unpack, "_MAX_BYTES", 1999)
+    archive = zipped(tmp_path / "a.zip", ("x", bytes(1000)), ("y", bytes(1000)))
+    with pytest.raises(DownloadError, match="2,000 bytes unpacked, the limit is 1,999"):
+        unpack_zip(archive, tmp_path / "a")
+    assert_nothing_but(archive)
+
+
+def test_an_understated_size_cannot_smuggle_a_bomb(tmp_path: Path) -> None:
+    archive = zipped(tmp_path / "a.zip", ("x", bytes(100_000)))
+    content = archive.read_bytes()
+    entry = content.index(b"PK\x01\x02")
+    archive.write_bytes(content[: entry + 24] + (10).to_bytes(4, "little") + content[entry + 28 :])
+    with pytest.raises(DownloadError, match="damaged"):
+        unpack_zip(archive, tmp_path / "a")
+    assert_nothing_but(archive)
+
+
+def flipped(content: bytes) -> bytes:
+    middle = content.index(b"PK\x01\x02") // 2
+    return content[:middle] + bytes([content[middle] ^ 0xFF]) + content[middle + 1 :]
+
+
+@pytest.mark.parametrize(
+    "damage", [lambda _: b"", lambda _: b"<html>Log in to the hotel</html>", lambda c: c[:-30], flipped]
+)
+def test_a_damaged_archive_is_an_error(tmp_path: Path, damage: object) -> None:
+    assert callable(damage)
+    archive = zipped(tmp_path / "a.zip", ("x", bytes(range(256)) * 40), ("y", b"y"))
+    archive.write_bytes(damage(archive.read_bytes()))
+    with pytest.raises(DownloadError, match=r"a\.zip is no zip archive or is damaged"):
+        unpack_zip(archive, tmp_path / "a")
+    assert_nothing_but(archive)
+
+
+def test_leaves_an_existing_folder_alone(tmp_path: Path) -> None:
+    archive = zipped(tmp_path / "a.zip", ("x", b"new"))
+    (tmp_path / "a").mkdir()
+    (tmp_path / "a" / "x").write_bytes(b"old")
+    with pytest.raises(DownloadError, match="exists already"):
+        unpack_zip(archive, tmp_path / "a")
+    assert (tmp_path / "a" / "x").read_bytes() == b"old"
+
+
+def test_a_folder_that_cannot_be_made_is_an_error(tmp_path: Path) -> None:
+    archive = zipped(tmp_path / "a.zip", ("x", b"x"))
+    with pytest.raises(DownloadError, match="cannot unpack"):
+        unpack_zip(archive, archive / "below" / "a")
+
+
+def test_entries_that_contradict_each_other_are_an_error(tmp_path: Path) -> None:
+    archive = zipped(tmp_path / "a.zip", ("x", b"a file"), ("x/y", b"as a folder"))
+    with pytest.raises(DownloadError, match="cannot unpack"):
+        unpack_zip(archive, tmp_path / "a")
+    assert_nothing_but(archive)
