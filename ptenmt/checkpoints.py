@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import tensorflow as tf
 
+from ptenmt.atomic_files import write_text
 from ptenmt.config import ModelConfig
 from ptenmt.errors import CheckpointError, RunError
 from ptenmt.history import rank
@@ -21,7 +22,6 @@ from ptenmt.variable_files import (
     saving,
     write_variables,
 )
-from ptenmt.writing import write_text
 
 
 class Checkpoints:

@@ -6,8 +6,8 @@ from itertools import takewhile
 from pathlib import Path
 from typing import Any
 
+from ptenmt.atomic_files import json_text, write_text
 from ptenmt.errors import OutputError
-from ptenmt.writing import json_text, write_text
 
 _GROUPS = {
     "train": frozenset[str](),

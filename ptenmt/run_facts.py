@@ -4,10 +4,10 @@ import re
 from collections.abc import Collection
 from typing import Any
 
+from ptenmt.atomic_files import json_text
 from ptenmt.errors import RunError
 from ptenmt.runs import Run
 from ptenmt.tasks import UNITS
-from ptenmt.writing import json_text
 
 _KINDS: dict[str, type | tuple[type, ...]] = {
     "created": str,

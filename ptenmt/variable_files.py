@@ -8,8 +8,8 @@ from pathlib import Path
 
 import tensorflow as tf
 
+from ptenmt.atomic_files import remove_unfinished, sync
 from ptenmt.errors import CheckpointError, OutputError
-from ptenmt.writing import remove_unfinished, sync
 
 # What TensorFlow and its Python side make of files that are cut short, spoilt or lost, among other things.
 _UNREADABLE = (tf.errors.OpError, IndexError, ValueError)

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 import tensorflow as tf
 
-from ptenmt import checkpoints, variable_files, writing
+from ptenmt import atomic_files, checkpoints, variable_files
 from ptenmt.checkpoints import BestModels, Checkpoints, restore_weights
 from ptenmt.errors import CheckpointError, OutputError
 from ptenmt.history import History
@@ -38,8 +38,8 @@ class Fragile:
         self._raised = raised
         for name in ("mkdir", "replace", "unlink", "rmdir"):
             patch.setattr(Path, name, self._counting(getattr(Path, name)))
-        for module in (writing, variable_files):
-            patch.setattr(module, "sync", self._counting(writing.sync))
+        for module in (atomic_files, variable_files):
+            patch.setattr(module, "sync", self._counting(atomic_files.sync))
         patch.setattr(shutil, "rmtree", self._counting(shutil.rmtree))
         patch.setattr(tf.train.Checkpoint, "write", self._counting(tf.train.Checkpoint.write))
         patch.setattr(os, "fsync", self._counting(os.fsync))

@@ -11,10 +11,10 @@ from pathlib import Path
 
 import pytest
 
+from ptenmt.atomic_files import write_text, written_whole
 from ptenmt.config import Config, ModelConfig
 from ptenmt.errors import OutputError, PtenmtError, RunError
 from ptenmt.runs import Run, find_run, list_runs, run_path, set_aside
-from ptenmt.writing import write_text, written_whole
 
 
 @pytest.fixture(autouse=True)

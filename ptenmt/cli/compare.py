@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from ptenmt.atomic_files import NOTHING, json_text
 from ptenmt.cli.console import Screen, load_tensorflow, standard_output
 from ptenmt.cli.options import Quiet, Verbose, complete_run
 from ptenmt.cli.tables import Grid, print_grid
@@ -13,7 +14,6 @@ from ptenmt.cli.writing import duration, metric_name, metric_value, shown_perple
 from ptenmt.config.files import show_value
 from ptenmt.data.pairs import HeldOutSplit
 from ptenmt.tasks import UNITS
-from ptenmt.writing import NOTHING, json_text
 
 if TYPE_CHECKING:
     from ptenmt.evaluation.comparison import RunComparison, RunScores, RunSummary

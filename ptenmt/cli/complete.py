@@ -5,6 +5,7 @@ from typing import Annotated
 
 import typer
 
+from ptenmt.atomic_files import NOTHING
 from ptenmt.cli.console import Screen, load_tensorflow, standard_output
 from ptenmt.cli.options import Quiet, RunName, Verbose, WhichWeights
 from ptenmt.cli.tables import Grid, print_grid
@@ -13,7 +14,6 @@ from ptenmt.config import DecodingConfig
 from ptenmt.config.decoding import LEAST_TEMPERATURE, SEEDS
 from ptenmt.runs import Choice, Run, find_run
 from ptenmt.tokenizers import SPECIAL_PIECES
-from ptenmt.writing import NOTHING
 
 _SHOWN_WORDS = 5
 _LEAST_TOP_P = 1e-6

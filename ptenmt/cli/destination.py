@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any, Protocol
 
+from ptenmt.atomic_files import written_whole
 from ptenmt.cli.console import standard_output
 from ptenmt.errors import OutputError, PtenmtError
-from ptenmt.writing import written_whole
 
 
 class Sink(Protocol):

@@ -2,8 +2,8 @@
 
 from typing import TYPE_CHECKING
 
+from ptenmt.atomic_files import NOTHING
 from ptenmt.cli.tables import Grid, print_facts, print_grid
-from ptenmt.writing import NOTHING
 
 if TYPE_CHECKING:
     from ptenmt.evaluation import Evaluation, Setting, Sweep

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from ptenmt.atomic_files import NOTHING
 from ptenmt.cli.console import Screen
 from ptenmt.cli.options import Quiet, RunToDescribe, Verbose
 from ptenmt.cli.tables import Grid, print_facts, print_grid
@@ -13,7 +14,6 @@ from ptenmt.history import History
 from ptenmt.run_facts import needed_facts, newest_step
 from ptenmt.runs import RUNS_FOLDER, Run, find_run, list_runs
 from ptenmt.tasks import UNITS
-from ptenmt.writing import NOTHING
 
 _SHOWN_FACTS = {"created", "trained", "versions", "data", "vocabulary_sizes", "parameters"}
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
+from ptenmt.atomic_files import json_text
 from ptenmt.cli.console import Screen, load_tensorflow, standard_output
 from ptenmt.cli.options import (
     FigureFile,
@@ -21,7 +22,6 @@ from ptenmt.cli.options import (
 )
 from ptenmt.data.lines import read_lines
 from ptenmt.errors import DataError, PtenmtError
-from ptenmt.writing import json_text
 
 if TYPE_CHECKING:
     from ptenmt.inspection.alignment import WordAlignment

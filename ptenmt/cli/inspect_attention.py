@@ -6,6 +6,7 @@ from typing import Annotated, Literal
 
 import typer
 
+from ptenmt.atomic_files import write_text
 from ptenmt.cli.console import Screen, load_tensorflow
 from ptenmt.cli.options import (
     Head,
@@ -19,7 +20,6 @@ from ptenmt.cli.options import (
     chosen_head,
 )
 from ptenmt.errors import PtenmtError
-from ptenmt.writing import write_text
 
 _PAGE = ".html"
 

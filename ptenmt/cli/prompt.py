@@ -11,8 +11,8 @@ from prompt_toolkit import PromptSession
 from prompt_toolkit.history import History, InMemoryHistory
 from prompt_toolkit.output import create_output
 
+from ptenmt.atomic_files import write_text
 from ptenmt.errors import OutputError
-from ptenmt.writing import write_text
 
 _MOST_ENTRIES = 1000
 _OWNERS_ALONE = 0o600

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from ptenmt.writing import json_text
+from ptenmt.atomic_files import json_text
 
 if TYPE_CHECKING:
     from ptenmt.translation import Alternative, Translation

@@ -2,8 +2,8 @@
 
 from typing import TYPE_CHECKING
 
+from ptenmt.atomic_files import NOTHING
 from ptenmt.perplexity import perplexity
-from ptenmt.writing import NOTHING
 
 if TYPE_CHECKING:
     from ptenmt.training.dry_run import DryRun

@@ -23,9 +23,9 @@ from typing import Any, Literal
 
 import platformdirs
 
+from ptenmt.atomic_files import sync
 from ptenmt.data.lock import exclusive
 from ptenmt.errors import OutputError
-from ptenmt.writing import sync
 
 logger = logging.getLogger(__name__)
 

@@ -5,13 +5,13 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Literal
 
+from ptenmt.atomic_files import json_text, written_whole
 from ptenmt.errors import OutputError
 from ptenmt.evaluation.report_contents import report_of
 from ptenmt.evaluation.report_html import html_page
 from ptenmt.evaluation.report_markdown import markdown_text
 from ptenmt.evaluation.report_run import RunFacts, run_facts, surroundings
 from ptenmt.evaluation.results import Evaluation
-from ptenmt.writing import json_text, written_whole
 
 ReportFormat = Literal["html", "markdown", "json"]
 _FORMATS: dict[str, ReportFormat] = {

@@ -9,13 +9,13 @@ from importlib import metadata
 from pathlib import Path
 from typing import Any
 
+from ptenmt.atomic_files import NOTHING
 from ptenmt.config import Config
 from ptenmt.config.files import flat_options, show_value
 from ptenmt.evaluation.report_parts import LineChart, Part, Section, Table
 from ptenmt.history import History
 from ptenmt.inspection.history import history_plots
 from ptenmt.runs import Run
-from ptenmt.writing import NOTHING
 
 _PACKAGES = ("ptenmt", "sacrebleu", "ctranslate2", "keras", "tensorflow", "numpy")
 """Those that a score may depend on."""

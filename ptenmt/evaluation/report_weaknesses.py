@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+from ptenmt.atomic_files import NOTHING
 from ptenmt.evaluation.contrasts import Contrast, Contrasts
 from ptenmt.evaluation.differences import nearest_reference
 from ptenmt.evaluation.report_parts import Bar, BarChart, Example, Examples, Part, Section, Table
@@ -14,7 +15,6 @@ from ptenmt.evaluation.results import (
     Weaknesses,
     Words,
 )
-from ptenmt.writing import NOTHING
 
 _Languages = tuple[str | None, str | None]
 

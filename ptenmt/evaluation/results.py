@@ -3,10 +3,10 @@
 from dataclasses import dataclass, fields, is_dataclass
 from typing import Any, Literal
 
+from ptenmt.atomic_files import NOTHING
 from ptenmt.data.pairs import HeldOutSplit
 from ptenmt.evaluation.contrasts import Contrasts
 from ptenmt.perplexity import perplexity
-from ptenmt.writing import NOTHING
 
 TextForm = Literal["detokenised", "tokenised"]
 """``detokenised``: spacing as people write; ``tokenised``: the corpus' own tokens, lower-cased."""

@@ -2,9 +2,9 @@
 
 from pathlib import Path
 
+from ptenmt.atomic_files import write_text
 from ptenmt.errors import OutputError
 from ptenmt.evaluation.results import Evaluation
-from ptenmt.writing import write_text
 
 
 def write_texts(evaluation: Evaluation, folder: Path) -> list[Path]:

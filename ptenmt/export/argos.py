@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from ptenmt.atomic_files import write_bytes
 from ptenmt.config import Config
 from ptenmt.data.text import spacing
 from ptenmt.errors import ExportError, OutputError
@@ -27,7 +28,6 @@ from ptenmt.languages import language_name
 from ptenmt.runs import versions
 from ptenmt.tokenizers import forbidden
 from ptenmt.tokenizers.sentencepiece import SentencePieceTokenizer
-from ptenmt.writing import write_bytes
 
 if TYPE_CHECKING:
     from ptenmt.export.specification import Weights

@@ -8,6 +8,7 @@ from typing import Any
 
 import yaml
 
+from ptenmt.atomic_files import NOTHING
 from ptenmt.config import Config, CorpusFile, DataConfig
 from ptenmt.config.places import without_places
 from ptenmt.errors import RunError
@@ -16,7 +17,6 @@ from ptenmt.history import History
 from ptenmt.languages import language_name
 from ptenmt.run_facts import needed_facts
 from ptenmt.runs import versions
-from ptenmt.writing import NOTHING
 
 _TED = "ted_hrlr_translate/"
 _TFDS_PAGE = "https://www.tensorflow.org/datasets/catalog"

@@ -15,9 +15,9 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Generic, TypeVar
 
+from ptenmt.atomic_files import folder_written_whole
 from ptenmt.errors import ExportError, OutputError
 from ptenmt.export.papers import PAPERS, with_papers
-from ptenmt.writing import folder_written_whole
 
 FORMAT = 1
 _SECONDS_BETWEEN_READS = (0.001, 0.003, 0.01, 0.03)

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, get_args
 
+from ptenmt.atomic_files import check_writable
 from ptenmt.config import Config, DecodingConfig
 from ptenmt.errors import ExportError, OutputError
 from ptenmt.export import argos, keras_files, savedmodel
@@ -21,7 +22,6 @@ from ptenmt.export.weights import WEIGHTS, make_weights
 from ptenmt.runs import Choice, Run, find_run
 from ptenmt.tasks import check_task
 from ptenmt.tokenizers import TokenizerPair, load_tokenizers
-from ptenmt.writing import check_writable
 
 _FORMS: Mapping[Format, Form[Any]] = {
     "ctranslate2": CTRANSLATE2,

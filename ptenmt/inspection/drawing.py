@@ -8,10 +8,10 @@ from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
+from ptenmt.atomic_files import write_bytes
 from ptenmt.errors import OutputError
 from ptenmt.inspection.fonts import MOST_TEXT, fonts, shortened, style, text_width
 from ptenmt.inspection.pictures import Bars, HeatMap, LinePlot, Panel, Table
-from ptenmt.writing import write_bytes
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -10,8 +10,8 @@ import re
 import secrets
 from pathlib import Path
 
+from ptenmt.atomic_files import write_text
 from ptenmt.errors import ConfigError
-from ptenmt.writing import write_text
 
 _LINE = re.compile(r"(\S+) ([0-9a-f]{64})")
 _NAME = re.compile(r"[\w.@-]{1,100}")

@@ -8,13 +8,13 @@ from itertools import chain
 from pathlib import Path
 from typing import Any, Protocol
 
+from ptenmt.atomic_files import folder_written_whole
 from ptenmt.config import TokenizerConfig
 from ptenmt.errors import TokenizerError
 from ptenmt.tokenizers.base import Tokenizer
 from ptenmt.tokenizers.sentencepiece import SentencePieceTokenizer
 from ptenmt.tokenizers.wordpiece import WordPieceTokenizer
 from ptenmt.tokenizers.words import WordTokenizer
-from ptenmt.writing import folder_written_whole
 
 _FACTS_FILE = "tokenizer.json"
 _FORMAT = 1

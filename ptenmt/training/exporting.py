@@ -4,6 +4,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from ptenmt.atomic_files import remove_unfinished
 from ptenmt.checkpoints import load_weights
 from ptenmt.config import Config
 from ptenmt.errors import ExportError, PtenmtError
@@ -15,7 +16,6 @@ from ptenmt.export.origin import newest_weights, weights_id
 from ptenmt.export.weights import WEIGHTS, make_weights
 from ptenmt.runs import Run
 from ptenmt.tokenizers import TokenizerPair
-from ptenmt.writing import remove_unfinished
 
 if TYPE_CHECKING:
     from ptenmt.export.specification import Weights

@@ -18,9 +18,9 @@ from itertools import islice
 from pathlib import Path
 from typing import IO, Any
 
+from ptenmt.atomic_files import sync
 from ptenmt.data.lock import exclusive, holder
 from ptenmt.errors import OutputError
-from ptenmt.writing import sync
 
 _FORMAT = 1
 _CHUNK_TEXTS = 64

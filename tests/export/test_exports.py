@@ -167,7 +167,7 @@ def test_a_full_disk_leaves_the_old_one(
     def full(*_arguments: object) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("ptenmt.writing.sync", full)
+    monkeypatch.setattr("ptenmt.atomic_files.sync", full)
     with pytest.raises(OutputError, match="No space left on device"):
         CTRANSLATE2.write(folder, replace(export, facts=replace(export.facts, weights="other")))
     assert CTRANSLATE2.read(folder) == export
@@ -178,7 +178,7 @@ def test_readers_see_whole_exports_while_two_writers_replace_them(
     export: CTranslate2Export, folder: Path, monkeypatch: pytest.MonkeyPatch
 ):
     """Each export has a model of its own, so that a mixture would be noticed."""
-    monkeypatch.setattr("ptenmt.writing.sync", lambda _path: None)
+    monkeypatch.setattr("ptenmt.atomic_files.sync", lambda _path: None)
     failures: list[BaseException] = []
     seen: list[str] = []
     done = threading.Event()
