@@ -2,7 +2,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: setup demo format check test test-slow bench clean
+.PHONY: setup demo format check test test-portable test-slow bench clean
 
 setup: .venv/.installed
 
@@ -34,6 +34,10 @@ PYTEST := $(BIN)/python -m pytest --numprocesses=auto --maxprocesses=4 --dist=lo
 
 test: setup
 	$(PYTEST)
+
+# The models' arithmetic on other CPUs: without oneDNN's kernels and without AVX2, AVX-512 or FMA in CTranslate2.
+test-portable: setup
+	TF_ENABLE_ONEDNN_OPTS=0 CT2_FORCE_CPU_ISA=AVX $(PYTEST) tests/model tests/translation
 
 # SLOW=FILE runs some of them.
 test-slow: setup

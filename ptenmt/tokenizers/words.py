@@ -121,17 +121,18 @@ def split_words(text: str, punctuation: Punctuation) -> list[str]:
     """Give a text's words, and its punctuation marks where they are kept."""
     text = clean_text(text)
     if punctuation == "kept":
-        return _word().findall(text)
+        return word_pattern().findall(text)
     if punctuation == "space":
         return text.translate(_BLANKED).split()
     return "".join(sign for sign in text if not _is_punctuation(sign)).split()
 
 
 @cache
-def _word() -> re.Pattern[str]:
-    """A word with its inner apostrophes and hyphens (don't, disse-me), or any other sign alone.
+def word_pattern() -> re.Pattern[str]:
+    """Match a word with its inner apostrophes and hyphens (don't, disse-me), or any other single sign.
 
-    What combines with a sign stays with it; to ``re`` that is no part of a word.
+    The one definition of a word in ptenmt. A combining mark belongs to the character before it: ``re`` alone
+    does not count those as part of a word.
     """
     signs = map(chr, chain(*_COMBINING))
     marks = "".join(sign for sign in signs if unicodedata.category(sign).startswith("M"))

@@ -90,7 +90,9 @@ def test_weights_sum_to_one_and_are_zero_where_hidden():
     np.testing.assert_allclose(weights.sum(axis=-1), 1, atol=1e-6)
     assert (weights[0, :, :, 3:] == 0).all()
     assert (weights[0, :, :, :3] > 0).all()
-    np.testing.assert_array_equal(weights[1, :, :, 0], 1)
+    # One visible key: 1 up to the last bit, which a vectorised softmax may round down.
+    np.testing.assert_allclose(weights[1, :, :, 0], 1, atol=1e-6)
+    assert (weights[1, :, :, 1:] == 0).all()
 
 
 @pytest.mark.parametrize("policy", ["float32", "mixed_bfloat16", "mixed_float16", "float16"])
