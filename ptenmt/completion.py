@@ -10,8 +10,8 @@ import numpy as np
 from ptenmt.config import Config, DecodingConfig
 from ptenmt.export.weights import arrays_of
 from ptenmt.history import History
-from ptenmt.inspection.next_word import NumpyNextWord
 from ptenmt.inspection.typed import TypedWords, read_typed
+from ptenmt.model.numpy_transformer import NumpyNextWord
 from ptenmt.runs import Choice, Run, find_run
 from ptenmt.tasks import check_task
 from ptenmt.tokenizers import SPECIAL_PIECES, Tokenizer, load_tokenizers

@@ -11,9 +11,9 @@ import pytest
 from ptenmt.completion import Completer
 from ptenmt.config import Config, DataConfig, DecodingConfig, ModelConfig, TokenizerConfig, ValidationConfig
 from ptenmt.errors import DataError
-from ptenmt.inspection.next_word import NumpyNextWord
 from ptenmt.inspection.typed import read_typed
 from ptenmt.model import NextWordModel
+from ptenmt.model.numpy_transformer import NumpyNextWord
 from ptenmt.tokenizers import SPECIAL_PIECES
 from ptenmt.tokenizers.words import WordTokenizer
 

@@ -37,7 +37,7 @@ from ptenmt.runs import Choice, Run, find_run
 from ptenmt.server.limits import Limits
 
 if TYPE_CHECKING:
-    from ptenmt.inspection.forward import NumpyTransformer
+    from ptenmt.model.numpy_transformer import NumpyTransformer
     from ptenmt.translation import Translator
     from ptenmt.translation.loading import Loader
 
@@ -170,7 +170,7 @@ def _translator(loader: "Loader", *, device: str, threads: int) -> "Translator":
 def _numpy_model(loader: "Loader") -> "NumpyTransformer":
     """What tells all attention, of the weights that the translator has, or of none."""
     from ptenmt.export.weights import arrays_of
-    from ptenmt.inspection.forward import NumpyTransformer
+    from ptenmt.model.numpy_transformer import NumpyTransformer
 
     exported = loader.weights()
     return NumpyTransformer(exported.facts.model, arrays_of(exported))

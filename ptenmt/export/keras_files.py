@@ -26,7 +26,7 @@ weights = load_file("model.safetensors")
 
 ```python
 import keras
-import ptenmt.model  # noqa: F401: tells Keras what a Transformer is
+from ptenmt.model import Transformer  # noqa: F401: registers the layers with Keras
 model = keras.saving.load_model("model.keras")
 logits = model((source_ids, target_ids))  # [B, S] and [B, T] -> [B, T, V]
 ```

@@ -12,8 +12,7 @@ from ctranslate2.specs import common_spec, transformer_spec
 
 from ptenmt.config import ModelConfig
 from ptenmt.export.limits import check_ctranslate2
-from ptenmt.model.sublayers import LAYER_NORM_EPSILON
-from ptenmt.positions import positional_encoding
+from ptenmt.model.positions import LAYER_NORM_EPSILON, positional_encoding
 from ptenmt.tokenizers import END, SPECIAL_PIECES, START, UNK, TokenizerPair
 
 Weights = Mapping[str, np.ndarray]

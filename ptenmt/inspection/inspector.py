@@ -9,9 +9,8 @@ from pathlib import Path
 from ptenmt.data.text import repair_wordpiece
 from ptenmt.errors import DataError
 from ptenmt.export.weights import arrays_of
-from ptenmt.inspection.forward import NumpyTransformer
-from ptenmt.inspection.next_word import NumpyNextWord
 from ptenmt.inspection.typed import TypedWords, read_typed
+from ptenmt.model.numpy_transformer import NumpyNextWord, NumpyTransformer
 from ptenmt.runs import Choice, Run, find_run
 from ptenmt.tasks import check_task
 from ptenmt.tokenizers import END, START, load_tokenizers

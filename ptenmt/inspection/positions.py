@@ -7,7 +7,7 @@ import numpy as np
 from ptenmt.errors import PtenmtError
 from ptenmt.inspection.drawing import draw
 from ptenmt.inspection.pictures import HeatMap
-from ptenmt.positions import positional_encoding
+from ptenmt.model.positions import positional_encoding
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

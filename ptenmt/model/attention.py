@@ -20,9 +20,8 @@ from keras import ops
 from ptenmt.model.building import build_once
 from ptenmt.model.dense import Dense
 from ptenmt.model.dropout import Dropout
+from ptenmt.model.positions import MASKED_SCORE
 from ptenmt.model.shapes import check_shape
-
-HIDDEN_SCORE = -1e9  # finite, so that a row in which everything is hidden stays finite too
 
 
 def padding_mask(ids: Any) -> Any:
@@ -210,7 +209,7 @@ class MultiHeadAttention(ExplicitMasks):
             mask = ops.convert_to_tensor(mask)
             _check_mask(mask, scores.shape)
             # A sum, whose gradient costs nothing, and not a choice between scores, whose gradient is another.
-            scores = scores + HIDDEN_SCORE * ops.cast(ops.logical_not(mask), "float32")
+            scores = scores + MASKED_SCORE * ops.cast(ops.logical_not(mask), "float32")
         return ops.softmax(scores, axis=-1)
 
     def _split_heads(self, projected: Any, size: int) -> Any:

@@ -8,7 +8,7 @@ from keras import ops
 from ptenmt.model.building import build_once
 from ptenmt.model.choices import check_choice
 from ptenmt.model.dropout import Dropout
-from ptenmt.positions import positional_encoding
+from ptenmt.model.positions import positional_encoding
 
 Positions = Literal["sinusoidal", "none"]
 

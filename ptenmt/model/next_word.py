@@ -14,6 +14,7 @@ from ptenmt.model.building import build_once
 from ptenmt.model.dense import Dense
 from ptenmt.model.embedding import TiedProjection
 from ptenmt.model.stacks import Encoder, OfConfig, decoder_mask
+from ptenmt.model.transformer import Transformer
 
 
 @keras.saving.register_keras_serializable(package="ptenmt")
@@ -86,3 +87,7 @@ class NextWordModel(OfConfig, keras.Model):
 
     def _mask(self, words: Any) -> Any:
         return decoder_mask(words) if self.config.prediction == "causal" else padding_mask(words)
+
+
+TrainableModel = Transformer | NextWordModel
+"""A model that predicts ``target[:, 1:]`` from ``(source, target[:, :-1])``."""

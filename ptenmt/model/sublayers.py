@@ -12,9 +12,8 @@ from ptenmt.model.building import build_once
 from ptenmt.model.choices import check_choice
 from ptenmt.model.dense import Dense
 from ptenmt.model.dropout import Dropout
+from ptenmt.model.positions import LAYER_NORM_EPSILON
 from ptenmt.model.shapes import check_shape
-
-LAYER_NORM_EPSILON = 1e-6
 
 Activation = Literal["relu", "gelu", "swiglu"]
 NormPosition = Literal["post", "pre"]

@@ -11,7 +11,7 @@ from ptenmt.export.folders import OtherWeightsError
 from ptenmt.server.refusal import Refusal
 
 if TYPE_CHECKING:
-    from ptenmt.inspection.forward import NumpyTransformer
+    from ptenmt.model.numpy_transformer import NumpyTransformer
 
 logger = logging.getLogger("ptenmt.server")
 

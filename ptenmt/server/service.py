@@ -25,7 +25,7 @@ from ptenmt.translation.windows import NOTHING
 from ptenmt.translation.wording import Wording
 
 if TYPE_CHECKING:
-    from ptenmt.inspection.forward import NumpyTransformer
+    from ptenmt.model.numpy_transformer import NumpyTransformer
 
 _Result = TypeVar("_Result")
 _SHORT_CHARACTERS = 1_000

@@ -11,7 +11,7 @@ from ptenmt.model import (
     FeedForward,
     PositionalEmbedding,
 )
-from ptenmt.positions import positional_encoding
+from ptenmt.model.positions import positional_encoding
 
 
 @pytest.fixture(autouse=True)

@@ -1,5 +1,6 @@
-"""The Transformer in NumPy against the Keras model: the same numbers for every option of the architecture."""
+"""The NumPy models against the Keras models: the same numbers for every option of the architecture."""
 
+import math
 from dataclasses import replace
 from typing import Any
 
@@ -8,7 +9,8 @@ import pytest
 from random_models import SMALL, random_model, random_sources, weights_of
 
 from ptenmt.data.batches import RaggedIds
-from ptenmt.inspection.forward import NumpyTransformer
+from ptenmt.model import NextWordModel, Transformer, token_sums
+from ptenmt.model.numpy_transformer import NumpyNextWord, NumpyTransformer, _erf
 
 SIZE = 30
 WHOLE = RaggedIds(random_sources(4, SIZE)).padded(np.arange(4))
@@ -31,12 +33,12 @@ def test_it_computes_what_keras_computes(options: dict[str, Any]):
     assert (FED == 0).any(), "or the masks are not tried"
     logits = mine.logits(WHOLE, FED)
     assert logits.dtype == np.float32
-    np.testing.assert_allclose(logits, model((WHOLE, FED)), atol=1e-4)
+    np.testing.assert_allclose(logits, model((WHOLE, FED)), atol=5e-5)
     theirs = {name: np.array(values) for name, values in model.attention(WHOLE, FED).items()}
     found = mine.attention(WHOLE, FED)
     assert found.keys() == theirs.keys()
     for name, weights in found.items():
-        np.testing.assert_allclose(weights, theirs[name], atol=1e-4, err_msg=name)
+        np.testing.assert_allclose(weights, theirs[name], atol=5e-5, err_msg=name)
 
 
 @pytest.fixture(scope="module")
@@ -69,3 +71,40 @@ def test_log_probabilities_are_those_of_the_logits(model: NumpyTransformer):
 def test_what_is_longer_than_the_positions_is_refused(model: NumpyTransformer):
     with pytest.raises(ValueError, match="25 tokens are more than max_positions=24"):
         model.encode(np.ones((1, 25), int))
+
+
+@pytest.mark.parametrize("tied", ["none", "target"])
+def test_token_losses_are_those_of_keras(tied: Any):
+    keras_model: Transformer = random_model(replace(SMALL, tied_embeddings=tied), SIZE, SIZE)
+    target = RaggedIds(random_sources(4, SIZE, seed=5)).padded(np.arange(4))
+    losses, correct = NumpyTransformer(keras_model.config, weights_of(keras_model)).token_losses(
+        WHOLE, target
+    )
+    expected = token_sums(keras_model((WHOLE, target[:, :-1])), target[:, 1:])
+    assert len(losses) == len(correct) == float(expected.tokens)
+    assert losses.sum() == pytest.approx(float(expected.loss), rel=1e-5)
+    assert correct.sum() == float(expected.correct)
+
+
+@pytest.mark.parametrize("prediction", ["pooled", "causal"])
+@pytest.mark.parametrize("tied", ["none", "all"])
+def test_next_word_losses_are_those_of_keras(prediction: Any, tied: Any):
+    config = replace(SMALL, prediction=prediction, tied_embeddings=tied)
+    keras_model = NextWordModel(config, SIZE)
+    keras_model.build_weights()
+    labels = WHOLE if prediction == "causal" else WHOLE[:, :1]
+    target = np.concatenate([WHOLE[:, :1], labels], axis=1)
+    mine = NumpyNextWord(config, weights_of(keras_model))
+    losses, correct = mine.token_losses(WHOLE, target)
+    expected = token_sums(keras_model((WHOLE, target[:, :-1])), target[:, 1:])
+    assert losses.sum() == pytest.approx(float(expected.loss), rel=1e-5)
+    assert correct.sum() == float(expected.correct)
+    unpadded = WHOLE[:, :2]
+    np.testing.assert_allclose(mine.logits(unpadded), keras_model((unpadded, unpadded))[:, -1], atol=1e-5)
+
+
+def test_the_error_function():
+    x = np.linspace(-6, 6, 2001, dtype="float32")
+    expected = [math.erf(each) for each in x]
+    np.testing.assert_allclose(_erf(x), expected, atol=5e-7)
+    assert _erf(x).dtype == np.float32
