@@ -4,6 +4,7 @@ import csv
 from collections.abc import Iterator
 from itertools import zip_longest
 from pathlib import Path
+from typing import Literal
 
 from ptenmt.config import CorpusFile
 from ptenmt.data.lines import configured_lines
@@ -12,7 +13,17 @@ from ptenmt.errors import DataError
 SentencePair = tuple[str, str]
 """A sentence and its translation."""
 
+DEMO_FILE = Path(__file__).with_name("demo.tsv.gz")
+"""Written by ``tools/demo_corpus``: everyday Portuguese–English sentence pairs."""
+
 _ENDINGS = (".tsv", ".tsv.gz", ".csv", ".csv.gz")
+
+
+def demo_pairs(split: Literal["train", "validation", "test"]) -> list[SentencePair]:
+    """Read a split of the bundled demo corpus: 300 pairs each for validation and test, the rest to train."""
+    pairs = list(_column_pairs(DEMO_FILE))
+    splits = {"validation": pairs[:300], "test": pairs[300:600], "train": pairs[600:]}
+    return splits[split]
 
 
 def read_pairs(file: CorpusFile) -> Iterator[SentencePair]:

@@ -11,7 +11,7 @@ from unicodedata import unidata_version
 
 from ptenmt.config import CorpusFile, DataConfig
 from ptenmt.data.cache import Entry, corpus_cache
-from ptenmt.data.files import SentencePair, read_pairs
+from ptenmt.data.files import DEMO_FILE, SentencePair, demo_pairs, read_pairs
 from ptenmt.data.filters import Filter, complete, configured_filters, sharing_no_side, split_off
 from ptenmt.data.lines import status
 from ptenmt.data.text import TextPreparation
@@ -232,7 +232,7 @@ def _paths(file: CorpusFile) -> list[Path]:
 
 def _training_files(data: DataConfig) -> list[CorpusFile]:
     if data.source == "demo":
-        return []
+        return [CorpusFile(path=str(DEMO_FILE))]
     if data.source == "files":
         return list(data.train or (CorpusFile(path=data.path),))
     from ptenmt.data.tfds_source import tfds_files
@@ -270,8 +270,6 @@ def _sizes(data: DataConfig) -> dict[str, int]:
 def published_pairs(data: DataConfig, split: HeldOutSplit | Literal["train"]) -> Iterable[SentencePair]:
     """The pairs of a corpus that is not the user's own, as they come."""
     if data.source == "demo":
-        from ptenmt.data.demo import demo_pairs
-
         return demo_pairs(split)
     from ptenmt.data.tfds_source import read_tfds
 

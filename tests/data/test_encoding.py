@@ -15,8 +15,8 @@ from ptenmt.config import BatchConfig, CorpusFile, DataConfig, TokenizerConfig
 from ptenmt.data import encoding, pairs
 from ptenmt.data.batches import Batch, BatchPlan
 from ptenmt.data.cache import CorpusCache
-from ptenmt.data.demo import demo_pairs
 from ptenmt.data.encoding import encode_pairs, encode_training_pairs, learn_tokenizers
+from ptenmt.data.files import demo_pairs
 from ptenmt.data.pairs import Corpus, load_corpus, load_split
 from ptenmt.data.sampling import SampledPairs
 from ptenmt.tokenizers import END, START, TokenizerPair, build_tokenizers

@@ -10,7 +10,7 @@ import pytest
 
 from ptenmt.config import CorpusFile, DataConfig
 from ptenmt.data import tfds_source
-from ptenmt.data.demo import demo_pairs
+from ptenmt.data.files import demo_pairs
 from ptenmt.data.pairs import (
     Corpus,
     SentencePair,
@@ -47,8 +47,8 @@ def own_file(path: Path, pairs: Sequence[SentencePair], repeat: int = 1) -> tupl
 
 def test_demo_corpus_is_taken_whole() -> None:
     corpus = load_corpus(DataConfig(source="demo"), 1)
-    assert list(corpus.train) == [tuple(pair) for pair in demo_pairs("train")]
-    assert corpus.validation == [tuple(pair) for pair in demo_pairs("validation")]
+    assert list(corpus.train) == demo_pairs("train")
+    assert corpus.validation == demo_pairs("validation")
     assert corpus.test == load_split(DataConfig(source="demo"), 1, "test")
     assert corpus.removed == {"empty": 0}
 

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from ptenmt.config import DataConfig
-from ptenmt.data.demo import demo_pairs
+from ptenmt.data.files import demo_pairs
 from ptenmt.data.prose import read_prose
 from ptenmt.data.word_windows import WordWindows, split_for_windows
 from ptenmt.errors import DataError

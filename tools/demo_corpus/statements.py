@@ -2,9 +2,9 @@
 
 from dataclasses import replace
 
-from ptenmt.data.demo import expressions, portuguese, verbs
-from ptenmt.data.demo.features import NOTHING, Pair, Tense, words
-from ptenmt.data.demo.grammar import (
+from tools.demo_corpus import expressions, portuguese, verbs
+from tools.demo_corpus.features import NOTHING, Pair, Tense, words
+from tools.demo_corpus.grammar import (
     NounPhrase,
     Picker,
     doing,
@@ -18,8 +18,8 @@ from ptenmt.data.demo.grammar import (
     statement,
     wanting,
 )
-from ptenmt.data.demo.lexicon import NAMES, Noun
-from ptenmt.data.demo.verbs import Predicate, predicate
+from tools.demo_corpus.lexicon import NAMES, Noun
+from tools.demo_corpus.verbs import Predicate, predicate
 
 
 def habit(pick: Picker) -> Pair:

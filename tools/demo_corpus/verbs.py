@@ -5,7 +5,7 @@ Rows read `portuguese = english`; in a verb phrase the first word of each side i
 
 from dataclasses import dataclass
 
-from ptenmt.data.demo.features import Pair, words
+from tools.demo_corpus.features import Pair, words
 
 
 @dataclass(frozen=True)

@@ -2,9 +2,9 @@
 
 from dataclasses import replace
 
-from ptenmt.data.demo import english, expressions, lexicon, verbs
-from ptenmt.data.demo.features import NOTHING, Pair, Tense, words
-from ptenmt.data.demo.grammar import (
+from tools.demo_corpus import english, expressions, lexicon, verbs
+from tools.demo_corpus.features import NOTHING, Pair, Tense, words
+from tools.demo_corpus.grammar import (
     NounPhrase,
     Picker,
     copula,
@@ -18,7 +18,7 @@ from ptenmt.data.demo.grammar import (
     statement,
     wanting,
 )
-from ptenmt.data.demo.verbs import Predicate, predicate
+from tools.demo_corpus.verbs import Predicate, predicate
 
 _CONTRASTS = (
     (("furniture", "clothes", "vehicle"), "goods"),

@@ -7,8 +7,8 @@ comparative that is not `more …` after the English.
 
 from dataclasses import dataclass
 
-from ptenmt.data.demo import english, portuguese
-from ptenmt.data.demo.features import NOTHING, Gender, Pair
+from tools.demo_corpus import english, portuguese
+from tools.demo_corpus.features import NOTHING, Gender, Pair
 
 _NOUNS = """
 fruit: maçã f = apple, laranja f = orange, banana f = banana, pera f = pear, tomate m = tomato/tomatoes

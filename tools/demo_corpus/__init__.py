@@ -1,22 +1,23 @@
-"""The bundled demo corpus: everyday Portuguese–English sentence pairs, composed by a small grammar.
+"""The grammar that composes the bundled demo corpus: everyday Portuguese–English sentence pairs.
 
 `lexicon`, `verbs` and `expressions` are the words; `portuguese` and `english` inflect them; `grammar` puts
 phrases and clauses together; `statements`, `descriptions`, `questions` and `compounds` are the sentence
-patterns. The pairs are the same on every machine and every Python version.
+patterns. The pairs are the same on every machine and every Python version. To write the file that ptenmt
+ships, run this in the root of the repository:
+
+    python -m tools.demo_corpus ptenmt/data/demo.tsv.gz
 """
 
+import gzip
 import zlib
 from collections.abc import Callable, Iterator
-from functools import cache
-from typing import Literal
+from pathlib import Path
 
-from ptenmt.data.demo import compounds, descriptions, questions, statements
-from ptenmt.data.demo.features import Pair
-from ptenmt.data.demo.grammar import Picker, finish
+from tools.demo_corpus import compounds, descriptions, questions, statements
+from tools.demo_corpus.features import Pair
+from tools.demo_corpus.grammar import Picker, finish
 
-__all__ = ["UNSEEN", "demo_pairs"]
-
-Split = Literal["train", "validation", "test"]
+__all__ = ["UNSEEN", "corpus_text", "write_corpus"]
 
 # Sentences that the README translates: the model has to do it without having seen them.
 UNSEEN = (
@@ -24,7 +25,6 @@ UNSEEN = (
     Pair("este é um problema que temos que resolver", "this is a problem that we have to solve"),
 )
 
-_HELD_OUT = 300
 _SEED = 2017
 _MOST_TRIES = 60
 _MOST_WORDS = 14
@@ -107,30 +107,23 @@ _PATTERNS: dict[Callable[[Picker], Pair], int] = {
 _CHATTY = (statements.seeming, statements.duty)
 
 
-def demo_pairs(split: Split) -> tuple[Pair, ...]:
-    """Give one part of the demo corpus.
+def corpus_text() -> str:
+    r"""Compose the corpus: a pair a line, ``Portuguese\tEnglish``.
 
     No Portuguese and no English sentence is in the corpus twice, not even with other capitals or
-    punctuation, so that no part shares a sentence with another.
-
-    Args:
-        split: `train`, or 300 pairs for `validation` or `test`.
-
-    Returns:
-        The (Portuguese, English) pairs.
+    punctuation, so that no split shares a sentence with another. The order follows a checksum of the
+    Portuguese, which mixes the patterns evenly.
     """
-    pairs = _shuffled()
-    return {
-        "train": pairs[2 * _HELD_OUT :],
-        "validation": pairs[:_HELD_OUT],
-        "test": pairs[_HELD_OUT : 2 * _HELD_OUT],
-    }[split]
+    pairs = sorted(_compose(), key=lambda pair: (zlib.crc32(pair.pt.encode()), pair))
+    return "".join(f"{pair.pt}\t{pair.en}\n" for pair in pairs)
 
 
-@cache
-def _shuffled() -> tuple[Pair, ...]:
-    """Order the corpus by a checksum of the Portuguese, which mixes the patterns evenly."""
-    return tuple(sorted(_compose(), key=lambda pair: (zlib.crc32(pair.pt.encode()), pair)))
+def write_corpus(file: Path) -> None:
+    """Write the corpus as a ``.gz`` file without a time stamp: the same text gives the same bytes.
+
+    Another build of zlib may compress the same text to other bytes.
+    """
+    file.write_bytes(gzip.compress(corpus_text().encode(), mtime=0))
 
 
 def _compose() -> Iterator[Pair]:

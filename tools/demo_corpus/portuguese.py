@@ -3,7 +3,7 @@
 import re
 from functools import cache
 
-from ptenmt.data.demo.features import PERSONS, Gender, Person, Tense, words
+from tools.demo_corpus.features import PERSONS, Gender, Person, Tense, words
 
 _ACCENTED = frozenset("áéíóúâêôãõ")
 

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
-from ptenmt.data.demo import english, expressions, lexicon, portuguese, verbs
-from ptenmt.data.demo.features import NOTHING, Gender, Pair, Person, Tense, words
-from ptenmt.data.demo.lexicon import Adjective, Noun
-from ptenmt.data.demo.verbs import Predicate
+from tools.demo_corpus import english, expressions, lexicon, portuguese, verbs
+from tools.demo_corpus.features import NOTHING, Gender, Pair, Person, Tense, words
+from tools.demo_corpus.lexicon import Adjective, Noun
+from tools.demo_corpus.verbs import Predicate
 
 T = TypeVar("T")
 

@@ -2,9 +2,9 @@
 
 from dataclasses import replace
 
-from ptenmt.data.demo import english, expressions, lexicon, portuguese, verbs
-from ptenmt.data.demo.features import NOTHING, Pair, Tense
-from ptenmt.data.demo.grammar import (
+from tools.demo_corpus import english, expressions, lexicon, portuguese, verbs
+from tools.demo_corpus.features import NOTHING, Pair, Tense
+from tools.demo_corpus.grammar import (
     NounPhrase,
     Picker,
     copula,
@@ -17,8 +17,8 @@ from ptenmt.data.demo.grammar import (
     someone,
     statement,
 )
-from ptenmt.data.demo.lexicon import Noun
-from ptenmt.data.demo.verbs import Predicate, predicate
+from tools.demo_corpus.lexicon import Noun
+from tools.demo_corpus.verbs import Predicate, predicate
 
 # kinds of noun, the kinds of adjective that suit them, and the verb that joins them
 _QUALITIES = (

@@ -3,7 +3,7 @@
 import re
 from functools import cache
 
-from ptenmt.data.demo.features import Person, Tense, words
+from tools.demo_corpus.features import Person, Tense, words
 
 # base past participle, for verbs that do not just add -ed
 _IRREGULAR = """

@@ -1,9 +1,9 @@
 """Patterns of questions: in the order of a statement, or with the verb first after a question word."""
 
-from ptenmt.data.demo import english, expressions, portuguese, verbs
-from ptenmt.data.demo.descriptions import timed_event
-from ptenmt.data.demo.features import NOTHING, Pair, Tense, words
-from ptenmt.data.demo.grammar import (
+from tools.demo_corpus import english, expressions, portuguese, verbs
+from tools.demo_corpus.descriptions import timed_event
+from tools.demo_corpus.features import NOTHING, Pair, Tense, words
+from tools.demo_corpus.grammar import (
     NounPhrase,
     Picker,
     copula,
@@ -15,7 +15,7 @@ from ptenmt.data.demo.grammar import (
     statement,
     wanting,
 )
-from ptenmt.data.demo.verbs import predicate
+from tools.demo_corpus.verbs import predicate
 
 
 def _you(pick: Picker) -> NounPhrase:

@@ -3,9 +3,9 @@
 Prepositions and articles stay apart (`em a mesa`); the grammar contracts them.
 """
 
-from ptenmt.data.demo import verbs
-from ptenmt.data.demo.features import NOTHING, Pair, Tense
-from ptenmt.data.demo.verbs import pairs
+from tools.demo_corpus import verbs
+from tools.demo_corpus.features import NOTHING, Pair, Tense
+from tools.demo_corpus.verbs import pairs
 
 HABITS = pairs("""
 todos os dias = every day; à noite = at night; de manhã = in the morning; ao domingo = on Sundays
