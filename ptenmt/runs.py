@@ -24,8 +24,8 @@ import yaml
 from ptenmt.atomic_files import json_text, write_text
 from ptenmt.config import Config
 from ptenmt.config.files import build_config, dump_config
-from ptenmt.data.lock import exclusive, holder
 from ptenmt.errors import ConfigError, OutputError, RunError
+from ptenmt.locks import exclusive, holder
 
 FORMAT_VERSION = 1
 RUNS_FOLDER = Path("checkpoints")

@@ -39,7 +39,7 @@ ROWS = [
     {"tokenizers"},
     {"config", "events"},
     {"variable_files"},
-    {"atomic_files", "cores", "languages", "markup", "perplexity"},
+    {"atomic_files", "cores", "languages", "locks", "markup", "perplexity"},
     {"errors"},
 ]
 HEIGHT = {name: -row for row, names in enumerate(ROWS) for name in names}

@@ -24,8 +24,8 @@ from typing import Any, Literal
 import platformdirs
 
 from ptenmt.atomic_files import sync
-from ptenmt.data.lock import exclusive
 from ptenmt.errors import OutputError
+from ptenmt.locks import exclusive
 
 logger = logging.getLogger(__name__)
 

@@ -14,9 +14,9 @@ from pathlib import Path
 import requests
 import urllib3
 
-from ptenmt.data.lock import exclusive
 from ptenmt.errors import DownloadError
 from ptenmt.events import DownloadProgress
+from ptenmt.locks import exclusive
 
 logger = logging.getLogger(__name__)
 

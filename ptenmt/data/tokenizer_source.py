@@ -7,9 +7,9 @@ from urllib.parse import urlsplit
 import platformdirs
 
 from ptenmt.data.download import OnProgress, fetch
-from ptenmt.data.lock import exclusive
 from ptenmt.data.unpack import unpack_zip
 from ptenmt.errors import DownloadError, TokenizerError
+from ptenmt.locks import exclusive
 
 _VOCABULARY = "assets/pt_vocab.txt"
 

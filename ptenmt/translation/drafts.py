@@ -19,8 +19,8 @@ from pathlib import Path
 from typing import IO, Any
 
 from ptenmt.atomic_files import sync
-from ptenmt.data.lock import exclusive, holder
 from ptenmt.errors import OutputError
+from ptenmt.locks import exclusive, holder
 
 _FORMAT = 1
 _CHUNK_TEXTS = 64
