@@ -164,36 +164,28 @@ def test_an_alignment_is_legible_on_narrow_terminals_and_without_colours(width: 
     assert len({line.index("%") for line in lines[1:]}) == 1
 
 
-def test_what_is_typed_is_remembered_for_its_owner(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_history_is_saved_for_its_owner_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     from ptenmt.cli import prompt
 
-    monkeypatch.setattr(prompt, "_MOST_ENTRIES", 3)
-    file = tmp_path / "state" / "history"
-    history = prompt.SavedHistory(file)
-    for entry in ("um", "dois\ntrês", "\udce1", "quatro"):
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
+    history = prompt._history(pytest.fail)
+    for entry in ("um", "dois\ntrês", "\udce1"):
         history.append_string(entry)
-    assert stat.S_IMODE(file.stat().st_mode) == 0o600
-    assert list(prompt.SavedHistory(file).load_history_strings()) == ["quatro", "?", "dois três", "um"]
-    for number in range(3):
-        history.append_string(str(number))
-    assert list(prompt.SavedHistory(file).load_history_strings()) == ["2", "1", "0"]
-    assert file.read_text() == "0\n1\n2\n"
-    assert stat.S_IMODE(file.stat().st_mode) == 0o600
+    assert list(prompt._history(pytest.fail).load_history_strings()) == ["?", "dois\ntrês", "um"]
+    assert stat.S_IMODE((tmp_path / "ptenmt" / "history").stat().st_mode) == 0o600
 
 
-def test_a_history_that_cannot_be_kept_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_history_that_cannot_be_saved_is_a_warning(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     from ptenmt.cli import prompt
 
     (tmp_path / "file").touch()
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "file"))
-    told: list[str] = []
-    history = prompt._history(told.append)
+    warnings: list[str] = []
+    history = prompt._history(warnings.append)
     history.append_string("um")
     assert history.get_strings() == ["um"]
-    assert len(told) == 1
-    assert told[0].startswith(
-        f"what is typed is not remembered in {tmp_path / 'file' / 'ptenmt' / 'history'}: "
-    )
+    (message,) = warnings
+    assert message.startswith(f"the history is not kept in {tmp_path / 'file' / 'ptenmt' / 'history'}: ")
 
 
 def test_the_prompt_reads_a_line_and_its_history(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
