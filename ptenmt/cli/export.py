@@ -8,16 +8,7 @@ from typing import Annotated
 import typer
 
 from ptenmt.cli.console import Screen, load_tensorflow, silent_libraries
-from ptenmt.cli.options import (
-    BeamSize,
-    DecodingOverrides,
-    Quiet,
-    RunName,
-    Verbose,
-    WhichWeights,
-    decoding_overrides,
-)
-from ptenmt.cli.translation_options import chosen_decoding
+from ptenmt.cli.options import Quiet, RunName, Verbose, WhichWeights
 from ptenmt.cli.writing import amount
 from ptenmt.export.formats import Format, Quantization
 from ptenmt.runs import find_run
@@ -52,22 +43,18 @@ def export(
             show_default="below the run's export/, where ptenmt translate finds its own",
         ),
     ] = None,
-    beam_size: BeamSize = None,
-    overrides: DecodingOverrides = None,
     quiet: Quiet = False,
     verbose: Verbose = False,
 ) -> None:
     """Export a run's model for another program, with a model card and checksums.
 
-    Training writes the one for CTranslate2 by itself, and ptenmt translate uses it. How to search is compiled
-    into a savedmodel; elsewhere whoever runs the model decides.
+    Training writes the one for CTranslate2 by itself, and ptenmt translate uses it. A savedmodel translates
+    with greedy search, text in the form of the training corpus.
 
     Example: ptenmt export --run mine --format argos --output mine.argosmodel
     """
     screen = Screen(quiet=quiet, verbose=verbose)
     found = find_run(run)
-    changes = decoding_overrides(overrides or [], beam_size=beam_size)
-    decoding = chosen_decoding(found.config().decoding, changes, {"beam_size": "--beam-size"})
     from ptenmt.export.model import export_model
 
     warn: Callable[[str], None] = screen.warn
@@ -84,7 +71,6 @@ def export(
             quantization=quantization,
             output=output,
             checkpoint=checkpoint,
-            decoding=decoding if changes else None,
             on_warning=lambda told: warn(told),
             on_tensorflow=load,
         )

@@ -1,8 +1,6 @@
 """What other engines cannot express."""
 
-from ptenmt.config import Config, ModelConfig
-from ptenmt.data.moses import JOINED_OTHERWISE, moses
-from ptenmt.data.text import spacing
+from ptenmt.config import ModelConfig
 from ptenmt.errors import ExportError
 
 
@@ -28,16 +26,3 @@ def check_ctranslate2(config: ModelConfig) -> None:
     """
     if reason := why_not_ctranslate2(config):
         raise ExportError(reason, "translate with the engine keras")
-
-
-def is_joined(config: Config) -> bool:
-    """Whether a run's model has words and punctuation apart, which people do not."""
-    return config.tokenizer.kind != "sentencepiece" or spacing(config.data) != "none"
-
-
-def why_not_written(config: Config) -> str:
-    """Why a graph cannot write a run's translations as people do, in a sentence; empty if it can."""
-    language = config.data.target_language
-    if is_joined(config) and moses(language).language in JOINED_OTHERWISE:
-        return f"Moses has rules of its own for joining {language}, which no graph has"
-    return ""

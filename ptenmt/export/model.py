@@ -1,19 +1,20 @@
 """Exporting a run's model for use elsewhere."""
 
+import importlib.util
 import time
 import warnings
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, get_args
 
 from ptenmt.atomic_files import check_writable
-from ptenmt.config import Config, DecodingConfig
+from ptenmt.config import Config
 from ptenmt.errors import ExportError, OutputError
-from ptenmt.export import argos, keras_files, savedmodel
+from ptenmt.export import argos, keras_files
 from ptenmt.export.card import model_card
 from ptenmt.export.ctranslate2 import CTRANSLATE2, make_export
-from ptenmt.export.folders import Form
+from ptenmt.export.folders import Export, ExportFacts, Form, states
 from ptenmt.export.formats import Format, Quantization
 from ptenmt.export.limits import check_ctranslate2
 from ptenmt.export.papers import with_papers
@@ -23,9 +24,16 @@ from ptenmt.runs import Choice, Run, find_run
 from ptenmt.tasks import check_task
 from ptenmt.tokenizers import TokenizerPair, load_tokenizers
 
+_SAVEDMODEL = Form(
+    name="savedmodel",
+    facts_file="export.json",
+    model_files=frozenset({"saved_model.pb", "fingerprint.pb", "variables"}),
+    companions=frozenset({"assets"}),
+    facts=ExportFacts,
+)
 _FORMS: Mapping[Format, Form[Any]] = {
     "ctranslate2": CTRANSLATE2,
-    "savedmodel": savedmodel.SAVEDMODEL,
+    "savedmodel": _SAVEDMODEL,
     "weights": WEIGHTS,
 }
 _CTRANSLATE2_USAGE = """
@@ -62,7 +70,6 @@ def export_model(
     quantization: Quantization | None = None,
     output: str | Path | None = None,
     checkpoint: Choice = "best",
-    decoding: DecodingConfig | None = None,
     on_warning: Callable[[str], None] = warnings.warn,
     on_tensorflow: Callable[[], None] = lambda: None,
 ) -> Exported:
@@ -71,14 +78,14 @@ def export_model(
     Args:
         run: A path, a name below ``checkpoints/``, or None for the run trained or averaged last.
         format: ``ctranslate2``: a folder that ``ctranslate2.Translator`` opens; ``savedmodel``: one that
-            TensorFlow (Serving) loads, text in and text out; ``argos``: a package for Argos Translate and
-            LibreTranslate; ``weights``: a folder with safetensors, Keras' files, and the tokenizers.
+            TensorFlow (Serving) loads, text in and text out, with greedy search; ``argos``: a package for
+            Argos Translate and LibreTranslate; ``weights``: a folder with safetensors, Keras' files, and the
+            tokenizers.
         quantization: How CTranslate2 stores the weights (formats ``ctranslate2`` and ``argos``); int8 if
             nothing is said.
         output: The folder, or the package's file; by default below the run's own ``export/``, from which
             ``ptenmt translate`` translates. An export that stood there before is replaced, and nothing else.
         checkpoint: ``best``: the weights that scored best in validation; ``latest``: the newest.
-        decoding: How a SavedModel is to search; by default as the run's config says.
         on_warning: Told, in a sentence, of what is not as it should be.
         on_tensorflow: Called before TensorFlow is imported, once nothing else can be wrong without it.
 
@@ -88,11 +95,10 @@ def export_model(
         ExportError: The format cannot express the model, or has no such option.
         OutputError: The path cannot be written, or it is something else than an export.
     """
-    _check_options(format, quantization, decoding)
+    _check_options(format, quantization)
     run = run if isinstance(run, Run) else find_run(run)
     config = run.config()
     check_task(run, config.task, "translation")
-    config = replace(config, decoding=decoding or config.decoding)
     tokenizers = load_tokenizers(run.tokenizer_folder)
     path = _path(run, config, format, checkpoint) if output is None else Path(output).expanduser()
     _check_path(path, format, is_own=output is None)
@@ -114,7 +120,7 @@ def export_model(
     )
 
 
-def _check_options(form: str, quantization: str | None, decoding: DecodingConfig | None) -> None:
+def _check_options(form: str, quantization: str | None) -> None:
     """Refuse a format that there is not, and options that it has not."""
     if form not in get_args(Format):
         raise ExportError(
@@ -125,18 +131,16 @@ def _check_options(form: str, quantization: str | None, decoding: DecodingConfig
             f"the format {form} is in float32, not in {quantization}",
             "leave --quantization out, or choose --format ctranslate2 or argos",
         )
-    if decoding is not None and form != "savedmodel":
-        raise ExportError(
-            f"how to search is no part of the format {form}",
-            "leave --beam-size and --set out: whoever runs the model decides, except in a savedmodel",
-        )
 
 
 def _check_model(
     form: Format, config: Config, tokenizers: TokenizerPair, warn: Callable[[str], None]
 ) -> None:
-    if form == "savedmodel":
-        savedmodel.check_savedmodel(config, warn)
+    if form == "savedmodel" and importlib.util.find_spec("tensorflow_text") is None:
+        raise ExportError(
+            "TensorFlow Text, whose tokenizers a SavedModel contains, is not installed",
+            "pip install 'tensorflow-text~=2.21.0' (Linux and macOS)",
+        )
     if form == "argos":
         argos.check_argos(config, is_shared=tokenizers.shared, warn=warn)
     if form in ("ctranslate2", "argos"):
@@ -188,9 +192,12 @@ def _write(path: Path, trained: Trained, form: Format, quantization: Quantizatio
         WEIGHTS.write(path, export, card=card, companions=companions)
         return export.num_bytes + sum(map(len, companions.values()))
     if form == "savedmodel":
-        graph = savedmodel.make_savedmodel(trained)
+        from ptenmt.export import savedmodel
+
+        files = savedmodel.savedmodel_files(trained)
+        graph = Export(ExportFacts(weights=trained.origin, files=states(files)), files)
         card = model_card(trained, savedmodel.USAGE.format(folder=path.name))
-        savedmodel.SAVEDMODEL.write(path, graph, card=card)
+        _SAVEDMODEL.write(path, graph, card=card)
         return graph.num_bytes
     assert quantization is not None
     model, weights = trained.config.model, trained.weights

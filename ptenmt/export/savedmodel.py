@@ -1,92 +1,285 @@
-"""Exports for TensorFlow: a SavedModel that takes text and gives text, tokenizers and search inside."""
+"""SavedModel export: a greedy translator as one TensorFlow graph, text in, text out.
 
-import importlib.util
+Texts are in the form of the training corpus: the tokenizers, TensorFlow Text's own, are in the graph; what
+ptenmt does to typed text before them (lower-casing, splitting off punctuation) and to translations after them
+(detokenizing, copying unknown words) is not.
+
+Letters: B sentences, S source tokens, T target tokens, H heads, V target vocabulary.
+"""
+
+import re
+import string
 import tempfile
-from collections.abc import Callable
+import zlib
 from pathlib import Path
+from typing import Any
 
-from ptenmt.config import Config, DecodingConfig
+import numpy as np
+import tensorflow as tf
+import tensorflow_text
+
+from ptenmt.config import Config
 from ptenmt.errors import ExportError, OutputError
-from ptenmt.export.folders import Export, ExportFacts, Form, states
-from ptenmt.export.limits import why_not_written
 from ptenmt.export.trained import Trained
+from ptenmt.model import Transformer
+from ptenmt.tokenizers import END, PAD, START, UNK, Tokenizer, TokenizerPair, forbidden
+from ptenmt.tokenizers.sentencepiece import SentencePieceTokenizer
+from ptenmt.tokenizers.wordpiece import WordPieceTokenizer
+from ptenmt.tokenizers.words import WordTokenizer
 
-SAVEDMODEL = Form(
-    name="savedmodel",
-    facts_file="export.json",
-    model_files=frozenset({"saved_model.pb", "fingerprint.pb", "variables"}),
-    companions=frozenset({"assets"}),
-    facts=ExportFacts,
-)
 USAGE = """
-TensorFlow and TensorFlow Text of one version run it; ptenmt is not needed:
+It needs TensorFlow and TensorFlow Text of one version, and not ptenmt:
 
 ```python
 import tensorflow as tf
-import tensorflow_text  # noqa: F401: its operations are in the graph
+import tensorflow_text  # noqa: F401: registers the operations that the graph uses
 translate = tf.saved_model.load("{folder}").signatures["serving_default"]
 print(translate(text=tf.constant(["…"]))["translation"].numpy()[0].decode())
 ```
 
-TensorFlow Serving wants the folder below one with the model's name, under a number:
+TensorFlow Serving expects the folder under a version number below the model's name:
 
 ```
 docker run -p 8501:8501 -v "$PWD/{folder}:/models/translator/1" -e MODEL_NAME=translator tensorflow/serving
 curl -d '{{"instances": ["…"]}}' http://localhost:8501/v1/models/translator:predict
 ```
 
-The signature `attention` gives the pieces of source and translation, too, and the weights of every layer and
-head.
+Input and output are sentences in the form of the training corpus (for TED: lower case, words and
+punctuation separated by spaces); search is greedy. The signature `attention` also returns the tokens of both
+sides and the attention weights of every layer and head.
 """
-_SEARCH = ("coverage_penalty", "repetition_penalty", "no_repeat_ngram", "top_k")
+_NUM_FRAME_TOKENS = 2  # [START] and [END]
+_BLANK = r"[\pZ\x00-\x1f\x7f-\x9f]"
+_INVISIBLE = r"[\x{ad}\x{200b}\x{200e}\x{200f}\x{2060}\x{feff}]"
+_WORD = r"([\pL\pN_][\pL\pN\pM_]*(?:['’\-][\pL\pN_][\pL\pN\pM_]*)*|[^\pL\pN_ ]\pM*)"
+_PUNCTUATION, _PUNCTUATION_BUT_APOSTROPHE = (
+    re.escape(marks) for marks in (string.punctuation, string.punctuation.replace("'", ""))
+)
+_SPLITTING = {
+    "kept": (_WORD, r" \1 "),
+    "deleted": (rf"[\pP{_PUNCTUATION}]", ""),
+    "space": (f"[{_PUNCTUATION_BUT_APOSTROPHE}]", " "),
+}
+"""For each ``tokenizer.punctuation``: what is replaced, and by what, before splitting at blanks."""
 
 
-def check_savedmodel(config: Config, warn: Callable[[str], None]) -> None:
-    """Refuse what a SavedModel cannot be made of, or here.
-
-    Args:
-        config: The run's options.
-        warn: Told, in a sentence, of what a SavedModel does worse than ptenmt.
-
-    Raises:
-        ExportError: It says why.
-    """
-    if importlib.util.find_spec("tensorflow_text") is None:
-        raise ExportError(
-            "TensorFlow Text, whose tokenizers go into a SavedModel, is not installed",
-            "pip install 'tensorflow-text~=2.21.0' (Linux and macOS)",
-        )
-    for name in _SEARCH:
-        value, default = getattr(config.decoding, name), getattr(DecodingConfig(), name)
-        if value != default:
-            raise ExportError(
-                f"a SavedModel searches without decoding.{name} ({value})",
-                f"export with --set decoding.{name}={default}",
-            )
-    if reason := why_not_written(config):
-        warn(f"{reason}: the SavedModel's translations keep their blanks before punctuation")
-
-
-def make_savedmodel(trained: Trained) -> Export[ExportFacts]:
+def savedmodel_files(trained: Trained) -> dict[str, bytes]:
     """Compile a translator into a SavedModel.
 
     Args:
-        trained: The model; its section ``decoding`` says how to search.
+        trained: The model; ``decoding.max_length`` and ``decoding.length_penalty`` of its config apply.
+
+    Returns:
+        The files by their paths below the SavedModel's folder.
 
     Raises:
-        OutputError: There is no room for temporary files.
+        ExportError: TensorFlow Text has no tokenizer of the run's kind.
+        OutputError: Temporary files cannot be written.
     """
-    import tensorflow as tf
-
-    from ptenmt.export.graph.translator import GraphTranslator
-
-    translator = GraphTranslator(trained.model, trained.tokenizers, trained.config)
-    signatures = {"serving_default": translator.translate, "attention": translator.explain}
+    translator = GreedyGraph(trained.model, trained.tokenizers, trained.config)
+    signatures = {"serving_default": translator.translate, "attention": translator.translate_with_attention}
     try:
         with tempfile.TemporaryDirectory(prefix="ptenmt-") as folder:
             tf.saved_model.save(translator, folder, signatures=signatures)
-            parts = [file for file in sorted(Path(folder).rglob("*")) if file.is_file()]
-            files = {file.relative_to(folder).as_posix(): file.read_bytes() for file in parts}
+            files = [file for file in sorted(Path(folder).rglob("*")) if file.is_file()]
+            return {file.relative_to(folder).as_posix(): file.read_bytes() for file in files}
     except (OSError, tf.errors.OpError) as error:
         raise OutputError(f"cannot write into {tempfile.gettempdir()}: {error}") from error
-    return Export(ExportFacts(weights=trained.origin, files=states(files)), files)
+
+
+def _compiled(argument: tf.TensorSpec) -> Any:
+    # All control flow is TensorFlow's already: autograph would only rewrite Keras' Python code.
+    return tf.function(input_signature=[argument], autograph=False)
+
+
+class GreedyGraph(tf.Module):
+    """A greedy translator whose methods are TensorFlow graphs.
+
+    Args:
+        model: Built. Its layers are traced; the graph keeps only its variables.
+        tokenizers: Of both languages.
+        config: The run's options.
+    """
+
+    def __init__(self, model: Transformer, tokenizers: TokenizerPair, config: Config) -> None:
+        super().__init__(name="translator")
+        self._weights = [variable.value for variable in model.variables]
+        # Bound methods, because an attribute that is the model would save Keras' own metadata as well.
+        self._start, self._decode_step, self._attention = model.start, model.decode_step, model.attention
+        self._decoding, self._max_positions = config.decoding, config.model.max_positions
+        self._is_forbidden = np.isin(
+            np.arange(tokenizers.target.vocabulary_size), forbidden(config.tokenizer)
+        )
+        self._source = _graph_tokenizer(tokenizers.source)
+        self._target = self._source if tokenizers.shared else _graph_tokenizer(tokenizers.target)
+        self._source_tokens, self._target_tokens = map(_all_tokens, (tokenizers.source, tokenizers.target))
+
+    @_compiled(tf.TensorSpec([None], tf.string, name="text"))
+    def translate(self, text: Any) -> dict[str, Any]:
+        """Translate sentences [B].
+
+        Returns:
+            ``translation`` [B]; ``score`` float32 [B]; ``is_complete`` bool [B]: False if the source was
+            truncated, or the translation reached its limit before [END].
+        """
+        source, is_whole = self._encode(text)
+        return self._outputs(source, is_whole, *self._search(source))
+
+    @_compiled(tf.TensorSpec([None], tf.string, name="text"))
+    def translate_with_attention(self, text: Any) -> dict[str, Any]:
+        """Translate sentences [B] and return the attention weights.
+
+        Returns:
+            The outputs of ``translate``; ``source_pieces`` [B, S] and ``target_pieces`` [B, T], padded with
+            [PAD]; and the weights of ``Transformer.attention`` by name.
+        """
+        source, is_whole = self._encode(text)
+        ids, scores = self._search(source)
+        is_read = tf.sequence_mask(_lengths(ids) - 1, tf.shape(ids)[1])  # all but the last, which is not fed
+        fed = tf.where(is_read, ids, PAD)[:, : tf.maximum(tf.shape(ids)[1] - 1, 1)]
+        return {
+            **self._outputs(source, is_whole, ids, scores),
+            "source_pieces": tf.gather(self._source_tokens, source),
+            "target_pieces": tf.gather(self._target_tokens, fed),
+            **self._attention(source, fed),
+        }
+
+    def _encode(self, text: Any) -> tuple[Any, Any]:
+        """Encode texts [B] as padded ids [B, S] with [START] and [END]; [B] tells which are not truncated."""
+        ids = self._source.encode(tf.strings.unicode_transcode(text, "UTF-8", "UTF-8", errors="replace"))
+        max_tokens = self._max_positions - _NUM_FRAME_TOKENS
+        mark = tf.ones([tf.shape(text)[0], 1], tf.int64)
+        framed = tf.concat([mark * START, ids[:, :max_tokens], mark * END], axis=1)
+        return framed.to_tensor(PAD, shape=[None, None]), ids.row_lengths() <= max_tokens
+
+    @_compiled(tf.TensorSpec([None, None], tf.int64))
+    def _search(self, source: Any) -> tuple[Any, Any]:
+        """Take the most probable token at each step until every sentence has ended.
+
+        Args:
+            source: Ids [B, S].
+
+        Returns:
+            Ids [B, t], [START] first, [END] last if it was reached, then [PAD]; and scores, float32 [B]:
+            the sum of log-probabilities over the number of tokens ** ``length_penalty``.
+        """
+        lengths = _lengths(source)
+        limits = tf.minimum(tf.zeros_like(lengths) + self._decoding.limit(lengths), self._max_positions)
+        state = self._start(source)
+
+        def step(ids: Any, totals: Any, is_running: Any, past: Any) -> tuple[Any, Any, Any, Any]:
+            fed = tf.where(is_running, ids[:, -1], END)
+            logits, new_state = self._decode_step(fed, state._replace(past=past))
+            logits = tf.where(self._is_forbidden, -np.inf, tf.cast(logits, tf.float32))  # [B, V]
+            tokens = tf.where(is_running, tf.argmax(logits, axis=1), PAD)
+            log_probs = tf.reduce_max(logits, axis=1) - tf.reduce_logsumexp(logits, axis=1)
+            totals += tf.where(is_running, log_probs, 0.0)
+            ids = tf.concat([ids, tokens[:, None]], axis=1)
+            is_running &= (tokens != END) & (tf.shape(ids)[1] <= limits)
+            return ids, totals, is_running, new_state.past
+
+        first = (
+            source[:, :1],  # [START]
+            tf.zeros_like(lengths, tf.float32),
+            lengths > _NUM_FRAME_TOKENS,
+            state.past,
+        )
+        shapes = tf.nest.map_structure(lambda tensor: tensor.shape, first[1:3])
+        grown = tf.nest.map_structure(_any_length, state.past)
+        ids, totals, *_ = tf.while_loop(
+            lambda _ids, _totals, is_running, _past: tf.reduce_any(is_running),
+            step,
+            first,
+            shape_invariants=(tf.TensorShape([None, None]), *shapes, grown),
+        )
+        num_generated = tf.cast(tf.maximum(_lengths(ids) - 1, 1), tf.float32)
+        return ids, totals / num_generated**self._decoding.length_penalty
+
+    def _outputs(self, source: Any, is_whole: Any, ids: Any, scores: Any) -> dict[str, Any]:
+        is_text = (ids != PAD) & (ids != START) & (ids != END)
+        has_ended = tf.reduce_any(ids == END, axis=1) | (_lengths(source) == _NUM_FRAME_TOKENS)
+        return {
+            "translation": self._target.decode(tf.ragged.boolean_mask(ids, is_text)),
+            "score": scores,
+            "is_complete": is_whole & has_ended,
+        }
+
+
+def _any_length(cache: Any) -> tf.TensorShape:
+    """The shape of keys or values [B, H, T, K] whatever T is."""
+    return tf.TensorShape([None, cache.shape[1], None, cache.shape[3]])
+
+
+def _lengths(ids: Any) -> Any:
+    """Numbers of tokens in padded ids [B, T]: int32 [B]."""
+    return tf.reduce_sum(tf.cast(ids != PAD, tf.int32), axis=1)
+
+
+def _graph_tokenizer(tokenizer: Tokenizer) -> Any:
+    """A module that encodes texts [B] as ids [B, ragged], and decodes such, without [START] and [END]."""
+    if isinstance(tokenizer, SentencePieceTokenizer):
+        return _GraphSentencePiece(tokenizer)
+    if isinstance(tokenizer, WordPieceTokenizer):
+        return _GraphWordPiece(tokenizer)
+    if isinstance(tokenizer, WordTokenizer):
+        return _GraphWords(tokenizer)
+    raise ExportError(f"a SavedModel cannot contain a tokenizer of kind {tokenizer.kind}")
+
+
+class _GraphSentencePiece(tf.Module):
+    def __init__(self, tokenizer: SentencePieceTokenizer) -> None:
+        super().__init__()
+        # TensorFlow shares resources of one name, even between SavedModels: so the name tells the model.
+        self._tokenizer = tensorflow_text.SentencepieceTokenizer(
+            tokenizer.model, out_type=tf.int32, name=f"sentencepiece_{zlib.crc32(tokenizer.model):08x}"
+        )
+
+    def encode(self, texts: Any) -> Any:
+        return tf.cast(self._tokenizer.tokenize(_cleaned(texts)), tf.int64)
+
+    def decode(self, ids: Any) -> Any:
+        return self._tokenizer.detokenize(tf.cast(ids, tf.int32))
+
+
+class _GraphWordPiece(tf.Module):
+    def __init__(self, tokenizer: WordPieceTokenizer) -> None:
+        super().__init__()
+        self._table = _ids_by_token(tokenizer)
+        self._tokenizer = tensorflow_text.BertTokenizer(self._table, lower_case=True)
+
+    def encode(self, texts: Any) -> Any:
+        return self._tokenizer.tokenize(texts).merge_dims(-2, -1)
+
+    def decode(self, ids: Any) -> Any:
+        return tf.strings.reduce_join(self._tokenizer.detokenize(ids), axis=-1, separator=" ")
+
+
+class _GraphWords(tf.Module):
+    def __init__(self, tokenizer: WordTokenizer) -> None:
+        super().__init__()
+        self._tokens = _all_tokens(tokenizer)
+        self._table = _ids_by_token(tokenizer)
+        self._pattern, self._replacement = _SPLITTING[tokenizer.punctuation]
+
+    def encode(self, texts: Any) -> Any:
+        split = tf.strings.regex_replace(_cleaned(texts), self._pattern, self._replacement)
+        return self._table.lookup(tf.strings.split(split))
+
+    def decode(self, ids: Any) -> Any:
+        return tf.strings.reduce_join(tf.gather(self._tokens, ids), axis=-1, separator=" ")
+
+
+def _cleaned(texts: Any) -> Any:
+    """``tokenizers.base.clean_text`` in a graph."""
+    texts = tensorflow_text.normalize_utf8(texts, "NFC")
+    return tf.strings.regex_replace(tf.strings.regex_replace(texts, _BLANK, " "), _INVISIBLE, "")
+
+
+def _all_tokens(tokenizer: Tokenizer) -> Any:
+    return tf.constant(tokenizer.pieces(range(tokenizer.vocabulary_size)))
+
+
+def _ids_by_token(tokenizer: Tokenizer) -> Any:
+    tokens = _all_tokens(tokenizer)
+    entries = tf.lookup.KeyValueTensorInitializer(tokens, tf.range(len(tokens), dtype=tf.int64))
+    return tf.lookup.StaticHashTable(entries, default_value=UNK)

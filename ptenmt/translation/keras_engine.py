@@ -10,7 +10,6 @@ import tensorflow as tf
 from ptenmt.config import DecodingConfig
 from ptenmt.data.batches import RaggedIds
 from ptenmt.errors import ConfigError
-from ptenmt.export.graph.search import likeliest
 from ptenmt.export.limits import why_not_ctranslate2
 from ptenmt.model import DecoderState, Transformer
 from ptenmt.tokenizers import PAD
@@ -126,7 +125,11 @@ class KerasEngine:
     def _ranked(self, tokens: Any, state: DecoderState, count: Any) -> tuple[Any, Any, DecoderState]:
         """The likeliest next tokens of each row, among those that may be produced; compiled."""
         logits, state = self.model.decode_step(tokens, state)
-        return *likeliest(logits, self._forbidden, count), state
+        logits = tf.cast(logits, tf.float32)
+        size = logits.shape[-1]
+        logits = tf.where(np.isin(np.arange(size), self._forbidden), -np.inf, logits)
+        best, ids = tf.math.top_k(logits, tf.minimum(count, size))  # [B, C]
+        return ids, best - tf.reduce_logsumexp(logits, axis=-1, keepdims=True), state
 
     def _select(self, state: DecoderState, rows: np.ndarray) -> DecoderState:
         """The state of some rows; as long as no sentence is done, a sentence's beams change places only."""

@@ -59,23 +59,12 @@ def test_what_there_is_not_is_a_mistyped_command(ptenmt, option: tuple[str, str]
     assert option[1] in ptenmt("export", *option, code=2).stderr
 
 
+@pytest.mark.parametrize("option", [("--beam-size", "2"), ("--set", "decoding.length_penalty=0.5")])
 @pytest.mark.usefixtures("beside")
-def test_what_search_is_compiled_in(ptenmt, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    asked = {}
-
-    def export_model(_run: Run, **options: object) -> None:
-        asked.update(options)
-        raise ExportError("seen")
-
-    monkeypatch.setattr(ptenmt_export, "export_model", export_model)
-    words = ("--format", "savedmodel", "--beam-size", "1", "--set", "decoding.length_penalty=0.5")
-    ptenmt("export", *words, "--output", str(tmp_path / "new"), code=1)
-    assert (asked["format"], asked["output"]) == ("savedmodel", tmp_path / "new")
-    assert (asked["decoding"].beam_size, asked["decoding"].length_penalty) == (1, 0.5)
-    ptenmt("export", code=1)
-    assert asked["decoding"] is None
-    answer = ptenmt("export", "--format", "savedmodel", "--beam-size", "0", code=1)
-    assert "--beam-size 0 must be 1 or more" in answer.stderr
+def test_search_is_no_option_of_an_export(ptenmt, option: tuple[str, str]) -> None:
+    assert (
+        f"no such option: {option[0]}" in ptenmt("export", "--format", "savedmodel", *option, code=2).stderr
+    )
 
 
 @pytest.mark.usefixtures("beside")
@@ -102,7 +91,6 @@ def test_libraries_are_heard_with_verbose_alone(
     [
         (("--format", "argos"), "tokenizer.kind=words, tokenizer.shared=false"),
         (("--format", "weights", "--quantization", "int8"), "the format weights is in float32, not in int8"),
-        (("--beam-size", "2"), "how to search is no part of the format ctranslate2"),
     ],
 )
 @pytest.mark.usefixtures("beside")

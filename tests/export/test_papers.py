@@ -121,9 +121,4 @@ def test_exports_in_the_runs_own_place_stay_its_own(own_run: Run):
 def test_options_that_a_format_has_not(plain_run: Run, form: Format, tmp_path: Path):
     with pytest.raises(ExportError, match=f"the format {form} is in float32, not in int16"):
         export_model(plain_run, format=form, quantization="int16", output=tmp_path / "new")
-    for other in ("ctranslate2", "weights", "argos"):
-        with pytest.raises(ExportError, match=f"how to search is no part of the format {other}"):
-            export_model(
-                plain_run, format=other, decoding=plain_run.config().decoding, output=tmp_path / "new"
-            )
     assert not (tmp_path / "new").exists()

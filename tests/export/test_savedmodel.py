@@ -1,161 +1,195 @@
-"""A SavedModel says what the Keras engine says, in a process that knows nothing of ptenmt."""
+"""A SavedModel translates like the Keras engine, in a process that cannot import ptenmt."""
 
 import json
 import subprocess
 import sys
-from collections.abc import Callable
-from dataclasses import replace
+from collections.abc import Callable, Sequence
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+import tensorflow as tf
 from papers_of import check_papers
-from untrained_runs import DECODING, MODEL
+from untrained_runs import tokenizers
 
 from ptenmt import Translator, export_model
-from ptenmt.config import DataConfig, DecodingConfig
+from ptenmt.config import DataConfig
+from ptenmt.data.tfds_source import read_tfds
 from ptenmt.errors import ExportError, OutputError
 from ptenmt.export.formats import Format
+from ptenmt.export.savedmodel import _graph_tokenizer
 from ptenmt.runs import Run
-from ptenmt.tokenizers import END, START
+from ptenmt.tokenizers import END, START, encode_framed
 
+TED = Path(__file__).resolve().parents[2].parent / "shared/data/tfds"
+NUM_TED_SENTENCES = 200
+LONG = "gato " * 60
 TEXTS = [
     "O gato não vê o cão da vizinha.",
-    "  Quem és tu? ",
+    "quem és tu?",
     "",
     "E\u0301 manhã, d'água xyzw — 3,50 €; Sr. Gato!",
-    "gato " * 60,
+    LONG,
     "música\tà\u00a0noite",
+]
+ODD_TEXTS = [
+    *TEXTS,
+    "   ",
+    "  dois  espaços\te\numa linha\x07 ",
+    "\u0928\u092e\u0938\u094d\u0924\u0947 \u00adhífen mole, \u200bzero, \ufeffmarca",
+    "Custa US$ 1,000.50 — «caro» demais; não?! 's 'n'' guarda-chuva disse-me",
+    "日本語 e ελληνικά ΣΊΣΥΦΟΣ İstanbul ﬁm",
+    "x" * 120,
 ]
 PROGRAM = """
 import json, sys
 sys.modules["ptenmt"] = None  # importing it fails
 import tensorflow as tf, tensorflow_text
-told = []
-for folder in sys.argv[2:]:
-    signatures = tf.saved_model.load(folder).signatures
-    for name, texts in json.loads(sys.argv[1]):
-        found = signatures[name](text=tf.constant(texts, tf.string))
-        told.append({name: value.numpy().tolist() for name, value in found.items()})
-print(json.dumps(told, default=bytes.decode))
+signatures = tf.saved_model.load(sys.argv[1]).signatures
+answers = []
+for name, texts in json.load(sys.stdin):
+    outputs = signatures[name](text=tf.constant(texts, tf.string))
+    answers.append({name: value.numpy().tolist() for name, value in outputs.items()})
+print(json.dumps(answers, default=bytes.decode))
 """
-GREEDY = {"beam_size": 1, "max_length": 5}
-BLANKS = [" ", ""]
-Said = dict[str, list[Any]]
-"""By the outputs' names."""
+Outputs = dict[str, list[Any]]
+"""A signature's outputs by name."""
 
 
-def said_elsewhere(folders: list[Path], *questions: tuple[str, list[str]]) -> list[Said]:
-    """What signatures of SavedModels say to texts in another process."""
-    arguments = [sys.executable, "-c", PROGRAM, json.dumps(questions), *map(str, folders)]
-    answer = subprocess.run(arguments, capture_output=True, text=True, check=False)
+def outputs_elsewhere(folder: Path, *calls: tuple[str, Sequence[str]]) -> list[Outputs]:
+    """Call signatures of a SavedModel, each with some texts, in another process."""
+    answer = subprocess.run(
+        [sys.executable, "-c", PROGRAM, str(folder)],
+        input=json.dumps(calls),
+        capture_output=True,
+        text=True,
+        check=False,
+    )
     assert answer.returncode == 0, answer.stderr
     return json.loads(answer.stdout)
 
 
+def check_equal_to_keras(outputs: Outputs, run: Run, texts: Sequence[str]) -> None:
+    """Compare with greedy search of the Keras engine on the same texts, without any preparation."""
+    translator = Translator.load(run, engine="keras").with_options(beam_size=1)
+    pair, longest = translator.tokenizers, run.config().model.max_positions
+    sources, _ = encode_framed(pair.source, texts, longest)
+    rows = [row for row, ids in enumerate(sources) if len(ids) > 2]
+    assert len(rows) > len(texts) / 2
+    for limit in {translator.limit(len(sources[row])) for row in rows}:
+        together = [row for row in rows if translator.limit(len(sources[row])) == limit]
+        wait = translator.engine.submit([sources[row] for row in together], limit, translator.config.decoding)
+        for row, (expected,) in zip(together, wait(), strict=True):
+            assert outputs["translation"][row] == pair.target.decode([expected.ids])[0]
+            assert outputs["score"][row] == pytest.approx(expected.score, rel=1e-4)
+            is_whole = len(pair.source.encode([texts[row]])[0]) <= longest - 2
+            assert outputs["is_complete"][row] == (is_whole and expected.ids[-1] == END)
+
+
 @pytest.fixture(scope="module")
-def said(exported: Callable[[Format], Path]) -> dict[str, Said]:
-    """What the SavedModel of the plain run says."""
-    questions = {
+def outputs(exported: Callable[[Format], Path]) -> dict[str, Outputs]:
+    """What the SavedModel of the plain run returns."""
+    calls = {
         "translations": ("serving_default", TEXTS),
-        "attention": ("attention", [TEXTS[1], TEXTS[0]]),
-        "nothing": ("serving_default", []),
-        "blanks": ("serving_default", BLANKS),
-        "attention to blanks": ("attention", BLANKS),
+        "attention": ("attention", TEXTS[:2]),
+        "no texts": ("serving_default", []),
+        "attention to no texts": ("attention", []),
+        "blank texts": ("serving_default", [" ", ""]),
+        "attention to blank texts": ("attention", [" ", ""]),
     }
-    answers = said_elsewhere([exported("savedmodel")], *questions.values())
-    return dict(zip(questions, answers, strict=True))
+    return dict(zip(calls, outputs_elsewhere(exported("savedmodel"), *calls.values()), strict=True))
 
 
-@pytest.fixture(scope="module")
-def translator(plain_run: Run) -> Translator:
-    """The Keras engine of the plain run."""
-    return reference(plain_run)
+def test_translations_equal_those_of_the_keras_engine(outputs: dict[str, Outputs], plain_run: Run):
+    check_equal_to_keras(outputs["translations"], plain_run, TEXTS)
+    assert len(set(outputs["translations"]["translation"])) >= 4
+    assert not outputs["translations"]["is_complete"][TEXTS.index(LONG)], "the source is truncated"
 
 
-def check_same(found: Said, translator: Translator) -> None:
-    short = [row for row, text in enumerate(TEXTS) if len(text) < 100]
-    expected = translator.translate(" ".join(TEXTS[row].split()) for row in short)
-    assert [found["translation"][row] for row in short] == [translation.text for translation in expected]
-    scores = [found["score"][row] for row in short]
-    assert scores == pytest.approx([translation.score for translation in expected], rel=1e-4)
-    complete = [found["is_complete"][row] for row in short]
-    assert complete == [translation.is_complete for translation in expected]
-    assert not found["is_complete"][4], "it is longer than the model can read"
-    assert len(set(found["translation"])) >= 4
+@pytest.mark.parametrize("kind", ["wordpiece", "words"])
+def test_so_do_those_of_other_tokenizers(kind: str, make_run: Callable[..., Run], tmp_path: Path):
+    run = make_run(kind, data=DataConfig(source="tfds"))
+    folder = export_model(run, format="savedmodel", output=tmp_path / "1").path
+    (outputs,) = outputs_elsewhere(folder, ("serving_default", TEXTS))
+    check_equal_to_keras(outputs, run, TEXTS)
 
 
-def reference(run: Run) -> Translator:
-    return Translator.load(run, engine="keras", on_warning=print)
+def test_ted_sentences(make_run: Callable[..., Run], tmp_path: Path):
+    if not TED.is_dir():
+        pytest.skip(f"there is no data set in {TED}")
+    data = DataConfig(source="tfds", data_dir=str(TED))
+    texts = [pair[0] for pair in islice(read_tfds(data.dataset, data.data_dir, "test"), NUM_TED_SENTENCES)]
+    run = make_run("wordpiece", data=data)
+    folder = export_model(run, format="savedmodel", output=tmp_path / "1").path
+    (outputs,) = outputs_elsewhere(folder, ("serving_default", texts))
+    check_equal_to_keras(outputs, run, texts)
 
 
-def test_a_process_without_ptenmt_says_the_same(said: dict[str, Said], translator: Translator):
-    check_same(said["translations"], translator)
+@pytest.mark.parametrize(
+    ("kind", "options"),
+    [
+        ("sentencepiece", {}),
+        ("wordpiece", {}),
+        ("words", {}),
+        ("words", {"punctuation": "deleted"}),
+        ("words", {"punctuation": "space"}),
+    ],
+)
+def test_tokenizers_of_the_graph_equal_ptenmts(kind: str, options: dict[str, str]):
+    expected = tokenizers(kind, **options).source
+    found = _graph_tokenizer(expected)
+    ids = found.encode(tf.constant(ODD_TEXTS))
+    assert ids.to_list() == expected.encode(ODD_TEXTS)
+    decoded = [text.decode() for text in found.decode(ids).numpy()]
+    assert decoded == expected.decode(ids.to_list())
 
 
-@pytest.mark.slow
-def test_so_it_is_with_every_tokenizer_and_with_other_options(make_run: Callable[..., Run], tmp_path: Path):
-    longer = replace(MODEL, max_positions=60)  # ptenmt cuts a text in two that has more pieces
-    runs = [
-        make_run("wordpiece", data=DataConfig(source="tfds", lowercase=True)),
-        make_run("words", data=DataConfig(source="demo", normalization="NFC")),
-        make_run("sentencepiece", data=DataConfig(source="demo", tokenization="moses"), model=longer),
-    ]
-    for run in runs:
-        export_model(
-            run, format="savedmodel", output=tmp_path / run.path.name, decoding=replace(DECODING, **GREEDY)
-        )
-    folders = [tmp_path / run.path.name for run in runs]
-    questions = [(name, texts) for texts in (TEXTS, [], BLANKS) for name in ("serving_default", "attention")]
-    answers = said_elsewhere(folders, *questions)
-    for number, run in enumerate(runs):
-        said, explained, nothing, nothing_explained, blanks, blanks_explained = answers[6 * number :][:6]
-        check_same(said, reference(run).with_options(**GREEDY))
-        assert explained["translation"] == said["translation"]
-        assert set(map(str, nothing.values())) == {"[]"}
-        assert set(map(str, nothing_explained.values())) == {"[]"}
-        assert blanks["translation"] == blanks_explained["translation"] == ["", ""]
+def test_two_sentencepiece_models_do_not_mix(make_run: Callable[..., Run], tmp_path: Path):
+    """TensorFlow shares resources of one name."""
+    run = make_run("sentencepiece", shared=False)
+    folder = export_model(run, format="savedmodel", output=tmp_path / "1").path
+    (outputs,) = outputs_elsewhere(folder, ("serving_default", TEXTS))
+    check_equal_to_keras(outputs, run, TEXTS)
 
 
-def test_attention_is_the_keras_models(said: dict[str, Said], translator: Translator):
-    found = {name: value[1] for name, value in said["attention"].items()}
-    (best,) = translator.translate(TEXTS[0])
-    assert found["translation"] == best.text
-    tokenizers = translator.tokenizers
-    read = [START, *tokenizers.source.encode([TEXTS[0]])[0], END]
-    written = translator.best([read])[0][:-1]
-    assert found["source_pieces"][: len(read)] == tokenizers.source.pieces(read)
-    assert found["target_pieces"][: len(written)] == tokenizers.target.pieces(written)
-    theirs = translator.engine.model.attention(np.array([read]), np.array([written]))
-    assert set(theirs) <= set(found)
-    for name, weights in theirs.items():
+def test_attention_is_the_keras_models(outputs: dict[str, Outputs], plain_run: Run):
+    translator = Translator.load(plain_run, engine="keras").with_options(beam_size=1)
+    found = {name: value[0] for name, value in outputs["attention"].items()}
+    assert found["translation"] == outputs["translations"]["translation"][0]
+    pair = translator.tokenizers
+    read = [START, *pair.source.encode(TEXTS[:1])[0], END]
+    fed = translator.best([read])[0][:-1]
+    assert found["source_pieces"][: len(read)] == pair.source.pieces(read)
+    assert found["target_pieces"][: len(fed)] == pair.target.pieces(fed)
+    expected = translator.engine.model.attention(np.array([read]), np.array([fed]))
+    assert set(expected) <= set(found)
+    for name, weights in expected.items():
         inside = np.array(found[name])[:, : weights.shape[2], : weights.shape[3]]
         np.testing.assert_allclose(inside, weights[0], atol=1e-5)
 
 
-@pytest.mark.parametrize("asked", ["blanks", "attention to blanks"])
-def test_no_texts_and_only_blank_ones(said: dict[str, Said], asked: str):
-    assert said["nothing"]["translation"] == []
-    assert said[asked]["translation"] == ["", ""]
-    assert said[asked]["score"] == [0, 0]
-    assert said[asked]["is_complete"] == [True, True]
+@pytest.mark.parametrize("prefix", ["", "attention to "])
+def test_no_texts_and_blank_texts(outputs: dict[str, Outputs], prefix: str):
+    assert outputs[f"{prefix}no texts"]["translation"] == []
+    blank = outputs[f"{prefix}blank texts"]
+    assert blank["translation"] == ["", ""]
+    assert blank["score"] == [0, 0]
+    assert blank["is_complete"] == [True, True]
+
+
+def test_text_that_is_not_utf8(exported: Callable[[Format], Path]):
+    translate = tf.saved_model.load(str(exported("savedmodel"))).signatures["serving_default"]
+    bad, replaced = translate(text=tf.constant([b"ol\xe1 a", "ol\ufffd a".encode()]))["translation"].numpy()
+    assert bad == replaced
 
 
 def test_it_carries_checksums_and_a_card(exported: Callable[[Format], Path]):
     assert "tf.saved_model.load" in check_papers(exported("savedmodel"))
 
 
-def test_what_a_savedmodel_has_not(plain_run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    for option, value in {"repetition_penalty": 1.5, "no_repeat_ngram": 2, "coverage_penalty": 0.5}.items():
-        with pytest.raises(ExportError, match=rf"without decoding.{option} \({value}\)") as failure:
-            export_model(
-                plain_run,
-                format="savedmodel",
-                output=tmp_path / "new",
-                decoding=DecodingConfig(**{option: value}),
-            )
-        assert f"--set decoding.{option}=" in failure.value.hint
+def test_without_tensorflow_text(plain_run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr("importlib.util.find_spec", lambda _name: None)
     with pytest.raises(ExportError, match="TensorFlow Text.* is not installed") as failure:
         export_model(plain_run, format="savedmodel", output=tmp_path / "new")

@@ -1,1 +1,0 @@
-"""A translator as a TensorFlow graph: what goes into a SavedModel."""
