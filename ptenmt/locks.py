@@ -21,7 +21,7 @@ def exclusive(path: Path, *, wait: bool = True) -> Iterator[None]:
         BlockingIOError: Another process holds it, and ``wait`` is False.
         OSError: The file cannot be created.
     """
-    from filelock import FileLock, SoftFileLock, Timeout
+    from filelock import FileLock, Timeout
 
     path.parent.mkdir(parents=True, exist_ok=True)
     lock = FileLock(path)
@@ -33,7 +33,7 @@ def exclusive(path: Path, *, wait: bool = True) -> Iterator[None]:
         logger.warning("waiting for process %s, which holds %s", holder(path), path)
         lock.acquire()
     with contextlib.suppress(PermissionError):  # Windows locks the content, too
-        if not isinstance(lock, SoftFileLock):  # which itself writes the process id first
+        if type(lock) is FileLock:  # or it is a SoftFileLock by now, which writes the process id itself
             path.write_text(f"{os.getpid()}\n")
     try:
         yield
