@@ -50,7 +50,7 @@ def generate(file: Path, count: int) -> None:
 
 def train_a_little(file: str, run: str, cache: str, steps: int) -> None:
     """The measured process: tell on stdout when the corpus is ready and when steps are done, then stop."""
-    from ptenmt.config.files import load_config
+    from ptenmt.config.loading import load_config
     from ptenmt.events import CorpusReady, Event, StepDone, TrainingStarted
     from ptenmt.training import train
 

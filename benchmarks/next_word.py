@@ -19,7 +19,7 @@ from tempfile import TemporaryDirectory
 import numpy as np
 
 from ptenmt.config import Config
-from ptenmt.config.files import load_config
+from ptenmt.config.loading import load_config
 from ptenmt.data.prose import read_prose
 from ptenmt.data.word_windows import split_for_windows
 from ptenmt.training import train

@@ -33,7 +33,7 @@ from rivals.turns import Contestant, Turn
 
 import ptenmt
 from ptenmt.config import Config
-from ptenmt.config.files import dump_config
+from ptenmt.config.loading import dump_config
 from ptenmt.data.batches import BatchPlan
 from ptenmt.data.cache import corpus_cache
 from ptenmt.data.encoding import encode_training_pairs, learn_tokenizers

@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from ptenmt.completion import Completer
-    from ptenmt.config.files import load_config
+    from ptenmt.config.loading import load_config
     from ptenmt.errors import PtenmtError
     from ptenmt.evaluation import evaluate, sweep
     from ptenmt.evaluation.comparison import compare
@@ -79,7 +79,7 @@ _MODULES = {
     "evaluate": "ptenmt.evaluation",
     "export_model": "ptenmt.export.model",
     "history_figure": "ptenmt.inspection.history",
-    "load_config": "ptenmt.config.files",
+    "load_config": "ptenmt.config.loading",
     "positions_figure": "ptenmt.inspection.positions",
     "probabilities_figure": "ptenmt.inspection.probabilities",
     "save_figure": "ptenmt.inspection.drawing",

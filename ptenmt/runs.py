@@ -23,7 +23,7 @@ import yaml
 
 from ptenmt.atomic_files import json_text, write_text
 from ptenmt.config import Config
-from ptenmt.config.files import build_config, dump_config
+from ptenmt.config.loading import build_config, dump_config
 from ptenmt.errors import ConfigError, OutputError, RunError
 from ptenmt.locks import exclusive, holder
 

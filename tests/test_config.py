@@ -5,14 +5,16 @@ from pathlib import Path
 
 import pytest
 
-from ptenmt.config import Config, CorpusFile, DataConfig, ModelConfig, TrainingConfig, config_folders
-from ptenmt.config.files import (
+from ptenmt.config import Config, CorpusFile, DataConfig, ModelConfig, TokenizerConfig, TrainingConfig
+from ptenmt.config.loading import (
     build_config,
+    config_folders,
     dump_config,
     find_config,
     fixed_differences,
     flat_options,
     load_config,
+    without_paths,
 )
 from ptenmt.errors import ConfigError
 from ptenmt.runs import Run
@@ -56,10 +58,13 @@ def test_a_number_in_the_exponent_form_is_a_number(write) -> None:
     [
         (
             "model:\n  d_model: 64\nseed: 1\nmodel:\n  d_ff: 8\n",
-            "option model is given twice, again in line 4",
+            "my.yaml, line 4: not valid YAML: option model is given twice",
         ),
-        ("model:\n  d_ff: 64\n  d_ff: 8\n", "option d_ff is given twice, again in line 3"),
-        ("model: [1, 2\nseed: 3", "my.yaml is not valid YAML: while parsing"),
+        ("model:\n  d_ff: 64\n  d_ff: 8\n", "my.yaml, line 3: not valid YAML: option d_ff is given twice"),
+        ("model: [1, 2\nseed: 3", "my.yaml, line 2: not valid YAML: expected"),
+        ("model:\n\td_ff: 8\n", "my.yaml, line 2: not valid YAML: found character '\\t'"),
+        ("training: &a\n  epochs: *a\n", "is nested too deeply, or refers to itself"),
+        ("[" * 20_000, "is nested too deeply, or refers to itself"),
         ("- model\n- data\n", "my.yaml must hold sections such as 'model:', not [model, data]"),
         ("just text", "my.yaml must hold sections such as 'model:', not just text"),
         ("model:\n  d_modl: 4\n", "my.yaml: unknown option model.d_modl — did you mean model.d_model?"),
@@ -91,7 +96,7 @@ def test_a_missing_file_lists_the_presets(write) -> None:
         load_config("bse")
     assert caught.value.message == "config bse not found"
     names = ["base", "demo", "files", "mine", "next-word", "pairs", "paper", "small"]
-    assert caught.value.hint == f"a path, or one of: {', '.join(f'{name}.yaml' for name in names)}"
+    assert caught.value.hint == f"give a file, or one of: {', '.join(f'{name}.yaml' for name in names)}"
 
 
 @pytest.mark.parametrize("name", ["demo", "demo.yaml"])
@@ -147,7 +152,8 @@ def test_overrides(write) -> None:
         ("model.d_model", "--set model.d_model is not of the form section.option=value"),
         ("=3", "--set =3 is not of the form section.option=value"),
         ("model.d_modl=3", "unknown option model.d_modl — did you mean model.d_model?"),
-        ("seed.x=3", "unknown option seed.x — did you mean seed?"),
+        ("seed.x=3", "unknown option seed.x"),
+        ("decoding.foo=0", "unknown option decoding.foo"),
         ("model={d_ff: 3}", "unknown option model"),
         ("batch.sentences=2", "batch must hold options, not 7"),
         ("model.d_model=[x", "model.d_model='[x' must be a whole number"),
@@ -248,3 +254,25 @@ def test_differences_that_a_resumed_training_may_not_have() -> None:
     )
     assert fixed_differences(new, old) == ["seed: 42 → 1", "data.limit: null → 9", "model.d_ff: 512 → 8"]
     assert fixed_differences(old, old) == []
+
+
+def test_of_folders_nothing_stays_and_of_files_the_names():
+    train = (CorpusFile(path="/secret/a.tsv", repeat=2), CorpusFile(source="/secret/b.pt", target="c.en"))
+    data = DataConfig(
+        train=train,
+        validation=train[:1],
+        test=train[1:],
+        data_dir="/secret",
+        cache_dir="/secret/cache",
+        lowercase=True,
+    )
+    config = Config(seed=3, data=data, tokenizer=TokenizerConfig(path="/secret/tokenizer"))
+    named = (CorpusFile(path="a.tsv", repeat=2), CorpusFile(source="b.pt", target="c.en"))
+    found = without_paths(config)
+    assert found == replace(
+        config,
+        data=replace(data, train=named, validation=named[:1], test=named[1:], data_dir=None, cache_dir=None),
+        tokenizer=TokenizerConfig(),
+    )
+    assert "secret" not in dump_config(found)
+    assert without_paths(found) == found

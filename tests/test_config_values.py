@@ -3,7 +3,7 @@
 import pytest
 
 from ptenmt.config import ModelConfig
-from ptenmt.config.files import (
+from ptenmt.config.loading import (
     build_config,
     load_config,
 )
@@ -46,12 +46,12 @@ def test_an_unknown_option_is_an_error_with_a_suggestion(values: dict, expected:
         ({"training": {"epochs": "many"}}, "training.epochs=many must be a whole number"),
         ({"training": {"epochs": 2.0}}, "training.epochs=2.0 must be a whole number"),
         ({"training": {"epochs": None}}, "training.epochs=null must be a whole number"),
-        ({"model": {"dropout": True}}, "model.dropout=true must be a number"),
-        ({"model": {"dropout": "a bit"}}, "model.dropout=a bit must be a number"),
-        ({"model": {"dropout": float("nan")}}, "model.dropout=.nan must be a number"),
-        ({"model": {"dropout": float("inf")}}, "model.dropout=.inf must be a number"),
-        ({"model": {"dropout": "nan"}}, "model.dropout=nan must be a number"),
-        ({"model": {"dropout": 10**400}}, "must be a number"),
+        ({"model": {"dropout": True}}, "model.dropout=true must be a finite number"),
+        ({"model": {"dropout": "a bit"}}, "model.dropout=a bit must be a finite number"),
+        ({"model": {"dropout": float("nan")}}, "model.dropout=.nan must be a finite number"),
+        ({"model": {"dropout": float("inf")}}, "model.dropout=.inf must be a finite number"),
+        ({"model": {"dropout": "nan"}}, "model.dropout=nan must be a finite number"),
+        ({"model": {"dropout": 10**400}}, "must be a finite number"),
         ({"data": {"lowercase": 1}}, "data.lowercase=1 must be true or false"),
         ({"data": {"lowercase": "yes"}}, "data.lowercase='yes' must be true or false"),
         ({"data": {"dataset": ["a", "b"]}}, "data.dataset=[a, b] must be text"),
@@ -89,7 +89,7 @@ def test_a_value_of_another_type_is_an_error(values: object, expected: str) -> N
         ({"training": {"epochs": 0}}, "training.epochs=0 must be 1 or more"),
         ({"training": {"warmup_steps": 0}}, "training.warmup_steps=0 must be 1 or more"),
         ({"training": {"label_smoothing": 1}}, "training.label_smoothing=1.0 must be at least 0 and below 1"),
-        ({"training": {"r_drop": -1}}, "training.r_drop=-1.0 must be at least 0"),
+        ({"training": {"r_drop": -1}}, "training.r_drop=-1.0 must be 0 or more"),
         ({"checkpoint": {"keep": 0}}, "checkpoint.keep=0 must be 1 or more"),
         ({"checkpoint": {"every_epochs": 0}}, "checkpoint.every_epochs=0 must be 1 or more"),
         ({"decoding": {"max_length": 0}}, "decoding.max_length=0 must be 1 or more"),
@@ -122,7 +122,7 @@ def test_a_value_of_another_type_is_an_error(values: object, expected: str) -> N
         ({"data": {"max_words": 0}}, "data.max_words=0 must be 1 or more"),
         ({"data": {"max_length_ratio": 0.5}}, "data.max_length_ratio=0.5 must be 1 or more"),
         ({"data": {"validation_pairs": 0}}, "data.validation_pairs=0 must be 1 or more"),
-        ({"data": {"path": "/a", "train": "/b"}}, "data.path=/a and data.train exclude each other"),
+        ({"data": {"path": "/a", "train": "/b"}}, "data.path=/a and data.train cannot be used together"),
         ({"data": {"train": [{"source": "/a"}]}}, "got path=None, source=/a, target=None"),
         ({"data": {"train": [{"path": "/a", "source": "/b"}]}}, "path=/a, source=/b, target=None"),
         ({"data": {"train": [{"path": "/a", "repeat": 0}]}}, "repeat=0 must be 1 or more"),
@@ -159,7 +159,7 @@ def test_the_longest_sentence_must_fit_into_a_batch_by_tokens() -> None:
     assert load_config("next-word", ["batch.tokens=20"]).batch.tokens == 20
 
 
-def test_a_next_word_model_has_one_vocabulary_without_being_told() -> None:
+def test_a_next_word_model_has_one_vocabulary() -> None:
     assert load_config("next-word", ["tokenizer.shared=false"]).tokenizer.shared
 
 
@@ -168,13 +168,13 @@ def test_a_next_word_model_has_one_vocabulary_without_being_told() -> None:
     [
         ("tokenizer.kind=sentencepiece", "task=next-word needs tokenizer.kind=words, not sentencepiece"),
         ("validation.metric=bleu", "task=next-word needs validation.metric=loss, not bleu"),
-        ("model.tied_embeddings=target", "there is one table; say all"),
+        ("model.tied_embeddings=target", "which has one embedding matrix: use all"),
         ("data.train=[a.tsv]", "data.train names pairs, and task=next-word reads one text: data.path"),
         ("model.max_positions=19", "data.window=20 must be at most model.max_positions=19"),
         *(
             (
                 f"data.{option}",
-                f"data.{shown} does not go with task=next-word: it is an option of translators",
+                f"data.{shown} does not go with task=next-word: it is an option of translation models",
             )
             for option, shown in [
                 ("validation=[a.tsv]", "validation"),

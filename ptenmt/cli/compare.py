@@ -11,7 +11,7 @@ from ptenmt.cli.console import Screen, load_tensorflow, standard_output
 from ptenmt.cli.options import Quiet, Verbose, complete_run
 from ptenmt.cli.tables import Grid, print_grid
 from ptenmt.cli.writing import duration, metric_name, metric_value, shown_perplexity
-from ptenmt.config.files import show_value
+from ptenmt.config.loading import show_value
 from ptenmt.data.pairs import HeldOutSplit
 from ptenmt.tasks import UNITS
 

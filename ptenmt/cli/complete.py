@@ -11,7 +11,7 @@ from ptenmt.cli.options import Quiet, RunName, Verbose, WhichWeights
 from ptenmt.cli.tables import Grid, print_grid
 from ptenmt.cli.writing import shown_perplexity
 from ptenmt.config import DecodingConfig
-from ptenmt.config.decoding import LEAST_TEMPERATURE, SEEDS
+from ptenmt.config.schema import MIN_TEMPERATURE, NUM_SEEDS
 from ptenmt.runs import Choice, Run, find_run
 from ptenmt.tokenizers import SPECIAL_PIECES
 
@@ -31,7 +31,7 @@ def complete(
     temperature: Annotated[
         float | None,
         typer.Option(
-            min=LEAST_TEMPERATURE,
+            min=MIN_TEMPERATURE,
             metavar="T",
             help="Draw the words of --words by lot: below 1 the likely become likelier, above 1 less so.",
             show_default="the likeliest word each time",
@@ -50,7 +50,7 @@ def complete(
         int | None,
         typer.Option(
             min=0,
-            max=SEEDS - 1,
+            max=NUM_SEEDS - 1,
             metavar="N",
             help="The number that what is drawn by lot follows from.",
             show_default="0",

@@ -8,7 +8,7 @@ from ptenmt.cli.console import Screen
 from ptenmt.cli.options import Quiet, RunToDescribe, Verbose
 from ptenmt.cli.tables import Grid, print_facts, print_grid
 from ptenmt.cli.writing import amount, duration, metric_name, metric_value, shown_perplexity
-from ptenmt.config.files import flat_options, show_value
+from ptenmt.config.loading import flat_options, show_value
 from ptenmt.errors import RunError
 from ptenmt.history import History
 from ptenmt.run_facts import needed_facts, newest_step

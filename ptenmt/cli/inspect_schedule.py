@@ -6,7 +6,7 @@ import typer
 
 from ptenmt.cli.console import Screen
 from ptenmt.cli.options import ConfigName, FigureFile, Overrides, Quiet, Verbose
-from ptenmt.config.files import load_config
+from ptenmt.config.loading import load_config
 
 
 def schedule(

@@ -6,7 +6,7 @@ from typing import Annotated, Any, Literal
 
 import typer
 
-from ptenmt.config import config_folders
+from ptenmt.config.loading import config_folders
 from ptenmt.errors import ConfigError
 from ptenmt.runs import list_runs
 

@@ -44,7 +44,7 @@ def train(
 
     Example: ptenmt train --config mine.yaml --init-from base
     """
-    from ptenmt.config.files import find_config, load_config
+    from ptenmt.config.loading import find_config, load_config
 
     screen = Screen(quiet=quiet, verbose=verbose)
     options = load_config(config, overrides or [])

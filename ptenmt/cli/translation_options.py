@@ -9,8 +9,8 @@ import typer
 
 from ptenmt.cli.options import SEARCH_PANEL
 from ptenmt.config import DecodingConfig
-from ptenmt.config.decoding import MOST_BRANCHES
-from ptenmt.config.files import override_decoding
+from ptenmt.config.loading import override_decoding
+from ptenmt.config.schema import MAX_ALTERNATIVES
 from ptenmt.errors import ConfigError
 
 _FILES, _FORM = "Files", "What is shown"
@@ -85,7 +85,7 @@ Alternatives = Annotated[
     typer.Option(
         "--alternatives",
         min=1,
-        max=MOST_BRANCHES,
+        max=MAX_ALTERNATIVES,
         metavar="N",
         help="Give N different tokens after the prefix, the likeliest first, each with how it goes on; "
         "written as with --n-best.",

@@ -4,11 +4,12 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from ptenmt.config import DataConfig
+from ptenmt.config.schema import Punctuation
 from ptenmt.data.lines import configured_lines
 from ptenmt.data.pairs import published_pairs
 from ptenmt.data.text import TextPreparation
 from ptenmt.errors import DataError
-from ptenmt.tokenizers.words import Punctuation, split_words
+from ptenmt.tokenizers.words import split_words
 
 
 def read_prose(data: DataConfig, punctuation: Punctuation) -> list[str]:

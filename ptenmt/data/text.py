@@ -8,9 +8,9 @@ answers has to be brought back.
 import re
 import unicodedata
 from collections.abc import Sequence
-from typing import Literal
 
 from ptenmt.config import DataConfig
+from ptenmt.config.schema import Tokenization
 from ptenmt.data.moses import moses
 
 _Rules = Sequence[tuple[str, re.Pattern[str], str]]
@@ -94,7 +94,7 @@ _AFTER_JOINING = _compiled(
 )
 
 
-def spacing(data: DataConfig) -> Literal["none", "given", "moses"]:
+def spacing(data: DataConfig) -> Tokenization:
     """How words and punctuation stand in a corpus: ``data.tokenization``, or its source's default."""
     return data.tokenization or ("given" if data.source == "tfds" else "none")
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from ptenmt.config import TaskName
-from ptenmt.config.files import flat_options, storage_options
+from ptenmt.config.loading import flat_options, storage_options
 from ptenmt.data.pairs import HeldOutSplit
 from ptenmt.errors import RunError
 from ptenmt.evaluation.judging import own_material

@@ -11,7 +11,7 @@ from typing import Any
 
 from ptenmt.atomic_files import NOTHING
 from ptenmt.config import Config
-from ptenmt.config.files import flat_options, show_value
+from ptenmt.config.loading import flat_options, show_value
 from ptenmt.evaluation.report_parts import LineChart, Part, Section, Table
 from ptenmt.history import History
 from ptenmt.inspection.history import history_plots

@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, replace
 
 from ptenmt.config import Config
-from ptenmt.config.files import override_decoding
+from ptenmt.config.loading import override_decoding
 from ptenmt.errors import ConfigError, RunError
 from ptenmt.evaluation.material import Material, Output, output_of_texts, output_of_translations
 from ptenmt.evaluation.results import SearchFacts

@@ -10,7 +10,7 @@ import yaml
 
 from ptenmt.atomic_files import NOTHING
 from ptenmt.config import Config, CorpusFile, DataConfig
-from ptenmt.config.places import without_places
+from ptenmt.config.loading import without_paths
 from ptenmt.errors import RunError
 from ptenmt.export.trained import Trained
 from ptenmt.history import History
@@ -41,7 +41,7 @@ def model_card(trained: Trained, usage: str, *, extra: str = "") -> str:
     Raises:
         RunError: The run's ``run.json`` is damaged.
     """
-    config, facts = without_places(trained.config), needed_facts(trained.run, ())
+    config, facts = without_paths(trained.config), needed_facts(trained.run, ())
     data = config.data
     source, target = language_name(data.source_language), language_name(data.target_language)
     sections = [

@@ -6,8 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ptenmt.config.files import dump_config
-from ptenmt.config.places import without_places
+from ptenmt.config.loading import dump_config, without_paths
 from ptenmt.errors import OutputError
 from ptenmt.export.trained import Trained
 
@@ -75,7 +74,7 @@ def keras_files(trained: Trained) -> dict[str, bytes]:
         files |= {f"tokenizer/{file.relative_to(own).as_posix()}": file.read_bytes() for file in parts}
     except OSError as error:
         raise OutputError(f"cannot write into {tempfile.gettempdir()}: {error.strerror or error}") from error
-    return files | {"config.yaml": dump_config(without_places(trained.config)).encode()}
+    return files | {"config.yaml": dump_config(without_paths(trained.config)).encode()}
 
 
 def _save(trained: Trained, file: Path) -> None:

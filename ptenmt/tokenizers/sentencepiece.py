@@ -5,8 +5,9 @@ import io
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Literal, Self
+from typing import Any, Self
 
+from ptenmt.config.schema import SubwordAlgorithm
 from ptenmt.errors import TokenizerError
 from ptenmt.tokenizers.base import (
     END,
@@ -66,9 +67,7 @@ class SentencePieceTokenizer(Tokenizer):
         self._sampler: tuple[float, UnigramCuts | BpeCuts] | None = None
 
     @classmethod
-    def train(
-        cls, texts: Iterable[str], *, vocabulary_size: int, algorithm: Literal["unigram", "bpe"]
-    ) -> Self:
+    def train(cls, texts: Iterable[str], *, vocabulary_size: int, algorithm: SubwordAlgorithm) -> Self:
         """Learn the pieces; the same texts in the same order always give the same model.
 
         Args:

@@ -10,15 +10,11 @@ from collections.abc import Iterable, Sequence
 from functools import cache
 from itertools import chain
 from pathlib import Path
-from typing import Any, Literal, Self, get_args
+from typing import Any, Self, get_args
 
+from ptenmt.config.schema import Punctuation, WordOrder
 from ptenmt.errors import TokenizerError
 from ptenmt.tokenizers.base import SPECIAL_PIECES, UNK, Tokenizer, clean_text, without_framing
-
-Punctuation = Literal["kept", "deleted", "space"]
-"""What becomes of punctuation marks."""
-Order = Literal["frequency", "appearance"]
-"""How a vocabulary is sorted."""
 
 _COMBINING = (range(0x300, 0x20000), range(0xE0100, 0xE01F0))
 """Where Unicode has signs that combine with the one before, such as the vowels of Hindi."""
@@ -50,7 +46,7 @@ class WordTokenizer(Tokenizer):
         *,
         vocabulary_size: int,
         punctuation: Punctuation = "kept",
-        order: Order = "frequency",
+        order: WordOrder = "frequency",
     ) -> Self:
         """Take the most frequent words, those seen first before others as frequent.
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from ptenmt.checkpoints import restore_weights
 from ptenmt.config import Config
-from ptenmt.config.files import flat_options, show_value
+from ptenmt.config.loading import flat_options, show_value
 from ptenmt.errors import RunError
 from ptenmt.runs import Run, find_run
 from ptenmt.tasks import check_task

@@ -9,7 +9,7 @@ import keras
 import tensorflow as tf
 
 from ptenmt.config import Config
-from ptenmt.config.files import fixed_differences
+from ptenmt.config.loading import fixed_differences
 from ptenmt.data.batches import BatchPlan
 from ptenmt.data.cache import corpus_cache
 from ptenmt.data.download import OnProgress

@@ -9,8 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ptenmt.config import Config
-from ptenmt.config.decoding import MOST_BRANCHES
-from ptenmt.config.options import require
+from ptenmt.config.schema import MAX_ALTERNATIVES, require
 from ptenmt.runs import Choice, Run, find_run
 from ptenmt.tokenizers import TokenizerPair, forbidden, load_tokenizers
 from ptenmt.translation.encoding import Encoding
@@ -193,7 +192,7 @@ class Translator:
         Args:
             text: A sentence.
             prefix: The beginning of its translation; empty for different first tokens.
-            count: How many, 1 to ``MOST_BRANCHES``; a small vocabulary has fewer.
+            count: How many, 1 to ``MAX_ALTERNATIVES``; a small vocabulary has fewer.
 
         Returns:
             A whole translation for each; none of a text without words.
@@ -201,7 +200,7 @@ class Translator:
         Raises:
             ConfigError: The engine cannot do that, or so many, or not read the text at once.
         """
-        require(1 <= count <= MOST_BRANCHES, f"{count} alternatives: give 1 to {MOST_BRANCHES:,}")
+        require(1 <= count <= MAX_ALTERNATIVES, f"{count} alternatives: give 1 to {MAX_ALTERNATIVES:,}")
         if not text.strip():
             return []
         most = self.tokenizers.target.vocabulary_size - len(forbidden(self.config.tokenizer)) - 1  # [END]

@@ -12,7 +12,7 @@ import pytest
 from typer.testing import CliRunner
 
 from ptenmt.cli.app import app
-from ptenmt.config.files import find_config
+from ptenmt.config.loading import find_config
 from ptenmt.history import History
 from ptenmt.runs import Run
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from ptenmt.config.files import find_config
+from ptenmt.config.loading import find_config
 from ptenmt.data.text import TextPreparation
 from ptenmt.history import History
 from ptenmt.runs import Run

@@ -13,7 +13,7 @@ from typing import IO
 
 import pytest
 
-from ptenmt.config.files import load_config
+from ptenmt.config.loading import load_config
 from ptenmt.history import History
 from ptenmt.runs import Run
 

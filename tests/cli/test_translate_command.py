@@ -10,7 +10,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from ptenmt.config.decoding import MOST_BRANCHES
+from ptenmt.config.schema import MAX_ALTERNATIVES
 from ptenmt.errors import ConfigError
 from ptenmt.translation import Translation, Translator
 
@@ -194,11 +194,11 @@ def test_alternatives_go_on_differently_after_the_prefix(ptenmt, tiny: Translato
 
 
 def test_there_are_no_more_branches_than_tokens(tiny: Translator) -> None:
-    branches = tiny.branches("o gato come hoje .", "", MOST_BRANCHES)
+    branches = tiny.branches("o gato come hoje .", "", MAX_ALTERNATIVES)
     assert len({branch.tokens[1] for branch in branches}) == len(branches)
     assert len(branches) == tiny.tokenizers.target.vocabulary_size - 3  # [PAD], [START], [END]
     assert tiny.branches(" ", "", 3) == []
-    for count in (0, MOST_BRANCHES + 1):
+    for count in (0, MAX_ALTERNATIVES + 1):
         with pytest.raises(ConfigError, match=f"{count} alternatives: give 1 to 1,000"):
             tiny.branches("o gato come hoje .", "", count)
 

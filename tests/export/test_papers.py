@@ -14,7 +14,7 @@ from random_models import random_sources
 from ptenmt import export_model
 from ptenmt.checkpoints import load_weights
 from ptenmt.config import DataConfig, TokenizerConfig
-from ptenmt.config.files import load_config
+from ptenmt.config.loading import load_config
 from ptenmt.errors import ExportError
 from ptenmt.export.card import model_card
 from ptenmt.export.ctranslate2 import CTRANSLATE2

@@ -2,9 +2,10 @@ from pathlib import Path
 
 import pytest
 
+from ptenmt.config.schema import Punctuation
 from ptenmt.errors import TokenizerError
 from ptenmt.tokenizers import UNK
-from ptenmt.tokenizers.words import Punctuation, WordTokenizer, split_words
+from ptenmt.tokenizers.words import WordTokenizer, split_words
 
 
 def test_words_by_falling_frequency_then_first_appearance() -> None:

@@ -27,7 +27,7 @@ from ptenmt.config import (
     TrainingConfig,
     ValidationConfig,
 )
-from ptenmt.config.files import dump_config
+from ptenmt.config.loading import dump_config
 from ptenmt.export.ctranslate2 import CTRANSLATE2
 from ptenmt.runs import Run
 

@@ -25,7 +25,7 @@ from ptenmt.config import (
     TrainingConfig,
     ValidationConfig,
 )
-from ptenmt.config.files import dump_config
+from ptenmt.config.loading import dump_config
 from ptenmt.errors import ConfigError, TrainingError
 from ptenmt.history import History
 from ptenmt.runs import Run

@@ -1,16 +1,28 @@
-"""Reading and writing configs: YAML and ``--set`` overrides in, checked dataclasses out."""
+"""Reading and writing configs: YAML and ``--set`` overrides to checked dataclasses, and back."""
 
 import math
 import types
 from collections.abc import Hashable, Iterator, Mapping, Sequence
-from dataclasses import MISSING, Field, asdict, fields, is_dataclass
+from dataclasses import MISSING, Field, asdict, fields, is_dataclass, replace
 from pathlib import Path
 from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
 import yaml
 
-from ptenmt.config import Config, CorpusFile, DecodingConfig, config_folders
+from ptenmt.config.schema import Config, CorpusFile, DecodingConfig
 from ptenmt.errors import ConfigError
+
+
+def config_folders() -> list[Path]:
+    """Folders searched for a config by name: the user's ``configs``, then the installed presets."""
+    package = Path(__file__).parent.parent
+    installed = package / "configs"
+    return [Path("configs"), installed if installed.is_dir() else package.parent / "configs"]
+
+
+def config_names() -> list[str]:
+    """File names of all configs that can be given by name."""
+    return sorted({path.name for folder in config_folders() for path in folder.glob("*.yaml")})
 
 
 def load_config(name: str | Path, overrides: Sequence[str] = ()) -> Config:
@@ -22,36 +34,39 @@ def load_config(name: str | Path, overrides: Sequence[str] = ()) -> Config:
         overrides: ``section.option=value`` each, the value read as YAML; later ones win.
 
     Raises:
-        ConfigError: The file is missing or no YAML mapping, or an option is unknown or unfit.
+        ConfigError: The file is missing or no YAML mapping, or an option is unknown or invalid.
     """
     path = find_config(name)
-    values = _read_yaml(path)
-    _find_beside(path.parent, values)
-    for override in overrides:
-        _apply_override(values, override)
     try:
-        return build_config(values)
-    except ConfigError as error:
-        where = f"{path} with --set" if overrides else str(path)
-        raise ConfigError(f"{where}: {error.message}", error.hint) from error
+        values = _read_yaml(path)
+        _find_beside(path.parent, values)
+        for override in overrides:
+            _apply_override(values, override)
+        try:
+            return build_config(values)
+        except ConfigError as error:
+            where = f"{path} with --set" if overrides else str(path)
+            raise ConfigError(f"{where}: {error.message}", error.hint) from error
+    except RecursionError as error:
+        raise ConfigError(f"{path} is nested too deeply, or refers to itself") from error
 
 
 def override_decoding(decoding: DecodingConfig, overrides: Sequence[str]) -> DecodingConfig:
-    """Change how a trained model translates.
+    """Apply overrides to the decoding options of a trained model.
 
     Args:
         decoding: The options of its run.
         overrides: ``decoding.option=value`` each, the value read as YAML; later ones win.
 
     Raises:
-        ConfigError: An option is unknown or unfit, or of another section.
+        ConfigError: An option is unknown or invalid, or of another section.
     """
     values: dict[str, Any] = {"decoding": asdict(decoding)}
     others = {option.name for option in fields(Config)} - {"decoding"}
     for override in overrides:
         if override.partition("=")[0].partition(".")[0].strip() in others:
             raise ConfigError(
-                f"--set {override}: of a trained model only the section decoding can be changed",
+                f"--set {override}: only the section decoding of a trained model can be changed",
                 f"options: {', '.join(f'decoding.{name}' for name in values['decoding'])}",
             )
         _apply_override(values, override)
@@ -60,21 +75,21 @@ def override_decoding(decoding: DecodingConfig, overrides: Sequence[str]) -> Dec
 
 
 def find_config(name: str | Path) -> Path:
-    """Find the YAML file that ``--config`` means.
+    """Find the YAML file that ``--config`` names.
 
     Raises:
         ConfigError: There is no such file.
     """
     given = Path(name).expanduser()
-    if given.is_file():
+    if given.exists() and not given.is_dir():
         return given
     file_name = given.name if given.suffix in {".yaml", ".yml"} else f"{given.name}.yaml"
     if given.parent == Path():
         for folder in config_folders():
             if (folder / file_name).is_file():
                 return folder / file_name
-    presets = sorted({path.name for folder in config_folders() for path in folder.glob("*.yaml")})
-    raise ConfigError(f"config {name} not found", f"a path, or one of: {', '.join(presets)}")
+    problem = "is a folder" if given.is_dir() else "not found"
+    raise ConfigError(f"config {name} {problem}", f"give a file, or one of: {', '.join(config_names())}")
 
 
 def build_config(values: Mapping[str, Any]) -> Config:
@@ -88,7 +103,7 @@ def build_config(values: Mapping[str, Any]) -> Config:
 
 
 def dump_config(config: Config) -> str:
-    """The YAML text of every option of a config, defaults included."""
+    """Write every option of a config as YAML, defaults included."""
     return yaml.safe_dump(_plain(asdict(config)), sort_keys=False, allow_unicode=True)
 
 
@@ -99,12 +114,12 @@ def flat_options(config: Config) -> dict[str, Any]:
 
 
 def storage_options() -> set[str]:
-    """The names of the options that say where on this machine something is kept, and nothing else."""
+    """Names of the options that only say where this machine keeps something."""
     return {name for name, option in _options(Config) if option.metadata.get("storage")}
 
 
 def fixed_differences(wanted: Config, trained: Config) -> list[str]:
-    """Options that differ and may not when a training is resumed, as ``name: old → new`` lines."""
+    """Options that differ although a resumed training must keep them, as ``name: old → new`` lines."""
     new, old = flat_options(wanted), flat_options(trained)
     return [
         f"{name}: {show_value(old[name])} → {show_value(new[name])}"
@@ -114,9 +129,32 @@ def fixed_differences(wanted: Config, trained: Config) -> list[str]:
 
 
 def show_value(value: Any) -> str:
-    """An option's value on one line, as one would write it in YAML."""
+    """Format an option's value as YAML on one line."""
     text = yaml.safe_dump(_plain(value), default_flow_style=True, allow_unicode=True, width=math.inf)
     return " ".join(text.removesuffix("...\n").split())
+
+
+def without_paths(config: Config) -> Config:
+    """Remove this machine's folders from a config, to publish it; of corpus files the names stay."""
+    portable: Config = _without_paths(config)
+    return portable
+
+
+def _without_paths(value: Any) -> Any:
+    if isinstance(value, tuple):
+        return tuple(map(_without_paths, value))
+    if not is_dataclass(value) or isinstance(value, type):
+        return value
+    changed: dict[str, Any] = {}
+    for option in fields(value):
+        found = getattr(value, option.name)
+        if option.metadata.get("storage"):
+            changed[option.name] = option.default
+        elif option.metadata.get("path"):
+            changed[option.name] = found and Path(found).name
+        else:
+            changed[option.name] = _without_paths(found)
+    return replace(value, **changed)
 
 
 def _read_yaml(path: Path) -> dict[str, Any]:
@@ -124,9 +162,12 @@ def _read_yaml(path: Path) -> dict[str, Any]:
         values = yaml.load(path.read_text(encoding="utf-8"), _StrictLoader)  # noqa: S506 — a SafeLoader
     except (OSError, UnicodeDecodeError) as error:
         raise ConfigError(f"cannot read config {path}: {error}") from error
+    except yaml.MarkedYAMLError as error:
+        line = f", line {error.problem_mark.line + 1}" if error.problem_mark else ""
+        hint = "indent with spaces, not tabs" if "\\t" in str(error.problem) else ""
+        raise ConfigError(f"{path}{line}: not valid YAML: {error.problem}", hint) from error
     except yaml.YAMLError as error:
-        problem = " ".join(str(error).split())
-        raise ConfigError(f"{path} is not valid YAML: {problem}") from error
+        raise ConfigError(f"{path} is not valid YAML: {' '.join(str(error).split())}") from error
     if values is None:
         return {}
     if not isinstance(values, dict):
@@ -135,7 +176,7 @@ def _read_yaml(path: Path) -> dict[str, Any]:
 
 
 def _find_beside(folder: Path, values: dict[str, Any]) -> None:
-    """Take the file that ``data.path`` names from the config's own folder, if it is there and not in ours."""
+    """Look for ``data.path`` in the config's folder too, if the working folder does not have it."""
     data = values.get("data")
     if not isinstance(data, dict):
         return
@@ -145,17 +186,18 @@ def _find_beside(folder: Path, values: dict[str, Any]) -> None:
 
 
 class _StrictLoader(yaml.SafeLoader):
-    """A safe YAML loader to which a key given twice is an error, not a silent overwrite."""
+    """A safe YAML loader that rejects duplicate keys instead of using the last one."""
 
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Hashable, Any]:
         keys: list[Any] = []
         for key_node, _ in node.value:
             if key_node.tag == "tag:yaml.org,2002:merge":
-                continue  # <<: *anchor, whose keys may be given anew
+                continue  # <<: *anchor, whose keys may be overridden
             key = self.construct_object(key_node, deep=True)
             if key in keys:
-                line = key_node.start_mark.line + 1
-                raise yaml.YAMLError(f"option {key} is given twice, again in line {line}")
+                raise yaml.MarkedYAMLError(
+                    problem=f"option {key} is given twice", problem_mark=key_node.start_mark
+                )
             keys.append(key)
         return super().construct_mapping(node, deep)
 
@@ -200,7 +242,7 @@ def _build(kind: type, values: Any, prefix: str) -> Any:
 
 
 def _coerce(kind: Any, value: Any, name: str) -> Any:
-    """The value as ``kind``, or an error that names the option and both."""
+    """Convert a value to ``kind``, or raise an error that names the option and both."""
     if is_dataclass(kind):
         return _build(kind, value, f"{name}.")  # type: ignore[arg-type]
     if get_origin(kind) is tuple:
@@ -224,7 +266,7 @@ def _scalar(kind: type, value: Any, name: str) -> bool | int | float | str:
         return value
     if kind is str and isinstance(value, str | int | float) and not isinstance(value, bool):
         return str(value)
-    wanted = {float: "a number", int: "a whole number", bool: "true or false", str: "text"}[kind]
+    wanted = {float: "a finite number", int: "a whole number", bool: "true or false", str: "text"}[kind]
     hint = ""
     if kind is str and isinstance(value, bool):
         hint = "YAML reads yes, no, on and off as true or false; as text they need quotes: 'no'"
@@ -232,7 +274,7 @@ def _scalar(kind: type, value: Any, name: str) -> bool | int | float | str:
 
 
 def _is_number(value: Any) -> bool:
-    """Whether a YAML value reads as a finite number; PyYAML takes ``1e-4`` for text."""
+    """Whether a YAML value is a finite number; PyYAML reads ``1e-4`` as text."""
     if isinstance(value, bool):
         return False
     try:
@@ -254,15 +296,13 @@ def _unknown(name: str, siblings: Sequence[str] = ()) -> ConfigError:
     """The error for a name that is no option; ``siblings`` are the options of the same section."""
     import difflib
 
-    known = list(dict.fromkeys([*siblings, *(option for option, _ in _options(Config))]))
-    # A right option in a wrong section is as near as a misspelt one in the right section.
+    known = [*siblings, *(option for option, _ in _options(Config))]
+    # Without the section: the right option in a wrong section is as near as a misspelt one in the right.
     tails = {option.rpartition(".")[2]: option for option in reversed(known)}
-    own_tail = name.rpartition(".")[2]
-    near = [tails[own_tail]] if own_tail in tails else difflib.get_close_matches(name, known, 1, 0.75)
-    near = near or [tails[tail] for tail in difflib.get_close_matches(own_tail, list(tails), 1, 0.75)]
-    suggestion = f" — did you mean {near[0]}?" if near else ""
-    hint = "" if near else f"options: {', '.join(siblings or known)}"
-    return ConfigError(f"unknown option {name}{suggestion}", hint)
+    if near := difflib.get_close_matches(name.rpartition(".")[2], list(tails), 1, 0.75):
+        return ConfigError(f"unknown option {name} — did you mean {tails[near[0]]}?")
+    section = [option for option in known if option.partition(".")[0] == name.partition(".")[0]]
+    return ConfigError(f"unknown option {name}", f"options: {', '.join(siblings or section or known)}")
 
 
 def _options(kind: type, prefix: str = "") -> Iterator[tuple[str, Field[Any]]]:

@@ -1,0 +1,657 @@
+"""Every option, once: a frozen dataclass per section of the YAML file.
+
+Each option has its name, type, default and meaning here. A config is checked when it is built (ConfigError):
+the rest of the code never sees an invalid one.
+"""
+
+from dataclasses import dataclass, field, replace
+from typing import Any, Literal
+
+from ptenmt.errors import ConfigError
+
+TaskName = Literal["translation", "next-word"]
+Tokenization = Literal["none", "given", "moses"]
+SubwordAlgorithm = Literal["unigram", "bpe"]
+Punctuation = Literal["kept", "deleted", "space"]
+WordOrder = Literal["frequency", "appearance"]
+NormPosition = Literal["post", "pre"]
+Activation = Literal["relu", "gelu", "swiglu"]
+Positions = Literal["sinusoidal", "none"]
+
+TOKENIZER_URL = (
+    "https://storage.googleapis.com/download.tensorflow.org/models/ted_hrlr_translate_pt_en_converter.zip"
+)
+MAX_ALTERNATIVES = 1000
+"""A thousand next-token alternatives take a second; the time grows faster than their number."""
+NUM_SEEDS = 2**32
+MIN_TEMPERATURE = 1e-6
+"""Logits divided by less overflow."""
+_MAX_BEAM_SIZE = 1000
+_LIMIT_STEP = 8
+
+
+def require(condition: bool, message: str) -> None:
+    """Reject a config in which the condition does not hold.
+
+    Raises:
+        ConfigError: With the message, which names the option and its value.
+    """
+    if not condition:
+        raise ConfigError(message)
+
+
+def _path() -> Any:
+    """A file or folder. Relative paths are made absolute; it may differ when a run is resumed."""
+    return field(default=None, metadata={"path": True, "resumable": True})
+
+
+def _storage() -> Any:
+    """A path that only says where this machine keeps something."""
+    return field(default=None, metadata={"path": True, "resumable": True, "storage": True})
+
+
+def _resumable(default: Any) -> Any:
+    """An option that may differ when a run is resumed, because the weights do not depend on it."""
+    return field(default=default, metadata={"resumable": True})
+
+
+def _require_least(section: str, config: object, least: int, *names: str) -> None:
+    for name in names:
+        value = getattr(config, name)
+        require(value is None or value >= least, f"{section}.{name}={value} must be {least} or more")
+
+
+def _require_positive(section: str, config: object, *names: str) -> None:
+    for name in names:
+        value = getattr(config, name)
+        require(value is None or value > 0, f"{section}.{name}={value} must be above 0")
+
+
+def _require_share(section: str, config: object, *names: str) -> None:
+    for name in names:
+        value = getattr(config, name)
+        require(0 <= value < 1, f"{section}.{name}={value} must be at least 0 and below 1")
+
+
+@dataclass(frozen=True, kw_only=True)
+class CorpusFile:
+    """One source of sentence pairs: a two-column file, or two aligned text files."""
+
+    path: str | None = _path()
+    """A ``.tsv`` or ``.csv`` file, plain or ``.gz``: source sentence, target sentence."""
+    source: str | None = _path()
+    """A text file with one source sentence per line (instead of ``path``, together with ``target``)."""
+    target: str | None = _path()
+    """A text file whose n-th line translates the n-th line of ``source``."""
+    repeat: int = 1
+    """How often each epoch reads this file."""
+
+    def __post_init__(self) -> None:
+        is_aligned = self.source is not None and self.target is not None
+        is_one_sided = (self.source is None) != (self.target is None)
+        require(
+            not is_one_sided and is_aligned != (self.path is not None),
+            "a corpus file is either {path: pairs.tsv} or {source: lines.pt, target: lines.en}; "
+            f"got path={self.path}, source={self.source}, target={self.target}",
+        )
+        require(self.repeat >= 1, f"repeat={self.repeat} must be 1 or more")
+
+
+@dataclass(frozen=True, kw_only=True)
+class DataConfig:
+    """Where the sentence pairs come from, and how their text is prepared and filtered."""
+
+    source: Literal["tfds", "files", "demo"] = "tfds"
+    """``tfds``: a TensorFlow Datasets corpus; ``files``: your own; ``demo``: the bundled one. With ``path``
+    or ``train`` it is ``files``."""
+    dataset: str = "ted_hrlr_translate/pt_to_en"
+    """The TFDS name (source ``tfds``); its sister pairs and reverse directions work too."""
+    data_dir: str | None = _storage()
+    """The TFDS folder; by default TFDS's own, ``~/tensorflow_datasets``."""
+    archive_url: str | None = _resumable(None)
+    """A mirror of the TED archive; by default the address that TFDS knows."""
+    path: str | None = _path()
+    """One file of pairs, from which validation and test pairs are split off; or the text of a next-word
+    model."""
+    train: tuple[CorpusFile, ...] = _resumable(())
+    """The training files (instead of ``path``)."""
+    validation: tuple[CorpusFile, ...] = _resumable(())
+    """The validation files; by default pairs are split off the training pairs."""
+    test: tuple[CorpusFile, ...] = _resumable(())
+    """The test files; by default pairs are split off the training pairs."""
+    validation_pairs: int = 500
+    """Pairs split off for validation, at most a tenth of all."""
+    test_pairs: int = 500
+    """Pairs split off for testing, at most a tenth of all."""
+    hold_out: bool = True
+    """Split validation and test pairs without files of their own off the training pairs (source ``files``).
+    If false, train, validate and test on the same pairs, to overfit a few on purpose."""
+    limit: int | None = None
+    """Train on the first N pairs only."""
+    source_language: str = "pt"
+    """ISO 639-1 code of the source language, such as ``pt``, or a name."""
+    target_language: str = "en"
+    """ISO 639-1 code of the target language, or a name."""
+    tokenization: Tokenization | None = None
+    """``given``: the corpus has punctuation separated from words (as TED does); ``moses``: separate it with
+    the Moses tokenizer; ``none``: leave plain text as it is. Default: ``given`` for source ``tfds``, else
+    ``none``."""
+    lowercase: bool = False
+    """Lower-case both sides."""
+    normalization: Literal["none", "NFC", "NFKC"] = "none"
+    """Unicode normalization form of both sides."""
+    max_words: int | None = None
+    """Drop training pairs with more whitespace-separated words than this on either side."""
+    max_length_ratio: float | None = None
+    """Drop training pairs in which one side has more than this many times the other's words."""
+    deduplicate: bool = False
+    """Drop repeated training pairs."""
+    characters: int | None = None
+    """Read only the first N characters of the text (task ``next-word``)."""
+    window: int = 20
+    """Context window: how many words the next one is predicted from (task ``next-word``)."""
+    stride: int = 1
+    """Words between the starts of two training windows (task ``next-word``)."""
+    short_windows: bool = False
+    """Shorten every training window to a random number of its last words, resampled every epoch, so that
+    the model learns to predict from short contexts too (task ``next-word``)."""
+    cache_dir: str | None = _storage()
+    """Where prepared text, vocabularies and token ids are cached for the next training on the same pairs; by
+    default ``tokens`` in the user's cache folder (Linux: ``~/.cache/ptenmt/tokens``)."""
+
+    def __post_init__(self) -> None:
+        require(
+            not (self.path and self.train),
+            f"data.path={self.path} and data.train cannot be used together: "
+            "data.path is one file, from which validation and test pairs are split off",
+        )
+        if self.path or self.train:
+            object.__setattr__(self, "source", "files")
+        if self.source == "files":
+            require(bool(self.path or self.train), "data.source=files needs data.path or data.train")
+        require(bool(self.dataset.strip()), "data.dataset is empty")
+        _require_least("data", self, 1, "limit", "max_words", "characters", "window", "stride")
+        _require_least("data", self, 1, "validation_pairs", "test_pairs", "max_length_ratio")
+        self._check_languages()
+
+    def _check_languages(self) -> None:
+        """Reject a TFDS pair such as ``en_to_pt`` together with the languages of another."""
+        names = self.dataset.rpartition("/")[2].split("_to_")
+        if self.source != "tfds" or len(names) != 2:
+            return
+        languages = (self.source_language, self.target_language)
+        # Some of TED's names join two related languages, such as glpt: Galician and Portuguese.
+        require(
+            all(name.startswith(language) for name, language in zip(names, languages, strict=True)),
+            f"data.dataset={self.dataset} does not go with data.source_language={languages[0]} and "
+            f"data.target_language={languages[1]}",
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class TokenizerConfig:
+    """How sentences become ids."""
+
+    kind: Literal["wordpiece", "sentencepiece", "words"] = "wordpiece"
+    """``wordpiece``: the published Portuguese–English one; ``sentencepiece``: sub-words trained on the
+    training pairs; ``words``: a vocabulary of whole words, for small runs to inspect."""
+    path: str | None = _storage()
+    """The published tokenizer's folder, if it is already on this machine (kind ``wordpiece``)."""
+    url: str = _resumable(TOKENIZER_URL)
+    """Where the published tokenizer is downloaded from (kind ``wordpiece``)."""
+    sha256: str | None = _resumable(None)
+    """The checksum that the downloaded tokenizer must have (kind ``wordpiece``)."""
+    vocabulary_size: int = 8000
+    """Maximum vocabulary size, special tokens included (not ``wordpiece``)."""
+    shared: bool = False
+    """Share one vocabulary between both languages (not ``wordpiece``; always so for task ``next-word``)."""
+    algorithm: SubwordAlgorithm = "unigram"
+    """How SentencePiece builds its vocabulary."""
+    punctuation: Punctuation = "kept"
+    """What becomes of punctuation marks (kind ``words``). ``kept``: each is a token; ``deleted``: Unicode
+    punctuation and ASCII symbols are removed, so that ``I'm`` is ``Im``; ``space``: ASCII marks except the
+    apostrophe become spaces."""
+    order: WordOrder = "frequency"
+    """Order of ids (kind ``words``): the most frequent word first, or the order of appearance. A full
+    vocabulary holds the most frequent words either way."""
+    training_sentences: int = 200_000
+    """Maximum number of sentences that SentencePiece is trained on, evenly spaced over the pairs."""
+    sampling: float = 0.0
+    """Subword regularization: sample another segmentation of the training sentences in every epoch (kind
+    ``sentencepiece``). ``unigram``: alpha, the lower the more random, 0.1 to 0.5 is usual; ``bpe``:
+    BPE-dropout, 0.1 is usual. 0: off."""
+
+    def __post_init__(self) -> None:
+        _require_least("tokenizer", self, 8, "vocabulary_size")
+        _require_least("tokenizer", self, 1, "training_sentences")
+        require(0 <= self.sampling <= 1, f"tokenizer.sampling={self.sampling} must be between 0 and 1")
+        require(
+            not self.sampling or self.kind == "sentencepiece",
+            f"tokenizer.sampling={self.sampling} does not go with tokenizer.kind={self.kind}: "
+            "only sentencepiece can segment a word in several ways",
+        )
+        for name, default in (("punctuation", "kept"), ("order", "frequency")):
+            require(
+                getattr(self, name) == default or self.kind == "words",
+                f"tokenizer.{name}={getattr(self, name)} does not go with tokenizer.kind={self.kind}: "
+                "it is an option of kind words",
+            )
+        require(
+            not (self.shared and self.kind == "wordpiece"),
+            f"tokenizer.shared={self.shared} does not go with tokenizer.kind={self.kind}: "
+            "the published tokenizer has a vocabulary per language",
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class ModelConfig:
+    """The Transformer's sizes and variants."""
+
+    num_layers: int = 4
+    """Blocks in the encoder, and as many in the decoder."""
+    d_model: int = 128
+    """Width of embeddings and of every block's output (D)."""
+    num_heads: int = 8
+    """Attention heads (H)."""
+    d_ff: int = 512
+    """Inner width of the feed-forward sub-layers (F)."""
+    key_size: int | None = None
+    """Width of a head's queries and keys; by default d_model / num_heads."""
+    value_size: int | None = None
+    """Width of a head's values; by default d_model / num_heads."""
+    norm: NormPosition = "post"
+    """Position of layer norms. ``post``: after each residual sum, as in the paper; ``pre``: before each
+    sub-layer, and once more at the end of both stacks."""
+    tied_embeddings: Literal["none", "target", "all"] = "none"
+    """``target``: the decoder's embedding matrix is the output projection too; ``all``: it is also the
+    encoder's (needs tokenizer.shared)."""
+    activation: Activation = "relu"
+    """Activation of the feed-forward sub-layers. ``gelu`` is the exact one (with the error function);
+    ``swiglu`` adds a third matrix of the same inner width d_ff."""
+    dropout: float = 0.1
+    """Dropout rate after the embeddings and every sub-layer."""
+    attention_dropout: float = 0.0
+    """Dropout rate of the attention weights."""
+    activation_dropout: float = 0.0
+    """Dropout rate inside the feed-forward sub-layers."""
+    word_dropout: float = 0.0
+    """Share of source and target tokens whose embedding is zeroed in training."""
+    positions: Positions = "sinusoidal"
+    """``none``: embeddings are neither scaled nor given a position, so that attention without a causal mask
+    ignores word order."""
+    prediction: Literal["pooled", "causal"] = "pooled"
+    """What a next-word model predicts from. ``pooled``: the mean over all words of a window, which attend
+    to each other; ``causal``: every word, which attends to itself and those before, so that a window of N
+    words gives N predictions."""
+    max_positions: int = 1000
+    """Maximum sequence length in tokens; longer sentences are truncated."""
+
+    def __post_init__(self) -> None:
+        _require_least("model", self, 1, "num_layers", "num_heads", "d_ff", "key_size", "value_size")
+        require(
+            self.d_model >= 2 and self.d_model % 2 == 0,
+            f"model.d_model={self.d_model} must be even and 2 or more",
+        )
+        require(
+            self.d_model % self.num_heads == 0 or None not in (self.key_size, self.value_size),
+            f"model.d_model={self.d_model} is not divisible by model.num_heads={self.num_heads}",
+        )
+        _require_share("model", self, "dropout", "attention_dropout", "activation_dropout", "word_dropout")
+        _require_least("model", self, 4, "max_positions")
+
+
+@dataclass(frozen=True, kw_only=True)
+class BatchConfig:
+    """How an epoch is divided into training steps."""
+
+    sentences: int = 64
+    """Batch size in sentence pairs of any length; also how many are scored at a time."""
+    tokens: int | None = None
+    """Batch size in tokens instead: as many pairs of similar length as keep number × longest side within
+    this. Less padding, faster training."""
+    accumulate: int = 1
+    """Gradient accumulation: batches per update, for an effective batch that does not fit into memory."""
+
+    def __post_init__(self) -> None:
+        _require_least("batch", self, 1, "sentences", "tokens", "accumulate")
+
+
+@dataclass(frozen=True, kw_only=True)
+class TrainingConfig:
+    """Length of training, learning rate, and regularization of the loss."""
+
+    epochs: int = _resumable(20)
+    """Passes over the training pairs in total; a resumed run counts the earlier ones."""
+    max_steps: int | None = _resumable(None)
+    """End after this many updates in total, if the epochs have more. To pause a training, send a signal
+    instead."""
+    schedule: Literal["transformer", "inverse_sqrt", "cosine", "constant"] = "transformer"
+    """Learning rate after the warm-up. ``transformer``: decay as 1/√step from a peak set by d_model and the
+    warm-up; ``inverse_sqrt``: the same from ``learning_rate``; ``cosine``: half a cosine to 0 at the end of
+    training (the last epoch, or ``max_steps``; resuming with another end changes the remaining rates);
+    ``constant``."""
+    learning_rate: float | None = None
+    """The peak; needed by every schedule but transformer, whose peak is (d_model · warm-up)^-0.5."""
+    warmup_steps: int | None = None
+    """Steps of linear warm-up to the peak; 4,000 unless ``warmup_fraction`` is given."""
+    warmup_fraction: float | None = None
+    """Warm-up as a share of all steps, instead of ``warmup_steps``. Resuming with another end of training
+    recomputes it."""
+    label_smoothing: float = 0.0
+    """Probability mass that training spreads evenly over the vocabulary (0.1 in Vaswani et al. 2017,
+    section 5.4). The reported loss is without it."""
+    r_drop: float = 0.0
+    """Weight of the KL divergence between two passes with different dropout (R-Drop, Wu et al. 2021; 1 to 5
+    is usual). Above 0 a step takes twice as long."""
+    deterministic: bool = False
+    """Use only TensorFlow operations whose results are bitwise reproducible; slower."""
+    log_every_steps: int = _resumable(50)
+    """Write a point of the training curves into ``history.jsonl`` every N steps."""
+    tensorboard: bool = _resumable(False)
+    """Write curves, scores and sample translations for TensorBoard, into the run's ``tensorboard/``."""
+
+    def __post_init__(self) -> None:
+        _require_least("training", self, 1, "epochs", "max_steps", "log_every_steps")
+        _require_share("training", self, "label_smoothing")
+        _require_least("training", self, 0, "r_drop")
+        _require_positive("training", self, "learning_rate")
+        self._check_peak()
+        if self.warmup_steps is None and self.warmup_fraction is None:
+            object.__setattr__(self, "warmup_steps", 4000)
+        self._check_warmup()
+
+    def _check_peak(self) -> None:
+        if self.schedule == "transformer":
+            require(
+                self.learning_rate is None,
+                f"training.learning_rate={self.learning_rate} does not go with "
+                "training.schedule=transformer, which sets its own peak; inverse_sqrt has the same shape",
+            )
+        else:
+            require(
+                self.learning_rate is not None,
+                f"training.schedule={self.schedule} needs training.learning_rate, its peak",
+            )
+
+    def _check_warmup(self) -> None:
+        steps, fraction = self.warmup_steps, self.warmup_fraction
+        require(
+            steps is None or fraction is None,
+            f"training.warmup_steps={steps} and training.warmup_fraction={fraction} cannot be used together; "
+            "one of them must be null",
+        )
+        least = 0 if self.schedule in ("cosine", "constant") else 1
+        require(
+            steps is None or steps >= least,
+            f"training.warmup_steps={steps} must be {least} or more with training.schedule={self.schedule}",
+        )
+        require(
+            fraction is None or (0 <= fraction <= 1 and (least == 0 or fraction > 0)),
+            f"training.warmup_fraction={fraction} must be {'above' if least else 'at least'} 0 and at most 1 "
+            f"with training.schedule={self.schedule}",
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class OptimizerConfig:
+    """How gradients update the weights."""
+
+    kind: Literal["adam", "adamw"] = "adam"
+    """Adam (Kingma & Ba 2015), or with decoupled weight decay (Loshchilov & Hutter 2019)."""
+    beta_1: float = 0.9
+    """Decay rate of the first moment."""
+    beta_2: float = 0.98
+    """Decay rate of the second moment."""
+    epsilon: float = 1e-9
+    """Added to the root of the second moment (ε̂ at the end of the Adam paper's section 2)."""
+    weight_decay: float = 0.01
+    """Decoupled weight decay of matrices, times the learning rate (kind ``adamw``)."""
+    clip_norm: float | None = None
+    """Clip gradients to this global norm."""
+    ema: float = 0.0
+    """Decay of an exponential moving average of the weights, such as 0.999 (at most (1 + n) / (10 + n) at
+    update n). The average is what is validated and translated with. 0: off."""
+
+    def __post_init__(self) -> None:
+        _require_share("optimizer", self, "beta_1", "beta_2", "ema")
+        _require_positive("optimizer", self, "epsilon", "clip_norm")
+        _require_least("optimizer", self, 0, "weight_decay")
+
+
+@dataclass(frozen=True, kw_only=True)
+class ValidationConfig:
+    """When the model is validated; model selection and early stopping."""
+
+    every_epochs: int | None = _resumable(1)
+    """Validate after every N epochs (and at the end); null: not by epochs."""
+    every_steps: int | None = _resumable(None)
+    """Also validate after every N steps."""
+    metric: Literal["bleu", "chrf", "loss"] = "bleu"
+    """The score that selects the best checkpoint and drives early stopping; ties (such as a BLEU of 0 at
+    first) go to the lower loss."""
+    patience: int | None = _resumable(None)
+    """Early stopping: end after this many validations in a row without a better score."""
+
+    def __post_init__(self) -> None:
+        _require_least("validation", self, 1, "every_epochs", "every_steps", "patience")
+        require(
+            self.patience is None or self.every_epochs is not None or self.every_steps is not None,
+            f"validation.patience={self.patience} needs validation.every_epochs or validation.every_steps",
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class CheckpointConfig:
+    """When checkpoints are saved, and how many are kept."""
+
+    every_epochs: int = _resumable(5)
+    """Save after every N epochs (and always at the end)."""
+    every_steps: int | None = _resumable(None)
+    """Also save after every N steps."""
+    every_minutes: float | None = _resumable(None)
+    """Also save when this many minutes have passed since the last save."""
+    keep: int = _resumable(5)
+    """Number of checkpoints to keep; older ones are deleted."""
+    keep_best: int = _resumable(1)
+    """Number of best models to keep beside them, by ``validation.metric``: weights only."""
+
+    def __post_init__(self) -> None:
+        _require_least("checkpoint", self, 1, "every_epochs", "every_steps", "keep")
+        _require_positive("checkpoint", self, "every_minutes")
+        _require_least("checkpoint", self, 0, "keep_best")
+
+
+@dataclass(frozen=True, kw_only=True)
+class DecodingConfig:
+    """How translations are generated: greedy search, beam search, or sampling."""
+
+    max_length: int | None = _resumable(None)
+    """Maximum number of generated tokens, [END] included; by default it grows with the source sentence."""
+    beam_size: int = _resumable(4)
+    """Beam width: hypotheses kept per step; 1 is greedy search."""
+    num_hypotheses: int = _resumable(1)
+    """Translations returned per sentence, best first; at most ``beam_size``, unless tokens are sampled."""
+    length_penalty: float = _resumable(1.0)
+    """A hypothesis' score is the sum of its tokens' log-probabilities over length ** this: above 0 favours
+    longer ones."""
+    coverage_penalty: float = _resumable(0.0)
+    """Weight of the penalty for source words without attention (Wu et al. 2016, section 7); 0: off."""
+    repetition_penalty: float = _resumable(1.0)
+    """Divide the scores of tokens generated before by this (Keskar et al. 2019, section 4.1); 1: off."""
+    no_repeat_ngram: int = _resumable(0)
+    """Never generate an n-gram of this size twice; 0: off."""
+    top_k: int = _resumable(1)
+    """Sample each token from the K most probable (needs ``beam_size`` 1); 1: no sampling, 0: from all
+    tokens."""
+    top_p: float = _resumable(1.0)
+    """Nucleus sampling: sample from the most probable tokens whose probabilities sum to this."""
+    temperature: float = _resumable(1.0)
+    """Divide the logits by this before sampling: below 1 sharpens the distribution, above 1 flattens it."""
+    seed: int = _resumable(0)
+    """Random seed for sampling."""
+    long_text: int = _resumable(60)
+    """Texts of more tokens than this are translated sentence by sentence."""
+
+    def __post_init__(self) -> None:
+        _require_least("decoding", self, 1, "max_length", "beam_size", "num_hypotheses", "long_text")
+        _require_least("decoding", self, 0, "no_repeat_ngram", "top_k", "length_penalty", "coverage_penalty")
+        _require_positive("decoding", self, "repetition_penalty")
+        beam, seed, temperature = self.beam_size, self.seed, self.temperature
+        require(beam <= _MAX_BEAM_SIZE, f"decoding.beam_size={beam} must be at most {_MAX_BEAM_SIZE:,}")
+        require(0 <= seed < NUM_SEEDS, f"decoding.seed={seed} must be at least 0 and below {NUM_SEEDS:,}")
+        require(
+            temperature >= MIN_TEMPERATURE,
+            f"decoding.temperature={temperature} must be {MIN_TEMPERATURE:f} or more",
+        )
+        require(0 < self.top_p <= 1, f"decoding.top_p={self.top_p} must be above 0 and at most 1")
+        require(
+            not self.is_sampled or beam == 1,
+            f"decoding.top_k={self.top_k} samples tokens, which needs decoding.beam_size=1, not {beam}",
+        )
+        require(
+            self.is_sampled or (self.top_p == 1 and temperature == 1),
+            f"decoding.top_p={self.top_p} and decoding.temperature={temperature} need "
+            "decoding.top_k=0 (sample from all tokens) or above 1",
+        )
+        require(
+            self.num_hypotheses <= beam or self.is_sampled,
+            f"decoding.num_hypotheses={self.num_hypotheses} must be at most decoding.beam_size={beam}",
+        )
+
+    @property
+    def is_sampled(self) -> bool:
+        """Whether tokens are sampled."""
+        return self.top_k != 1
+
+    def limit(self, num_source_tokens: Any) -> Any:
+        """Maximum number of generated tokens, [END] included, before ``model.max_positions`` limits it.
+
+        By default it grows in steps, by 16 for every 8 source tokens, so that sentences of similar length
+        have the same limit and can be translated together.
+
+        Args:
+            num_source_tokens: A number, or a TensorFlow tensor of them.
+        """
+        if self.max_length is not None:
+            return self.max_length
+        return 2 * _LIMIT_STEP * -(-num_source_tokens // _LIMIT_STEP) + 20
+
+
+@dataclass(frozen=True, kw_only=True)
+class MachineConfig:
+    """Devices, precision and compilation of training."""
+
+    strategy: Literal["auto", "single", "mirrored", "multi_worker"] = _resumable("auto")
+    """``single``: one device; ``mirrored``: all GPUs of this machine; ``multi_worker``: several machines,
+    named in TF_CONFIG; ``auto``: by what is available (docs/scaling.md)."""
+    precision: Literal["float32", "mixed_bfloat16", "mixed_float16"] = "float32"
+    """What layers compute in; weights, softmax and loss are always float32. ``mixed_float16`` uses loss
+    scaling."""
+    xla: Literal["auto", "always", "never"] = _resumable("auto")
+    """Compile the step with XLA, once for every shape of a batch; ``auto``: on a GPU with ``batch.tokens``,
+    whose batches have few shapes."""
+    threads: int | None = _resumable(None)
+    """Compute threads; by default as many as this process may use cores."""
+
+    def __post_init__(self) -> None:
+        _require_least("machine", self, 1, "threads")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Config:
+    """All options of a run."""
+
+    task: TaskName = "translation"
+    """``translation`` of sentences, or ``next-word`` prediction in a text."""
+    seed: int = 42
+    """Random seed of initial weights, dropout, the order of pairs, and splits."""
+    data: DataConfig = DataConfig()
+    tokenizer: TokenizerConfig = TokenizerConfig()
+    model: ModelConfig = ModelConfig()
+    batch: BatchConfig = BatchConfig()
+    training: TrainingConfig = TrainingConfig()
+    optimizer: OptimizerConfig = OptimizerConfig()
+    validation: ValidationConfig = ValidationConfig()
+    checkpoint: CheckpointConfig = CheckpointConfig()
+    decoding: DecodingConfig = DecodingConfig()
+    machine: MachineConfig = MachineConfig()
+
+    def __post_init__(self) -> None:
+        is_next_word = self.task == "next-word"
+        if is_next_word and self.tokenizer.kind == "words":  # input and output are words of one language
+            object.__setattr__(self, "tokenizer", replace(self.tokenizer, shared=True))
+        require(0 <= self.seed < 2**31, f"seed={self.seed} must be at least 0 and below 2147483648")
+        option, longest = "model.max_positions", self.model.max_positions
+        if is_next_word:
+            option, longest = "data.window", self.data.window
+        tokens = self.batch.tokens
+        require(
+            tokens is None or tokens >= longest,
+            f"batch.tokens={tokens} is less than {option}={longest}: "
+            "the longest sentence must fit into a batch",
+        )
+        limit, longest = self.decoding.max_length, self.model.max_positions
+        require(
+            limit is None or limit <= longest,
+            f"decoding.max_length={limit} is more than model.max_positions={longest}: "
+            "the model has no later position",
+        )
+        tied, shared = self.model.tied_embeddings, self.tokenizer.shared
+        require(
+            tied != "all" or shared,
+            f"model.tied_embeddings={tied} does not go with tokenizer.shared={_in_yaml(shared)}: "
+            "one embedding matrix needs one vocabulary",
+        )
+        if is_next_word:
+            self._check_data(_TRANSLATION_DATA, "translation models")
+            self._check_next_word()
+        else:
+            self._check_data(_NEXT_WORD_DATA, "next-word models")
+            require(
+                self.model.prediction == "pooled",
+                f"model.prediction={self.model.prediction} does not go with task={self.task}: "
+                "it is an option of next-word models",
+            )
+
+    def _check_data(self, others: tuple[str, ...], owners: str) -> None:
+        """Reject options of the section data that would have no effect."""
+        for name in others:
+            value = getattr(self.data, name)
+            shown = "" if isinstance(value, tuple) else f"={_in_yaml(value)}"
+            require(
+                value == getattr(DataConfig, name),
+                f"data.{name}{shown} does not go with task={self.task}: it is an option of {owners}",
+            )
+
+    def _check_next_word(self) -> None:
+        kind, metric, tied = self.tokenizer.kind, self.validation.metric, self.model.tied_embeddings
+        require(
+            not self.data.train, f"data.train names pairs, and task={self.task} reads one text: data.path"
+        )
+        require(kind == "words", f"task={self.task} needs tokenizer.kind=words, not {kind}")
+        require(metric == "loss", f"task={self.task} needs validation.metric=loss, not {metric}")
+        require(
+            tied != "target",
+            f"model.tied_embeddings={tied} does not go with task={self.task}, "
+            "which has one embedding matrix: use all",
+        )
+        window, longest = self.data.window, self.model.max_positions
+        require(window <= longest, f"data.window={window} must be at most model.max_positions={longest}")
+
+
+_NEXT_WORD_DATA = ("characters", "window", "stride", "short_windows")
+_TRANSLATION_DATA = (
+    "validation",
+    "test",
+    "validation_pairs",
+    "test_pairs",
+    "hold_out",
+    "limit",
+    "max_words",
+    "max_length_ratio",
+    "deduplicate",
+)
+
+
+def _in_yaml(value: object) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)
