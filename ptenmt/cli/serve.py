@@ -187,7 +187,16 @@ def _add_key(keys: Path | None, name: str) -> None:
 
 
 def _check_installed() -> None:
-    for package in ("fastapi", "uvicorn", "httptools", "multipart", "prometheus_client", "lxml"):
+    for package in (
+        "fastapi",
+        "uvicorn",
+        "httptools",
+        "multipart",
+        "prometheus_client",
+        "lxml",
+        "docx",
+        "srt",
+    ):
         if importlib.util.find_spec(package) is None:
             raise PtenmtError(
                 f"{package}, which serving needs, is not installed",

@@ -10,9 +10,9 @@ from fastapi import APIRouter, Depends, Request, Response
 from ptenmt.languages import language_name
 from ptenmt.server.detection import Detected, Detector
 from ptenmt.server.documents import FORMATS, Document, read_document, translated_name
+from ptenmt.server.documents.html import Html
 from ptenmt.server.downloads import Downloads
 from ptenmt.server.keys import Keys
-from ptenmt.server.markup import Markup
 from ptenmt.server.openapi import body_of, errors
 from ptenmt.server.reading import answered, bearer, read, read_upload
 from ptenmt.server.refusal import Refusal
@@ -204,7 +204,7 @@ async def download_file(token: str, desk: AtDesk) -> Response:
 
 async def _translated(desk: Desk, asked: TranslateRequest, texts: list[str]) -> dict[str, list[Any]]:
     """The fields of the answer, an entry a text."""
-    markups = [Markup(text) if asked.format == "html" else None for text in texts]
+    markups = [Html(text) if asked.format == "html" else None for text in texts]
     parts = [[text] if markup is None else markup.texts for text, markup in zip(texts, markups, strict=True)]
     answer: dict[str, list[Any]] = {}
     sources = [asked.source] * len(texts)

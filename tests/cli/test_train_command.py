@@ -109,7 +109,10 @@ def test_a_folder_that_is_no_run_is_left_alone(ptenmt, copied_run: Path) -> None
 @pytest.mark.parametrize(
     ("arguments", "told"),
     [
-        (["--config", "nowhere.yaml"], "config nowhere.yaml not found\n  give a file, or one of: base.yaml, demo"),
+        (
+            ["--config", "nowhere.yaml"],
+            "config nowhere.yaml not found\n  give a file, or one of: base.yaml, demo",
+        ),
         (["--config", "tiny.yaml", "--set", "model.d_modl=8"], "unknown option model.d_modl — did you mean"),
         (
             ["--config", "tiny.yaml", "--set", "model.num_heads=3"],

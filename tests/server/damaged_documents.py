@@ -23,12 +23,22 @@ MOST_SECONDS = 120
 _W = "http://schemas.openxmlformats.org/wordprocessingml/2006/main"
 _KIND = "application/vnd.openxmlformats-officedocument.wordprocessingml"
 _BOX = "<w:txbxContent><w:p><w:r><w:t>uma caixa</w:t></w:r></w:p></w:txbxContent>"
+
+
+def _relationship(kind: str, target: str) -> str:
+    base = "http://schemas.openxmlformats.org"
+    return f"""<Relationships xmlns="{base}/package/2006/relationships"><Relationship Id="rId1"
+Type="{base}/officeDocument/2006/relationships/{kind}" Target="{target}"/></Relationships>"""
+
+
 _WORD = {
     "[Content_Types].xml": f"""<?xml version="1.0" encoding="UTF-8"?>
 <Types xmlns="http://schemas.openxmlformats.org/package/2006/content-types">
 <Default Extension="rels" ContentType="application/vnd.openxmlformats-package.relationships+xml"/>
 <Override PartName="/word/document.xml" ContentType="{_KIND}.document.main+xml"/>
 <Override PartName="/word/comments.xml" ContentType="{_KIND}.comments+xml"/></Types>""",
+    "_rels/.rels": _relationship("officeDocument", "word/document.xml"),
+    "word/_rels/document.xml.rels": _relationship("comments", "comments.xml"),
     "word/document.xml": f"""<?xml version="1.0" encoding="UTF-8" standalone="yes"?>
 <w:document xmlns:w="{_W}" xmlns:mc="http://schemas.openxmlformats.org/markup-compatibility/2006">
 <w:body>
@@ -114,7 +124,7 @@ def _damaged_word_file(chance: random.Random) -> bytes:
     parts = {name: text.encode() for name, text in _WORD.items()}
     if chance.random() < 0.3:
         return _damaged(_packed(parts), chance)
-    name = chance.choice(("[Content_Types].xml", "word/document.xml", "word/document.xml"))
+    name = chance.choice(("[Content_Types].xml", "_rels/.rels", "word/document.xml", "word/document.xml"))
     damage = chance.choice((_damaged, _disturbed))
     return _packed(parts | {name: damage(parts[name], chance)})
 

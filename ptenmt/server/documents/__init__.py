@@ -1,0 +1,106 @@
+"""Documents whose text is translated and whose layout stays: HTML, Word documents, subtitles, plain text."""
+
+import codecs
+import re
+from collections.abc import Callable, Sequence
+from pathlib import PurePath
+from typing import Protocol
+
+from ptenmt.server.documents.docx import WordDocument
+from ptenmt.server.documents.html import Html
+from ptenmt.server.documents.plain import PlainText
+from ptenmt.server.documents.srt import Subtitles
+from ptenmt.server.refusal import Refusal
+
+_BYTE_ORDER_MARKS = {
+    codecs.BOM_UTF8: "utf-8",
+    codecs.BOM_UTF16_LE: "utf-16-le",
+    codecs.BOM_UTF16_BE: "utf-16-be",
+}
+
+
+class Document(Protocol):
+    """A document and its texts."""
+
+    @property
+    def texts(self) -> list[str]:
+        """The texts to translate."""
+        ...
+
+    def with_texts(self, translations: Sequence[str]) -> bytes:
+        """The document with other texts, one for each of ``texts``."""
+        ...
+
+
+class _CharacterDocument(Protocol):
+    """A document that is characters, not bytes."""
+
+    @property
+    def texts(self) -> list[str]: ...
+
+    def with_texts(self, translations: Sequence[str]) -> str: ...
+
+
+class _EncodedDocument:
+    """A document of characters; its encoding stays.
+
+    Args:
+        content: UTF-8, or UTF-16 with a byte order mark.
+        parse: Makes a document of the characters.
+    """
+
+    def __init__(self, content: bytes, parse: Callable[[str], _CharacterDocument]) -> None:
+        self._mark = next((mark for mark in _BYTE_ORDER_MARKS if content.startswith(mark)), b"")
+        self._encoding = _BYTE_ORDER_MARKS.get(self._mark, "utf-8")
+        try:
+            source = content[len(self._mark) :].decode(self._encoding)
+        except UnicodeDecodeError as error:
+            encoding, place = self._encoding.upper(), len(self._mark) + error.start
+            raise Refusal(
+                f"the file is not {encoding}: byte {place:,} cannot be decoded; save it as UTF-8"
+            ) from error
+        self._document = parse(source)
+
+    @property
+    def texts(self) -> list[str]:
+        return self._document.texts
+
+    def with_texts(self, translations: Sequence[str]) -> bytes:
+        return self._mark + self._document.with_texts(translations).encode(self._encoding)
+
+
+_READERS: dict[str, Callable[[bytes], Document]] = {
+    ".txt": lambda content: _EncodedDocument(content, PlainText),
+    ".html": lambda content: _EncodedDocument(content, Html),
+    ".srt": lambda content: _EncodedDocument(content, Subtitles),
+    ".docx": WordDocument,
+}
+FORMATS = tuple(_READERS)
+"""The file name suffixes of the formats."""
+
+
+def read_document(name: str, content: bytes) -> Document:
+    """Read a document.
+
+    Args:
+        name: The file's name; its suffix determines the format.
+        content: The file's content.
+
+    Raises:
+        Refusal: The format is unknown, the document is damaged, or it is too large.
+    """
+    suffix = _suffix(name)
+    if suffix not in _READERS:
+        raise Refusal(f"files of type {suffix or '(none)'} are not supported: {', '.join(FORMATS)}")
+    return _READERS[suffix](content)
+
+
+def translated_name(name: str, language: str) -> str:
+    """The file name of a translation, safe in a header: ``letter.en.txt`` for ``letter.txt``."""
+    stem = re.sub(r"[^\w-]+", "-", PurePath(name.replace("\\", "/")).stem).strip("-")[:80]
+    return f"{stem or 'translation'}.{language}{_suffix(name)}"
+
+
+def _suffix(name: str) -> str:
+    suffix = PurePath(name).suffix.lower()
+    return ".html" if suffix == ".htm" else suffix
