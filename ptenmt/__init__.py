@@ -11,10 +11,11 @@ The public API; each name is imported when it is first used, so that importing p
 - ``export_model(run)``: the model in the form of another engine
 - ``Translator.load(run)``: translate with a run
 - ``Completer.load(run)``: predict with a run which words come next
-- ``Inspector(run)``: look into a run; ``attention_figure``, ``alignment_figure``, ``probabilities_figure``,
-  ``tokens_figure`` and ``embeddings_figure`` take one with a sentence or words, and give matplotlib figures
-- ``positions_figure``, ``schedule_figure``, ``history_figure``: what needs no model
-- ``save_figure(figure, file)``: a figure as PNG, SVG or PDF
+- ``Inspector(run)``: look inside a run. With a sentence or words, ``attention_weights``, ``word_alignment``,
+  ``token_probabilities`` and ``nearest_neighbours`` return data; ``attention_figure``, ``alignment_figure``,
+  ``probabilities_figure``, ``tokens_figure`` and ``embeddings_figure`` return matplotlib figures
+- ``positions_figure``, ``schedule_figure``, ``history_figure``: figures that need no model
+- ``save_figure(figure, file)``: write a figure as PNG, SVG or PDF
 - ``PtenmtError``: the base of every error that a user can mend
 """
 
@@ -28,15 +29,14 @@ if TYPE_CHECKING:
     from ptenmt.evaluation import evaluate, sweep
     from ptenmt.evaluation.comparison import compare
     from ptenmt.export.model import export_model
-    from ptenmt.inspection.alignment import alignment_figure
-    from ptenmt.inspection.attention import attention_figure
-    from ptenmt.inspection.drawing import save_figure
-    from ptenmt.inspection.embeddings import embeddings_figure
-    from ptenmt.inspection.history import history_figure
+    from ptenmt.inspection.alignment import alignment_figure, word_alignment
+    from ptenmt.inspection.attention import attention_figure, attention_weights
+    from ptenmt.inspection.curves import history_figure, schedule_figure
+    from ptenmt.inspection.embeddings import embeddings_figure, nearest_neighbours
+    from ptenmt.inspection.figures import save_figure
     from ptenmt.inspection.inspector import Inspector
-    from ptenmt.inspection.positions import positions_figure
-    from ptenmt.inspection.probabilities import probabilities_figure
-    from ptenmt.inspection.schedule import schedule_figure
+    from ptenmt.inspection.positional_encoding import positions_figure
+    from ptenmt.inspection.probabilities import probabilities_figure, token_probabilities
     from ptenmt.inspection.tokens import tokens_figure
     from ptenmt.training import train
     from ptenmt.training.averaging import average
@@ -50,6 +50,7 @@ __all__ = [
     "Translator",
     "alignment_figure",
     "attention_figure",
+    "attention_weights",
     "average",
     "compare",
     "embeddings_figure",
@@ -57,13 +58,16 @@ __all__ = [
     "export_model",
     "history_figure",
     "load_config",
+    "nearest_neighbours",
     "positions_figure",
     "probabilities_figure",
     "save_figure",
     "schedule_figure",
     "sweep",
+    "token_probabilities",
     "tokens_figure",
     "train",
+    "word_alignment",
 ]
 
 _MODULES = {
@@ -73,20 +77,24 @@ _MODULES = {
     "Translator": "ptenmt.translation",
     "alignment_figure": "ptenmt.inspection.alignment",
     "attention_figure": "ptenmt.inspection.attention",
+    "attention_weights": "ptenmt.inspection.attention",
     "average": "ptenmt.training.averaging",
     "compare": "ptenmt.evaluation.comparison",
     "embeddings_figure": "ptenmt.inspection.embeddings",
     "evaluate": "ptenmt.evaluation",
     "export_model": "ptenmt.export.model",
-    "history_figure": "ptenmt.inspection.history",
+    "history_figure": "ptenmt.inspection.curves",
     "load_config": "ptenmt.config.loading",
-    "positions_figure": "ptenmt.inspection.positions",
+    "nearest_neighbours": "ptenmt.inspection.embeddings",
+    "positions_figure": "ptenmt.inspection.positional_encoding",
     "probabilities_figure": "ptenmt.inspection.probabilities",
-    "save_figure": "ptenmt.inspection.drawing",
-    "schedule_figure": "ptenmt.inspection.schedule",
+    "save_figure": "ptenmt.inspection.figures",
+    "schedule_figure": "ptenmt.inspection.curves",
     "sweep": "ptenmt.evaluation",
+    "token_probabilities": "ptenmt.inspection.probabilities",
     "tokens_figure": "ptenmt.inspection.tokens",
     "train": "ptenmt.training",
+    "word_alignment": "ptenmt.inspection.alignment",
 }
 
 

@@ -1,4 +1,4 @@
-"""Pictures in a terminal: heat maps, lines and bars, in colour or without."""
+"""Panels in a terminal: heat maps, lines, bars and tables, in colour or without."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -11,29 +11,28 @@ from ptenmt.cli.heat_maps import heat_map_lines
 from ptenmt.cli.line_plots import line_plot_lines
 from ptenmt.cli.tables import Grid, print_grid
 from ptenmt.cli.writing import bar
-from ptenmt.inspection.drawing import draw, save_figure
-from ptenmt.inspection.pictures import Bars, HeatMap, LinePlot, Panel, Table
+from ptenmt.inspection.figures import Bars, HeatMap, LinePlot, Panel, TextTable, draw, save_figure
 
 _PIPE_WIDTH = 80
 _UNLIMITED = 100_000
-_WIDEST_PLOT = 100
-_LONGEST_BAR = 30
+_MAX_PLOT_WIDTH = 100
+_MAX_BAR_WIDTH = 30
 
 
 def show(
     panels: Sequence[Panel], output: Path | None, screen: Screen, *, title: str = "", columns: int = 1
 ) -> None:
-    """Draw pictures into a file, or in the terminal one below the other.
+    """Draw panels into a file, or one below the other in the terminal.
 
     Args:
         panels: At least one.
         output: The file; None for the terminal.
-        screen: Told what was written.
+        screen: Shows that the file was written.
         title: Of the whole.
-        columns: How many panels stand in a row of the file.
+        columns: How many panels stand in a row of the file at most.
 
     Raises:
-        OutputError: It cannot be written.
+        OutputError: The file cannot be written.
     """
     if output is not None:
         save_figure(draw(panels, title=title, columns=columns), output, screen.warn)
@@ -50,7 +49,7 @@ def show(
 
 
 def _print(panel: Panel, console: Console) -> None:
-    if isinstance(panel, Table):
+    if isinstance(panel, TextTable):
         print_grid(Grid(title=panel.title, header=panel.header, rows=panel.rows, numbers=panel.numbers))
         return
     for line in _lines(panel, console):
@@ -58,21 +57,21 @@ def _print(panel: Panel, console: Console) -> None:
 
 
 def _lines(panel: HeatMap | LinePlot | Bars, console: Console) -> list[Text]:
-    """A panel as lines that the terminal has room for; in a pipe no heat map is cut."""
+    """A panel as lines that fit the terminal; in a pipe, heat maps are complete."""
     has_colours = console.color_system in ("256", "truecolor") and not console.no_color
     if isinstance(panel, HeatMap):
         return heat_map_lines(panel, console.width if console.is_terminal else _UNLIMITED, has_colours)
     width = console.width if console.is_terminal else _PIPE_WIDTH
     if isinstance(panel, Bars):
         return _bar_lines(panel, width)
-    return line_plot_lines(panel, min(width, _WIDEST_PLOT), has_colours)
+    return line_plot_lines(panel, min(width, _MAX_PLOT_WIDTH), has_colours)
 
 
 def _bar_lines(panel: Bars, width: int) -> list[Text]:
-    """A line a number: name, number, bar."""
+    """One line per bar: name, number, bar."""
     names = [Text(name) for name in panel.names]
     label_width = min(max(name.cell_len for name in names), width // 2)
-    bar_width = min(width - label_width - 8, _LONGEST_BAR)
+    bar_width = min(width - label_width - 8, _MAX_BAR_WIDTH)
     lines = [Text(panel.title, style="bold")]
     for name, value in zip(names, panel.values, strict=True):
         name.truncate(label_width, overflow="ellipsis", pad=True)

@@ -1,5 +1,6 @@
 """Heat maps in a terminal: coloured cells, or shades of grey where there are no colours."""
 
+import math
 from collections.abc import Sequence
 
 import numpy as np
@@ -8,7 +9,7 @@ from rich.color import Color
 from rich.style import Style
 from rich.text import Text
 
-from ptenmt.inspection.pictures import HeatMap
+from ptenmt.inspection.figures import HeatMap
 
 _SHADES = " ░▒▓█"
 _COLOURS = {
@@ -17,9 +18,9 @@ _COLOURS = {
     "greys": ((250, 250, 250), (150, 150, 150), (60, 60, 60)),
     "diverging": ((103, 0, 31), (214, 96, 77), (247, 247, 247), (67, 147, 195), (5, 48, 97)),
 }
-_LONGEST_LABEL = 14
+_MAX_LABEL = 14
 _NARROW_CELL = 2
-_MOST_LINES = 50
+_MAX_LINES = 50
 _SCALE_CELLS = 10
 
 
@@ -28,9 +29,9 @@ def heat_map_lines(panel: HeatMap, width: int, has_colours: bool) -> list[Text]:
 
     Args:
         panel: The heat map.
-        width: How many cells a line may take. Of labelled columns the first are drawn, for which there is
-            room; of numbered rows and columns every second, third, …; the title says so.
-        has_colours: Whether the terminal shows enough colours to tell numbers by them.
+        width: Of the terminal. Labelled columns beyond it are left out; of numbered rows and columns every
+            second, third, … is drawn; the title says so.
+        has_colours: Whether the terminal has at least 256 colours.
     """
     drawn = _labelled if panel.row_labels else _numbered
     lines = drawn(panel, width, has_colours)
@@ -38,10 +39,10 @@ def heat_map_lines(panel: HeatMap, width: int, has_colours: bool) -> list[Text]:
 
 
 def _labelled(panel: HeatMap, width: int, has_colours: bool) -> list[Text]:
-    """A line a row: label, cells."""
-    left = min(max(map(cell_len, panel.row_labels)), _LONGEST_LABEL, width // 3)
+    """One line per row: label, cells."""
+    left = min(max(map(cell_len, panel.row_labels)), _MAX_LABEL, width // 3)
     room = max((width - left - 1) // _NARROW_CELL, 1)
-    panel = panel.first(max(room, _MOST_LINES), room)
+    panel = panel.first(max(room, _MAX_LINES), room)
     longest = max(map(cell_len, panel.column_labels))
     is_roomy = left + 1 + panel.num_columns * (longest + 1) <= width
     cell = max(longest + 1, _NARROW_CELL) if is_roomy else _NARROW_CELL
@@ -61,7 +62,7 @@ def _labelled(panel: HeatMap, width: int, has_colours: bool) -> list[Text]:
 
 
 def _heading(panel: HeatMap) -> list[Text]:
-    """What is shown, and what its rows and columns are."""
+    """The title, and the names of rows and columns."""
     lines = [Text(panel.title, style="bold")]
     named = {"down": panel.row_name, "across": panel.column_name}
     axes = [f"{direction}: {name}" for direction, name in named.items() if name]
@@ -71,8 +72,8 @@ def _heading(panel: HeatMap) -> list[Text]:
 
 
 def _upright(labels: Sequence[str]) -> list[list[str]]:
-    """Labels written from top to bottom, ending at the same line: lines of one character a label."""
-    cropped = [_cropped(label, _LONGEST_LABEL) for label in labels]
+    """Vertical labels, aligned at the bottom: lines with one character of each label."""
+    cropped = [_cropped(label, _MAX_LABEL) for label in labels]
     height = max(map(len, cropped))
     return [[label.rjust(height)[number] for label in cropped] for number in range(height)]
 
@@ -86,13 +87,13 @@ def _cropped(label: str, cells: int) -> str:
 
 
 def _levels(panel: HeatMap) -> np.ndarray:
-    """Where each number stands between the lowest, 0, and the highest, 1."""
+    """Each value on the scale from low, 0, to high, 1."""
     levels: np.ndarray = np.clip((panel.values - panel.low) / (panel.high - panel.low), 0.0, 1.0)
     return levels
 
 
 def _cell(sign: str, level: float, cells: int, panel: HeatMap, has_colours: bool) -> Text:
-    """A cell of a row: its number or mark, if it has one, and its shade or colour."""
+    """A cell: its number or mark, if it has one, on its shade or colour."""
     if not has_colours:
         return Text(sign.center(cells, " " if panel.has_numbers else _shade(level)))
     red, green, blue = _rgb(panel.palette, level)
@@ -101,30 +102,34 @@ def _cell(sign: str, level: float, cells: int, panel: HeatMap, has_colours: bool
 
 
 def _numbered(panel: HeatMap, width: int, has_colours: bool) -> list[Text]:
-    """A character a number, two rows a line where there are colours; row numbers on the left."""
+    """One character per value, with colours two rows per line; row numbers on the left."""
     left = len(str(panel.num_rows - 1))
-    rows_a_line = 2 if has_colours else 1
-    across = -(-panel.num_columns // (width - left - 1))
-    down = -(-panel.num_rows // (_MOST_LINES * rows_a_line))
-    steps = ((panel.row_name or "row", down), (panel.column_name or "column", across))
+    rows_per_line = 2 if has_colours else 1
+    unit = 2 if panel.columns_are_paired else 1
+    across = math.ceil(panel.num_columns / unit / ((width - left - 1) // unit))
+    down = math.ceil(panel.num_rows / (_MAX_LINES * rows_per_line))
+    column_name = panel.column_name or "column"
+    column_name = f"pair of {column_name}s" if panel.columns_are_paired else column_name
+    steps = ((panel.row_name or "row", down), (column_name, across))
     parts = [f"every {_ordinal(step)} {name}" for name, step in steps if step > 1]
     lines = _heading(panel)
     if parts:
         lines[0].append(f" ({', '.join(parts)})")
-    levels = _levels(panel)[::down, ::across]
-    for first in range(0, len(levels), rows_a_line):
+    columns = np.arange(panel.num_columns)
+    columns = columns[columns // unit % across == 0]
+    levels = _levels(panel)[::down, columns]
+    for first in range(0, len(levels), rows_per_line):
         line = Text(f"{first * down:>{left}} ")
-        upper, lower = levels[first], levels[min(first + rows_a_line, len(levels)) - 1]
+        upper, lower = levels[first], levels[min(first + rows_per_line, len(levels)) - 1]
         for above, below in zip(upper, lower, strict=True):
             line.append_text(_half_cells(above, below, panel) if has_colours else Text(_shade(above)))
         lines.append(line)
-    last = str((levels.shape[1] - 1) * across)
-    lines.append(Text(" " * (left + 1) + "0" + last.rjust(levels.shape[1] - 1)))
+    lines.append(Text(" " * (left + 1) + "0" + str(columns[-1]).rjust(len(columns) - 1)))
     return lines
 
 
 def _half_cells(above: float, below: float, panel: HeatMap) -> Text:
-    """Two numbers, one above the other, in one character."""
+    """Two values, one above the other, in one character."""
     colours = (Color.from_rgb(*_rgb(panel.palette, level)) for level in (above, below))
     return Text("▀", Style(color=next(colours), bgcolor=next(colours)))
 
@@ -135,7 +140,7 @@ def _ordinal(number: int) -> str:
 
 
 def _scale(panel: HeatMap, has_colours: bool) -> Text:
-    """Which number looks how."""
+    """The legend of the colours or shades."""
     line = Text(f"{panel.low:.3g} ")
     if has_colours:
         for level in np.linspace(0, 1, _SCALE_CELLS):
@@ -150,7 +155,7 @@ def _shade(level: float) -> str:
 
 
 def _rgb(palette: str, level: float) -> tuple[int, int, int]:
-    """The colour of a level, between the palette's own."""
+    """The colour of a level, interpolated."""
     colours = np.array(_COLOURS[palette], dtype=float)
     place = np.linspace(0, 1, len(colours))
     red, green, blue = (round(float(np.interp(level, place, part))) for part in colours.T)

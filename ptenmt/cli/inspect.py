@@ -1,30 +1,58 @@
-"""``ptenmt inspect``: the commands that show what a model is and does."""
+"""``ptenmt inspect``: the commands that look inside a model."""
+
+from collections.abc import Iterable
+from functools import partial
+from pathlib import Path
+from typing import Annotated, Any, Literal
 
 import typer
 
-from ptenmt.cli.groups import MARKUP, LazyGroup
-
-VIEWS = (
-    "attention",
-    "alignment",
-    "probabilities",
-    "tokens",
-    "embeddings",
-    "positions",
-    "schedule",
-    "history",
+from ptenmt.atomic_files import json_text, write_text
+from ptenmt.cli.charts import show
+from ptenmt.cli.console import Screen, load_tensorflow, standard_output
+from ptenmt.cli.groups import MARKUP
+from ptenmt.cli.options import (
+    ConfigName,
+    Overrides,
+    Quiet,
+    RunName,
+    RunsToCompare,
+    RunToDraw,
+    Verbose,
+    WhichWeights,
 )
-"""Each is a function of this name in the module ``inspect_`` and this name."""
+from ptenmt.cli.tables import Grid, print_grid
+from ptenmt.config.loading import load_config
+from ptenmt.data.lines import read_lines
+from ptenmt.errors import ConfigError, DataError, PtenmtError
+from ptenmt.inspection.alignment import AlignedPair, alignment_panel, word_alignment, word_alignments
+from ptenmt.inspection.attention import (
+    MAX_PANELS_IN_A_ROW,
+    attention_page,
+    attention_panels,
+    attention_weights,
+)
+from ptenmt.inspection.curves import history_plots, schedule_plot
+from ptenmt.inspection.embeddings import nearest_neighbours, neighbour_bars
+from ptenmt.inspection.figures import figure_format
+from ptenmt.inspection.inspector import Inspector
+from ptenmt.inspection.positional_encoding import positions_map, similarity_map
+from ptenmt.inspection.probabilities import (
+    TokenProbability,
+    percent,
+    probability_bars,
+    runners_up_text,
+    token_probabilities,
+)
+from ptenmt.inspection.tokens import token_panels
+from ptenmt.runs import find_run
 
-
-class _Views(LazyGroup):
-    modules = {view: f"ptenmt.cli.inspect_{view}" for view in VIEWS}
-
+_PAGE = ".html"
+_MAX_POSITIONS = 10_000
 
 inspect = typer.Typer(
     name="inspect",
-    cls=_Views,
-    help="Look inside a model, before, while and after it learns.\n\n"
+    help="Look inside a model before, during and after training.\n\n"
     "Each view is drawn in the terminal, or with --output as PNG, SVG or PDF.\n\n"
     "Example: ptenmt inspect positions --output positions.png",
     no_args_is_help=True,
@@ -33,6 +61,434 @@ inspect = typer.Typer(
 )
 
 
-@inspect.callback()
-def _views() -> None:
-    """Makes it a group, however few commands it has."""
+def _figure_file(file: Path | None) -> Path | None:
+    """Refuse other file formats before any work is done."""
+    if file is not None:
+        figure_format(file)
+    return file
+
+
+def _figure_or_page(file: Path | None) -> Path | None:
+    if file is not None and file.suffix.lower() != _PAGE:
+        figure_format(file, _PAGE)
+    return file
+
+
+Sentence = Annotated[str, typer.Argument(metavar="TEXT", help="A sentence.")]
+Target = Annotated[
+    str | None,
+    typer.Option("--target", metavar="TEXT", help="Its translation.", show_default="the model's own"),
+]
+Layer = Annotated[int | None, typer.Option("--layer", metavar="N", help="The layer, counted from 1.")]
+Head = Annotated[
+    str | None,
+    typer.Option("--head", metavar="N|mean|all", help="One head, counted from 1; their mean; or all."),
+]
+FigureFile = Annotated[
+    Path | None,
+    typer.Option(
+        "--output",
+        "-o",
+        metavar="FILE",
+        callback=_figure_file,
+        help="Draw into a file: PNG, SVG or PDF, by its extension.",
+        show_default="the terminal",
+    ),
+]
+
+
+@inspect.command()
+def attention(
+    text: Sentence,
+    target: Target = None,
+    block: Annotated[
+        Literal["encoder", "self", "cross"] | None,
+        typer.Option(
+            help="The encoder's self-attention, the decoder's self-attention, or its cross-attention to "
+            "the source.",
+            show_default="cross; of a next-word model encoder",
+        ),
+    ] = None,
+    layer: Layer = None,
+    head: Head = None,
+    run: RunName = None,
+    checkpoint: WhichWeights = "best",
+    output: Annotated[
+        Path | None,
+        typer.Option(
+            "--output",
+            "-o",
+            metavar="FILE",
+            callback=_figure_or_page,
+            help="Draw into a file: PNG, SVG or PDF, by its extension; or .html, an interactive page of all "
+            "layers and heads.",
+            show_default="the terminal",
+        ),
+    ] = None,
+    quiet: Quiet = False,
+    verbose: Verbose = False,
+) -> None:
+    """Show the attention weights of a sentence and its translation.
+
+    Heat maps: each row attends to the columns and sums to 1. A row of the decoder is labelled with the token
+    that it writes. The default layer is the last; a picture shows all of its heads, the terminal their mean.
+
+    Example: ptenmt inspect attention "este modelo parece funcionar bem" --layer 1 --output attention.png
+
+    Example: ptenmt inspect attention "este modelo parece funcionar bem" --output attention.html
+    """
+    screen = Screen(quiet=quiet, verbose=verbose)
+    is_page = output is not None and output.suffix.lower() == _PAGE
+    if is_page and (block, layer, head) != (None, None, None):
+        raise PtenmtError(
+            "a page shows all blocks, layers and heads", "leave out --block, --layer and --head"
+        )
+    found = attention_weights(_inspector(run, checkpoint, screen), text, target)
+    if output is not None and is_page:
+        write_text(output, attention_page(found))
+        screen.say(f"written: {output}")
+        return
+    heads = _chosen_head(head, "mean" if output is None else "all")
+    title, panels = attention_panels(found, block=block, layer=layer, head=heads)
+    show(panels, output, screen, title=title, columns=MAX_PANELS_IN_A_ROW)
+
+
+@inspect.command()
+def alignment(
+    text: Annotated[
+        str | None, typer.Argument(metavar="TEXT", help="A sentence.", show_default=False)
+    ] = None,
+    target: Target = None,
+    input_file: Annotated[
+        Path | None,
+        typer.Option("--input", "-i", metavar="FILE", help="Align every line of this file, plain or .gz."),
+    ] = None,
+    target_file: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE", help="The translations of the lines of --input.", show_default="the model's own"
+        ),
+    ] = None,
+    form: Annotated[
+        Literal["grid", "pharaoh", "json"] | None,
+        typer.Option(
+            help="A grid of words; one line per sentence with pairs source-target, numbered from 0; or one "
+            "JSON object per line, with words, pairs and weights.",
+            show_default="grid for TEXT, pharaoh for --input",
+        ),
+    ] = None,
+    layer: Layer = None,
+    head: Head = None,
+    run: RunName = None,
+    checkpoint: WhichWeights = "best",
+    output: FigureFile = None,
+    quiet: Quiet = False,
+    verbose: Verbose = False,
+) -> None:
+    """Show which source word each target word comes from, by cross-attention.
+
+    Each target word is linked to the source word it attends to most, in the mean over the heads of one layer:
+    the last but one, or the last of a model with 1 or 2 layers; --layer and --head choose others. Words are
+    separated by white space, in the text as the model reads it, as the Pharaoh format has them.
+
+    Example: ptenmt inspect alignment "este modelo parece funcionar bem"
+
+    Example: ptenmt inspect alignment --input test.pt --target-file test.en > test.align
+    """
+    _check_alignment_options(text, target, input_file, target_file, form, output)
+    screen = Screen(quiet=quiet, verbose=verbose)
+    chosen = _chosen_head(head, "mean")
+    if chosen == "all":
+        raise PtenmtError("an alignment is that of one head or of the mean", "give --head a number")
+    inspector = _inspector(run, checkpoint, screen)
+    if input_file is not None:
+        targets = None if target_file is None else _lines(target_file)
+        found = word_alignments(inspector, _lines(input_file), targets, layer=layer, head=chosen)
+        _write_alignments(found, form or "pharaoh", screen)
+        return
+    only = word_alignment(inspector, str(text), target, layer=layer, head=chosen)
+    if form in ("pharaoh", "json"):
+        _write_alignments([only], form, screen)
+    else:
+        show([alignment_panel(only)], output, screen)
+
+
+@inspect.command()
+def probabilities(
+    text: Sentence,
+    target: Target = None,
+    runners_up: Annotated[
+        int, typer.Option(min=0, metavar="K", help="How many other tokens to list at each position.")
+    ] = 4,
+    run: RunName = None,
+    checkpoint: WhichWeights = "best",
+    output: FigureFile = None,
+    quiet: Quiet = False,
+    verbose: Verbose = False,
+) -> None:
+    """Show the probability of each token of a translation, and the likeliest other tokens.
+
+    The probabilities are teacher-forced and over the whole vocabulary. An entropy of 0 means certainty.
+
+    Example: ptenmt inspect probabilities "este modelo parece funcionar bem"
+
+    Example: ptenmt inspect probabilities "estou feito ao bife" --target "i am done for ."
+    """
+    screen = Screen(quiet=quiet, verbose=verbose)
+    inspector = _inspector(run, checkpoint, screen)
+    found = token_probabilities(inspector, text, target, runners_up=runners_up)
+    if output is None:
+        _print_probabilities(found)
+    else:
+        show([probability_bars(found)], output, screen)
+
+
+@inspect.command()
+def tokens(
+    text: Sentence,
+    target: Target = None,
+    length: Annotated[
+        int | None,
+        typer.Option(
+            min=1,
+            metavar="N",
+            help="Pad both sides to this many tokens, as in a batch with longer sentences.",
+            show_default="no padding",
+        ),
+    ] = None,
+    run: RunName = None,
+    checkpoint: WhichWeights = "best",
+    output: FigureFile = None,
+    quiet: Quiet = False,
+    verbose: Verbose = False,
+) -> None:
+    """Show a sentence and its translation as the model reads them: tokens, ids, labels, masks.
+
+    The labels are the decoder's inputs shifted by one. In the masks, 1 hides a token (column) from another
+    (row).
+
+    Example: ptenmt inspect tokens "este modelo parece funcionar bem" --length 10
+    """
+    screen = Screen(quiet=quiet, verbose=verbose)
+    panels = token_panels(_inspector(run, checkpoint, screen), text, target, length)
+    show(panels, output, screen, columns=2)
+
+
+@inspect.command()
+def embeddings(
+    words: Annotated[
+        list[str], typer.Argument(help="Words of the source language, or of a next-word model.")
+    ],
+    side: Annotated[Literal["source", "target"], typer.Option(help="The language of the words.")] = "source",
+    count: Annotated[
+        int, typer.Option("--top", min=1, metavar="K", help="How many neighbours of each word.")
+    ] = 10,
+    run: RunName = None,
+    checkpoint: WhichWeights = "best",
+    output: FigureFile = None,
+    quiet: Quiet = False,
+    verbose: Verbose = False,
+) -> None:
+    """Find the tokens whose embeddings are most similar to those of words, by cosine.
+
+    For a word of several tokens, the mean of their embeddings is compared.
+
+    Example: ptenmt inspect embeddings casa mulher --top 5
+    """
+    screen = Screen(quiet=quiet, verbose=verbose)
+    inspector = _inspector(run, checkpoint, screen)
+    found = nearest_neighbours(inspector, words, side=side, count=count)
+    show(neighbour_bars(found), output, screen, columns=2)
+
+
+@inspect.command()
+def positions(
+    run: RunToDraw = None,
+    num_positions: Annotated[
+        int | None,
+        typer.Option(
+            "--positions",
+            min=1,
+            max=_MAX_POSITIONS,
+            metavar="N",
+            help="The number of positions.",
+            show_default="50",
+        ),
+    ] = None,
+    dimensions: Annotated[
+        int | None,
+        typer.Option(
+            min=2,
+            max=_MAX_POSITIONS,
+            metavar="N",
+            help="The number of dimensions, d_model.",
+            show_default="128",
+        ),
+    ] = None,
+    similarity: Annotated[
+        bool, typer.Option("--similarity", help="Draw the similarity of any two positions instead.")
+    ] = False,
+    output: FigureFile = None,
+    quiet: Quiet = False,
+    verbose: Verbose = False,
+) -> None:
+    """Draw the positional encoding.
+
+    Example: ptenmt inspect positions --positions 100 --dimensions 100 --output positions.png
+
+    Example: ptenmt inspect positions --run base --similarity
+    """
+    screen = Screen(quiet=quiet, verbose=verbose)
+    if run is not None:
+        if dimensions is not None:
+            raise PtenmtError("--dimensions and --run cannot be used together", "a run has its own d_model")
+        model = find_run(run).config().model
+        num_positions, dimensions = num_positions or model.max_positions, model.d_model
+    drawn = similarity_map if similarity else positions_map
+    show([drawn(num_positions or 50, dimensions or 128)], output, screen)
+
+
+@inspect.command()
+def schedule(
+    config: ConfigName,
+    overrides: Overrides = None,
+    steps: Annotated[
+        int | None,
+        typer.Option(
+            min=1,
+            metavar="N",
+            help="The number of steps of the training; ptenmt train --dry-run counts them.",
+            show_default="training.max_steps, or five times the warm-up",
+        ),
+    ] = None,
+    output: FigureFile = None,
+    quiet: Quiet = False,
+    verbose: Verbose = False,
+) -> None:
+    """Draw the learning-rate schedule of a config, before anything is trained.
+
+    Example: ptenmt inspect schedule --config base.yaml --steps 16200 --output rate.svg
+    """
+    screen = Screen(quiet=quiet, verbose=verbose)
+    show([schedule_plot(load_config(config, overrides or []), steps)], output, screen)
+
+
+@inspect.command()
+def history(
+    runs: RunsToCompare = None,
+    over: Annotated[Literal["steps", "epochs", "minutes"], typer.Option(help="The x axis.")] = "steps",
+    curves: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--show",
+            metavar="CURVE",
+            help="What to draw: loss, accuracy, bleu, chrf, rate, speed; may be given several times.",
+            show_default="all",
+        ),
+    ] = None,
+    output: FigureFile = None,
+    quiet: Quiet = False,
+    verbose: Verbose = False,
+) -> None:
+    """Draw the training curves of runs: loss, accuracy, BLEU, chrF, learning rate, tokens per second.
+
+    Example: ptenmt inspect history --run base --run small --over minutes --show bleu
+
+    Example: ptenmt inspect history --run base --output base.pdf
+    """
+    screen = Screen(quiet=quiet, verbose=verbose)
+    found = [find_run(run) for run in runs] if runs else [find_run()]
+    show(history_plots(found, over, curves or ()), output, screen, columns=2)
+
+
+def _inspector(run: str | None, checkpoint: Literal["best", "latest"], screen: Screen) -> Inspector:
+    return Inspector(
+        run, checkpoint=checkpoint, on_warning=screen.warn, on_tensorflow=partial(load_tensorflow, screen)
+    )
+
+
+def _chosen_head(given: str | None, default: Literal["mean", "all"]) -> int | Literal["mean", "all"]:
+    """Parse ``--head``."""
+    if given is None:
+        return default
+    words: dict[str, Literal["mean", "all"]] = {"mean": "mean", "all": "all"}
+    if given in words:
+        return words[given]
+    if not given.lstrip("-").isdecimal():
+        raise ConfigError(f"--head {given}: there is no such head", "give a number, mean or all")
+    return int(given)
+
+
+def _check_alignment_options(
+    text: str | None,
+    target: str | None,
+    input_file: Path | None,
+    target_file: Path | None,
+    form: str | None,
+    output: Path | None,
+) -> None:
+    """Refuse options that cannot be combined."""
+    if text is None and input_file is None:
+        raise PtenmtError("nothing to align", "give a sentence, or a file of sentences with --input FILE")
+    if text is not None and input_file is not None:
+        raise PtenmtError("TEXT and --input cannot be used together", "leave one of them out")
+    wrong = {
+        "--target": target is not None and text is None,
+        "--target-file": target_file is not None and input_file is None,
+        "--output": output is not None and (text is None or form in ("pharaoh", "json")),
+        "--form grid": form == "grid" and text is None,
+    }
+    for name, is_wrong in wrong.items():
+        if is_wrong:
+            other = "--input" if name == "--target-file" else "TEXT, drawn as a grid"
+            raise PtenmtError(f"{name} is for {other}", "lines of text go to standard output")
+
+
+def _lines(file: Path) -> list[str]:
+    """The lines of a file, at least one."""
+    lines = list(read_lines(file))
+    if not lines:
+        raise DataError(f"{file} is empty", "give a file with one sentence per line")
+    return lines
+
+
+def _write_alignments(found: Iterable[AlignedPair], form: str, screen: Screen) -> None:
+    """Write one line per alignment to standard output, and the layer and heads once to stderr."""
+    with standard_output() as stream:
+        for number, each in enumerate(found):
+            if number == 0:
+                screen.say(f"aligned by {each.origin}")
+            stream.write((each.pharaoh if form == "pharaoh" else json_text(_alignment_facts(each))) + "\n")
+
+
+def _alignment_facts(found: AlignedPair) -> dict[str, Any]:
+    """An alignment for ``--form json``."""
+    return {
+        "source_words": found.source_words,
+        "target_words": found.target_words,
+        "layer": found.layer,
+        "heads": found.heads,
+        "links": found.links,
+        "weights": found.weights.round(4).tolist(),
+    }
+
+
+def _print_probabilities(found: Iterable[TokenProbability]) -> None:
+    rows = [
+        (
+            each.piece,
+            percent(each.probability),
+            str(each.rank),
+            f"{each.entropy:.2f}",
+            runners_up_text(each.runners_up),
+        )
+        for each in found
+    ]
+    print_grid(
+        Grid(
+            title="Probability of each token, given those before it (entropy in nats)",
+            header=("token", "probability", "rank", "entropy", "runners-up"),
+            rows=rows,
+            numbers=frozenset({1, 2, 3}),
+        )
+    )

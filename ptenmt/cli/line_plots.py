@@ -1,4 +1,4 @@
-"""Lines in a terminal, in Braille dots; where several lines cannot be told by colour, in letters."""
+"""Line plots in a terminal: Braille dots, or letters for several lines without colours."""
 
 import math
 from collections import defaultdict
@@ -8,7 +8,7 @@ from itertools import pairwise
 import numpy as np
 from rich.text import Text
 
-from ptenmt.inspection.pictures import Line, LinePlot
+from ptenmt.inspection.figures import Line, LinePlot
 
 _HEIGHT = 12
 _DOTS_ACROSS, _DOTS_DOWN = 2, 4
@@ -18,16 +18,16 @@ _STYLES = ("cyan", "yellow", "magenta", "green", "red", "blue")
 _LETTERS = "abcdefghijklmnopqrstuvwxyz"
 
 _Cells = dict[tuple[int, int], tuple[str, str]]
-"""By row and column: what stands there, and in which style."""
+"""(row, column) -> character and style."""
 
 
 def line_plot_lines(panel: LinePlot, width: int, has_colours: bool) -> list[Text]:
     """A plot as lines of text.
 
     Args:
-        panel: What is plotted.
-        width: How many cells a line may take.
-        has_colours: Whether the terminal tells lines apart by colour.
+        panel: The plot.
+        width: Of a line, in terminal cells.
+        has_colours: Whether lines are distinguished by colour.
     """
     lines = [line for line in panel.lines if _finite(line).any()]
     heading = Text.assemble((panel.title, "bold"), f", {panel.y_name}" if panel.y_name else "")
@@ -57,26 +57,26 @@ def _finite(line: Line) -> np.ndarray:
 
 
 def _range(values: Sequence[np.ndarray]) -> tuple[float, float]:
-    """From the least to the greatest number; never empty."""
+    """The minimum and maximum, widened if they are equal."""
     low, high = min(float(part.min()) for part in values), max(float(part.max()) for part in values)
     margin = 0 if high > low else (abs(low) or 1.0) / 50
     return low - margin, high + margin
 
 
 def _ticks(ends: tuple[float, float]) -> dict[int, str]:
-    """What is written beside the axis, by row: its ends and its middle."""
+    """The labels of the y axis by row: its ends and its middle."""
     low, high = ends
     last = _HEIGHT - 1
     return {row: _number(low + (high - low) * (last - row) / last) for row in (0, last // 2, last)}
 
 
 def _number(value: float) -> str:
-    """With three digits, the whole ones at the least."""
+    """A number with three significant digits, or all of its integer digits."""
     return f"{value:,.0f}" if abs(value) >= 100 else f"{value:.3g}"
 
 
 def _legend(lines: Sequence[Line], is_lettered: bool) -> list[Text]:
-    """Which line is which, if they have names."""
+    """The legend, if the lines have names."""
     if not any(line.name for line in lines):
         return []
     legend = Text()
@@ -89,13 +89,13 @@ def _legend(lines: Sequence[Line], is_lettered: bool) -> list[Text]:
 
 
 def _x_axis(name: str, ends: tuple[float, float], columns: int) -> str:
-    """The ends of the axis, and between them what it counts."""
+    """The ends of the x axis, and its name between them."""
     first, last = (_number(value) for value in ends)
     return first + name.center(columns - len(first) - len(last)) + last
 
 
 def _dotted(lines: Sequence[Line], ranges: tuple[tuple[float, float], ...], columns: int) -> _Cells:
-    """Braille: eight dots a cell. Of lines that meet in a cell the last gives it its colour."""
+    """Braille: eight dots per cell. Where lines meet in a cell, the last one colours it."""
     bits: dict[tuple[int, int], int] = defaultdict(int)
     styles: dict[tuple[int, int], str] = {}
     for number, line in enumerate(lines):
@@ -111,7 +111,7 @@ def _style(number: int, line: Line) -> str:
 
 
 def _lettered(lines: Sequence[Line], ranges: tuple[tuple[float, float], ...], columns: int) -> _Cells:
-    """A letter a line; where several meet, the first."""
+    """One letter per line; where lines meet, the first."""
     cells: _Cells = {}
     for number, line in enumerate(lines):
         for x, y in _points(line, ranges, columns, _HEIGHT):
@@ -122,7 +122,7 @@ def _lettered(lines: Sequence[Line], ranges: tuple[tuple[float, float], ...], co
 def _points(
     line: Line, ranges: tuple[tuple[float, float], ...], across: int, down: int
 ) -> Iterator[tuple[int, int]]:
-    """The dots of a line on a grid, the first one at the top left; a gap where it is no number."""
+    """The dots (column, row) of a line on a grid with its origin at the top left; NaN leaves a gap."""
     (x_low, x_high), (y_low, y_high) = ranges
     xs = (line.x - x_low) / (x_high - x_low) * (across - 1)
     ys = (y_high - line.y) / (y_high - y_low) * (down - 1)

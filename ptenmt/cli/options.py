@@ -1,13 +1,11 @@
 """Options that several commands share, declared once."""
 
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import typer
 
 from ptenmt.config.loading import config_folders
-from ptenmt.errors import ConfigError
 from ptenmt.runs import list_runs
 
 COMMAND_LINE = "ptenmt.command_line"
@@ -137,53 +135,3 @@ def decoding_overrides(
     """What ``--set`` and the options with a name of their own change; these win."""
     named = {"beam_size": beam_size, "num_hypotheses": n_best, "max_length": max_length}
     return [*overrides, *(f"decoding.{name}={value}" for name, value in named.items() if value is not None)]
-
-
-def _figure_file(file: Path | None) -> Path | None:
-    """Refuse what figures cannot be written as, before any work is done."""
-    if file is not None:
-        from ptenmt.inspection.drawing import figure_format
-
-        figure_format(file)
-    return file
-
-
-Sentence = Annotated[str, typer.Argument(metavar="TEXT", help="A sentence.")]
-Target = Annotated[
-    str | None,
-    typer.Option("--target", metavar="TEXT", help="Its translation.", show_default="the model's own"),
-]
-Layer = Annotated[int | None, typer.Option("--layer", metavar="N", help="Which layer, counted from 1.")]
-Head = Annotated[
-    str | None,
-    typer.Option("--head", metavar="N|mean|all", help="Which head, counted from 1; their mean; or all."),
-]
-
-
-def chosen_head(given: str | None, default: Literal["mean", "all"]) -> int | Literal["mean", "all"]:
-    """What ``--head`` says.
-
-    Raises:
-        ConfigError: It is neither a number nor ``mean`` nor ``all``.
-    """
-    if given is None:
-        return default
-    words: dict[str, Literal["mean", "all"]] = {"mean": "mean", "all": "all"}
-    if given in words:
-        return words[given]
-    if not given.lstrip("-").isdecimal():
-        raise ConfigError(f"--head {given}: there is no such head", "give a number, mean or all")
-    return int(given)
-
-
-FigureFile = Annotated[
-    Path | None,
-    typer.Option(
-        "--output",
-        "-o",
-        metavar="FILE",
-        callback=_figure_file,
-        help="Draw it into a file: PNG, SVG or PDF, by its ending.",
-        show_default="the terminal",
-    ),
-]

@@ -4,7 +4,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from ptenmt.inspection.pictures import Line, LinePlot
+from ptenmt.inspection.figures import Line, LinePlot
 
 
 @dataclass(frozen=True, kw_only=True)

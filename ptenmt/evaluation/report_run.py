@@ -14,7 +14,7 @@ from ptenmt.config import Config
 from ptenmt.config.loading import flat_options, show_value
 from ptenmt.evaluation.report_parts import LineChart, Part, Section, Table
 from ptenmt.history import History
-from ptenmt.inspection.history import history_plots
+from ptenmt.inspection.curves import history_plots
 from ptenmt.runs import Run
 
 _PACKAGES = ("ptenmt", "sacrebleu", "ctranslate2", "keras", "tensorflow", "numpy")

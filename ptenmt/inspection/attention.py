@@ -1,62 +1,71 @@
-"""Who attends to whom: every layer, block and head, from one pass over a sentence and its translation."""
+"""Attention weights of every layer, block and head, as heat maps or as a page for a browser."""
 
+import base64
+import json
 from dataclasses import dataclass
+from importlib.resources import files
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
 from ptenmt.errors import ConfigError
-from ptenmt.inspection.drawing import draw
+from ptenmt.inspection.figures import HeatMap, Palette, draw
 from ptenmt.inspection.inspector import Inspector, Reading
-from ptenmt.inspection.pictures import HeatMap, Palette
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 Block = Literal["encoder", "self", "cross"]
-"""Whose attention: the encoder's to the source, the decoder's to what it wrote, or to the source."""
+"""The encoder's self-attention, the decoder's self-attention, or its cross-attention to the source."""
 Head = int | Literal["all", "mean"]
 """One head, counted from 1; all of them; or their mean."""
 
-PANELS_A_ROW = 4
-_LOOKS: dict[Block, tuple[str, Palette]] = {
-    "encoder": ("Encoder, layer {}: from the source to the source", "reds"),
-    "self": ("Decoder, layer {}: from the translation to what is written of it", "greys"),
-    "cross": ("Decoder, layer {}: from the translation to the source", "blues"),
-}
+MAX_PANELS_IN_A_ROW = 4
+MAX_PAGE_TOKENS = 100
+"""Tokens of a side beyond this number are not on the page, which would grow to megabytes."""
 
-_OF_WORDS = "Encoder, layer {}: from the words to the words"
-"""Of a next-word model, for which nothing is a source."""
+_SEEN: dict[Block, tuple[str, str, Palette]] = {
+    "encoder": ("Encoder self-attention", "source tokens (columns) seen from each (rows)", "reds"),
+    "self": ("Decoder self-attention", "previous tokens (columns) seen when writing a token (rows)", "greys"),
+    "cross": (
+        "Decoder cross-attention",
+        "source tokens (columns) seen when writing a token (rows)",
+        "blues",
+    ),
+}
+_PAGE_DATA = "@DATA@"
 
 
 @dataclass(frozen=True, kw_only=True)
 class AttentionWeights:
-    """Who attends to whom in one sentence and its translation."""
+    """The attention weights of one pass over a sentence and its translation."""
 
     source_pieces: list[str]
-    """S pieces, [START] and [END] included; of a next-word model the words alone, as they were typed."""
+    """S pieces with [START] and [END]; of a next-word model the words alone, as typed."""
     target_pieces: list[str]
-    """The T pieces fed to the decoder: [START], and no [END]."""
+    """The T decoder inputs: [START] first, without [END]."""
+    written_pieces: list[str]
+    """The T labels: row t of the decoder's weights is computed to write ``written_pieces[t]``."""
     weights: dict[str, np.ndarray]
     """``encoder_layer{i}`` [H, S, S], ``decoder_layer{i}_block1`` [H, T, T], ``…_block2`` [H, T, S]."""
 
     @property
     def num_layers(self) -> int:
-        """Of the encoder, and of the decoder."""
+        """The number of layers of the encoder, and of the decoder."""
         return sum(name.startswith("encoder") for name in self.weights)
 
 
-def name_of(block: Block, layer: int) -> str:
-    """What a layer's weights are called: ``encoder_layer1``, ``decoder_layer1_block1``, ``…_block2``."""
+def weights_name(block: Block, layer: int) -> str:
+    """The key of a layer's weights: ``encoder_layer1``, ``decoder_layer1_block1``, ``…_block2``."""
     if block == "encoder":
         return f"encoder_layer{layer}"
     return f"decoder_layer{layer}_block{1 if block == 'self' else 2}"
 
 
-def find_attention(inspector: Inspector, text: str, translation: str | None = None) -> AttentionWeights:
-    """Tell who attends to whom while the model reads a sentence and writes its translation.
+def attention_weights(inspector: Inspector, text: str, translation: str | None = None) -> AttentionWeights:
+    """Compute all attention weights of a sentence and its translation.
 
-    A next-word model reads words alone, of a longer text the last.
+    A next-word model reads words alone; of a long text it reads the last ones.
 
     Args:
         inspector: Of the run.
@@ -65,27 +74,29 @@ def find_attention(inspector: Inspector, text: str, translation: str | None = No
 
     Raises:
         DataError: One of them is empty.
-        ConfigError: There is a translation for a model that reads words alone.
+        ConfigError: A translation is given for a next-word model.
     """
-    if inspector.config.task == "next-word":
-        if translation is not None:
-            raise ConfigError("a next-word model reads one text, and no translation", "leave out --target")
-        typed = inspector.read_words(text)
-        told = inspector.next_word.attention(np.array([typed.ids]))
-        return AttentionWeights(
-            source_pieces=typed.words,
-            target_pieces=[],
-            weights={name: values[0] for name, values in told.items()},
-        )
-    return attention_of(inspector, inspector.read(text, translation))
+    if inspector.config.task == "translation":
+        return reading_attention(inspector, inspector.read(text, translation))
+    if translation is not None:
+        raise ConfigError("a next-word model reads one text, without a translation", "leave out --target")
+    typed = inspector.read_words(text)
+    weights = inspector.next_word.attention(np.array([typed.ids]))
+    return AttentionWeights(
+        source_pieces=typed.words,
+        target_pieces=[],
+        written_pieces=[],
+        weights={name: values[0] for name, values in weights.items()},
+    )
 
 
-def attention_of(inspector: Inspector, reading: Reading) -> AttentionWeights:
-    """Tell who attends to whom in what is already read (see ``find_attention``)."""
+def reading_attention(inspector: Inspector, reading: Reading) -> AttentionWeights:
+    """Compute the attention weights of an encoded sentence and translation (see ``attention_weights``)."""
     weights = inspector.model.attention(np.array([reading.source]), np.array([reading.target[:-1]]))
     return AttentionWeights(
         source_pieces=reading.source_pieces,
         target_pieces=reading.target_pieces[:-1],
+        written_pieces=reading.target_pieces[1:],
         weights={name: values[0] for name, values in weights.items()},
     )
 
@@ -99,13 +110,15 @@ def attention_figure(
     layer: int | None = None,
     head: Head = "all",
 ) -> "Figure":
-    """Draw a heat map a head: rows attend, columns are attended to.
+    """Draw one heat map per head: rows attend, columns are attended to.
+
+    A row of the decoder is labelled with the token that is written there, not the one just read.
 
     Args:
         inspector: Of the run.
         text: A sentence.
         translation: Its translation; by default the model's own.
-        block: Whose attention; by default from the translation to the source, if there is one.
+        block: By default cross-attention, or the encoder's of a next-word model.
         layer: Counted from 1; by default the last.
         head: Which heads.
 
@@ -113,45 +126,43 @@ def attention_figure(
         DataError: One of the texts is empty.
         ConfigError: There is no such layer or head.
     """
-    found = find_attention(inspector, text, translation)
+    found = attention_weights(inspector, text, translation)
     title, panels = attention_panels(found, block=block, layer=layer, head=head)
-    return draw(panels, title=title, columns=PANELS_A_ROW)
+    return draw(panels, title=title, columns=MAX_PANELS_IN_A_ROW)
 
 
 def attention_panels(
     found: AttentionWeights, *, block: Block | None = None, layer: int | None = None, head: Head = "all"
 ) -> tuple[str, list[HeatMap]]:
-    """What ``attention_figure`` draws: the title of the whole, and a heat map a head.
+    """The title and the panels of ``attention_figure``.
 
     Raises:
         ConfigError: There is no such block, layer or head.
     """
     block = block or ("cross" if found.target_pieces else "encoder")
     if block != "encoder" and not found.target_pieces:
-        raise ConfigError(f"there is no block {block}: the model has an encoder alone", "--block encoder")
+        raise ConfigError(f"there is no block {block}: the model is an encoder alone", "--block encoder")
     layer = check_number("layer", found.num_layers if layer is None else layer, found.num_layers)
-    title, palette = _LOOKS[block]
-    rows = found.source_pieces if block == "encoder" else found.target_pieces
-    columns = found.target_pieces if block == "self" else found.source_pieces
-    heads = chosen_heads(found.weights[name_of(block, layer)], head)
+    name, seen, palette = _SEEN[block]
+    if not found.target_pieces:
+        seen = seen.replace("source tokens", "words")
+    heads = chosen_heads(found.weights[weights_name(block, layer)], head)
     panels = [
         HeatMap(
-            title=title_of_head,
+            title=of_heads,
             values=values,
             high=float(max(each.max() for each in heads.values())),
             palette=palette,
-            row_labels=rows,
-            column_labels=columns,
+            row_labels=found.source_pieces if block == "encoder" else found.written_pieces,
+            column_labels=found.target_pieces if block == "self" else found.source_pieces,
         )
-        for title_of_head, values in heads.items()
+        for of_heads, values in heads.items()
     ]
-    if not found.target_pieces:
-        title = _OF_WORDS
-    return title.format(layer), panels
+    return f"{name}, layer {layer}: {seen}", panels
 
 
 def chosen_heads(weights: np.ndarray, head: Head) -> dict[str, np.ndarray]:
-    """Take heads out of a layer's weights [H, T, S]: for each, or for their mean, a name and [T, S].
+    """Select heads of a layer's weights [H, T, S]: their names, or that of their mean, and [T, S].
 
     Raises:
         ConfigError: There is no such head.
@@ -165,12 +176,59 @@ def chosen_heads(weights: np.ndarray, head: Head) -> dict[str, np.ndarray]:
 
 
 def check_number(what: str, number: int, count: int) -> int:
-    """Refuse a layer or head that a model does not have; they are counted from 1.
+    """Return the number of a layer or head, counted from 1, if the model has it.
 
     Raises:
-        ConfigError: It says the range.
+        ConfigError: It has not.
     """
     if not 1 <= number <= count:
         known = f"{what}s 1 to {count}" if count > 1 else f"one {what}, which is 1"
         raise ConfigError(f"there is no {what} {number}: the model has {known}", f"choose with --{what}")
     return number
+
+
+def attention_page(found: AttentionWeights) -> str:
+    """A self-contained HTML page on which pointing at a token shows what it attends to.
+
+    Raises:
+        ConfigError: There is no translation, as of a next-word model.
+    """
+    if not found.target_pieces:
+        raise ConfigError(
+            "a page shows a sentence and its translation, and this model does not translate",
+            "draw a picture: --output attention.png",
+        )
+    sides = {"source": found.source_pieces, "target": found.target_pieces}
+    shown = {side: pieces[:MAX_PAGE_TOKENS] for side, pieces in sides.items()}
+    num_source, num_target = (len(pieces) for pieces in shown.values())
+    shapes: dict[Block, tuple[int, int]] = {
+        "encoder": (num_source, num_source),
+        "self": (num_target, num_target),
+        "cross": (num_target, num_source),
+    }
+    data = {
+        **shown,
+        "next": found.written_pieces[:MAX_PAGE_TOKENS],
+        "layers": found.num_layers,
+        "heads": len(found.weights[weights_name("encoder", 1)]),
+        "note": " ".join(
+            f"Of the {side}, the first {MAX_PAGE_TOKENS} of {len(pieces)} tokens are shown."
+            for side, pieces in sides.items()
+            if len(pieces) > MAX_PAGE_TOKENS
+        ),
+        "weights": {
+            block: [
+                _packed(found.weights[weights_name(block, layer)][:, :num_rows, :num_columns])
+                for layer in range(1, found.num_layers + 1)
+            ]
+            for block, (num_rows, num_columns) in shapes.items()
+        },
+    }
+    template = files("ptenmt.inspection").joinpath("attention.html").read_text(encoding="utf-8")
+    text = json.dumps(data, ensure_ascii=False).replace("<", "\\u003c")  # a token may be </script>
+    return template.replace(_PAGE_DATA, text)
+
+
+def _packed(weights: np.ndarray) -> str:
+    """Weights from 0 to 1 as 16 bits each, in base64."""
+    return base64.b64encode(np.round(weights * 65535).astype("<u2").tobytes()).decode("ascii")

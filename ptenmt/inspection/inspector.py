@@ -5,6 +5,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
+from typing import Literal
 
 from ptenmt.data.text import repair_wordpiece
 from ptenmt.errors import DataError
@@ -14,7 +15,6 @@ from ptenmt.model.numpy_transformer import NumpyNextWord, NumpyTransformer
 from ptenmt.runs import Choice, Run, find_run
 from ptenmt.tasks import check_task
 from ptenmt.tokenizers import END, START, load_tokenizers
-from ptenmt.tokenizers.words import WordTokenizer
 from ptenmt.translation import Translator
 from ptenmt.translation.encoding import Encoding
 from ptenmt.translation.loading import Loader
@@ -128,9 +128,7 @@ class Inspector:
             RunError: The run translates.
         """
         check_task(self.run, self.config.task, "next-word")
-        tokenizer = self.tokenizers.source
-        assert isinstance(tokenizer, WordTokenizer), "a next-word model reads words"
-        typed = read_typed(text, tokenizer, self.config).last(self.config.data.window)
+        typed = read_typed(text, self.tokenizers.source, self.config).last(self.config.data.window)
         if typed.remark:
             self._warn(typed.remark)
         return typed
@@ -159,6 +157,17 @@ class Inspector:
             )
             for text, source, target, target_text in zip(texts, sources, targets, target_texts, strict=True)
         ]
+
+    def word_ids(self, word: str, side: Literal["source", "target"]) -> list[int]:
+        """The ids of a word of one side's language, as the model reads it.
+
+        Raises:
+            DataError: The run is a next-word model, and there is no word in it.
+        """
+        if self.config.task == "next-word":
+            return read_typed(word, self.tokenizers.source, self.config).ids
+        encode = self._encoding.source if side == "source" else self._encoding.target
+        return encode(word)[1:-1]  # without [START] and [END]
 
     def _translated(self, sources: Sequence[list[int]]) -> list[list[int]]:
         """The ids of the model's translations; of nothing, nothing."""

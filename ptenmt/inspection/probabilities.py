@@ -1,133 +1,106 @@
-"""How sure a model is: the probability of every token of a translation, and what else it might have been."""
+"""The probability of every token of a translation, and the likeliest alternatives."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from ptenmt.errors import ConfigError
-from ptenmt.inspection.drawing import draw
+from ptenmt.inspection.figures import Bars, draw
 from ptenmt.inspection.inspector import Inspector
-from ptenmt.inspection.pictures import Bars, Table
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 RUNNERS_UP = 4
-MOST_DRAWN = 8
-"""More runners-up than this do not stand behind a bar."""
+MAX_DRAWN = 8
+"""How many runners-up are written behind a bar at most."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class TokenProbability:
-    """How likely a model finds a token of a translation, given those before it."""
+    """The model's distribution at one position of a translation, given the tokens before it."""
 
     piece: str
     probability: float
     rank: int
-    """Its place among all tokens: 1 is the likeliest."""
+    """The token's rank in the vocabulary; 1 is the likeliest."""
     entropy: float
-    """Of its distribution, in nats: 0 where the model is certain, log V where it has no idea."""
+    """Of the distribution, in nats: 0 if the model is certain, log V if it is uniform."""
     runners_up: list[tuple[str, float]]
-    """The likeliest others, with their probabilities."""
+    """The likeliest other tokens with their probabilities."""
 
 
-def find_probabilities(
+def token_probabilities(
     inspector: Inspector, text: str, translation: str | None = None, *, runners_up: int = RUNNERS_UP
 ) -> list[TokenProbability]:
-    """Tell how likely the model finds each token of a translation, given the sentence and those before it.
+    """Compute the teacher-forced probability of every token of a translation.
 
-    The probabilities are the model's own, over its whole vocabulary: no beam and no penalty changes them.
+    Probabilities are over the whole vocabulary; no beam and no penalty changes them.
 
     Args:
         inspector: Of the run.
         text: The sentence.
         translation: Its translation; by default the model's own.
-        runners_up: How many other tokens to tell at each place.
+        runners_up: How many alternatives to list at each position.
 
     Returns:
-        One for each token behind [START], [END] included if it was reached.
+        One per token after [START], [END] included unless the translation was truncated.
 
     Raises:
         DataError: One of the texts is empty.
-        ConfigError: There are not so many other tokens.
+        ConfigError: The vocabulary is smaller than ``runners_up``.
     """
     most = inspector.tokenizers.target.vocabulary_size - 1
     if not 0 <= runners_up <= most:
-        raise ConfigError(
-            f"{runners_up} runners-up are asked for: there are 0 to {most}", "choose with --runners-up"
-        )
+        raise ConfigError(f"cannot list {runners_up} runners-up, only 0 to {most}", "change --runners-up")
     reading = inspector.read(text, translation)
-    source, fed = np.array([reading.source]), np.array([reading.target[:-1]])
-    rows = inspector.model.log_probabilities(source, fed)[0].astype("f8")  # -> [T, V]
+    source, target = np.array([reading.source]), np.array([reading.target[:-1]])
+    all_log_probs = inspector.model.log_probabilities(source, target)[0].astype("f8")  # -> [T, V]
     pieces = inspector.tokenizers.target.pieces
-    return [
-        _token_probability(log_probs, token, runners_up, pieces)
-        for log_probs, token in zip(rows, reading.target[1:], strict=True)
-    ]
-
-
-def _token_probability(
-    log_probs: np.ndarray, token: int, runners_up: int, pieces: Callable[[Sequence[int]], list[str]]
-) -> TokenProbability:
-    """What log-probabilities [V] say about a token."""
-    ranked = np.argsort(-log_probs, kind="stable")[: runners_up + 1]
-    others = [int(other) for other in ranked if other != token][:runners_up]
-    probabilities = np.exp(log_probs)
-    return TokenProbability(
-        piece=pieces([token])[0],
-        probability=float(probabilities[token]),
-        rank=int((log_probs > log_probs[token]).sum()) + 1,
-        entropy=float(-(probabilities * log_probs).sum()),
-        runners_up=list(zip(pieces(others), probabilities[others].tolist(), strict=True)),
-    )
+    found = []
+    for log_probs, token in zip(all_log_probs, reading.target[1:], strict=True):
+        probabilities = np.exp(log_probs)
+        ranked = np.argsort(-log_probs, kind="stable")[: runners_up + 1]
+        others = [int(other) for other in ranked if other != token][:runners_up]
+        found.append(
+            TokenProbability(
+                piece=pieces([token])[0],
+                probability=float(probabilities[token]),
+                rank=int((log_probs > log_probs[token]).sum()) + 1,
+                entropy=float(-(probabilities * log_probs).sum()),
+                runners_up=list(zip(pieces(others), probabilities[others].tolist(), strict=True)),
+            )
+        )
+    return found
 
 
 def probabilities_figure(
     inspector: Inspector, text: str, translation: str | None = None, *, runners_up: int = RUNNERS_UP
 ) -> "Figure":
-    """Draw a bar a token, the runners-up behind it; for arguments and errors see ``find_probabilities``."""
-    return draw([probability_bars(find_probabilities(inspector, text, translation, runners_up=runners_up))])
+    """Draw a bar per token with the runners-up behind it; arguments and errors as ``token_probabilities``."""
+    return draw([probability_bars(token_probabilities(inspector, text, translation, runners_up=runners_up))])
 
 
 def probability_bars(found: Sequence[TokenProbability]) -> Bars:
-    """What ``probabilities_figure`` draws."""
+    """The panel of ``probabilities_figure``."""
     most = max((len(each.runners_up) for each in found), default=0)
-    some = "the runners-up" if most <= MOST_DRAWN else f"the first {MOST_DRAWN} of {most} runners-up"
+    listed = "runners-up" if most <= MAX_DRAWN else f"first {MAX_DRAWN} of {most} runners-up"
     return Bars(
-        title="How likely each token is, given those before it",
-        value_name=f"probability; behind it {some}" if most else "probability",
+        title="Probability of each token, given those before it",
+        value_name=f"probability; to the right the {listed}" if most else "probability",
         names=[each.piece for each in found],
         values=[each.probability for each in found],
-        notes=[_told(each.runners_up[:MOST_DRAWN]) for each in found],
+        notes=[runners_up_text(each.runners_up[:MAX_DRAWN]) for each in found],
     )
 
 
-def probability_table(found: Sequence[TokenProbability]) -> Table:
-    """The same in figures, with ranks and entropies."""
-    rows = [
-        (
-            each.piece,
-            _percent(each.probability),
-            str(each.rank),
-            f"{each.entropy:.2f}",
-            _told(each.runners_up),
-        )
-        for each in found
-    ]
-    return Table(
-        title="How likely each token is, given those before it (entropy in nats)",
-        header=("token", "probability", "rank", "entropy", "runners-up"),
-        rows=rows,
-        numbers=frozenset({1, 2, 3}),
-    )
-
-
-def _told(runners_up: Sequence[tuple[str, float]]) -> str:
+def runners_up_text(runners_up: Sequence[tuple[str, float]]) -> str:
     """Such as ``has 3.1%, is 0.8%``."""
-    return ", ".join(f"{piece} {_percent(probability)}" for piece, probability in runners_up)
+    return ", ".join(f"{piece} {percent(probability)}" for piece, probability in runners_up)
 
 
-def _percent(probability: float) -> str:
+def percent(probability: float) -> str:
+    """Such as ``3.1%``, or ``<0.1%``."""
     return f"{100 * probability:.1f}%" if probability >= 0.0005 else "<0.1%"

@@ -1,4 +1,4 @@
-"""A sentence and its translation as the model sees them: ids, what follows what, and who may see whom."""
+"""A sentence and its translation as the model reads them: ids, decoder inputs and labels, and masks."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
@@ -6,46 +6,30 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ptenmt.errors import DataError
-from ptenmt.inspection.drawing import draw
+from ptenmt.inspection.figures import HeatMap, Panel, TextTable, draw
 from ptenmt.inspection.inspector import Inspector
-from ptenmt.inspection.pictures import HeatMap, Panel, Table
 from ptenmt.tokenizers import PAD, UNK
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-MOST_ONE_HOT = 40
-"""A vocabulary of more words than this is not shown as a table of zeros and ones."""
-
-_HIDDEN = "1 = hidden"
-
-
-def padding_mask(ids: np.ndarray) -> np.ndarray:
-    """Which tokens are hidden because they are padding: 1; ids [B, T] -> [B, 1, 1, T]."""
-    return np.asarray((ids == PAD).astype(int)[:, None, None, :])
-
-
-def look_ahead_mask(length: int) -> np.ndarray:
-    """Which tokens (columns) are hidden from which (rows) because they come later: 1; [T, T]."""
-    return np.triu(np.ones((length, length), int), k=1)
-
-
-def combined_mask(ids: np.ndarray) -> np.ndarray:
-    """What either mask hides: ids [B, T] -> [B, 1, T, T]."""
-    return np.asarray(np.maximum(padding_mask(ids), look_ahead_mask(ids.shape[1])))
+MAX_ONE_HOT = 40
+"""Labels of a larger vocabulary are not shown one-hot."""
 
 
 def token_panels(
     inspector: Inspector, text: str, translation: str | None = None, length: int | None = None
 ) -> list[Panel]:
-    """Tables of source and target, the masks, and, of a small vocabulary, the labels as ones among zeros.
+    """Tables of source and target, the masks and, for a small vocabulary, the labels one-hot.
+
+    In the model, a mask is True where a token may be attended to; the panels show the other convention of
+    Vaswani et al.'s implementations, 1 = hidden, and say so in their titles.
 
     Args:
         inspector: Of the run.
         text: A sentence.
         translation: Its translation; by default the model's own.
-        length: To how many tokens both sides are padded, as in a batch with longer sentences; by default they
-            are not.
+        length: Pad both sides to this many tokens, as in a batch with longer sentences.
 
     Raises:
         DataError: A text is empty, or has more tokens than ``length``.
@@ -53,20 +37,50 @@ def token_panels(
     reading = inspector.read(text, translation)
     tokenizers = inspector.tokenizers
     source = _padded(reading.source, length)
-    fed, labels = _padded(reading.target[:-1], length), _padded(reading.target[1:], length)
-    read, known = tokenizers.source.pieces(source), tokenizers.target.pieces(fed)
-    expected = tokenizers.target.pieces(labels)
+    inputs, labels = _padded(reading.target[:-1], length), _padded(reading.target[1:], length)
+    source_pieces, input_pieces = tokenizers.source.pieces(source), tokenizers.target.pieces(inputs)
+    label_pieces = tokenizers.target.pieces(labels)
+    source_mask, target_mask = np.array([source]) != PAD, np.array([inputs]) != PAD  # -> [1, S], [1, T]
+    causal_mask = np.tri(len(inputs), dtype=bool)  # -> [T, T]
     panels: list[Panel] = [
-        _source_table(source, read),
-        _target_table(fed, known, labels, expected),
-        _mask("Padding mask of the source", padding_mask(np.array([source]))[0, 0], ["every token"], read),
-        _mask("Padding mask of the target", padding_mask(np.array([fed]))[0, 0], ["every token"], known),
-        _mask("Look-ahead mask", look_ahead_mask(len(fed)), known, known),
-        _mask("Look-ahead and padding mask", combined_mask(np.array([fed]))[0, 0], known, known),
+        TextTable(
+            title="Source",
+            header=("position", "id", "piece", ""),
+            rows=[
+                (str(position), str(token), piece, _note(token))
+                for position, (token, piece) in enumerate(zip(source, source_pieces, strict=True))
+            ],
+            numbers=frozenset({0, 1}),
+        ),
+        TextTable(
+            title="Target",
+            header=("position", "id", "decoder input", "id", "label", ""),
+            rows=[
+                (str(position), str(token), piece, str(label), label_piece, _note(label))
+                for position, (token, piece, label, label_piece) in enumerate(
+                    zip(inputs, input_pieces, labels, label_pieces, strict=True)
+                )
+            ],
+            numbers=frozenset({0, 1, 3}),
+        ),
+        _mask_panel("Padding mask of the source", source_mask, ["every token"], source_pieces),
+        _mask_panel("Padding mask of the target", target_mask, ["every token"], input_pieces),
+        _mask_panel("Look-ahead mask", causal_mask, input_pieces, input_pieces),
+        _mask_panel("Look-ahead and padding mask", causal_mask & target_mask, input_pieces, input_pieces),
     ]
     size = tokenizers.target.vocabulary_size
-    if size <= MOST_ONE_HOT:
-        panels.append(_one_hot(labels, expected, tokenizers.target.pieces(range(size))))
+    if size <= MAX_ONE_HOT:
+        panels.append(
+            HeatMap(
+                title="Labels, one-hot",
+                values=np.eye(size, dtype=int)[labels],
+                row_name="label",
+                column_name="vocabulary",
+                row_labels=label_pieces,
+                column_labels=tokenizers.target.pieces(range(size)),
+                has_numbers=True,
+            )
+        )
     return panels
 
 
@@ -79,54 +93,23 @@ def tokens_figure(
 
 def _padded(ids: Sequence[int], length: int | None) -> list[int]:
     if length is not None and length < len(ids):
-        raise DataError(f"{len(ids)} tokens cannot be padded to {length}", "give --length a larger number")
+        raise DataError(f"{len(ids)} tokens cannot be padded to {length}", "give a larger --length")
     return [*ids, *[PAD] * ((length or len(ids)) - len(ids))]
-
-
-def _source_table(ids: Sequence[int], pieces: Sequence[str]) -> Table:
-    columns = zip(ids, pieces, strict=True)
-    rows = [(str(place), str(token), piece, _note(token)) for place, (token, piece) in enumerate(columns)]
-    return Table(title="Source", header=("place", "id", "piece", ""), rows=rows, numbers=frozenset({0, 1}))
-
-
-def _target_table(
-    fed: Sequence[int], known: Sequence[str], labels: Sequence[int], expected: Sequence[str]
-) -> Table:
-    """What the decoder is given, and beside it what it is to say: the same, one place on."""
-    columns = zip(fed, known, labels, expected, strict=True)
-    rows = [
-        (str(place), str(token), piece, str(label), wanted, _note(label))
-        for place, (token, piece, label, wanted) in enumerate(columns)
-    ]
-    header = ("place", "id", "decoder input", "id", "label", "")
-    return Table(title="Target", header=header, rows=rows, numbers=frozenset({0, 1, 3}))
 
 
 def _note(token: int) -> str:
     return {UNK: "unknown", PAD: "padding"}.get(token, "")
 
 
-def _mask(title: str, hidden: np.ndarray, rows: Sequence[str], columns: Sequence[str]) -> HeatMap:
+def _mask_panel(title: str, mask: np.ndarray, rows: Sequence[str], columns: Sequence[str]) -> HeatMap:
+    """A mask (True = may be attended to), turned round to show 1 = hidden."""
     return HeatMap(
-        title=f"{title} ({_HIDDEN})",
-        values=hidden,
+        title=f"{title} (1 = hidden)",
+        values=1 - mask.astype(int),
         palette="greys",
         row_name="attending token" if len(rows) > 1 else "",
         column_name="attended token",
         row_labels=rows,
         column_labels=columns,
-        has_numbers=True,
-    )
-
-
-def _one_hot(labels: Sequence[int], pieces: Sequence[str], vocabulary: Sequence[str]) -> HeatMap:
-    """A row a label: 1 in the column of its word."""
-    return HeatMap(
-        title="Labels, one-hot",
-        values=np.eye(len(vocabulary), dtype=int)[list(labels)],
-        row_name="label",
-        column_name="vocabulary",
-        row_labels=pieces,
-        column_labels=vocabulary,
         has_numbers=True,
     )

@@ -4,8 +4,8 @@ from dataclasses import dataclass
 
 from ptenmt.config import Config
 from ptenmt.data.text import TextPreparation
-from ptenmt.errors import DataError
-from ptenmt.tokenizers import UNK
+from ptenmt.errors import DataError, TokenizerError
+from ptenmt.tokenizers import UNK, Tokenizer
 from ptenmt.tokenizers.words import WordTokenizer
 
 
@@ -33,12 +33,15 @@ class TypedWords:
         return TypedWords(self.words[-count:], self.ids[-count:])
 
 
-def read_typed(text: str, tokenizer: WordTokenizer, config: Config) -> TypedWords:
+def read_typed(text: str, tokenizer: Tokenizer, config: Config) -> TypedWords:
     """Read a text as a next-word model's training text was read: in the target language.
 
     Raises:
         DataError: There is no word in it.
+        TokenizerError: The tokenizer is not one of words.
     """
+    if not isinstance(tokenizer, WordTokenizer):
+        raise TokenizerError("a next-word model reads words, and this tokenizer has sub-words")
     prepared = TextPreparation(config.data).prepare_input(text, config.data.target_language)
     words, ids = tokenizer.split(prepared), tokenizer.encode([prepared])[0]
     if not ids:

@@ -10,7 +10,7 @@ from ptenmt.cli.console import Screen
 from ptenmt.cli.heat_maps import heat_map_lines
 from ptenmt.cli.line_plots import line_plot_lines
 from ptenmt.cli.writing import bar
-from ptenmt.inspection.pictures import Bars, HeatMap, Line, LinePlot, Table
+from ptenmt.inspection.figures import Bars, HeatMap, Line, LinePlot, TextTable
 
 
 def labelled(rows: list[str], columns: list[str], values: object = None, **options: object) -> HeatMap:
@@ -109,6 +109,17 @@ def test_numbered_maps_are_thinned_to_what_fits() -> None:
     assert coloured[2].plain == "  0 " + "▀" * 64
 
 
+def test_paired_columns_are_thinned_together() -> None:
+    values = np.tile([0.0, 1.0], (2, 64))
+    paired = HeatMap(title="map", values=values, column_name="dimension", columns_are_paired=True)
+    for width in (80, 60, 46, 40):
+        lines = plain(heat_map_lines(paired, width, has_colours=False))
+        assert lines[2].startswith("0 " + " █" * 10)
+        assert max(map(len, lines[2:])) <= width
+    assert lines[0] == "map (every 4th pair of dimensions)"
+    assert lines[4].split() == ["0", "121"]
+
+
 def test_a_line_goes_where_its_points_are() -> None:
     lines = plain(line_plot_lines(plot(curve([0.0, 1.0])), 40, has_colours=False))
     assert lines[0] == "plot"
@@ -153,7 +164,9 @@ def test_lines_are_told_apart_by_colour_or_else_by_letter() -> None:
 
 def test_panels_come_one_below_the_other(capsys: pytest.CaptureFixture[str]) -> None:
     bars = Bars(title="casa", value_name="cosine", names=["lar", "rua"], values=[1.0, -0.5])
-    table = Table(title="Source", header=("", "id"), rows=[("0", "2"), ("1", "17")], numbers=frozenset({1}))
+    table = TextTable(
+        title="Source", header=("", "id"), rows=[("0", "2"), ("1", "17")], numbers=frozenset({1})
+    )
     show([bars, table], None, Screen(), title="both")
     assert capsys.readouterr().out == (
         f"both\n\ncasa\nlar  1.000 {'█' * 30}\nrua -0.500\n\nSource\n   id\n0   2\n1  17\n"

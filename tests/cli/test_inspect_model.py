@@ -15,11 +15,13 @@ PNG = b"\x89PNG\r\n"
 @pytest.mark.usefixtures("beside")
 def test_attention_in_the_terminal_is_the_mean_over_the_heads_of_the_last_layer(ptenmt):
     answer = ptenmt("inspect", "attention", TEXT)
-    assert answer.lines[0] == "Decoder, layer 1: from the translation to the source"
+    assert answer.lines[0] == (
+        "Decoder cross-attention, layer 1: source tokens (columns) seen when writing a token (rows)"
+    )
     assert "mean over the heads" in answer.stdout
     assert answer.stderr == ""
-    rows = [line.split()[0] for line in answer.lines if line.startswith((" ", "["))]
-    assert "[START]" in rows
+    rows = [line.split()[0] for line in answer.lines if line.strip()]
+    assert "[END]" in rows
     one = ptenmt("inspect", "attention", TEXT, "--head", "2").stdout
     assert "head 2" in one
     every = ptenmt("inspect", "attention", TEXT, "--head", "all").stdout
@@ -32,7 +34,7 @@ def test_the_blocks_of_attention_have_their_own_tokens(ptenmt):
     def labels(*options: str) -> str:
         return ptenmt("inspect", "attention", "o gato", "--target", "the cat", *options).stdout
 
-    assert "to the source" in labels()
+    assert "cross-attention" in labels()
     assert "cat" not in labels("--block", "encoder")
     assert "gato" not in labels("--block", "self")
     assert "gato" in labels("--block", "encoder")
@@ -64,19 +66,22 @@ def test_attention_is_drawn_into_a_file_by_its_ending(ptenmt, tmp_path: Path):
         (["attention", TEXT, "-o", "a.html", "--layer", "1"], "a page shows all blocks, layers and heads"),
         (["attention", TEXT, "-o", "nowhere/a.html"], "cannot write nowhere/a.html"),
         (["attention", TEXT, "--run", "nobody"], "no run in checkpoints/nobody"),
-        (["alignment"], "nothing is given to align\n  give a sentence, or a file of them with --input FILE"),
-        (["alignment", TEXT, "--input", "pairs.tsv"], "TEXT and --input exclude each other\n  leave one"),
+        (["alignment"], "nothing to align\n  give a sentence, or a file of sentences with --input FILE"),
+        (
+            ["alignment", TEXT, "--input", "pairs.tsv"],
+            "TEXT and --input cannot be used together\n",
+        ),
         (["alignment", "--input", "pairs.tsv", "--target", "a"], "--target is for TEXT"),
         (["alignment", TEXT, "--target-file", "pairs.tsv"], "--target-file is for --input"),
         (["alignment", "--input", "pairs.tsv", "-o", "a.png"], "--output is for TEXT"),
         (["alignment", TEXT, "--form", "json", "-o", "a.png"], "--output is for TEXT"),
         (["alignment", "--input", "pairs.tsv", "--form", "grid"], "--form grid is for TEXT"),
-        (["alignment", TEXT, "--head", "all"], "an alignment is one head's"),
+        (["alignment", TEXT, "--head", "all"], "an alignment is that of one head"),
         (["alignment", TEXT, "--head", "7"], "there is no head 7: the model has heads 1 to 2"),
         (["alignment", "--input", "lost.txt"], "cannot read lost.txt"),
         (["alignment", "--input", "/dev/null"], "/dev/null is empty"),
         (["alignment", "--input", "pairs.tsv", "--target-file", "tiny.yaml"], "sentences have"),
-        (["probabilities", TEXT, "--runners-up", "4000"], "4000 runners-up are asked for: there are 0 to"),
+        (["probabilities", TEXT, "--runners-up", "4000"], "cannot list 4000 runners-up, only 0 to"),
         (["probabilities", " "], "the sentence is empty"),
     ],
 )
@@ -92,7 +97,7 @@ def test_an_alignment_is_a_grid_or_a_line_of_pairs_or_json(ptenmt, tmp_path: Pat
     grid = ptenmt("inspect", "alignment", "o gato", "--target", "the cat").stdout
     assert "gato" in grid
     assert grid.count("●") == 2
-    title = "Word alignment: rows come from columns (decoder, layer 1: {})"
+    title = "Word alignment (decoder, layer 1: {})"
     assert grid.splitlines()[0] == title.format("mean over the heads")
     one = ptenmt("inspect", "alignment", "o gato", "--head", "2").lines
     assert one[0] == title.format("head 2")

@@ -19,7 +19,7 @@ import pytest
 import requests
 
 from ptenmt.export.weights import WEIGHTS
-from ptenmt.inspection.attention import find_attention
+from ptenmt.inspection.attention import attention_weights
 from ptenmt.inspection.inspector import Inspector
 from ptenmt.runs import Run
 from ptenmt.server import attending
@@ -63,7 +63,7 @@ def test_a_server_translates_as_the_command_does_and_ends_in_order(ptenmt, rando
         process.send_signal(signal.SIGTERM)
         stdout, stderr = process.communicate(timeout=10)
     assert (process.returncode, stdout, stderr) == (0, "", "ended\n")
-    found = find_attention(Inspector(random_run), text, "the cat eats")
+    found = attention_weights(Inspector(random_run), text, "the cat eats")
     assert (told["source_pieces"], told["target_pieces"]) == (found.source_pieces, found.target_pieces)
     assert told["weights"].keys() == found.weights.keys()
     for name, weights in found.weights.items():

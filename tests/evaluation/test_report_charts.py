@@ -6,7 +6,7 @@ import pytest
 
 from ptenmt.evaluation.report_charts import bar_chart, line_chart, ticks
 from ptenmt.evaluation.report_parts import Bar, BarChart, LineChart
-from ptenmt.inspection.pictures import Line, LinePlot
+from ptenmt.inspection.figures import Line, LinePlot
 
 
 @pytest.mark.parametrize(

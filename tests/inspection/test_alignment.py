@@ -12,11 +12,12 @@ from ptenmt.config import ModelConfig
 from ptenmt.errors import ConfigError, DataError
 from ptenmt.inspection.alignment import (
     BATCH_SENTENCES,
-    WordAlignment,
-    align_all,
+    AlignedPair,
     alignment_figure,
     alignment_panel,
-    find_alignment,
+    default_layer,
+    word_alignment,
+    word_alignments,
 )
 from ptenmt.inspection.inspector import Inspector, Reading
 from ptenmt.inspection.words import words_of
@@ -50,7 +51,7 @@ def test_pieces_that_a_model_cut_otherwise_are_placed_by_their_letters():
     assert words_of(tokenizer, "", []) == ([], [])
 
 
-def scripted(weights: Any, source: str, target: str) -> WordAlignment:
+def scripted(weights: Any, source: str, target: str) -> AlignedPair:
     """Align ``o gat ##o`` and ``the cat ##s`` with cross-attention [H, T, S] as it is given."""
     pair = TokenizerPair(wordpiece("o", "gat", "##o"), wordpiece("the", "cat", "##s"))
 
@@ -71,7 +72,7 @@ def scripted(weights: Any, source: str, target: str) -> WordAlignment:
         },
     )
     stub: Any = SimpleNamespace(tokenizers=pair, model=model, read=read)
-    return find_alignment(stub, "", "")
+    return word_alignment(stub, "", "")
 
 
 def test_what_pieces_get_is_added_and_what_they_pay_is_averaged_over_heads_and_pieces():
@@ -89,8 +90,12 @@ def test_what_pieces_get_is_added_and_what_they_pay_is_averaged_over_heads_and_p
     assert (found.layer, found.heads) == (2, "mean over the heads"), "of three layers"
 
 
+def test_the_last_layer_but_one_aligns_except_in_shallow_models():
+    assert [default_layer(num_layers) for num_layers in (1, 2, 3, 4, 6)] == [1, 2, 2, 3, 5]
+
+
 def test_words_without_a_token_have_no_link():
-    found = WordAlignment(
+    found = AlignedPair(
         source_words=["a", "b"],
         target_words=["x", "!"],
         weights=np.array([[0.1, 0.7], [0, 0]]),
@@ -99,53 +104,53 @@ def test_words_without_a_token_have_no_link():
     )
     assert found.links == [(1, 0)]
     assert replace(found, source_words=[], weights=np.zeros((2, 0))).pharaoh == ""
-    assert alignment_panel(found).title.endswith("(decoder, layer 3: head 2)")
+    assert alignment_panel(found).title == "Word alignment (decoder, layer 3: head 2)"
 
 
 def test_a_model_that_copies_aligns_each_word_with_itself(inspector: Inspector):
     for text in filter(None, SENTENCES):
-        assert find_alignment(inspector, text).links == [(place, place) for place in range(len(text.split()))]
+        assert word_alignment(inspector, text).links == [(place, place) for place in range(len(text.split()))]
 
 
 def test_many_are_aligned_as_one_by_one(inspector: Inspector):
     texts = (SENTENCES * 8)[: BATCH_SENTENCES + 3]
-    found = list(align_all(inspector, texts))
+    found = list(word_alignments(inspector, texts))
     assert len(found) == len(texts)
     for text, alignment in zip(texts, found, strict=True):
         assert alignment.source_words == text.split()
         if text:
-            alone = find_alignment(inspector, text)
+            alone = word_alignment(inspector, text)
             assert alignment.links == alone.links
             np.testing.assert_allclose(alignment.weights, alone.weights, atol=1e-5)
         else:
             assert alignment.pharaoh == ""
-    given = list(align_all(inspector, SENTENCES, ["bala", "mico", "", "pira pira", "kilo"]))
+    given = list(word_alignments(inspector, SENTENCES, ["bala", "mico", "", "pira pira", "kilo"]))
     assert [len(each.target_words) for each in given] == [1, 1, 0, 2, 1]
     assert [each.pharaoh for each in given][1:3] == ["", ""]
 
 
 def test_head_and_layer_choose(inspector: Inspector):
     text = SENTENCES[0]
-    heads = [find_alignment(inspector, text, head=head).weights for head in (1, 2, 3, 4)]
-    np.testing.assert_allclose(find_alignment(inspector, text).weights, np.mean(heads, axis=0), atol=1e-6)
+    heads = [word_alignment(inspector, text, head=head).weights for head in (1, 2, 3, 4)]
+    np.testing.assert_allclose(word_alignment(inspector, text).weights, np.mean(heads, axis=0), atol=1e-6)
     with pytest.raises(ConfigError, match="no head 5: the model has heads 1 to 4"):
-        find_alignment(inspector, text, head=5)
+        word_alignment(inspector, text, head=5)
     with pytest.raises(ConfigError, match="no layer 2: the model has one layer, which is 1"):
-        find_alignment(inspector, text, layer=2)
+        word_alignment(inspector, text, layer=2)
 
 
 def test_a_translation_of_nothing_is_told(copied: TrainedRun):
     silent = Inspector(copied.path, on_warning=pytest.fail)
     vars(silent)["translator"] = SimpleNamespace(best=lambda sources: [[START, END] for _ in sources])
-    with pytest.raises(DataError, match="the model translates 'bala' to nothing"):
-        find_alignment(silent, "bala")
-    assert find_alignment(silent, "bala", "hime").links == [(0, 0)]
-    assert [each.pharaoh for each in align_all(silent, ["bala", "hime"])] == ["", ""]
+    with pytest.raises(DataError, match="the model's translation of 'bala' is empty"):
+        word_alignment(silent, "bala")
+    assert word_alignment(silent, "bala", "hime").links == [(0, 0)]
+    assert [each.pharaoh for each in word_alignments(silent, ["bala", "hime"])] == ["", ""]
 
 
 def test_files_of_unequal_length_are_refused(inspector: Inspector):
     with pytest.raises(DataError, match="2 sentences have 1 translations"):
-        list(align_all(inspector, ["bala", "hime"], ["bala"]))
+        list(word_alignments(inspector, ["bala", "hime"], ["bala"]))
 
 
 def test_the_figure_marks_the_links(inspector: Inspector):

@@ -9,13 +9,13 @@ from copy_task import TrainedRun
 from random_models import log_probs
 
 from ptenmt.errors import ConfigError
-from ptenmt.inspection.drawing import save_figure
+from ptenmt.inspection.figures import save_figure
 from ptenmt.inspection.inspector import Inspector
 from ptenmt.inspection.probabilities import (
-    MOST_DRAWN,
-    find_probabilities,
+    MAX_DRAWN,
     probabilities_figure,
     probability_bars,
+    token_probabilities,
 )
 from ptenmt.translation import Translator
 
@@ -34,7 +34,7 @@ def test_they_are_those_of_the_keras_model(
     reading = inspector.read(TEXT, translation)
     (expected,) = log_probs(translator.engine.model, [reading.source], [reading.target[:-1]])  # type: ignore[attr-defined]
     size = expected.shape[1]
-    found = find_probabilities(inspector, TEXT, translation, runners_up=size - 1)
+    found = token_probabilities(inspector, TEXT, translation, runners_up=size - 1)
     assert [each.piece for each in found] == reading.target_pieces[1:]
     for each, row, token in zip(found, expected, reading.target[1:], strict=True):
         assert each.probability == pytest.approx(math.exp(row[token]), abs=1e-5)
@@ -52,17 +52,17 @@ def test_they_are_those_of_the_keras_model(
 
 def test_so_many_runners_up_are_told(inspector: Inspector):
     for count in (0, 1, 3):
-        assert {len(each.runners_up) for each in find_probabilities(inspector, TEXT, runners_up=count)} == {
+        assert {len(each.runners_up) for each in token_probabilities(inspector, TEXT, runners_up=count)} == {
             count
         }
     size = inspector.tokenizers.target.vocabulary_size
-    with pytest.raises(ConfigError, match=f"{size} runners-up are asked for: there are 0 to {size - 1}"):
-        find_probabilities(inspector, TEXT, runners_up=size)
+    with pytest.raises(ConfigError, match=f"cannot list {size} runners-up, only 0 to {size - 1}"):
+        token_probabilities(inspector, TEXT, runners_up=size)
 
 
 def test_the_figure_has_a_bar_a_token_and_the_runners_up_behind_it(inspector: Inspector):
     (axis,) = probabilities_figure(inspector, TEXT, runners_up=1).axes
-    found = find_probabilities(inspector, TEXT, runners_up=1)
+    found = token_probabilities(inspector, TEXT, runners_up=1)
     assert [bar.get_width() for bar in axis.patches] == pytest.approx([each.probability for each in found])
     assert [label.get_text() for label in axis.get_yticklabels()] == ["bala", "hime", "dico", "[END]"]
     assert [note.get_text().split()[0] for note in axis.texts] == [each.runners_up[0][0] for each in found]
@@ -72,8 +72,8 @@ def test_of_many_runners_up_the_first_are_drawn_and_the_picture_says_so(inspecto
     figure = probabilities_figure(inspector, TEXT, runners_up=12)
     save_figure(figure, tmp_path / "sure.png")  # a warning of no room would be an error
     (axis,) = figure.axes
-    assert axis.get_xlabel() == "probability; behind it the first 8 of 12 runners-up"
-    assert {note.get_text().count("%") for note in axis.texts} == {MOST_DRAWN} == {8}
-    few = probability_bars(find_probabilities(inspector, TEXT, runners_up=8))
-    assert few.value_name == "probability; behind it the runners-up"
-    assert probability_bars(find_probabilities(inspector, TEXT, runners_up=0)).value_name == "probability"
+    assert axis.get_xlabel() == "probability; to the right the first 8 of 12 runners-up"
+    assert {note.get_text().count("%") for note in axis.texts} == {MAX_DRAWN} == {8}
+    few = probability_bars(token_probabilities(inspector, TEXT, runners_up=8))
+    assert few.value_name == "probability; to the right the runners-up"
+    assert probability_bars(token_probabilities(inspector, TEXT, runners_up=0)).value_name == "probability"

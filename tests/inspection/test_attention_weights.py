@@ -10,14 +10,15 @@ from copy_task import TrainedRun
 
 from ptenmt.errors import ConfigError
 from ptenmt.inspection.attention import (
+    MAX_PAGE_TOKENS,
     AttentionWeights,
     Block,
     Head,
     attention_figure,
+    attention_page,
     attention_panels,
-    find_attention,
+    attention_weights,
 )
-from ptenmt.inspection.attention_page import MOST_TOKENS, attention_page
 from ptenmt.inspection.inspector import Inspector
 from ptenmt.translation import Translator
 
@@ -31,7 +32,7 @@ def inspector(copied: TrainedRun) -> Inspector:
 
 @pytest.fixture(scope="module")
 def found(inspector: Inspector) -> AttentionWeights:
-    return find_attention(inspector, TEXT)
+    return attention_weights(inspector, TEXT)
 
 
 def made_up(source: list[str], target: list[str], layers: int = 2, heads: int = 3) -> AttentionWeights:
@@ -45,17 +46,20 @@ def made_up(source: list[str], target: list[str], layers: int = 2, heads: int = 
         ):
             values = chance.random((heads, len(rows), len(columns)))
             weights[name] = values / values.sum(axis=-1, keepdims=True)
-    return AttentionWeights(source_pieces=source, target_pieces=target, weights=weights)
+    return AttentionWeights(
+        source_pieces=source, target_pieces=target, written_pieces=[*target[1:], "[END]"], weights=weights
+    )
 
 
 @pytest.mark.parametrize("translation", [None, "galo bala"])
 def test_they_are_the_weights_of_the_keras_model(
     inspector: Inspector, translator: Translator, translation: str | None
 ):
-    mine = find_attention(inspector, TEXT, translation)
+    mine = attention_weights(inspector, TEXT, translation)
     written = translation or translator.translate(TEXT)[0].raw
     assert mine.source_pieces == ["[START]", *TEXT.split(), "[END]"]
     assert mine.target_pieces == ["[START]", *written.split()]
+    assert mine.written_pieces == [*written.split(), "[END]"]
     sides = translator.tokenizers.source, translator.tokenizers.target
     source, target = (side.encode([text])[0] for side, text in zip(sides, (TEXT, written), strict=True))
     theirs = translator.engine.model.attention(np.array([[2, *source, 3]]), np.array([[2, *target]]))
@@ -68,15 +72,15 @@ def test_they_are_the_weights_of_the_keras_model(
     ("block", "name", "rows", "columns"),
     [
         ("encoder", "encoder_layer{}", "source", "source"),
-        ("self", "decoder_layer{}_block1", "target", "target"),
-        ("cross", "decoder_layer{}_block2", "target", "source"),
+        ("self", "decoder_layer{}_block1", "written", "target"),
+        ("cross", "decoder_layer{}_block2", "written", "source"),
     ],
 )
 @pytest.mark.parametrize("layer", [None, 1])
 def test_a_panel_shows_a_head_of_a_block_of_a_layer(
     block: Block, name: str, rows: str, columns: str, layer: int | None
 ):
-    pieces = {"source": ["a", "b", "c"], "target": ["x", "y"]}
+    pieces = {"source": ["a", "b", "c"], "target": ["[START]", "x"], "written": ["x", "[END]"]}
     found = made_up(pieces["source"], pieces["target"])
     shown = found.weights[name.format(layer or 2)]
     title, panels = attention_panels(found, block=block, layer=layer)
@@ -143,8 +147,8 @@ def test_a_token_cannot_break_the_page():
 
 
 def test_of_a_sentence_that_is_too_long_the_beginning_is_on_the_page():
-    long = [f"s{number}" for number in range(MOST_TOKENS + 20)]
+    long = [f"s{number}" for number in range(MAX_PAGE_TOKENS + 20)]
     data = data_of(attention_page(made_up(long, ["x", "y"], layers=1, heads=1)))
-    assert data["source"] == long[:MOST_TOKENS]
+    assert data["source"] == long[:MAX_PAGE_TOKENS]
     assert data["note"] == "Of the source, the first 100 of 120 tokens are shown."
-    assert len(base64.b64decode(data["weights"]["cross"][0])) == 2 * 2 * MOST_TOKENS  # type: ignore[index]
+    assert len(base64.b64decode(data["weights"]["cross"][0])) == 2 * 2 * MAX_PAGE_TOKENS  # type: ignore[index]

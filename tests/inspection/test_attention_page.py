@@ -9,8 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from ptenmt.inspection.attention import AttentionWeights
-from ptenmt.inspection.attention_page import attention_page
+from ptenmt.inspection.attention import AttentionWeights, attention_page
 
 BROWSER = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
 FLAGS = [
@@ -64,6 +63,7 @@ def shown(folder: Path, action: str = "") -> Shown:
     found = AttentionWeights(
         source_pieces=SOURCE,
         target_pieces=TARGET,
+        written_pieces=[*TARGET[1:], "[END]"],
         weights={"encoder_layer1": ENCODER, "decoder_layer1_block1": SELF, "decoder_layer1_block2": CROSS},
     )
     file = folder / "page.html"

@@ -1,12 +1,11 @@
-"""What the model is told about where a word stands."""
+"""The positional encoding and the similarity of positions."""
 
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from ptenmt.errors import PtenmtError
-from ptenmt.inspection.drawing import draw
-from ptenmt.inspection.pictures import HeatMap
+from ptenmt.inspection.figures import HeatMap, draw
 from ptenmt.model.positions import positional_encoding
 
 if TYPE_CHECKING:
@@ -14,14 +13,14 @@ if TYPE_CHECKING:
 
 
 def positions_map(num_positions: int = 50, d_model: int = 128) -> HeatMap:
-    """The positional encoding: a row a position, a column a dimension.
+    """The positional encoding: one row per position, one column per dimension.
 
     Args:
-        num_positions: How many positions, counted from 0.
+        num_positions: The number of positions, from 0.
         d_model: D, even.
 
     Raises:
-        PtenmtError: There is no such encoding.
+        PtenmtError: The number of positions or dimensions is impossible.
     """
     return HeatMap(
         title="Positional encoding",
@@ -30,23 +29,18 @@ def positions_map(num_positions: int = 50, d_model: int = 128) -> HeatMap:
         palette="diverging",
         row_name="position",
         column_name="dimension",
+        columns_are_paired=True,
     )
 
 
 def similarity_map(num_positions: int = 50, d_model: int = 128) -> HeatMap:
-    """How alike the encodings of two positions are: the cosine of the angle between them.
+    """The cosine similarity between the encodings of any two positions.
 
     It depends on their distance alone: the sum of cos(distance / 10000^(2i/D)) over all i, times 2/D.
-
-    Args:
-        num_positions: How many positions, counted from 0.
-        d_model: D, even.
-
-    Raises:
-        PtenmtError: There is no such encoding.
+    Arguments and errors are those of ``positions_map``.
     """
     encoding = _encoding(num_positions, d_model)
-    values = encoding @ encoding.T / (d_model / 2)  # every row has the length √(D/2)
+    values = encoding @ encoding.T / (d_model / 2)  # every row has the norm √(D/2)
     return HeatMap(
         title="Similarity of positions (cosine)",
         values=values,
@@ -63,7 +57,7 @@ def positions_figure(num_positions: int = 50, d_model: int = 128) -> "Figure":
 
 def _encoding(num_positions: int, d_model: int) -> np.ndarray:
     if num_positions < 1:
-        raise PtenmtError(f"{num_positions} positions cannot be drawn: 1 or more can")
+        raise PtenmtError(f"cannot draw {num_positions} positions", "give 1 or more")
     if d_model < 2 or d_model % 2:
-        raise PtenmtError(f"{d_model} dimensions cannot be drawn: their number is even, and 2 or more")
+        raise PtenmtError(f"cannot draw {d_model} dimensions", "give an even number, 2 or more")
     return positional_encoding(num_positions, d_model)

@@ -1,16 +1,16 @@
 """A sentence as the model sees it."""
 
+from types import SimpleNamespace
+from typing import Any
+
 import numpy as np
 import pytest
 from copy_task import TrainedRun
 
 from ptenmt.errors import DataError
+from ptenmt.inspection.figures import HeatMap, TextTable
 from ptenmt.inspection.inspector import Inspector
-from ptenmt.inspection.pictures import HeatMap, Table
 from ptenmt.inspection.tokens import (
-    combined_mask,
-    look_ahead_mask,
-    padding_mask,
     token_panels,
     tokens_figure,
 )
@@ -21,29 +21,38 @@ def inspector(copied: TrainedRun) -> Inspector:
     return Inspector(copied.path)
 
 
-def shown(inspector: Inspector, *texts: str | None, **options: int) -> tuple[list[Table], list[HeatMap]]:
+def shown(inspector: Inspector, *texts: str | None, **options: int) -> tuple[list[TextTable], list[HeatMap]]:
     panels = token_panels(inspector, *texts, **options)  # type: ignore[arg-type]
-    tables = [panel for panel in panels if isinstance(panel, Table)]
+    tables = [panel for panel in panels if isinstance(panel, TextTable)]
     return tables, [panel for panel in panels if isinstance(panel, HeatMap)]
 
 
+def masks_of(source: list[int], target: list[int]) -> list[list[list[int]]]:
+    """The values of the four mask panels of ids that no tokenizer made."""
+    side = SimpleNamespace(pieces=lambda ids: list(map(str, ids)), vocabulary_size=1000)
+    reading = SimpleNamespace(source=source, target=[*target, 3])
+    stub: Any = SimpleNamespace(
+        read=lambda _text, _translation: reading, tokenizers=SimpleNamespace(source=side, target=side)
+    )
+    return [panel.values.tolist() for panel in token_panels(stub, "") if isinstance(panel, HeatMap)]
+
+
 def test_the_masks_are_the_published_ones() -> None:
-    assert padding_mask(np.array([[1, 21, 777, 0, 0]])).tolist() == [[[[0, 0, 0, 1, 1]]]]
-    assert look_ahead_mask(4).tolist() == [[0, 1, 1, 1], [0, 0, 1, 1], [0, 0, 0, 1], [0, 0, 0, 0]]
-    assert combined_mask(np.array([[1, 2, 0, 4, 5]])).tolist() == [
-        [[[0, 1, 1, 1, 1], [0, 0, 1, 1, 1], [0, 0, 1, 1, 1], [0, 0, 1, 0, 1], [0, 0, 1, 0, 0]]]
-    ]
+    source, target, look_ahead, both = masks_of([1, 21, 777, 0, 0], [1, 2, 0, 4, 5, 0])
+    assert source == [[0, 0, 0, 1, 1]]
+    assert target == [[0, 0, 1, 0, 0, 1]]
+    assert look_ahead == np.triu(np.ones((6, 6), int), k=1).tolist()
     rows = ["011111", "001111", "001111", "001011", "001001", "001001"]
-    assert combined_mask(np.array([[1, 2, 0, 4, 5, 0]])).tolist() == [[[list(map(int, row)) for row in rows]]]
+    assert both == [list(map(int, row)) for row in rows]
 
 
-def test_the_model_hides_what_the_pictures_hide() -> None:
-    from ptenmt.model import decoder_mask
-    from ptenmt.model import padding_mask as visible
+def test_the_panels_hide_what_the_model_hides() -> None:
+    from ptenmt.model import decoder_mask, padding_mask
 
-    ids = np.array([[2, 5, 6, 3, 0], [2, 7, 3, 0, 0]])
-    np.testing.assert_array_equal(padding_mask(ids), 1 - np.array(visible(ids)).astype(int))
-    np.testing.assert_array_equal(combined_mask(ids), 1 - np.array(decoder_mask(ids)).astype(int))
+    source, target = np.array([[2, 5, 6, 3, 0]]), np.array([[2, 7, 3, 0, 0]])
+    hidden, _, _, both = masks_of(source[0].tolist(), target[0].tolist())
+    np.testing.assert_array_equal(hidden, 1 - np.array(padding_mask(source)).astype(int)[0, 0])
+    np.testing.assert_array_equal(both, 1 - np.array(decoder_mask(target)).astype(int)[0, 0])
 
 
 def test_the_decoder_reads_what_it_is_to_say_one_place_later(inspector: Inspector) -> None:

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from ptenmt.errors import PtenmtError
-from ptenmt.inspection.positions import positions_figure, positions_map, similarity_map
+from ptenmt.inspection.positional_encoding import positions_figure, positions_map, similarity_map
 
 
 def test_the_encoding_has_the_published_values() -> None:
@@ -47,5 +47,5 @@ def test_the_figure_is_labelled_and_has_a_colour_bar() -> None:
 
 @pytest.mark.parametrize(("positions", "dimensions"), [(0, 8), (8, 0), (8, 7)])
 def test_what_cannot_be_drawn_is_refused(positions: int, dimensions: int) -> None:
-    with pytest.raises(PtenmtError, match="cannot be drawn"):
+    with pytest.raises(PtenmtError, match="cannot draw"):
         positions_map(positions, dimensions)

@@ -1,4 +1,4 @@
-"""How trainings went, drawn."""
+"""Curves of recorded histories, and learning-rate schedules."""
 
 from pathlib import Path
 from typing import Any
@@ -6,11 +6,17 @@ from typing import Any
 import numpy as np
 import pytest
 
-from ptenmt.config import Config
-from ptenmt.errors import PtenmtError, RunError
+from ptenmt.config import Config, ModelConfig, TrainingConfig
+from ptenmt.errors import ConfigError, PtenmtError, RunError
 from ptenmt.history import History
-from ptenmt.inspection.history import QUANTITIES, history_figure, history_plots
-from ptenmt.inspection.pictures import Line
+from ptenmt.inspection.curves import (
+    QUANTITIES,
+    history_figure,
+    history_plots,
+    schedule_figure,
+    schedule_plot,
+)
+from ptenmt.inspection.figures import Line
 from ptenmt.runs import Run
 
 
@@ -75,17 +81,6 @@ def test_the_same_over_epochs_and_minutes(run: Run) -> None:
     assert points(loss["validation"]) == [(4.0, 2.5)]
 
 
-def test_an_older_run_tells_time_and_epochs_by_its_validations(tmp_path: Path) -> None:
-    lines = [{"step": step, "loss": loss} for step, loss in ((5, 4.0), (10, 3.0), (15, 2.0))]
-    lines.insert(2, validation(10, 2, 5.0, 120))
-    run = make_run(tmp_path / "old", lines)
-    assert points(drawn(run, axis="minutes")["Loss"]["training"]) == [(1.5, 4.0), (3.0, 3.0), (4.5, 2.0)]
-    assert points(drawn(run, axis="epochs")["Loss"]["training"]) == [(1.0, 4.0), (2.0, 3.0), (3.0, 2.0)]
-    assert "Speed" not in drawn(run)
-    oldest = make_run(tmp_path / "oldest", [validation(10, 1, 5.0, 60)])
-    assert points(drawn(oldest)["Loss"]["training"]) == [(10, 2.0)]
-
-
 def test_what_was_no_number_is_a_gap(tmp_path: Path) -> None:
     run = make_run(tmp_path / "run", [validation(10, 1, None, 60), validation(20, 2, 6.0, 60)])
     np.testing.assert_array_equal(drawn(run)["BLEU"]["validation"].y, [np.nan, 6.0])
@@ -94,9 +89,9 @@ def test_what_was_no_number_is_a_gap(tmp_path: Path) -> None:
 def test_several_runs_in_one_plot(run: Run, tmp_path: Path) -> None:
     other = make_run(tmp_path / "second", [point(10, 1.0, 30)])
     plots = drawn(run, other, quantities=["loss", "bleu"])
-    assert list(plots) == ["Loss", "BLEU (not told by second)"]
+    assert list(plots) == ["Loss", "BLEU (not recorded by second)"]
     assert list(plots["Loss"]) == ["first, training", "first, validation", "second, training"]
-    assert list(plots["BLEU (not told by second)"]) == ["first, validation"]
+    assert list(plots["BLEU (not recorded by second)"]) == ["first, validation"]
     figure = history_figure([run, other])
     assert [axis.get_title() for axis in figure.axes] == list(drawn(run, other))
     assert [line.get_label() for line in figure.axes[0].lines] == list(plots["Loss"])
@@ -111,12 +106,64 @@ def test_what_a_history_does_not_tell(run: Run, tmp_path: Path) -> None:
         history_plots([run, empty])
     with pytest.raises(PtenmtError, match="a history has no BLEU") as refusal:
         history_plots([run], quantities=["BLEU"])
-    assert refusal.value.hint == "it may have loss, accuracy, bleu, chrf, rate, speed"
+    assert refusal.value.hint == "choose from loss, accuracy, bleu, chrf, rate, speed"
     silent = make_run(tmp_path / "silent", [{"step": 10, "loss": 4.0}])
     assert list(drawn(silent)) == ["Loss"]
-    for axis, told in (("minutes", "does not tell time"), ("epochs", "does not tell epochs")):
+    for axis, told in (("minutes", "has no times"), ("epochs", "has no epochs")):
         with pytest.raises(RunError, match=told):
             drawn(silent, axis=axis)
     for quantity in set(QUANTITIES) - {"loss"}:
         with pytest.raises(RunError, match=f"no {quantity} in the history of"):
             drawn(silent, quantities=[quantity])
+
+
+def config_of(**training: Any) -> Config:
+    return Config(training=TrainingConfig(**training), model=ModelConfig(d_model=128))
+
+
+def rates(of: Config, steps: int | None = None) -> dict[int, float]:
+    (line,) = schedule_plot(of, steps).lines
+    return dict(zip(map(int, line.x), map(float, line.y), strict=True))
+
+
+def test_the_published_rates_are_drawn() -> None:
+    drawn = rates(config_of(), 16_000)
+    for step, rate in {1: 3.493856e-07, 4_000: 1.397542e-03, 16_000: 6.987712e-04}.items():
+        assert drawn[step] == pytest.approx(rate, rel=1e-6)
+    assert max(drawn, key=drawn.__getitem__) == 4_000
+    assert schedule_plot(config_of(), 16_000).title == (
+        "Learning rate (transformer): 0.001398 at step 4,000, 0.0006988 at step 16,000"
+    )
+    short = rates(config_of(warmup_steps=4), 10)
+    assert list(short) == list(range(1, 11))  # every step, where there are few
+
+
+def test_how_far_is_drawn() -> None:
+    constant = {"schedule": "constant", "learning_rate": 0.1, "warmup_steps": 0}
+    cosine = {"schedule": "cosine", "learning_rate": 0.1, "warmup_steps": 5}
+    assert max(rates(config_of(warmup_steps=300))) == 1_500
+    assert max(rates(config_of(**constant))) == 100
+    assert max(rates(config_of(warmup_steps=300, max_steps=700))) == 700
+    assert max(rates(config_of(warmup_steps=300, max_steps=700), 800)) == 800
+    assert rates(config_of(**cosine), 50)[50] == pytest.approx(0, abs=1e-9)
+    assert rates(config_of(**cosine), 90)[50] > 0.01
+
+
+@pytest.mark.parametrize(
+    ("options", "named"),
+    [
+        ({"schedule": "cosine", "learning_rate": 0.1}, "training.schedule=cosine"),
+        ({"warmup_fraction": 0.1}, "training.warmup_fraction"),
+    ],
+)
+def test_a_schedule_that_depends_on_the_end_wants_to_know_it(options: dict[str, Any], named: str) -> None:
+    with pytest.raises(ConfigError, match=f"{named}: this schedule depends on") as refusal:
+        schedule_plot(config_of(**options))
+    assert "--steps N" in refusal.value.hint
+    assert max(rates(config_of(**options, max_steps=30))) == 30
+
+
+def test_the_figure_is_labelled() -> None:
+    (axis,) = schedule_figure(config_of(), 100).axes
+    assert axis.get_xlabel() == "step"
+    assert len(axis.lines[0].get_xdata()) == 100

@@ -1,0 +1,201 @@
+"""Curves of training: what runs recorded in their history, and the learning-rate schedule of a config."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+
+from ptenmt.config import Config, TrainingConfig
+from ptenmt.errors import ConfigError, PtenmtError, RunError
+from ptenmt.history import History
+from ptenmt.inspection.figures import Line, LinePlot, draw
+from ptenmt.run_facts import needed_facts
+from ptenmt.runs import Run, find_run
+from ptenmt.schedule import learning_rate, num_warmup_steps
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+Axis = Literal["steps", "epochs", "minutes"]
+
+_TITLES = {
+    "loss": ("Loss", "nats per token"),
+    "accuracy": ("Token accuracy", "share of tokens"),
+    "bleu": ("BLEU", ""),
+    "chrf": ("chrF", ""),
+    "rate": ("Learning rate", ""),
+    "speed": ("Speed", "tokens/s"),
+}
+QUANTITIES = tuple(_TITLES)
+_Record = dict[str, Any]  # a line of history.jsonl
+
+_MAX_POINTS = 1000
+_WARMUPS_SHOWN = 5
+_MIN_STEPS_SHOWN = 100
+
+
+def history_plots(
+    runs: Sequence[Run], axis: Axis = "steps", quantities: Sequence[str] = ()
+) -> list[LinePlot]:
+    """The curves of one or several runs, one plot per quantity; its title names the runs that lack it.
+
+    Args:
+        runs: At least one.
+        axis: What the x axis counts.
+        quantities: What to plot, of ``QUANTITIES``; by default all that any of the runs has recorded.
+
+    Raises:
+        PtenmtError: There is no such quantity.
+        RunError: A run has no history, or none of them has recorded a requested quantity.
+    """
+    unknown = [quantity for quantity in quantities if quantity not in QUANTITIES]
+    if unknown:
+        raise PtenmtError(f"a history has no {unknown[0]}", f"choose from {', '.join(QUANTITIES)}")
+    records = [_RunRecords(run, axis) for run in runs]
+    plots = []
+    for quantity in quantities or QUANTITIES:
+        found = [each.lines(quantity) for each in records]
+        lines = [
+            replace(
+                line,
+                name=line.name if len(runs) == 1 else f"{run.name}, {line.name}",
+                colour=2 * number + (line.name == "training"),
+            )
+            for number, (run, of_run) in enumerate(zip(runs, found, strict=True))
+            for line in of_run
+        ]
+        if lines:
+            title, unit = _TITLES[quantity]
+            without = [run.name for run, of_run in zip(runs, found, strict=True) if not of_run]
+            note = f" (not recorded by {', '.join(without)})" if without else ""
+            plots.append(LinePlot(title=f"{title}{note}", x_name=axis, y_name=unit, lines=lines))
+        elif quantities:
+            names = ", ".join(str(run.path) for run in runs)
+            raise RunError(
+                f"no {quantity} in the history of {names}", "leave out --show to see what was recorded"
+            )
+    return plots
+
+
+def history_figure(
+    runs: Sequence[str | Path | Run], axis: Axis = "steps", quantities: Sequence[str] = ()
+) -> "Figure":
+    """Draw ``history_plots`` side by side; the runs may also be names or folders.
+
+    Raises:
+        PtenmtError: As ``history_plots``, or there is no such run.
+    """
+    found = [run if isinstance(run, Run) else find_run(run) for run in runs]
+    return draw(history_plots(found, axis, quantities), columns=2)
+
+
+class _RunRecords:
+    """The records of one run's training as lines over an axis."""
+
+    def __init__(self, run: Run, axis: Axis) -> None:
+        history = History(run.path)
+        self._run, self._axis = run, axis
+        self._curve, self._validations = history.curve(), history.validations()
+        if not self._curve and not self._validations:
+            raise RunError(
+                f"{run.path} has no history: nothing was trained or validated in it",
+                "train it, or choose another with --run",
+            )
+
+    def lines(self, quantity: str) -> list[Line]:
+        """The lines of one plot, named ``training`` and ``validation``; none if nothing was recorded."""
+        scores = [record["validation"].get(quantity) for record in self._validations]
+        if quantity == "speed":
+            found = [self._speed()]
+        elif quantity == "rate":
+            rates = [record.get("learning_rate") for record in self._curve]
+            found = [self._line("training", self._curve, rates)]
+        else:
+            found = [self._line("validation", self._validations, scores)]
+        if quantity in ("loss", "accuracy"):
+            values = [record.get(quantity) for record in self._curve]
+            found.insert(0, self._line("training", self._curve, values))
+        return [line for line in found if np.isfinite(line.y).any()]
+
+    def _line(self, name: str, records: Sequence[_Record], values: Sequence[float | None]) -> Line:
+        y = np.array([np.nan if value is None else value for value in values], float)
+        return Line(name=name, x=self._places(records), y=y, has_marks=name == "validation")
+
+    def _speed(self) -> Line:
+        """Real target tokens per second of training, without validation and saving."""
+        records = [record for record in self._curve if "tokens" in record and "seconds" in record]
+        seconds = np.array([record["seconds"]["data"] + record["seconds"]["step"] for record in records])
+        tokens = np.array([record["tokens"] for record in records], float)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            speed = tokens / np.diff(seconds, prepend=0.0)
+        return Line(name="training", x=self._places(records), y=np.where(speed > 0, speed, np.nan))
+
+    def _places(self, records: Sequence[_Record]) -> np.ndarray:
+        """The x coordinates of records."""
+        steps = np.array([record["step"] for record in records], float)
+        if self._axis == "steps":
+            return steps
+        return steps / self._steps_per_epoch() if self._axis == "epochs" else self._minutes(steps)
+
+    def _steps_per_epoch(self) -> float:
+        known = needed_facts(self._run, ()).get("steps_per_epoch")
+        if not known:
+            raise RunError(f"the history of {self._run.path} has no epochs", "draw it over steps")
+        return float(known)
+
+    def _minutes(self, steps: np.ndarray) -> np.ndarray:
+        """The time after this many steps, interpolated between records."""
+        records = [*self._curve, *self._validations]
+        seconds = {
+            record["step"]: sum(record["seconds"].values()) for record in records if "seconds" in record
+        }
+        if not seconds:
+            raise RunError(f"the history of {self._run.path} has no times", "draw it over steps")
+        known = sorted(seconds)
+        times = np.interp(steps, [0, *known], [0.0, *(seconds[step] for step in known)])
+        return np.asarray(times) / 60
+
+
+def schedule_plot(config: Config, steps: int | None = None) -> LinePlot:
+    """The learning rate of every update, before anything is trained.
+
+    Args:
+        config: Its sections training and model determine the schedule.
+        steps: Updates in the whole training. By default ``training.max_steps``; without that, five times
+            the warm-up, unless the schedule depends on the length of the training.
+
+    Raises:
+        ConfigError: It does, and the length is unknown.
+    """
+    options = config.training
+    total = steps or options.max_steps or _default_steps(options)
+    warmup = num_warmup_steps(options, total)
+    points = np.linspace(1, total, min(total, _MAX_POINTS)).round()
+    at = np.union1d(points, [warmup] if 1 <= warmup <= total else [])
+    rates = learning_rate(at, options, config.model.d_model, total)
+    peak = int(np.argmax(rates))
+    return LinePlot(
+        title=f"Learning rate ({options.schedule}): {rates[peak]:.4g} at step {at[peak]:,.0f}, "
+        f"{rates[-1]:.4g} at step {total:,}",
+        x_name="step",
+        y_name="",
+        lines=[Line(name="", x=at, y=rates)],
+    )
+
+
+def schedule_figure(config: Config, steps: int | None = None) -> "Figure":
+    """Draw ``schedule_plot``; arguments and errors as there."""
+    return draw([schedule_plot(config, steps)])
+
+
+def _default_steps(options: TrainingConfig) -> int:
+    """Enough to show the warm-up and the decay."""
+    if options.schedule == "cosine" or options.warmup_steps is None:
+        option = "training.schedule=cosine" if options.schedule == "cosine" else "training.warmup_fraction"
+        raise ConfigError(
+            f"{option}: this schedule depends on how many steps the training has",
+            "give --steps N; ptenmt train --dry-run counts them",
+        )
+    return max(_WARMUPS_SHOWN * options.warmup_steps, _MIN_STEPS_SHOWN)

@@ -1,0 +1,484 @@
+"""Figures: heat maps, line plots, bars and tables as data, and matplotlib drawings of them.
+
+The command line draws the same panels in the terminal. No display is needed, and no global setting changes.
+"""
+
+import io
+import math
+import re
+import warnings
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, replace
+from functools import cache
+from itertools import chain
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+from ptenmt.atomic_files import write_bytes
+from ptenmt.errors import OutputError
+
+if TYPE_CHECKING:
+    import numpy as np
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+Palette = Literal["blues", "reds", "greys", "diverging"]
+
+FORMATS = ("png", "svg", "pdf")
+MAX_LABELS = 60
+"""Rows and columns of a labelled panel beyond this number are left out: they would be unreadable."""
+_MAX_NUMBERS = 900  # in the cells of a heat map: more take many seconds to draw
+
+_COLOURMAPS = {"blues": "Blues", "reds": "Reds", "greys": "Greys", "diverging": "RdBu"}
+_MAX_WIDTH = 20.0  # inches, as are the following
+_MAX_CELL = 0.3
+_MIN_CELL = 0.14
+_PLOT_SIZE = 6.0, 3.6
+_BAR_ROOM = 4.0  # for bars and axis, without names and notes
+_MAX_NAME = 3.0
+_BAR_HEIGHT = 0.28
+_TABLE_ROW = 0.22
+_PADDING = 0.5
+_LINE = 0.2  # of text
+_COLOUR_BAR = 0.25
+_DPI = 150
+_MAX_TEXT, _MIN_TEXT = 9.0, 4.5  # points
+_TEXT_PER_CELL = 0.75 * 72  # points per inch
+_FONT = "DejaVu Sans"  # comes with matplotlib
+_UNDATED: dict[str, dict[str, Any]] = {"png": {}, "svg": {"Date": None}, "pdf": {"CreationDate": None}}
+
+
+@dataclass(frozen=True, kw_only=True)
+class HeatMap:
+    """Numbers as colours."""
+
+    title: str
+    values: "np.ndarray"
+    """[rows, columns]"""
+    low: float = 0.0
+    """The value, and everything below it, that has the first colour of the palette."""
+    high: float = 1.0
+    """The value, and everything above it, that has the last colour."""
+    palette: Palette = "blues"
+    row_name: str = ""
+    column_name: str = ""
+    row_labels: Sequence[str] = ()
+    """E.g. tokens. Rows without labels are numbered from 0."""
+    column_labels: Sequence[str] = ()
+    """As for rows; there are both or neither."""
+    columns_are_paired: bool = False
+    """Whether columns 2i and 2i + 1 (sine and cosine) are shown or left out together where room is short."""
+    has_numbers: bool = False
+    """Whether the numbers, rounded to integers, stand in the cells."""
+    marks: Sequence[tuple[int, int]] = ()
+    """(row, column) of cells to mark, if rows and columns are labelled."""
+
+    @property
+    def num_rows(self) -> int:
+        """How many rows there are."""
+        return int(self.values.shape[0])
+
+    @property
+    def num_columns(self) -> int:
+        """How many columns there are."""
+        return int(self.values.shape[1])
+
+    def first(self, max_rows: int, max_columns: int) -> "HeatMap":
+        """Keep the first rows and columns; the title says so if there are more."""
+        counts = (("rows", max_rows, self.num_rows), ("columns", max_columns, self.num_columns))
+        parts = [f"the first {kept} of {count} {name}" for name, kept, count in counts if kept < count]
+        if not parts:
+            return self
+        return replace(
+            self,
+            title=f"{self.title} ({', '.join(parts)})",
+            values=self.values[:max_rows, :max_columns],
+            row_labels=self.row_labels[:max_rows],
+            column_labels=self.column_labels[:max_columns],
+            marks=[(row, column) for row, column in self.marks if row < max_rows and column < max_columns],
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Line:
+    """Points joined in their order."""
+
+    name: str
+    """For the legend; a line without a name is not in it."""
+    x: "np.ndarray"
+    """[points]"""
+    y: "np.ndarray"
+    """[points]; NaN leaves a gap."""
+    has_marks: bool = False
+    """Whether every point gets a marker."""
+    colour: int | None = None
+    """Equal numbers are drawn alike in every plot; an even number and the next are a pair (dark, light).
+    By default a line is coloured by its place."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class LinePlot:
+    """Lines over one axis."""
+
+    title: str
+    x_name: str
+    y_name: str
+    lines: Sequence[Line]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Bars:
+    """Horizontal bars with names."""
+
+    title: str
+    value_name: str
+    names: Sequence[str]
+    values: Sequence[float]
+    """At most 1; negative values are possible."""
+    notes: Sequence[str] = ()
+    """A text to the right of each bar, if any."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class TextTable:
+    """Rows of texts under a header."""
+
+    title: str
+    header: Sequence[str]
+    rows: Sequence[Sequence[str]]
+    numbers: frozenset[int] = frozenset()
+    """The right-aligned columns."""
+
+    def first(self, max_rows: int) -> "TextTable":
+        """Keep the first rows; the title says so if there are more."""
+        if len(self.rows) <= max_rows:
+            return self
+        title = f"{self.title} (the first {max_rows} of {len(self.rows)} rows)"
+        return replace(self, title=title, rows=self.rows[:max_rows])
+
+
+Panel = HeatMap | LinePlot | Bars | TextTable
+"""One part of a figure."""
+
+
+def figure_format(file: Path, *others: str) -> str:
+    """The format that a file name's extension stands for: ``png``, ``svg`` or ``pdf``.
+
+    Args:
+        file: The file name.
+        others: Further extensions that the caller accepts, such as ``.html``, for the error message.
+
+    Raises:
+        OutputError: The extension is none of them.
+    """
+    extension = file.suffix.lower().removeprefix(".")
+    if extension not in FORMATS:
+        *most, last = (*(f".{known}" for known in FORMATS), *others)
+        raise OutputError(
+            f"cannot draw {file}: its name must end in {', '.join(most)} or {last}",
+            f"such as {file.stem}.png",
+        )
+    return extension
+
+
+def save_figure(
+    figure: "Figure", file: str | Path, on_warning: Callable[[str], None] = warnings.warn
+) -> None:
+    """Write a figure to a file, atomically; the same figure gives the same bytes.
+
+    Args:
+        figure: Any matplotlib figure.
+        file: Its extension chooses PNG, SVG or PDF.
+        on_warning: Called with a message about characters that no installed font has.
+
+    Raises:
+        OutputError: The extension is another one, or the file cannot be written; an existing file is kept.
+    """
+    from matplotlib.text import Text
+
+    file = Path(file)
+    extension, content = figure_format(file), io.BytesIO()
+    texts = [text.get_text() for text in figure.findobj(Text) if isinstance(text, Text)]
+    with warnings.catch_warnings(record=True) as caught, _style(texts):
+        warnings.simplefilter("always")
+        figure.savefig(content, format=extension, dpi=_DPI, bbox_inches="tight", metadata=_UNDATED[extension])
+    missing = set()
+    for warning in caught:
+        glyph = re.match(r"Glyph (\d+) .*missing from font", str(warning.message))
+        if glyph:
+            missing.add(chr(int(glyph[1])))
+        else:
+            warnings.warn_explicit(warning.message, warning.category, warning.filename, warning.lineno)
+    if missing:
+        shown = " ".join(sorted(missing)[:10])
+        on_warning(f"{file}: no installed font has these characters, which are drawn as boxes: {shown}")
+    write_bytes(file, content.getvalue())
+
+
+def draw(panels: Sequence[Panel], *, title: str = "", columns: int = 1) -> "Figure":
+    """Draw panels side by side.
+
+    Args:
+        panels: At least one.
+        title: Of the whole figure; by default that of its only panel.
+        columns: How many panels stand in a row at most; fewer if they have too many columns to be readable.
+
+    Returns:
+        The figure, for a notebook or ``save_figure``.
+    """
+    from matplotlib.figure import Figure
+
+    columns = _panels_in_a_row(panels, columns)
+    width = _MAX_WIDTH / columns
+    panels = [_readable(panel, width) for panel in panels]
+    if not title and len(panels) == 1:  # above the colour bar, too
+        title, panels = panels[0].title, [replace(panels[0], title="")]
+    cell = _cell_size(panels, width)
+    text_size = min(_MAX_TEXT, max(_MIN_TEXT, _TEXT_PER_CELL * cell))
+    sizes = [_panel_size(panel, cell, width) for panel in panels]
+    width = columns * max(size[0] for size in sizes)
+    heights = [
+        max(size[1] for size in sizes[first : first + columns]) for first in range(0, len(sizes), columns)
+    ]
+    title_height = _LINE * math.ceil(1.3 * _text_width(title) / width)
+    with _style(chain([title], *map(_texts_of, panels)), text_size):
+        figure = Figure(figsize=(width, sum(heights) + title_height), layout="constrained")
+        grid = figure.subplots(len(heights), columns, squeeze=False, height_ratios=heights)
+        axes = grid.ravel().tolist()
+        for axis, panel in zip(axes, panels, strict=False):
+            _draw_panel(axis, panel)
+        for axis in axes[len(panels) :]:
+            axis.set_axis_off()
+        _add_colour_bars(figure, axes[: len(panels)], panels)
+        if title:
+            figure.suptitle(title, wrap=True)
+    return figure
+
+
+def _panels_in_a_row(panels: Sequence[Panel], most: int) -> int:
+    """As many panels in a row as keep the cells of heat maps readable, the rows about equally long."""
+    widest = max(
+        (_MIN_CELL * min(panel.num_columns, MAX_LABELS) + 1.2 for panel in _labelled(panels)), default=0
+    )
+    if widest:
+        most = max(1, min(most, int(_MAX_WIDTH / widest)))
+    num_rows = math.ceil(len(panels) / most)
+    return math.ceil(len(panels) / num_rows)
+
+
+def _labelled(panels: Sequence[Panel]) -> list[HeatMap]:
+    return [panel for panel in panels if isinstance(panel, HeatMap) and panel.row_labels]
+
+
+def _readable(panel: Panel, width: float) -> Panel:
+    """The part of a panel that is readable in this width (inches)."""
+    if isinstance(panel, TextTable):
+        return panel.first(MAX_LABELS)
+    if isinstance(panel, HeatMap) and panel.row_labels:
+        return panel.first(MAX_LABELS, MAX_LABELS)
+    if isinstance(panel, Bars):
+        names = [_shortened(name, _MAX_NAME) for name in panel.names]
+        room = width - _BAR_ROOM - _longest(names)
+        return replace(panel, names=names, notes=[_shortened(note, room) for note in panel.notes])
+    return panel
+
+
+def _cell_size(panels: Sequence[Panel], width: float) -> float:
+    """The side of a labelled cell in inches, so that no panel is wider than this."""
+    sides = [
+        (width - _longest(panel.row_labels) - 2 * _PADDING) / panel.num_columns for panel in _labelled(panels)
+    ]
+    return min([_MAX_CELL, *sides])
+
+
+def _panel_size(panel: Panel, cell: float, max_width: float) -> tuple[float, float]:
+    """A panel's width and height in inches, with its labels, title and colour bar."""
+    if isinstance(panel, HeatMap) and panel.row_labels:
+        width = max(3.2, cell * panel.num_columns + _longest(panel.row_labels) + 2 * _PADDING)
+        num_lines = math.ceil(1.2 * _text_width(panel.title) / width) + bool(panel.column_name)
+        return width, cell * panel.num_rows + _longest(panel.column_labels) + _PADDING + _LINE * num_lines
+    if isinstance(panel, HeatMap):
+        return min(9.0, max_width), min(6.0, max_width)
+    if isinstance(panel, LinePlot):
+        return _PLOT_SIZE
+    if isinstance(panel, Bars):
+        width = _BAR_ROOM + _longest(panel.names) + _longest(panel.notes)
+        return max(_PLOT_SIZE[0], width), 1.0 + _BAR_HEIGHT * len(panel.names)
+    return _PLOT_SIZE[0], 0.4 + _TABLE_ROW * (len(panel.rows) + 1)
+
+
+def _draw_panel(axis: "Axes", panel: Panel) -> None:
+    if isinstance(panel, HeatMap):
+        _draw_heat_map(axis, panel)
+    elif isinstance(panel, LinePlot):
+        _draw_lines(axis, panel)
+    elif isinstance(panel, Bars):
+        _draw_bars(axis, panel)
+    else:
+        _draw_table(axis, panel)
+    axis.set_title(panel.title, wrap=True)
+
+
+def _draw_heat_map(axis: "Axes", panel: HeatMap) -> None:
+    axis.imshow(
+        panel.values,
+        cmap=_COLOURMAPS[panel.palette],
+        vmin=panel.low,
+        vmax=panel.high,
+        aspect="equal" if panel.row_labels else "auto",
+        interpolation="none",
+    )
+    axis.set_xlabel(panel.column_name)
+    axis.set_ylabel(panel.row_name)
+    if panel.row_labels:
+        axis.set_xticks(range(panel.num_columns), panel.column_labels, rotation=90)
+        axis.set_yticks(range(panel.num_rows), panel.row_labels)
+    for row, column in panel.marks:
+        axis.plot(column, row, marker="o", markersize=4, color="black", markeredgecolor="white")
+    if panel.has_numbers and panel.values.size <= _MAX_NUMBERS:
+        middle = (panel.low + panel.high) / 2
+        for row, values in enumerate(panel.values):
+            for column, value in enumerate(values):
+                colour = "white" if value > middle else "black"
+                axis.text(column, row, f"{value:.0f}", ha="center", va="center", color=colour)
+
+
+def _draw_lines(axis: "Axes", panel: LinePlot) -> None:
+    for number, line in enumerate(panel.lines):
+        pair, is_light = (number, 0) if line.colour is None else divmod(line.colour, 2)
+        axis.plot(
+            line.x,
+            line.y,
+            label=line.name,
+            color=f"C{pair}",
+            alpha=0.5 if is_light else 1.0,
+            marker="o" if line.has_marks else None,
+            markersize=3,
+        )
+    axis.set_xlabel(panel.x_name)
+    axis.set_ylabel(panel.y_name)
+    axis.grid(alpha=0.3)
+    axis.margins(x=0.02)
+    if any(line.name for line in panel.lines):
+        axis.legend()
+
+
+def _draw_bars(axis: "Axes", panel: Bars) -> None:
+    places = range(len(panel.names))
+    axis.barh(places, panel.values)
+    axis.set_yticks(places, panel.names)
+    axis.invert_yaxis()
+    axis.set_xlabel(panel.value_name)
+    axis.set_xlim(min(0.0, *panel.values), 1.0)
+    for place, note in enumerate(panel.notes):
+        # In points: the layout engine does not see a distance that grows with the plot.
+        axis.annotate(note, (1, place), xytext=(4, 0), textcoords="offset points", va="center")
+
+
+def _draw_table(axis: "Axes", panel: TextTable) -> None:
+    axis.set_axis_off()
+    shown = axis.table(
+        cellText=[list(row) for row in panel.rows], colLabels=list(panel.header), loc="upper center"
+    )
+    shown.auto_set_font_size(False)
+    shown.auto_set_column_width(list(range(len(panel.header))))
+    for (row, column), cell in shown.get_celld().items():
+        cell.set_linewidth(0.0 if row else 0.5)
+        cell.visible_edges = "B"
+        cell.set_text_props(
+            ha="right" if column in panel.numbers else "left", weight="normal" if row else "bold"
+        )
+
+
+def _add_colour_bars(figure: "Figure", axes: Sequence["Axes"], panels: Sequence[Panel]) -> None:
+    """One for all heat maps if they share a scale, else one each; none where the cells have numbers."""
+    shown = [
+        (axis, panel)
+        for axis, panel in zip(axes, panels, strict=True)
+        if isinstance(panel, HeatMap) and not panel.has_numbers
+    ]
+    if shown and len({(panel.palette, panel.low, panel.high) for _, panel in shown}) == 1:
+        aspect = figure.get_figheight() / _COLOUR_BAR
+        figure.colorbar(shown[0][0].images[0], ax=[axis for axis, _ in shown], aspect=aspect)
+        return
+    for axis, _ in shown:
+        figure.colorbar(axis.images[0], ax=axis)
+
+
+def _texts_of(panel: Panel) -> list[str]:
+    """Every text that a panel shows."""
+    if isinstance(panel, HeatMap):
+        return [panel.title, panel.row_name, panel.column_name, *panel.row_labels, *panel.column_labels]
+    if isinstance(panel, LinePlot):
+        return [panel.title, panel.x_name, panel.y_name, *(line.name for line in panel.lines)]
+    if isinstance(panel, Bars):
+        return [panel.title, panel.value_name, *panel.names, *panel.notes]
+    return [panel.title, *panel.header, *chain(*panel.rows)]
+
+
+def _longest(texts: Sequence[str]) -> float:
+    """The width of the longest of these texts, in inches."""
+    return max(map(_text_width, texts), default=0.0)
+
+
+@cache
+def _text_width(text: str) -> float:
+    """The width of a text in the largest size, in inches."""
+    from matplotlib.figure import Figure
+
+    with warnings.catch_warnings(), _style([text]):
+        warnings.filterwarnings("ignore", "Glyph .* missing from font", UserWarning)
+        figure = Figure()
+        # Letters are set to whole dots: at another resolution the text may be a little wider.
+        return 1.02 * float(figure.text(0, 0, text).get_window_extent().width) / figure.dpi
+
+
+def _shortened(text: str, width: float) -> str:
+    """A text, truncated to about this width (inches)."""
+    whole = _text_width(text)
+    return text if whole <= width else f"{text[: max(int(len(text) * width / whole) - 1, 0)]}…"
+
+
+def _style(texts: Iterable[str], size: float = _MAX_TEXT) -> AbstractContextManager[None]:
+    """Settings for drawing or writing a figure with these texts, in which ``$`` is a dollar."""
+    import matplotlib as mpl
+
+    settings: Any = {
+        "font.family": _families(frozenset(chain(*texts))),
+        "font.size": size,
+        "axes.titlesize": size + 1,
+        "figure.titlesize": size + 2,
+        "text.parse_math": False,
+        "svg.hashsalt": "ptenmt",  # or names in an SVG file would be random
+    }
+    return mpl.rc_context(settings)
+
+
+@cache
+def _families(characters: frozenset[str]) -> list[str]:
+    """Installed fonts that together have as many of these characters as possible, DejaVu Sans first."""
+    from matplotlib.font_manager import findfont, fontManager
+
+    missing = {char for char in characters if not char.isspace()} - _glyphs(findfont(_FONT))
+    families = [_FONT]
+    for font in fontManager.ttflist if missing else ():
+        # "Last Resort" has a box for every character.
+        is_regular = font.style == "normal" and font.weight in (400, "normal")
+        found = missing & _glyphs(font.fname) if is_regular else set()
+        if found and not font.name.startswith("Last Resort"):
+            families.append(font.name)
+            missing -= found
+    return families
+
+
+@cache
+def _glyphs(file: str) -> set[str]:
+    """The characters that a font can draw at any size."""
+    from matplotlib.ft2font import FT2Font
+
+    try:
+        font = FT2Font(file)
+    except (OSError, RuntimeError):  # damaged, or removed since matplotlib listed it
+        return set()
+    return set(map(chr, font.get_charmap())) if font.scalable else set()
