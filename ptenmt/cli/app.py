@@ -1,7 +1,8 @@
-"""The ``ptenmt`` command: gathers the commands, and is the one place where errors become exit codes."""
+"""The ``ptenmt`` command: collects the subcommands, and turns errors into messages and exit codes."""
 
 import atexit
 import contextlib
+import io
 import os
 import signal
 import sys
@@ -29,14 +30,54 @@ COMMANDS = (
     "inspect",
     "serve",
 )
-"""Each is a function or a group of this name in a module of this name."""
-_UsageError: Any = typer.BadParameter.__base__  # of click, which some versions of typer bundle
-INTERRUPTED = 130
-TERMINATED = 143
+"""Each is a function or a Typer app of this name in the module ``ptenmt.cli.<name>``."""
+INTERRUPTED, TERMINATED = 128 + signal.SIGINT, 128 + signal.SIGTERM
+
+
+class _Signals:
+    """Ends the process as a shell expects on SIGINT and SIGTERM, and at once.
+
+    Libraries may turn a KeyboardInterrupt into an error of their own (Keras does while it traces a layer):
+    therefore ``is_interrupted``. The exit handler is registered first, to be called last: it spares the seconds
+    that Python needs to take TensorFlow apart.
+    """
+
+    def __init__(self) -> None:
+        self.is_interrupted = False
+        self._exit_code: int | None = None
+
+    def install(self) -> None:
+        if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
+            signal.signal(signal.SIGINT, self._interrupt)
+        if signal.getsignal(signal.SIGTERM) is signal.SIG_DFL:
+            signal.signal(signal.SIGTERM, self._terminate)
+        atexit.register(self._leave)
+
+    def leave_at_exit(self, code: object) -> None:
+        if code in (INTERRUPTED, TERMINATED):
+            self._exit_code = int(code)
+
+    def _interrupt(self, _number: int, _frame: Any) -> None:
+        self.is_interrupted = True
+        raise KeyboardInterrupt
+
+    def _terminate(self, _number: int, _frame: Any) -> None:
+        raise SystemExit(TERMINATED)
+
+    def _leave(self) -> None:
+        if self._exit_code is None:
+            return
+        for stream in filter(None, (sys.stdout, sys.stderr)):
+            with contextlib.suppress(OSError, ValueError):
+                stream.flush()
+        os._exit(self._exit_code)
+
+
+_signals = _Signals()
 
 
 class _Group(LazyGroup):
-    """Turns what a user can mend into a line or two on stderr."""
+    """Reports errors that a user can fix in a line or two on stderr."""
 
     modules = {command: f"ptenmt.cli.{command}" for command in COMMANDS}
 
@@ -45,17 +86,17 @@ class _Group(LazyGroup):
         return super().parse_args(ctx, args)
 
     def make_context(self, *args: Any, **options: Any) -> Any:
-        with _errors_told():
+        with _reported_errors():
             return super().make_context(*args, **options)
 
     def invoke(self, ctx: Any) -> Any:
-        with _errors_told():
+        with _reported_errors():
             return super().invoke(ctx)
 
 
 @contextlib.contextmanager
-def _errors_told() -> Iterator[None]:
-    """Tell what a user can mend, and end."""
+def _reported_errors() -> Iterator[None]:
+    """Print errors that a user can fix, and exit."""
     try:
         yield
     except PtenmtError as error:
@@ -63,14 +104,19 @@ def _errors_told() -> Iterator[None]:
             raise
         print_error(error)
         raise typer.Exit(1) from error
-    except _UsageError as error:
+    except typer.TyperException as error:  # a mistyped command line
         message = " ".join(error.format_message().split()).rstrip(".")
-        if not message:  # no command was given, and the help is shown already
+        if not message:  # no command was given, and typer has printed the help
             raise
-        hint = f"{error.ctx.command_path} --help tells what there is" if error.ctx else ""
+        context = getattr(error, "ctx", None)
+        hint = f"see {context.command_path} --help" if context else ""
         print_error(PtenmtError(message[:1].lower() + message[1:], hint))
         raise typer.Exit(error.exit_code) from error
-    except KeyboardInterrupt:
+    except typer.Exit:
+        raise
+    except BaseException as error:
+        if not (isinstance(error, KeyboardInterrupt) or _signals.is_interrupted):
+            raise
         typer.echo("interrupted", err=True)
         raise typer.Exit(INTERRUPTED) from None
 
@@ -81,12 +127,13 @@ app = typer.Typer(
     "Start with: ptenmt train --config demo.yaml, then ptenmt translate "
     '"este modelo parece funcionar bem".',
     no_args_is_help=True,
+    context_settings={"help_option_names": ["--help", "-h"]},
     **MARKUP,
 )
 
 
-def _show_version(wanted: bool) -> None:
-    if wanted:
+def _show_version(is_wanted: bool) -> None:
+    if is_wanted:
         typer.echo(f"ptenmt {__version__}")
         raise typer.Exit
 
@@ -94,7 +141,7 @@ def _show_version(wanted: bool) -> None:
 @app.callback()
 def _options(
     version: Annotated[  # noqa: ARG001 — its callback acts
-        bool, typer.Option("--version", callback=_show_version, is_eager=True, help="Show the version.")
+        bool, typer.Option("--version", "-V", callback=_show_version, is_eager=True, help="Show the version.")
     ] = False,
 ) -> None:
     pass
@@ -102,25 +149,12 @@ def _options(
 
 def main() -> None:
     """Run the command line."""
-    if signal.getsignal(signal.SIGTERM) is signal.SIG_DFL:
-        signal.signal(signal.SIGTERM, _terminate)
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):  # input is UTF-8 whatever the locale is, and so is output
+            stream.reconfigure(encoding="utf-8", errors="replace")
+    _signals.install()
     try:
-        app()
+        app(prog_name="ptenmt")
     except SystemExit as end:
-        if end.code in (INTERRUPTED, TERMINATED):
-            _leave_at_once(int(end.code))
+        _signals.leave_at_exit(end.code)
         raise
-
-
-def _leave_at_once(code: int) -> None:
-    """Clean up and end: Python needs seconds to take TensorFlow apart, and who sent a signal is waiting."""
-    atexit._run_exitfuncs()
-    for stream in filter(None, (sys.stdout, sys.stderr)):
-        with contextlib.suppress(OSError, ValueError):
-            stream.flush()
-    os._exit(code)
-
-
-def _terminate(number: int, _frame: Any) -> None:
-    """End as the shell expects it, temporary files removed."""
-    raise SystemExit(128 + number)

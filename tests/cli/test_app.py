@@ -1,14 +1,18 @@
 """What all commands share: help, version, errors."""
 
 import importlib.util
+import os
 import re
+import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
 
 import ptenmt as package
+from ptenmt.cli import app as cli
 
 COMMANDS = ["download", "train", "evaluate", "translate", "average", "export", "info", "serve", "compare"]
 
@@ -44,8 +48,13 @@ def test_options_are_named_alike_everywhere(ptenmt) -> None:
     assert presets in re.sub(r"[\s│]+", " ", helps["train"])
 
 
-def test_version(ptenmt) -> None:
-    assert ptenmt("--version").stdout == f"ptenmt {package.__version__}\n"
+@pytest.mark.parametrize("option", ["--version", "-V"])
+def test_version(ptenmt, option: str) -> None:
+    assert ptenmt(option).stdout == f"ptenmt {package.__version__}\n"
+
+
+def test_help_has_a_short_form(ptenmt) -> None:
+    assert "Example: ptenmt info" in plain(ptenmt("info", "-h").stdout)
 
 
 @pytest.mark.parametrize(
@@ -70,7 +79,7 @@ def test_a_mistyped_command_line_is_told_in_a_line_and_exits_with_2(
     answer = ptenmt(*arguments, code=2, COLUMNS="30")
     error, hint = answer.stderr.splitlines()
     assert error.startswith(f"error: {told}")
-    assert hint.endswith("--help tells what there is")
+    assert re.fullmatch("  see .* --help", hint)
     assert answer.stdout == ""
 
 
@@ -110,6 +119,43 @@ def test_an_interruption_is_no_traceback(ptenmt, monkeypatch: pytest.MonkeyPatch
 
     monkeypatch.setattr("ptenmt.cli.info.list_runs", interrupt)
     assert ptenmt("info", code=130).stderr == "interrupted\n"
+
+
+@pytest.mark.usefixtures("empty")
+def test_an_error_that_a_library_makes_of_an_interruption(ptenmt, monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupt(**_options: object) -> None:
+        monkeypatch.setattr(cli._signals, "is_interrupted", True)
+        raise ValueError("Exception encountered when calling Dense.call()")
+
+    monkeypatch.setattr("ptenmt.cli.info.list_runs", interrupt)
+    assert ptenmt("info", code=130).stderr == "interrupted\n"
+
+
+def test_output_is_utf8_whatever_the_locale(empty: Path) -> None:
+    answer = subprocess.run(
+        [sys.executable, "-m", "ptenmt", "inspect", "positions"],
+        capture_output=True,
+        check=True,
+        cwd=empty,
+        env={**os.environ, "PYTHONIOENCODING": "ascii"},
+    )
+    assert "█" in answer.stdout.decode("utf-8")
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="there is no SIGINT to send")
+@pytest.mark.parametrize("seconds", [0.1, 0.3])
+def test_an_interruption_at_the_start_is_no_traceback(empty: Path, seconds: float) -> None:
+    command = [sys.executable, "-X", "importtime", "-m", "ptenmt", "info"]
+    process = subprocess.Popen(command, stderr=subprocess.PIPE, encoding="utf-8", cwd=empty)
+    assert process.stderr is not None
+    read = ""
+    while "signal" not in read:  # ptenmt/__main__.py has begun
+        read = process.stderr.readline()
+        assert read
+    time.sleep(seconds)
+    process.send_signal(signal.SIGINT)
+    _, rest = process.communicate()
+    assert "Traceback" not in rest
 
 
 def test_completion_offers_configs_and_runs(empty: Path) -> None:

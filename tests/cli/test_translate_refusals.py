@@ -42,7 +42,7 @@ from ptenmt.translation import Translator
         (["olá", "--max-length", "0"], "--max-length 0 must be 1 or more\n"),
         (
             ["olá", "--set", "decoding.top_k=5"],
-            "decoding.top_k=5 draws tokens, which needs --beam-size 1, not 4\n",
+            "decoding.top_k=5 samples tokens, which needs --beam-size 1, not 4\n",
         ),
         (["olá", "--set", "decoding.beem=5"], "unknown option decoding.beem"),
         (

@@ -200,7 +200,7 @@ def test_the_n_best_come_in_their_order(translator: Translator):
 def test_options_that_do_not_go_together_are_refused(translator: Translator):
     with pytest.raises(ConfigError, match="num_hypotheses=5 must be at most decoding.beam_size=4"):
         translator.with_options(num_hypotheses=5)
-    with pytest.raises(ConfigError, match="draws tokens"):
+    with pytest.raises(ConfigError, match="samples tokens"):
         translator.with_options(top_k=5)
     with pytest.raises(ConfigError, match="window=0 must be 1 or more"):
         next(translator.translate_iterable(["hime"], window=0))
