@@ -38,8 +38,8 @@ class _Signals:
     """Ends the process as a shell expects on SIGINT and SIGTERM, and at once.
 
     Libraries may turn a KeyboardInterrupt into an error of their own (Keras does while it traces a layer):
-    therefore ``is_interrupted``. The exit handler is registered first, to be called last: it spares the seconds
-    that Python needs to take TensorFlow apart.
+    therefore ``is_interrupted``. The exit handler is registered first, to be called last: it spares the
+    seconds that Python needs to take TensorFlow apart.
     """
 
     def __init__(self) -> None:
