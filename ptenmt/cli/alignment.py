@@ -26,10 +26,10 @@ def alignment_lines(alignment: Alignment, width: int) -> Table:
     table.add_column(justify="right", overflow="fold", max_width=None if is_wide else _LONGEST_PIECE)
     table.add_column(no_wrap=True, width=bar_cells)
     table.add_column(overflow="fold")
-    for piece, weights in zip(alignment.target_pieces, alignment.weights, strict=True):
+    for piece, weights in zip(alignment.target_tokens, alignment.weights, strict=True):
         best, *others = np.argsort(-weights, kind="stable")[:most_sources]
         told = [best, *(place for place in others if weights[place] >= _LEAST_SHARE)]
-        shares = [f"{100 * weights[place]:.0f}% {alignment.source_pieces[place]}" for place in told]
+        shares = [f"{100 * weights[place]:.0f}% {alignment.source_tokens[place]}" for place in told]
         sources = Text.assemble((shares[0], "bold"), *(f", {share}" for share in shares[1:]))
         table.add_row(Text(piece), Text(bar(bar_cells * float(weights[best])), style="cyan"), sources)
     return table

@@ -119,13 +119,12 @@ def _run(
     """Serve until a signal comes."""
     from ptenmt.server.app import make_app
     from ptenmt.server.keys import Keys
-    from ptenmt.server.metrics import Metrics
     from ptenmt.server.process import address_of, bound_socket, is_loopback, make_server
     from ptenmt.server.process import run as run_server
     from ptenmt.server.service import Service
 
     known = Keys() if keys is None else Keys.read(keys)
-    service = Service(translator, load_model, limits, Metrics(), threads=threads)
+    service = Service(translator, load_model, limits, known, threads=threads)
     bound = bound_socket(host, port)
     if not is_loopback(bound) and not known.are_required:
         screen.warn_loudly(
@@ -134,7 +133,7 @@ def _run(
         )
     direction = f"{service.source_language} → {service.target_language}"
     server = make_server(
-        make_app(service, known, origins=origins),
+        make_app(service, origins=origins),
         is_verbose=screen.verbose,
         on_start=lambda: screen.say(f"{direction} at {address_of(bound)} — Ctrl-C ends"),
     )

@@ -69,7 +69,7 @@ class TranslationJob:
         """
         gc.set_threshold(_OBJECTS_BETWEEN_COLLECTIONS)
         stream = iter(texts)
-        window = {"window": 1} if line_by_line else {}
+        window = {"buffer_size": 1} if line_by_line else {}
         is_repeatable = not self.translator.config.decoding.is_sampled
         sink: Sink | None = None
         try:
@@ -93,7 +93,7 @@ class TranslationJob:
         self, texts: Iterator[str], show: Callable[[Collection["Translation"]], None], **window: int
     ) -> Iterator[list["Translation"]]:
         if self.alternatives is None:
-            yield from self.translator.translate_windows(
+            yield from self.translator.translate_buffers(
                 texts, prefix=self.prefix, with_scores=self.form.has_scores, on_done=show, **window
             )
             return
@@ -109,7 +109,7 @@ class TranslationJob:
         if not text.strip():
             return self.translator.translate(text)[0]
         began = time.perf_counter()
-        best, *others = self.translator.branches(text, self.prefix, count)
+        best, *others = self.translator.alternatives(text, self.prefix, count)
         milliseconds = 1000 * (time.perf_counter() - began)
         return Translation(**vars(best), source=text, alternatives=others, milliseconds=milliseconds)
 

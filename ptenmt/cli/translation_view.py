@@ -98,10 +98,10 @@ class TranslationView:
 
     def tell_nothing_is_kept(self) -> None:
         """Tell that a job was interrupted too early to be gone on with."""
-        from ptenmt.translation.translator import WINDOW_TEXTS
+        from ptenmt.translation.translator import BUFFER_SIZE
 
         self._screen.say(
-            f"stopped: nothing is kept, since the first {WINDOW_TEXTS:,} lines were not all translated",
+            f"stopped: nothing is kept, since the first {BUFFER_SIZE:,} lines were not all translated",
             style="bold",
         )
 

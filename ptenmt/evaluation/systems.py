@@ -112,7 +112,7 @@ def translate_all(translator: Translator, material: Material, show: Progress) ->
             show("translating", len(translations), total)
         return [translations[row] for row in range(total)]
     done: list[Translation] = []
-    for window in translator.translate_windows(material.sources, window=_WINDOW, with_scores=False):
+    for window in translator.translate_buffers(material.sources, buffer_size=_WINDOW, with_scores=False):
         done += window
         show("translating", len(done), total)
     return done

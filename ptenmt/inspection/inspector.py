@@ -16,8 +16,8 @@ from ptenmt.runs import Choice, Run, find_run
 from ptenmt.tasks import check_task
 from ptenmt.tokenizers import END, START, load_tokenizers
 from ptenmt.translation import Translator
-from ptenmt.translation.encoding import Encoding
 from ptenmt.translation.loading import Loader
+from ptenmt.translation.segmentation import TextEncoder
 
 _BLANK = [START, END]
 
@@ -68,7 +68,7 @@ class Inspector:
         self.tokenizers = load_tokenizers(self.run.tokenizer_folder)
         self._warn = on_warning
         self._loader = Loader(self.run, self.config, self.tokenizers, checkpoint, on_warning, on_tensorflow)
-        self._encoding = Encoding(self.tokenizers, self.config)
+        self._encoding = TextEncoder(self.tokenizers, self.config)
 
     @cached_property
     def model(self) -> NumpyTransformer:
@@ -166,8 +166,9 @@ class Inspector:
         """
         if self.config.task == "next-word":
             return read_typed(word, self.tokenizers.source, self.config).ids
-        encode = self._encoding.source if side == "source" else self._encoding.target
-        return encode(word)[1:-1]  # without [START] and [END]
+        encode = self._encoding.sources if side == "source" else self._encoding.targets
+        ((ids,), _) = encode([word])
+        return ids[1:-1]
 
     def _translated(self, sources: Sequence[list[int]]) -> list[list[int]]:
         """The ids of the model's translations; of nothing, nothing."""

@@ -12,22 +12,18 @@ from starlette.responses import JSONResponse
 from starlette.types import ASGIApp
 
 from ptenmt import __version__
-from ptenmt.server import looking, showing, translating
 from ptenmt.server.gate import Gate
-from ptenmt.server.keys import Keys
 from ptenmt.server.origins import check_origins
-from ptenmt.server.pages import page_files
 from ptenmt.server.refusal import CLIENT_GONE, Refusal
+from ptenmt.server.routes import documents, introspection, pages, translate
 from ptenmt.server.service import Service
-from ptenmt.server.translating import Desk
 
 
-def make_app(service: Service, keys: Keys, *, origins: Sequence[str] = ()) -> ASGIApp:
+def make_app(service: Service, *, origins: Sequence[str] = ()) -> ASGIApp:
     """Put an application together.
 
     Args:
-        service: Translates.
-        keys: Who may ask.
+        service: What the routes share.
         origins: Of web pages elsewhere that may ask: ``https://example.org``, or ``*``.
 
     Raises:
@@ -49,9 +45,9 @@ def make_app(service: Service, keys: Keys, *, origins: Sequence[str] = ()) -> AS
         docs_url=None,
         redoc_url=None,
     )
-    app.state.desk, app.state.page = Desk(service, keys), page_files()
-    for part in (translating, looking, showing):
-        app.include_router(part.router)
+    app.state.service, app.state.page = service, pages.page_files()
+    for routes in (translate, documents, introspection, pages):
+        app.include_router(routes.router)
     app.add_exception_handler(Refusal, _refused)
     app.add_exception_handler(HTTPException, _not_found)
     app.add_exception_handler(RequestValidationError, _not_valid)

@@ -1,4 +1,4 @@
-"""Which of the two languages a text is in."""
+"""Language identification among the two languages of the run."""
 
 from dataclasses import dataclass
 from functools import cached_property
@@ -8,19 +8,19 @@ from ptenmt.server.refusal import Refusal
 
 
 @dataclass(frozen=True, kw_only=True)
-class Detected:
+class DetectedLanguage:
     """A language that a text may be in."""
 
     language: str
     """ISO 639-1 code."""
     confidence: float
-    """In per cent."""
+    """In percent."""
 
 
 class Detector:
     """Tells the source language from the target language.
 
-    py3langid knows 97 languages; what a server cannot translate is no answer here.
+    py3langid knows 97 languages; only those of the run are considered.
 
     Args:
         source: ISO 639-1 code.
@@ -30,24 +30,27 @@ class Detector:
     def __init__(self, source: str, target: str) -> None:
         self._languages = (source, target)
 
-    def detect(self, text: str) -> list[Detected]:
-        """Both languages, the likelier one first; of a text without a letter, the source language.
+    def detect(self, text: str) -> list[DetectedLanguage]:
+        """Both languages, the more likely one first; for a text without letters, the source language.
 
         Raises:
-            Refusal: One of them is unknown to py3langid.
+            Refusal: py3langid does not know one of them.
         """
         source, target = self._languages
         if not any(char.isalpha() for char in text):
-            return [Detected(language=source, confidence=0.0), Detected(language=target, confidence=0.0)]
+            return [
+                DetectedLanguage(language=source, confidence=0.0),
+                DetectedLanguage(language=target, confidence=0.0),
+            ]
         ranked = self._identifier.rank(text)
         return [
-            Detected(language=str(language), confidence=round(100 * float(share), 1))
+            DetectedLanguage(language=str(language), confidence=round(100 * float(share), 1))
             for language, share in ranked
         ]
 
     @cached_property
     def _identifier(self) -> Any:
-        from py3langid.langid import MODEL_FILE, LanguageIdentifier  # 0.3 s, for who wants it
+        from py3langid.langid import MODEL_FILE, LanguageIdentifier  # takes 0.3 s to load
 
         identifier = LanguageIdentifier.from_model_file(MODEL_FILE, norm_probs=True)
         try:

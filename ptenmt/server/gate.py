@@ -74,7 +74,7 @@ class Gate:
         except asyncio.CancelledError:  # nothing else ends a request from without than the end of all
             if answer.status is not None:
                 raise
-            await answer.refuse(Refusal("the server is ending", 503, retry_after=10))
+            await answer.refuse(Refusal("the server is shutting down", 503, retry_after=10))
 
 
 class _Body:

@@ -23,7 +23,7 @@ from ptenmt.training.exporting import Exporter
 from ptenmt.training.task import Split
 from ptenmt.training.validation import Validator
 from ptenmt.training.workers import Workers
-from ptenmt.translation.windows import BATCH_SENTENCES
+from ptenmt.translation.batching import BATCH_SENTENCES
 
 NUM_SHOWN_PAIRS = 3
 _REHEARSED_BATCHES = 3

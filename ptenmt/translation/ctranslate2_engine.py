@@ -1,9 +1,8 @@
-"""The production engine: CTranslate2, which needs neither TensorFlow nor Keras."""
+"""The production engine: CTranslate2, without TensorFlow or Keras."""
 
 import math
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Self
 
 import ctranslate2
@@ -13,28 +12,26 @@ from ptenmt.cores import available_cores
 from ptenmt.errors import ConfigError, ExportError
 from ptenmt.export.ctranslate2 import CTranslate2Export, nearest_quantization
 from ptenmt.tokenizers import PAD, SPECIAL_PIECES, START, TokenizerPair
-from ptenmt.translation.engine import Found, Hypothesis
-from ptenmt.translation.windows import BATCH_SENTENCES, BATCH_TOKENS
+from ptenmt.translation.batching import BATCH_SENTENCES, BATCH_TOKENS
+from ptenmt.translation.engine import Hypothesis
 
 if TYPE_CHECKING:
     import numpy as np
 
-QUEUED_BATCHES = 8
-"""A thread's share of what is given to CTranslate2 at a time: enough that none idles while texts are read."""
-
-_SHORTEST_PAUSE, _LONGEST_PAUSE = 0.0002, 0.01  # seconds
+PENDING_BATCHES_PER_THREAD = 8
+"""Enough that no thread idles while texts are read."""
 
 
 class CTranslate2Engine:
-    """Translates ids to ids with an exported model; several batches at a time.
+    """Translates token ids with an exported model, several batches in parallel.
 
     Args:
         export: The model.
-        tokenizers: Of both languages: CTranslate2 knows pieces, not ids.
-        with_unknown: Whether [UNK] may be produced.
+        tokenizers: Of both languages: CTranslate2 takes tokens, not ids.
+        with_unknown: Whether [UNK] may be generated.
         device: ``cpu``, ``cuda`` or ``auto``.
-        threads: How many batches are translated at a time, a thread each; by default as many as this process
-            may use cores.
+        threads: How many batches to translate in parallel, a thread each; by default one for each core that
+            this process may use.
 
     Raises:
         ConfigError: This machine has no such device.
@@ -55,11 +52,11 @@ class CTranslate2Engine:
     ) -> None:
         self._export, self._tokenizers, self._device = export, tokenizers, device
         self._with_unknown = with_unknown
-        self._source_pieces = tokenizers.source.pieces(range(tokenizers.source.vocabulary_size))
-        self._target_pieces = tokenizers.target.pieces(range(tokenizers.target.vocabulary_size))
-        self._target_ids = {piece: token for token, piece in enumerate(self._target_pieces)}
+        self._source_tokens = tokenizers.source.pieces(range(tokenizers.source.vocabulary_size))
+        self._target_tokens = tokenizers.target.pieces(range(tokenizers.target.vocabulary_size))
+        self._target_ids = {piece: token for token, piece in enumerate(self._target_tokens)}
         threads = threads or available_cores()
-        self.queue = QUEUED_BATCHES * threads
+        self.max_pending_batches = PENDING_BATCHES_PER_THREAD * threads
         self.compute_type = nearest_quantization(export.facts.quantization, _compute_types(device))
         self.identity = (
             f"ctranslate2 {ctranslate2.__version__} {device} {self.compute_type} {export.facts.weights}"
@@ -70,56 +67,62 @@ class CTranslate2Engine:
                 device,
                 compute_type=self.compute_type,
                 inter_threads=threads,
-                intra_threads=1,  # several batches at a time are far faster than several threads a batch
-                # One more would be waited for where no signal is heard; with attention each sentence is one.
-                max_queued_batches=(self.queue + 1) * self.batch_sentences,
+                intra_threads=1,  # batches in parallel are far faster than several threads for a batch
+                # A full queue would block without handling signals. With attention every sentence is a batch.
+                max_queued_batches=(self.max_pending_batches + 1) * self.batch_sentences,
                 files=export.files,
             )
         except (RuntimeError, ValueError) as error:
-            raise ExportError(f"CTranslate2 cannot use the export: {_line(error)}") from error
+            raise ExportError(f"CTranslate2 cannot use the export: {_first_line(error)}") from error
 
     def submit(
         self,
         sources: Sequence[Sequence[int]],
-        limit: int,
+        max_length: int,
         options: DecodingConfig,
         *,
-        prefixes: Sequence[Sequence[int]] = (),
-        branches: int = 0,
+        target_prefixes: Sequence[Sequence[int]] = (),
+        next_token_alternatives: int = 0,
         with_attention: bool = False,
         with_scores: bool = True,
-    ) -> Callable[[], list[Found]]:
-        """Begin to translate a batch; see ``Engine.submit``."""
-        # Greedy search with a coverage penalty would look for attention that was not asked for.
+    ) -> Callable[[], list[list[Hypothesis]]]:
+        """Start to translate a batch; see ``Engine.submit``."""
+        # Greedy search with a coverage penalty fails unless attention is requested.
         needs_attention = with_attention or options.coverage_penalty != 0
-        changes = {"num_hypotheses": branches, "return_alternatives": True, "length_penalty": 0.0}
-        answers = self._translator.translate_batch(
-            [[self._source_pieces[token] for token in ids] for ids in sources],
-            [[self._target_pieces[token] for token in ids] for ids in prefixes] or None,
+        arguments = self._arguments(options)
+        if next_token_alternatives:
+            arguments |= {
+                "num_hypotheses": next_token_alternatives,
+                "return_alternatives": True,
+                "length_penalty": 0.0,
+            }
+        pending = self._translator.translate_batch(
+            [[self._source_tokens[token] for token in ids] for ids in sources],
+            [[self._target_tokens[token] for token in ids] for ids in target_prefixes] or None,
             asynchronous=True,
-            max_decoding_length=limit,
+            max_decoding_length=max_length,
             return_attention=needs_attention,
             return_scores=with_scores,
-            # Several beams of several sentences get the first token's attention from one another.
+            # With several beams and several sentences, the first token's attention is mixed up.
             max_batch_size=1 if needs_attention and options.beam_size > 1 else 0,
-            **self._options(options) | (changes if branches else {}),
+            **arguments,
         )
 
-        def wait() -> list[Found]:
-            found = [self._hypotheses(_waited_for(answer), with_attention) for answer in answers]
-            return [_of_one_scale(each, options) for each in found] if branches else found
+        def wait() -> list[list[Hypothesis]]:
+            penalty = options.length_penalty if next_token_alternatives else 0.0
+            return [self._hypotheses(_result(each), with_attention, penalty) for each in pending]
 
         return wait
 
     def seeded(self, seed: int) -> Self:
-        """One with a single thread, whose random numbers begin anew."""
-        ctranslate2.set_random_seed(seed)  # obeyed by threads that are yet to start
+        """A new engine with a single thread and this seed."""
+        ctranslate2.set_random_seed(seed)  # affects only threads that start later
         return type(self)(
             self._export, self._tokenizers, with_unknown=self._with_unknown, device=self._device, threads=1
         )
 
-    def _options(self, options: DecodingConfig) -> dict[str, Any]:
-        """Our options as CTranslate2 names them."""
+    def _arguments(self, options: DecodingConfig) -> dict[str, Any]:
+        """The decoding options by CTranslate2's names."""
         return {
             "beam_size": options.beam_size,
             "num_hypotheses": options.num_hypotheses,
@@ -127,54 +130,47 @@ class CTranslate2Engine:
             "coverage_penalty": options.coverage_penalty,
             "repetition_penalty": options.repetition_penalty,
             "no_repeat_ngram_size": options.no_repeat_ngram,
-            "sampling_topk": min(options.top_k, len(self._target_pieces)),
+            "sampling_topk": min(options.top_k, len(self._target_tokens)),
             "sampling_topp": options.top_p,
             "sampling_temperature": options.temperature,
             "disable_unk": not self._with_unknown,
             "suppress_sequences": [[SPECIAL_PIECES[PAD]], [SPECIAL_PIECES[START]]],
-            "min_decoding_length": 0,  # 1 by default: nothing is never said
-            "max_input_length": 0,  # no source is longer than the model can read
+            "min_decoding_length": 0,  # the default, 1, forbids empty translations
+            "max_input_length": 0,  # sources are segmented already
             "return_end_token": True,
         }
 
-    def _hypotheses(self, result: Any, with_attention: bool) -> Found:
-        found = result.hypotheses  # each reading copies it
+    def _hypotheses(self, result: Any, with_attention: bool, length_penalty: float) -> list[Hypothesis]:
+        """Convert a result; a score that is a mere sum is divided by length ** ``length_penalty``."""
+        found = result.hypotheses  # each access copies it
         attention = result.attention if with_attention else [None] * len(found)
         scores = result.scores or [math.nan] * len(found)
         return [
             Hypothesis(
-                [START, *map(self._target_ids.__getitem__, pieces)],
-                score,
+                [START, *map(self._target_ids.__getitem__, tokens)],
+                score / max(len(tokens), 1) ** length_penalty,
                 None if weights is None else _array(weights),
             )
-            for pieces, score, weights in zip(found, scores, attention, strict=True)
+            for tokens, score, weights in zip(found, scores, attention, strict=True)
         ]
 
 
-def _of_one_scale(branches: Found, options: DecodingConfig) -> Found:
-    """Branches with the score that other hypotheses have; theirs is the sum alone."""
-    return [
-        replace(branch, score=branch.score / max(len(branch.ids) - 1, 1) ** options.length_penalty)
-        for branch in branches
-    ]
-
-
 def _array(weights: list[list[float]]) -> "np.ndarray":
-    import numpy as np  # 70 ms: only those wait who asked for attention
+    import numpy as np  # takes 70 ms to import, and only attention needs it
 
     return np.array(weights)
 
 
-def _waited_for(answer: Any) -> Any:
-    """The result, once it is there; CTranslate2's own waiting would not hear Ctrl-C."""
-    pause = _SHORTEST_PAUSE
-    while not answer.done():
+def _result(pending: Any) -> Any:
+    """Wait for a result. CTranslate2's own wait blocks Ctrl-C until the batch is done, so poll instead."""
+    pause = 0.0002  # seconds
+    while not pending.done():
         time.sleep(pause)
-        pause = min(1.5 * pause, _LONGEST_PAUSE)
+        pause = min(1.5 * pause, 0.01)
     try:
-        return answer.result()
+        return pending.result()
     except (RuntimeError, ValueError) as error:
-        raise ExportError(f"CTranslate2 cannot translate: {_line(error)}") from error
+        raise ExportError(f"CTranslate2 cannot translate: {_first_line(error)}") from error
 
 
 def _compute_types(device: str) -> set[str]:
@@ -182,10 +178,10 @@ def _compute_types(device: str) -> set[str]:
         types: set[str] = ctranslate2.get_supported_compute_types(device)
     except (RuntimeError, ValueError) as error:
         raise ConfigError(
-            f"CTranslate2 cannot compute on device {device}: {_line(error)}", "use the device cpu"
+            f"CTranslate2 cannot compute on device {device}: {_first_line(error)}", "use the device cpu"
         ) from error
     return types
 
 
-def _line(error: Exception) -> str:
+def _first_line(error: Exception) -> str:
     return str(error).splitlines()[0]

@@ -1,4 +1,4 @@
-"""What a translator needs of an engine: ids in, hypotheses out."""
+"""The interface of an engine: token ids in, hypotheses out."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -13,80 +13,77 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Hypothesis:
-    """What was generated for one sentence."""
+    """A candidate translation of a segment."""
 
     ids: list[int]
-    """Ids, [START] first, and [END] last if it was reached."""
+    """[START] first; [END] last if it was generated."""
     score: float = 0.0
-    """See search.py; not a number if it was not asked for."""
+    """See search.py; NaN if it was not requested."""
     attention: "np.ndarray | None" = field(default=None, compare=False)
-    """If it was asked for, what each generated token attended to: [T, S], a row sums to 1. The mean over the
-    heads of the last layer's cross-attention."""
+    """If requested, the cross-attention of the last layer, averaged over its heads: [T, S] from each
+    generated token to the source; a row sums to 1."""
 
     @property
     def is_complete(self) -> bool:
-        """Whether [END] was reached within the limit."""
+        """Whether [END] was generated within the maximum length."""
         return self.ids[-1] == END
 
 
-Found = list[Hypothesis]
-"""The hypotheses of one sentence, best first."""
-
-
 class Engine(Protocol):
-    """Translates ids to ids."""
+    """Translates token ids to token ids."""
 
     name: str
     """``ctranslate2`` or ``keras``."""
     compute_type: str
-    """What it computes in, such as ``float32`` or ``int8``."""
+    """Such as ``float32`` or ``int8``."""
     identity: str
-    """What its translations depend on, besides the run's weights and the options."""
+    """Everything translations depend on, besides the run's weights and the decoding options."""
     batch_sentences: int
-    """The most sentences that a batch is to have."""
+    """The most sentences in a batch."""
     batch_tokens: int
-    """The most source tokens, padding included."""
-    queue: int
-    """How many batches it may be given before the first is waited for; 0: it works when it is waited for."""
+    """The most source tokens in a batch, padding included."""
+    max_pending_batches: int
+    """How many batches to submit before waiting for the first; 0: it works only while waited for."""
 
     def submit(
         self,
         sources: Sequence[Sequence[int]],
-        limit: int,
+        max_length: int,
         options: DecodingConfig,
         *,
-        prefixes: Sequence[Sequence[int]] = (),
-        branches: int = 0,
+        target_prefixes: Sequence[Sequence[int]] = (),
+        next_token_alternatives: int = 0,
         with_attention: bool = False,
         with_scores: bool = True,
-    ) -> Callable[[], list[Found]]:
-        """Begin to translate a batch.
+    ) -> Callable[[], list[list[Hypothesis]]]:
+        """Start to translate a batch.
 
         Args:
             sources: The ids of each sentence, [START] and [END] included.
-            limit: The most tokens of a translation, [END] counted.
-            options: How to search; ``max_length`` plays no role here.
-            prefixes: If given, for each sentence ids that its translation begins with, or none. They count in
-                its length, for the limit and for the score's length penalty; their own log-probabilities do
-                not count in the score.
-            branches: Instead of searching on: so many different tokens after the prefix, likeliest first, and
-                how each goes on. None of these tokens is [END], and their probabilities are those among the
-                others. How one goes on is searched for without length penalty.
-            with_attention: Give the hypotheses' attention too.
-            with_scores: Give their scores; without, an engine may save the time that they take.
+            max_length: The most tokens of a translation, [END] counted.
+            options: How to search; ``max_length`` is ignored here.
+            target_prefixes: If given, for each sentence the ids that its translation starts with, or none.
+                They count in the length, for ``max_length`` and the score's length penalty; their
+                log-probabilities do not count in the score.
+            next_token_alternatives: If above 0, instead of an ordinary search return so many hypotheses that
+                differ in the first token after the prefix, the most probable token first, each with its
+                completion. None of these tokens is [END], and their probabilities are normalised over the
+                others. Completions are searched for without length penalty.
+            with_attention: Return the hypotheses' attention.
+            with_scores: Return their scores; an engine may be faster without.
 
         Returns:
-            What waits for the translations and gives them, those of a sentence best first.
+            A function that waits for the hypotheses of each sentence, best first.
 
         Raises:
-            ConfigError: This engine has no such option.
+            ConfigError: The engine does not support an option.
         """
         ...
 
     def seeded(self, seed: int) -> Self:
-        """The same engine at the beginning of a sequence of random numbers.
+        """The same engine with its random number generator reset.
 
         Raises:
-            ConfigError: This engine draws no tokens.
+            ConfigError: The engine does not support sampling.
         """
         ...

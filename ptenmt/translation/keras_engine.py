@@ -13,58 +13,59 @@ from ptenmt.errors import ConfigError
 from ptenmt.export.limits import why_not_ctranslate2
 from ptenmt.model import DecoderState, Transformer
 from ptenmt.tokenizers import PAD
-from ptenmt.translation.engine import Found
+from ptenmt.translation.engine import Hypothesis
 from ptenmt.translation.search import Ranked, beam_search, greedy_search
 
 
 class KerasEngine:
-    """Translates ids to ids with a Keras Transformer; its steps are compiled once, for any shape.
+    """Translates token ids with a Keras Transformer; its steps are compiled once for all shapes.
 
     Args:
-        model: Built; its weights may go on changing.
-        forbidden: Target ids that are never produced.
+        model: A built model; its weights may still change.
+        suppressed: Target ids that are never generated.
     """
 
     name = identity = "keras"
-    batch_sentences, batch_tokens = 128, 8192  # a step costs much the same for one sentence and for many
-    queue = 0
+    # A decoding step costs about the same for one sentence and for many.
+    batch_sentences, batch_tokens = 128, 8192
+    max_pending_batches = 0
 
-    def __init__(self, model: Transformer, forbidden: Sequence[int]) -> None:
+    def __init__(self, model: Transformer, suppressed: Sequence[int]) -> None:
         self.model = model
         self.compute_type = model.compute_dtype
-        self._forbidden = list(forbidden)
+        self._suppressed = list(suppressed)
         ids = tf.TensorSpec([None, None], tf.int64)
         state, rows = _state_spec(model), tf.TensorSpec([None], tf.int64)
         self._start = tf.function(model.start, input_signature=[ids])
-        self._step = tf.function(self._ranked, input_signature=[rows, state, tf.TensorSpec([], tf.int32)])
-        self._pick = tf.function(_pick, input_signature=[state, rows])
-        self._pick_past = tf.function(_pick_past, input_signature=[state, rows])
+        self._step = tf.function(self._rank_next, input_signature=[rows, state, tf.TensorSpec([], tf.int32)])
+        self._gather = tf.function(_gather, input_signature=[state, rows])
+        self._gather_past = tf.function(_gather_past, input_signature=[state, rows])
         self._attention = tf.function(model.attention, input_signature=[ids, ids])
 
     def submit(
         self,
         sources: Sequence[Sequence[int]],
-        limit: int,
+        max_length: int,
         options: DecodingConfig,
         *,
-        prefixes: Sequence[Sequence[int]] = (),
-        branches: int = 0,
+        target_prefixes: Sequence[Sequence[int]] = (),
+        next_token_alternatives: int = 0,
         with_attention: bool = False,
-        with_scores: bool = True,  # noqa: ARG002 — it has them anyway
-    ) -> Callable[[], list[Found]]:
-        """What translates a batch when it is called; see ``Engine.submit``."""
-        self._check(options, has_prefix=any(prefixes) or branches > 0)
+        with_scores: bool = True,  # noqa: ARG002 — scores cost nothing here
+    ) -> Callable[[], list[list[Hypothesis]]]:
+        """Return a function that translates a batch; see ``Engine.submit``."""
+        self._check(options, has_prefix=any(target_prefixes) or next_token_alternatives > 0)
 
-        def translate() -> list[Found]:
-            padded = RaggedIds(sources).padded(np.arange(len(sources)))
-            found = self._search(padded, [limit] * len(sources), options)
+        def translate() -> list[list[Hypothesis]]:
+            padded = RaggedIds(sources).padded(np.arange(len(sources)))  # [B, S]
+            found = self._search(padded, [max_length] * len(sources), options)
             return self._with_attention(padded, found) if with_attention else found
 
         return translate
 
     def seeded(self, seed: int) -> Self:
-        """Refused: this engine draws no tokens."""
-        raise ConfigError(f"the Keras engine draws no tokens (decoding.seed={seed})", self._what_helps)
+        """Not supported: this engine does not sample."""
+        raise ConfigError(f"the Keras engine does not sample (decoding.seed={seed})", self._hint)
 
     def attention(self, source: np.ndarray, target: np.ndarray) -> dict[str, np.ndarray]:
         """The attention weights by name (see ``Transformer.attention``) for ids [B, S] and [B, T]."""
@@ -72,49 +73,49 @@ class KerasEngine:
         return {name: values.numpy() for name, values in weights.items()}
 
     def _check(self, options: DecodingConfig, *, has_prefix: bool) -> None:
-        """Refuse what this engine has not."""
         if has_prefix:
-            raise ConfigError("the Keras engine does not complete a given beginning", self._what_helps)
+            raise ConfigError("the Keras engine does not support target prefixes", self._hint)
         for name in ("coverage_penalty", "repetition_penalty", "no_repeat_ngram"):
             value = getattr(options, name)
             if value != getattr(DecodingConfig(), name):
-                raise ConfigError(f"the Keras engine has no decoding.{name} ({value})", self._what_helps)
+                raise ConfigError(f"the Keras engine does not support decoding.{name} ({value})", self._hint)
 
     @property
-    def _what_helps(self) -> str:
-        """To do where something is refused that the other engine has."""
+    def _hint(self) -> str:
         if why_not_ctranslate2(self.model.config):
-            return "leave it out: CTranslate2, which can do that, cannot express this model"
+            return "leave it out: CTranslate2, which supports it, cannot express this model"
         return "use the engine ctranslate2"
 
-    def _search(self, padded: np.ndarray, limits: list[int], options: DecodingConfig) -> list[Found]:
+    def _search(
+        self, padded: np.ndarray, max_lengths: list[int], options: DecodingConfig
+    ) -> list[list[Hypothesis]]:
         state = self._start(tf.constant(padded, tf.int64))
         penalty = options.length_penalty
         if options.beam_size == 1:
-            found = greedy_search(self._next_tokens, state, limits, penalty)
+            found = greedy_search(self._next_tokens, state, max_lengths, penalty)
             return [[hypothesis] for hypothesis in found]
         return beam_search(
             self._next_tokens,
             self._select,
             state,
-            limits,
+            max_lengths,
             beam_size=options.beam_size,
             num_hypotheses=options.num_hypotheses,
             length_penalty=penalty,
         )
 
-    def _with_attention(self, padded: np.ndarray, found: list[Found]) -> list[Found]:
-        """The hypotheses with what their tokens attended to, the best ones of all sentences first."""
+    def _with_attention(self, padded: np.ndarray, found: list[list[Hypothesis]]) -> list[list[Hypothesis]]:
+        """Add attention to the hypotheses, those of equal rank in one batch."""
         name = f"decoder_layer{len(self.model.decoder.blocks)}_block2"
-        told: list[Found] = [[] for _ in found]
-        for place in range(max(map(len, found), default=0)):
-            rows = [row for row, hypotheses in enumerate(found) if place < len(hypotheses)]
-            fed = RaggedIds(found[row][place].ids[:-1] for row in rows)
-            weights = self.attention(padded[rows], fed.padded(np.arange(len(rows))))[name].mean(axis=1)
-            for row, matrix, length in zip(rows, weights, fed.lengths, strict=True):
+        result: list[list[Hypothesis]] = [[] for _ in found]
+        for rank in range(max(map(len, found), default=0)):
+            rows = [row for row, hypotheses in enumerate(found) if rank < len(hypotheses)]
+            target = RaggedIds(found[row][rank].ids[:-1] for row in rows)
+            heads = self.attention(padded[rows], target.padded(np.arange(len(rows))))[name]  # [B, H, T, S]
+            for row, matrix, length in zip(rows, heads.mean(axis=1), target.lengths, strict=True):
                 num_source = int((padded[row] != PAD).sum())
-                told[row].append(replace(found[row][place], attention=matrix[:length, :num_source]))
-        return told
+                result[row].append(replace(found[row][rank], attention=matrix[:length, :num_source]))
+        return result
 
     def _next_tokens(
         self, tokens: np.ndarray, state: DecoderState, count: int
@@ -122,32 +123,32 @@ class KerasEngine:
         ids, log_probs, state = self._step(tf.constant(tokens, tf.int64), state, tf.constant(count))
         return Ranked(ids.numpy(), log_probs.numpy()), state
 
-    def _ranked(self, tokens: Any, state: DecoderState, count: Any) -> tuple[Any, Any, DecoderState]:
-        """The likeliest next tokens of each row, among those that may be produced; compiled."""
+    def _rank_next(self, tokens: Any, state: DecoderState, count: Any) -> tuple[Any, Any, DecoderState]:
+        """One decoding step, compiled: the C most probable ids [B, C], their log-probabilities, the state."""
         logits, state = self.model.decode_step(tokens, state)
-        logits = tf.cast(logits, tf.float32)
-        size = logits.shape[-1]
-        logits = tf.where(np.isin(np.arange(size), self._forbidden), -np.inf, logits)
-        best, ids = tf.math.top_k(logits, tf.minimum(count, size))  # [B, C]
+        logits = tf.cast(logits, tf.float32)  # [B, V]
+        vocabulary_size = logits.shape[-1]
+        logits = tf.where(np.isin(np.arange(vocabulary_size), self._suppressed), -np.inf, logits)
+        best, ids = tf.math.top_k(logits, tf.minimum(count, vocabulary_size))
         return ids, best - tf.reduce_logsumexp(logits, axis=-1, keepdims=True), state
 
     def _select(self, state: DecoderState, rows: np.ndarray) -> DecoderState:
-        """The state of some rows; as long as no sentence is done, a sentence's beams change places only."""
-        pick = self._pick_past if len(rows) == state.source_mask.shape[0] else self._pick
-        picked: DecoderState = pick(state, tf.constant(rows, tf.int64))
-        return picked
+        """The state of some rows. While no sentence is done, only a sentence's beams change places."""
+        gather = self._gather_past if len(rows) == state.source_mask.shape[0] else self._gather
+        selected: DecoderState = gather(state, tf.constant(rows, tf.int64))
+        return selected
 
 
-def _pick(state: Any, rows: Any) -> Any:
+def _gather(state: Any, rows: Any) -> Any:
     return tf.nest.map_structure(lambda tensor: tf.gather(tensor, rows), state)
 
 
-def _pick_past(state: DecoderState, rows: Any) -> DecoderState:
-    return state._replace(past=_pick(state.past, rows))
+def _gather_past(state: DecoderState, rows: Any) -> DecoderState:
+    return state._replace(past=_gather(state.past, rows))
 
 
 def _state_spec(model: Transformer) -> DecoderState:
-    """The state's types, with the batch and both lengths left open, so that one trace serves all."""
+    """The state's types with open batch size and lengths, so that one trace serves all shapes."""
 
     def caches(attention: str) -> list[Any]:
         layers = [getattr(block, attention) for block in model.decoder.blocks]

@@ -1,8 +1,10 @@
-"""Searching for a translation, given what scores the next token.
+"""Greedy and beam search, given a function that scores the next tokens.
 
-Both engines search alike: the same limits, the same forbidden tokens, the same score. A hypothesis' score is
-the sum of its tokens' log-probabilities, [END] included and taken over the allowed tokens, divided by
-length ** length_penalty, where [END] counts as well.
+Both engines search alike: same length limits, same suppressed tokens, same score. The score of a hypothesis
+is the sum of its tokens' log-probabilities, normalised over the tokens that are not suppressed, divided by
+length ** length_penalty; [END] counts in both.
+
+Letters: B sentences, N of them unfinished, K beams, C candidates for the next token, t tokens so far.
 """
 
 from collections.abc import Callable, Sequence
@@ -12,38 +14,38 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ptenmt.tokenizers import END, START
-from ptenmt.translation.engine import Found, Hypothesis
+from ptenmt.translation.engine import Hypothesis
 
 
 class Ranked(NamedTuple):
-    """What may follow in each row: its C likeliest tokens, best first."""
+    """The C most probable next tokens of each row, best first."""
 
     ids: np.ndarray
     """[B, C]."""
     log_probs: np.ndarray
-    """[B, C], of all that may follow; -inf for a token that may not."""
+    """[B, C]; -inf for suppressed tokens."""
 
 
 NextTokens = Callable[[np.ndarray, Any, int], tuple[Ranked, Any]]
-"""``next_tokens(tokens [B], state, count) -> (ranked, state)``: feed a token a row, and tell the ``count``
-likeliest to follow, or all if there are fewer."""
+"""``next_tokens(tokens [B], state, count) -> (ranked, state)``: feed one token per row and rank the ``count``
+most probable next tokens, or all if there are fewer."""
 Select = Callable[[Any, np.ndarray], Any]
-"""``select(state, rows [B']) -> state``: the state of those rows, in that order; a row may come twice."""
+"""``select(state, rows [B']) -> state``: the state of those rows, in that order; rows may repeat."""
 
 
 def greedy_search(
-    next_tokens: NextTokens, state: Any, limits: Sequence[int], length_penalty: float = 1.0
+    next_tokens: NextTokens, state: Any, max_lengths: Sequence[int], length_penalty: float = 1.0
 ) -> list[Hypothesis]:
-    """Take the likeliest token at each step until every sentence has ended.
+    """Take the most probable token at each step until every sentence has ended.
 
     Args:
-        next_tokens: Tells what may follow in each sentence.
-        state: What it is first called with.
-        limits: The most tokens to generate for each of the B sentences, [END] counted.
-        length_penalty: The exponent by which a hypothesis' length divides its score.
+        next_tokens: Scores the next tokens of each sentence.
+        state: Its first state.
+        max_lengths: The most tokens to generate for each of the B sentences, [END] counted.
+        length_penalty: The exponent of the length in the score.
     """
-    remaining = np.asarray(limits)
-    rows = [[START] for _ in limits]
+    remaining = np.asarray(max_lengths)
+    rows = [[START] for _ in max_lengths]
     totals = np.zeros(len(rows))
     running = np.ones(len(rows), dtype=bool)
     tokens = np.full(len(rows), START, dtype=np.int64)
@@ -56,7 +58,7 @@ def greedy_search(
         running &= (tokens != END) & (length < remaining)
         if not running.any():
             break
-        tokens[~running] = END  # whatever is fed to a finished sentence, nobody reads the answer
+        tokens[~running] = END  # any id: the output for finished sentences is ignored
     return [
         Hypothesis(ids, float(total) / max(len(ids) - 1, 1) ** length_penalty)
         for ids, total in zip(rows, totals, strict=True)
@@ -65,64 +67,64 @@ def greedy_search(
 
 @dataclass
 class _Beams:
-    """The sentences that are still searched for, N of them, with K beams each."""
+    """The unfinished sentences with K beams each."""
 
     sentences: np.ndarray
-    """Their numbers in the batch, [N]."""
-    limits: np.ndarray
-    """The most tokens that each may have, [N]."""
+    """[N]: their indices in the batch."""
+    max_lengths: np.ndarray
+    """[N]: the most tokens of each."""
     ids: np.ndarray
-    """What the beams generated so far, [N, K, t]."""
+    """[N, K, t]: the tokens generated so far."""
     totals: np.ndarray
-    """The sums of their tokens' log-probabilities, [N, K]; -inf for a beam that is none yet."""
+    """[N, K]: the sums of their log-probabilities; -inf for an unused beam."""
     has_best_ended: np.ndarray
-    """Whether the best beam has ended once, [N]."""
+    """[N]: whether the best beam has ended once."""
 
 
 @dataclass
 class _Candidates:
-    """What may follow the beams: for each sentence the 2·K likeliest of all, best first."""
+    """The 2·K most probable continuations of each sentence, best first."""
 
     beams: np.ndarray
-    """The beam that each goes on from, [N, 2·K]."""
+    """[N, 2·K]: the beam that each continues."""
     tokens: np.ndarray
-    """The token that it adds, [N, 2·K]."""
+    """[N, 2·K]: the token that it appends."""
     totals: np.ndarray
-    """The sum of log-probabilities with it, [N, 2·K]."""
+    """[N, 2·K]: the sum of log-probabilities, that token included."""
 
 
 def beam_search(
     next_tokens: NextTokens,
     select: Select,
     state: Any,
-    limits: Sequence[int],
+    max_lengths: Sequence[int],
     *,
     beam_size: int,
     num_hypotheses: int = 1,
     length_penalty: float = 1.0,
-) -> list[Found]:
-    """Follow the likeliest beginnings until each sentence has as many endings as it has beams.
+) -> list[list[Hypothesis]]:
+    """Keep the K most probable prefixes until each sentence has K hypotheses.
 
-    CTranslate2's search: of the 2·K likeliest continuations the K first are looked at; what ends among them
-    is a hypothesis, and a later one that does not end takes its place. Without a length penalty a sentence is
-    done once its best beam has ended, since no longer one can score more.
+    As in CTranslate2, of the 2·K most probable continuations the first K are examined: those that end are
+    hypotheses, and are replaced by later ones that do not end. Without length penalty a sentence is done once
+    its best beam has ended, since no longer hypothesis can score higher.
 
     Args:
-        next_tokens: Tells what may follow in each row.
+        next_tokens: Scores the next tokens of each row.
         select: Picks rows of the state.
-        state: Of the B sentences, a row each.
-        limits: The most tokens to generate for each of the B sentences, [END] counted.
-        beam_size: K, how many beginnings are kept.
-        num_hypotheses: How many are returned a sentence, K at most.
-        length_penalty: The exponent by which a hypothesis' length divides its score.
+        state: A row for each of the B sentences.
+        max_lengths: The most tokens to generate for each sentence, [END] counted.
+        beam_size: K.
+        num_hypotheses: How many to return for each sentence, at most K.
+        length_penalty: The exponent of the length in the score.
 
     Returns:
         The hypotheses of each sentence, best first.
     """
-    found: list[list[tuple[float, np.ndarray]]] = [[] for _ in limits]
-    beams = _first_beams(np.asarray(limits), beam_size)
-    tokens = np.full(len(limits) * beam_size, START, dtype=np.int64)
-    state = select(state, np.repeat(np.arange(len(limits)), beam_size))
+    found: list[list[tuple[float, np.ndarray]]] = [[] for _ in max_lengths]
+    beams = _first_beams(np.asarray(max_lengths), beam_size)
+    tokens = np.full(len(max_lengths) * beam_size, START, dtype=np.int64)
+    state = select(state, np.repeat(np.arange(len(max_lengths)), beam_size))
     while len(beams.sentences):
         ranked, state = next_tokens(tokens, state, 2 * beam_size)
         candidates = _expand(beams, ranked)
@@ -136,20 +138,20 @@ def beam_search(
     return [_ranked(each, num_hypotheses, length_penalty) for each in found]
 
 
-def _first_beams(limits: np.ndarray, beam_size: int) -> _Beams:
-    """One beam a sentence that is alive; the others would be its doubles."""
-    totals = np.full((len(limits), beam_size), -np.inf)
+def _first_beams(max_lengths: np.ndarray, beam_size: int) -> _Beams:
+    """A single used beam for each sentence; the others would be its duplicates."""
+    num = len(max_lengths)
+    totals = np.full((num, beam_size), -np.inf)
     totals[:, 0] = 0.0
-    ids = np.empty((len(limits), beam_size, 0), np.int64)
-    return _Beams(np.arange(len(limits)), limits, ids, totals, np.zeros(len(limits), bool))
+    ids = np.empty((num, beam_size, 0), np.int64)
+    return _Beams(np.arange(num), max_lengths, ids, totals, np.zeros(num, bool))
 
 
 def _expand(beams: _Beams, ranked: Ranked) -> _Candidates:
-    """The 2·K likeliest continuations of each sentence, which are among the 2·K likeliest of each beam."""
+    """The 2·K most probable continuations of each sentence, which are among the 2·K of each of its beams."""
     num, size = beams.totals.shape
-    totals = (beams.totals[:, :, None] + ranked.log_probs.reshape(num, size, -1)).reshape(
-        num, -1
-    )  # -> [N, K·C]
+    totals = beams.totals[:, :, None] + ranked.log_probs.reshape(num, size, -1)  # [N, K, C]
+    totals = totals.reshape(num, -1)  # [N, K·C]
     best = np.argsort(-totals, axis=1, kind="stable")[:, : 2 * size]
     tokens = np.take_along_axis(ranked.ids.reshape(num, -1), best, 1)
     return _Candidates(best // ranked.ids.shape[1], tokens, np.take_along_axis(totals, best, 1))
@@ -162,15 +164,15 @@ def _finish(
     num_hypotheses: int,
     length_penalty: float,
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Note the hypotheses that end here.
+    """Add the hypotheses that end at this step to ``found``.
 
     Returns:
-        Which candidates go on as beams, [N, K], and which sentences are done, [N].
+        The candidates that become the next beams, [N, K], and which sentences are done, [N].
     """
     num, size = beams.totals.shape
     length = beams.ids.shape[2] + 1
     kept = np.tile(np.arange(size), (num, 1))
-    is_done = beams.limits <= length
+    is_done = beams.max_lengths <= length
     ends = candidates.tokens == END
     for row in np.flatnonzero(ends[:, :size].any(axis=1) | is_done):
         hypotheses = found[beams.sentences[row]]
@@ -189,21 +191,24 @@ def _finish(
     return kept, is_done
 
 
-def _advance(beams: _Beams, candidates: _Candidates, kept: np.ndarray, goes_on: np.ndarray) -> _Beams:
-    """The beams of the sentences that go on, each a token longer."""
-    origins = np.take_along_axis(candidates.beams, kept, 1)[goes_on]
-    tokens = np.take_along_axis(candidates.tokens, kept, 1)[goes_on]
-    ids = np.take_along_axis(beams.ids[goes_on], origins[:, :, None], 1)
+def _advance(beams: _Beams, candidates: _Candidates, kept: np.ndarray, is_running: np.ndarray) -> _Beams:
+    """The beams of the sentences that are not done, each a token longer."""
+    origins = np.take_along_axis(candidates.beams, kept, 1)[is_running]
+    tokens = np.take_along_axis(candidates.tokens, kept, 1)[is_running]
+    ids = np.take_along_axis(beams.ids[is_running], origins[:, :, None], 1)
     return _Beams(
-        beams.sentences[goes_on],
-        beams.limits[goes_on],
+        beams.sentences[is_running],
+        beams.max_lengths[is_running],
         np.concatenate([ids, tokens[:, :, None]], axis=2),
-        np.take_along_axis(candidates.totals, kept, 1)[goes_on],
-        beams.has_best_ended[goes_on],
+        np.take_along_axis(candidates.totals, kept, 1)[is_running],
+        beams.has_best_ended[is_running],
     )
 
 
-def _ranked(found: list[tuple[float, np.ndarray]], num_hypotheses: int, length_penalty: float) -> Found:
+def _ranked(
+    found: list[tuple[float, np.ndarray]], num_hypotheses: int, length_penalty: float
+) -> list[Hypothesis]:
+    """The best hypotheses, with the score that the length penalty gives them."""
     hypotheses = [
         Hypothesis([START, *ids.tolist()], float(total) / len(ids) ** length_penalty) for total, ids in found
     ]

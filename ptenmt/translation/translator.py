@@ -3,35 +3,74 @@
 import warnings
 from collections import deque
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ptenmt.config import Config
 from ptenmt.config.schema import MAX_ALTERNATIVES, require
+from ptenmt.errors import ConfigError
 from ptenmt.runs import Choice, Run, find_run
 from ptenmt.tokenizers import TokenizerPair, forbidden, load_tokenizers
-from ptenmt.translation.encoding import Encoding
-from ptenmt.translation.engine import Engine, Found
+from ptenmt.translation.batching import BLANK, Batch, Buffer, Pipeline, read_buffers
+from ptenmt.translation.engine import Engine, Hypothesis
 from ptenmt.translation.loading import EngineName, Loader
-from ptenmt.translation.results import Alignment, Alternative, Translation
-from ptenmt.translation.segments import Segment
-from ptenmt.translation.windows import Batch, Window, search, windows
-from ptenmt.translation.wording import Wording
+from ptenmt.translation.postprocessing import Alternative, Postprocessor, Translation, word_weights, words_of
+from ptenmt.translation.segmentation import Segment, TextEncoder
 
 if TYPE_CHECKING:
+    import numpy as np
+
     from ptenmt.model import Transformer
 
-WINDOW_TEXTS = 2048
-"""So that batches of similar length are full: with half as many, twice as much of them is padding."""
+BUFFER_SIZE = 2048
+"""Enough for full batches of similar length: with half as many texts, twice as many tokens are padding."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Alignment:
+    """Which source tokens each token of a translation attends to."""
+
+    source: str
+    translation: str
+    source_tokens: list[str]
+    """S tokens, [START] and [END] included."""
+    target_tokens: list[str]
+    """T tokens in the order of generation; [END] last if it was generated."""
+    weights: "np.ndarray"
+    """[T, S]; a row sums to 1. The last layer's cross-attention, averaged over its heads."""
+
+    def of_words(self) -> "WordAlignment":
+        """Sum the weights of sub-words over words."""
+        source_words, target_words = words_of(self.source), words_of(self.translation)
+        source, target = (source_words, self.source_tokens), (target_words, self.target_tokens)
+        return WordAlignment(
+            translation=self.translation,
+            source_words=source_words,
+            target_words=target_words,
+            weights=word_weights(self.weights, source, target),
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class WordAlignment:
+    """Which words of a sentence each word of its translation attends to."""
+
+    translation: str
+    source_words: list[str]
+    """Joined they give the sentence."""
+    target_words: list[str]
+    """Joined they give the translation."""
+    weights: list[list[float]]
+    """A row for each target word, a column for each source word; see ``word_weights``."""
 
 
 class Translator:
     """Translates sentences with a trained model.
 
     Args:
-        engine: Translates ids to ids.
+        engine: Translates token ids to token ids.
         tokenizers: Of both languages.
         config: The run's options.
     """
@@ -40,8 +79,8 @@ class Translator:
         self.engine = engine
         self.tokenizers = tokenizers
         self.config = config
-        self._encoding = Encoding(tokenizers, config)
-        self._wording = Wording(tokenizers, config)
+        self.encoder = TextEncoder(tokenizers, config)
+        self._postprocessor = Postprocessor(tokenizers, config)
 
     @classmethod
     def load(
@@ -58,18 +97,18 @@ class Translator:
         """Load a trained run.
 
         Args:
-            run: A path, a name below ``checkpoints/``, or None for the run trained or averaged last.
-            on_warning: Told, in a sentence, of a damaged checkpoint that was passed over, or an old export.
-            checkpoint: ``best``: the weights that scored best in validation; ``latest``: the newest.
+            run: A path, a name in ``checkpoints/``, or None for the run trained or averaged last.
+            on_warning: Called with a message for a damaged checkpoint that is skipped, or an old export.
+            checkpoint: ``best``: the weights with the best validation score; ``latest``: the newest.
             engine: ``ctranslate2``, the fast one; ``keras``, the reference; or ``auto``: the fast one, unless
                 it cannot express the model.
             device: What CTranslate2 computes on: ``cpu``, ``cuda`` or ``auto``.
-            threads: How many batches CTranslate2 translates at a time; by default one a core.
-            on_tensorflow: Called before TensorFlow is imported, if it has to be, which takes seconds.
+            threads: How many batches CTranslate2 translates in parallel; by default one per core.
+            on_tensorflow: Called before TensorFlow is imported, if necessary, which takes seconds.
 
         Raises:
-            RunError: There is no such run, or it does not translate.
-            CheckpointError: It has no checkpoint that can be read.
+            RunError: There is no such run, or it is not a translation model.
+            CheckpointError: It has no readable checkpoint.
             ExportError: CTranslate2 cannot express the model, or cannot use its export.
             ConfigError: This machine has no such device.
         """
@@ -81,7 +120,7 @@ class Translator:
 
     @classmethod
     def from_model(cls, model: "Transformer", tokenizers: TokenizerPair, config: Config) -> "Translator":
-        """Translate with a live model, whose weights may go on changing."""
+        """Translate with a live Keras model, whose weights may still change."""
         from ptenmt.translation.keras_engine import KerasEngine
 
         return cls(KerasEngine(model, forbidden(config.tokenizer)), tokenizers, config)
@@ -90,210 +129,245 @@ class Translator:
         """The same translator with other options of the section ``decoding``, such as ``beam_size=1``.
 
         Raises:
-            ConfigError: They do not go together.
+            ConfigError: The options are incompatible.
         """
         config = replace(self.config, decoding=replace(self.config.decoding, **changes))
         return Translator(self.engine, self.tokenizers, config)
 
-    def translate(self, texts: str | Iterable[str], *, prefix: str = "") -> list[Translation]:
-        """Translate a text, or any number of them, in order.
+    def translate(
+        self, texts: str | Iterable[str], *, prefix: str = "", max_segments: int | None = None
+    ) -> list[Translation]:
+        """Translate one text or several, in order.
 
-        Empty and blank texts have an empty translation. Long ones are translated sentence by sentence.
+        Blank texts have an empty translation. Long texts are translated sentence by sentence.
 
         Args:
             texts: The texts.
-            prefix: What every translation is to begin with.
+            prefix: The target prefix: what every translation starts with.
+            max_segments: The most sentences that the texts may have together.
+
+        Raises:
+            ConfigError: They have more.
         """
-        return list(self.translate_iterable([texts] if isinstance(texts, str) else texts, prefix=prefix))
+        texts = [texts] if isinstance(texts, str) else texts
+        return list(chain(*self.translate_buffers(texts, prefix=prefix, max_segments=max_segments)))
 
     def translate_iterable(
-        self, texts: Iterable[str], *, prefix: str = "", window: int = WINDOW_TEXTS
+        self, texts: Iterable[str], *, prefix: str = "", buffer_size: int = BUFFER_SIZE
     ) -> Iterator[Translation]:
-        """Translate a stream of texts in constant memory.
-
-        Args:
-            texts: They are read ``window`` at a time (fewer if they are long) and batched by length.
-                If reading fails, those before are still translated, then the error is raised.
-            prefix: What every translation is to begin with.
-            window: How many texts are read before the first is translated. With 1, each is translated before
-                the next is read; otherwise the next window is read while the engine is at work.
+        """Translate a stream of texts in constant memory; see ``translate_buffers``.
 
         Yields:
-            A translation a text, in order.
+            A translation for each text, in order.
         """
-        return chain.from_iterable(self.translate_windows(texts, prefix=prefix, window=window))
+        return chain.from_iterable(self.translate_buffers(texts, prefix=prefix, buffer_size=buffer_size))
 
-    def translate_windows(
+    def translate_buffers(
         self,
         texts: Iterable[str],
         *,
         prefix: str = "",
-        window: int = WINDOW_TEXTS,
+        buffer_size: int = BUFFER_SIZE,
+        max_segments: int | None = None,
         with_scores: bool = True,
-        on_done: Callable[[Collection[Translation]], None] = lambda _some: None,
+        on_done: Callable[[Collection[Translation]], None] = lambda _translations: None,
     ) -> Iterator[list[Translation]]:
-        """Translate a stream of texts in constant memory; see ``translate_iterable``.
+        """Translate a stream of texts in constant memory.
 
-        What is translated together, and so the last digit of every number, depends on the texts of a window
-        alone: a stream that begins behind a window of another goes on like that.
+        Batches never mix texts of different buffers, so translations, to the last digit of their scores,
+        depend on the texts of their buffer only: a stream resumed at the start of a buffer continues
+        identically.
 
         Args:
-            texts: See ``translate_iterable``, as for ``prefix`` and ``window``.
-            with_scores: Greedy search takes some 4 % less time without scores, which are not a number then.
-            on_done: Given translations as soon as they are there, in no order, all of a window before that
-                is yielded.
+            texts: The texts. If reading them fails, those before are translated, then the error is raised.
+            prefix: The target prefix: what every translation starts with.
+            buffer_size: How many texts to read at a time, fewer if they are long; their segments are batched
+                by length. With 1, each text is translated before the next is read; otherwise the next buffer
+                is read while the engine works.
+            max_segments: The most sentences that the texts of a buffer may have together.
+            with_scores: Greedy search is about 4 % faster without scores, which then are NaN.
+            on_done: Called with translations as soon as they are complete, in no particular order, and with
+                all of a buffer before it is yielded.
 
         Yields:
-            The translations of a window at a time.
+            The translations of a buffer, in order.
         """
-        require(window >= 1, f"window={window} must be 1 or more")
-        segmenter, begun = self._encoding.segmenter(), self._encoding.prefix(prefix)
-        opened: deque[Window] = deque()
-        failure: Exception | None = None
+        require(buffer_size >= 1, f"buffer_size={buffer_size} must be 1 or more")
+        target_prefix = self.encoder.target_prefix(prefix)
+        pipeline = self._pipeline(target_prefix, with_scores=with_scores)
+        buffers: deque[Buffer] = deque()
 
-        def batches() -> Iterator[Batch | None]:
-            nonlocal failure
-            for read in windows(texts, window, segmenter.cut):
-                failure = read.failure
-                opened.append(read)
-                on_done(self._finish(read, read.blank_rows).values())
-                yield from self._batches(read, lambda length: self.limit(length, len(begun)))
-                if window == 1 or read.is_done:  # or blank lines would pile up
-                    yield None
+        def complete(finished: Iterable[tuple[Buffer, list[int]]]) -> Iterator[list[Translation]]:
+            """Post-process finished texts; yields the buffers that are done, in order."""
+            for buffer, rows in finished:
+                on_done(self._postprocess(buffer, rows).values())
+            while buffers and buffers[0].is_done:
+                yield buffers.popleft().in_order()
 
-        for done in self._translated(batches(), begun, with_scores=with_scores):
-            on_done(done.values())
-            while opened and opened[0].is_done:
-                yield opened.popleft().in_order()
-        while opened:
-            yield opened.popleft().in_order()
-        if failure is not None:
-            raise failure
+        error = None
+        for buffer in read_buffers(texts, buffer_size, self.encoder.segment):
+            _check_segments(buffer, max_segments)
+            error = buffer.error
+            buffers.append(buffer)
+            yield from complete([(buffer, buffer.blank_rows)])
+            for batch in self._batches(buffer, len(target_prefix)):
+                pipeline.submit(batch)
+                yield from complete(pipeline.finished())
+            if buffer_size == 1 or buffer.is_done:  # blank buffers must not pile up behind a pending one
+                yield from complete(pipeline.finished(wait_for_all=True))
+        yield from complete(pipeline.finished(wait_for_all=True))
+        if error is not None:
+            raise error
 
     def translate_prepared(
         self, sources: Sequence[str], *, with_scores: bool = True
     ) -> Iterator[dict[int, Translation]]:
-        """Translate sentences that are as the training corpus is, e.g. the corpus itself.
+        """Translate sentences in the form of the training corpus, e.g. of its test set.
 
         Args:
             sources: The sentences.
-            with_scores: See ``translate_windows``.
+            with_scores: See ``translate_buffers``.
 
         Yields:
-            The translations of some of them by their number, until all are done.
+            Translations by the index of the sentence, until all are done.
         """
-        window = Window(list(sources), self._encoding.segmenter(is_corpus=True).cut(sources))
-        yield self._finish(window, window.blank_rows)
-        yield from self._translated(self._batches(window, self.limit), (), with_scores=with_scores)
+        buffer = Buffer(list(sources), self.encoder.segment(sources, is_prepared=True))
+        pipeline = self._pipeline(with_scores=with_scores)
+        yield self._postprocess(buffer, buffer.blank_rows)
+        for batch in self._batches(buffer):
+            pipeline.submit(batch)
+            for _, rows in pipeline.finished():
+                yield self._postprocess(buffer, rows)
+        for _, rows in pipeline.finished(wait_for_all=True):
+            yield self._postprocess(buffer, rows)
 
-    def branches(self, text: str, prefix: str, count: int) -> list[Alternative]:
-        """What may follow the beginning of a translation: so many different next tokens, likeliest first.
+    def alternatives(self, text: str, prefix: str, count: int) -> list[Alternative]:
+        """Translations of a sentence that differ in the first token after a target prefix.
 
         Args:
             text: A sentence.
-            prefix: The beginning of its translation; empty for different first tokens.
+            prefix: The target prefix; empty for different first tokens.
             count: How many, 1 to ``MAX_ALTERNATIVES``; a small vocabulary has fewer.
 
         Returns:
-            A whole translation for each; none of a text without words.
+            Whole translations, those with the most probable token first; of a blank text, one empty
+            translation.
 
         Raises:
-            ConfigError: The engine cannot do that, or so many, or not read the text at once.
+            ConfigError: The engine does not support it, the text is not a single sentence, or ``count`` is
+                out of range.
         """
         require(1 <= count <= MAX_ALTERNATIVES, f"{count} alternatives: give 1 to {MAX_ALTERNATIVES:,}")
-        if not text.strip():
-            return []
         most = self.tokenizers.target.vocabulary_size - len(forbidden(self.config.tokenizer)) - 1  # [END]
-        cut = self._encoding.whole(text)
-        found = self._found(cut.segments[0], prefix, branches=min(count, most))
-        return self._wording.of_texts([cut], [[found]])[0]
+        segmented = self.encoder.single_segment(text)
+        hypotheses = self._search(segmented.segments[0], prefix, min(count, most))
+        return self._postprocessor.alternatives([segmented], [[hypotheses]])[0]
 
     def align(self, text: str, prefix: str = "") -> Alignment:
-        """Translate a sentence, and tell which of its pieces each piece of the translation comes from.
+        """Translate a sentence, and return which source tokens each target token attends to.
 
         Args:
             text: A sentence.
-            prefix: The beginning of its translation.
+            prefix: The target prefix.
 
         Raises:
-            ConfigError: The text is too long to be translated at once.
+            ConfigError: The text is not a single sentence.
         """
-        segment = self._encoding.whole(text).segments[0]
-        best = self._found(segment, prefix)[0]
-        assert best.attention is not None
+        segmented = self.encoder.single_segment(text)
+        segment = segmented.segments[0]
+        best = self._search(segment, prefix)[0]
+        weights = best.attention
+        if weights is None:  # a blank text
+            import numpy as np
+
+            weights = np.zeros((len(best.ids) - 1, len(segment.ids)))
         return Alignment(
-            source_pieces=self.tokenizers.source.pieces(segment.ids),
-            target_pieces=self.tokenizers.target.pieces(best.ids[1:]),
-            weights=best.attention,
+            source=text,
+            translation=self._postprocessor.alternatives([segmented], [[[best]]])[0][0].text,
+            source_tokens=self.tokenizers.source.pieces(segment.ids),
+            target_tokens=self.tokenizers.target.pieces(best.ids[1:]),
+            weights=weights,
         )
 
     def best(self, sources: Sequence[Sequence[int]]) -> list[list[int]]:
-        """Translate a batch of sentences to the ids of their best translations.
+        """Translate a batch of token ids to those of the best translations.
 
         Args:
-            sources: The ids of each, [START] and [END] included.
+            sources: The ids of each sentence, [START] and [END] included.
 
         Returns:
-            Of each sentence ids, [START] first, and [END] last if it was reached.
+            For each sentence ids, [START] first; [END] last if it was generated.
         """
-        limit = self.limit(max(map(len, sources)))
-        wait = self._engine().submit(sources, limit, self.config.decoding)
-        return [found[0].ids for found in wait()]
+        max_length = self.max_length(max(map(len, sources)))
+        wait = self._engine().submit(sources, max_length, self.config.decoding)
+        return [hypotheses[0].ids for hypotheses in wait()]
 
-    def limit(self, num_source_tokens: int, num_prefix_tokens: int = 0) -> int:
-        """The most tokens a translation may have, [END] and what it is to begin with counted.
+    def max_length(self, num_source_tokens: int, num_prefix_tokens: int = 0) -> int:
+        """The most tokens of a translation, [END] and the target prefix counted.
 
         See ``DecodingConfig.limit``; never more than the model has positions.
         """
         length: int = self.config.decoding.limit(num_source_tokens)
         return min(length + num_prefix_tokens, self.config.model.max_positions)
 
-    def _found(self, segment: Segment, prefix: str, branches: int = 0) -> Found:
-        """What is found for one segment, with attention."""
-        options, begun = self.config.decoding, self._encoding.prefix(prefix)
-        limit = self.limit(len(segment.ids), len(begun))
+    def _search(self, segment: Segment, prefix: str, next_token_alternatives: int = 0) -> list[Hypothesis]:
+        """The hypotheses of a single segment, with attention."""
+        target_prefix = self.encoder.target_prefix(prefix)
+        if segment.is_blank:
+            return BLANK
         wait = self._engine().submit(
-            [segment.ids], limit, options, prefixes=[begun], branches=branches, with_attention=True
+            [segment.ids],
+            self.max_length(len(segment.ids), len(target_prefix)),
+            self.config.decoding,
+            target_prefixes=[target_prefix],
+            next_token_alternatives=next_token_alternatives,
+            with_attention=True,
         )
         return wait()[0]
 
     def _engine(self) -> Engine:
-        """The engine; where tokens are drawn, at the beginning of its random numbers."""
+        """The engine; for sampling, with its random number generator reset."""
         options = self.config.decoding
         return self.engine.seeded(options.seed) if options.is_sampled else self.engine
 
-    def _batches(self, window: Window, limit: Callable[[int], int]) -> Iterator[Batch]:
-        return window.batches(limit, self.engine.batch_sentences, self.engine.batch_tokens)
-
-    def _translated(
-        self, batches: Iterable[Batch | None], prefix: Sequence[int], *, with_scores: bool
-    ) -> Iterator[dict[int, Translation]]:
-        """Have batches translated; when one or what was begun is done, the texts that are done by that."""
-        copies = self.config.tokenizer.kind == "words"
-        for done in search(
+    def _pipeline(self, target_prefix: Sequence[int] = (), *, with_scores: bool) -> Pipeline:
+        return Pipeline(
             self._engine(),
-            batches,
             self.config.decoding,
-            prefix=prefix,
-            copies_unknown=copies,
+            target_prefix,
+            copies_unknown=self.config.tokenizer.kind == "words",
             with_scores=with_scores,
-        ):
-            yield {} if done is None else self._finish(done[0].window, done[1])
+        )
 
-    def _finish(self, window: Window, rows: Sequence[int]) -> dict[int, Translation]:
-        """Word the texts of these rows, for which all is found."""
-        cut = [window.cut[row] for row in rows]
-        worded = self._wording.of_texts(cut, [window.found[row] for row in rows])
-        done = {
+    def _batches(self, buffer: Buffer, num_prefix_tokens: int = 0) -> Iterator[Batch]:
+        return buffer.batches(
+            lambda num_tokens: self.max_length(num_tokens, num_prefix_tokens),
+            self.engine.batch_sentences,
+            self.engine.batch_tokens,
+        )
+
+    def _postprocess(self, buffer: Buffer, rows: Sequence[int]) -> dict[int, Translation]:
+        """Store and return the translations of these texts, of which all segments are translated."""
+        segmented = [buffer.segmented[row] for row in rows]
+        ranked = self._postprocessor.alternatives(segmented, [buffer.hypotheses[row] for row in rows])
+        translations = {
             row: Translation(
                 **vars(best),
-                source=window.texts[row],
+                source=buffer.texts[row],
                 alternatives=others,
                 is_split=text.is_split,
-                unknown=self._wording.unknown(text),
-                milliseconds=window.milliseconds[row],
+                unknown=self._postprocessor.unknown_words(text),
+                milliseconds=buffer.milliseconds[row],
             )
-            for row, text, (best, *others) in zip(rows, cut, worded, strict=True)
+            for row, text, (best, *others) in zip(rows, segmented, ranked, strict=True)
         }
-        window.translations.update(done)
-        return done
+        buffer.translations.update(translations)
+        return translations
+
+
+def _check_segments(buffer: Buffer, max_segments: int | None) -> None:
+    num_segments = sum(not part.is_blank for text in buffer.segmented for part in text.segments)
+    if max_segments is not None and num_segments > max_segments:
+        raise ConfigError(
+            f"the text has {num_segments:,} sentences; {max_segments:,} are allowed", "send fewer at a time"
+        )

@@ -107,7 +107,7 @@ def test_help_names_every_command(talk) -> None:
 
 
 def test_control_c_stops_a_translation_and_no_more(talk, monkeypatch: pytest.MonkeyPatch) -> None:
-    whole = Translator.translate_windows
+    whole = Translator.translate_buffers
     calls: list[int] = []
 
     def interrupted(self: Translator, *arguments: object, **options: object) -> Iterable[object]:
@@ -116,7 +116,7 @@ def test_control_c_stops_a_translation_and_no_more(talk, monkeypatch: pytest.Mon
             raise KeyboardInterrupt
         return whole(self, *arguments, **options)
 
-    monkeypatch.setattr(Translator, "translate_windows", interrupted)
+    monkeypatch.setattr(Translator, "translate_buffers", interrupted)
     out, err = talk(SENTENCE, SENTENCE)
     assert len(out) == 1
     assert err[0] == "stopped"
@@ -125,8 +125,8 @@ def test_control_c_stops_a_translation_and_no_more(talk, monkeypatch: pytest.Mon
 def test_attention_is_shown_of_the_last_sentence_and_those_that_follow(talk, tiny: Translator) -> None:
     out, err = talk(SENTENCE, ":attention", "a mãe canta aqui .", ":attention", SENTENCE)
     first, second = tiny.align(SENTENCE), tiny.align("a mãe canta aqui .")
-    assert len(out) == 3 + len(first.target_pieces) + len(second.target_pieces)
-    assert [line.split()[0] for line in out[1 : 1 + len(first.target_pieces)]] == first.target_pieces
+    assert len(out) == 3 + len(first.target_tokens) + len(second.target_tokens)
+    assert [line.split()[0] for line in out[1 : 1 + len(first.target_tokens)]] == first.target_tokens
     assert "attention is shown no more" in err
     assert err.count("decoder, layer 1: mean over the heads") == 2
 
@@ -150,8 +150,10 @@ ALIGNED = {
 @pytest.mark.parametrize("width", [80, 40])
 def test_an_alignment_is_legible_on_narrow_terminals_and_without_colours(width: int) -> None:
     alignment = Alignment(
-        source_pieces=["[START]", "▁desenvolvimento", "▁parece", "▁猫", "[END]"],
-        target_pieces=["▁this", "▁development", "▁cat", "[END]"],
+        source="desenvolvimento parece 猫",
+        translation="this development cat",
+        source_tokens=["[START]", "▁desenvolvimento", "▁parece", "▁猫", "[END]"],
+        target_tokens=["▁this", "▁development", "▁cat", "[END]"],
         weights=np.array(
             [[0, 1, 0, 0, 0], [0, 0.5, 0.3, 0.15, 0.05], [0.04, 0, 0, 0.96, 0], [0.2, 0.2, 0.2, 0.2, 0.2]]
         ),

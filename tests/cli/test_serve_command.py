@@ -22,7 +22,6 @@ from ptenmt.export.weights import WEIGHTS
 from ptenmt.inspection.attention import attention_weights
 from ptenmt.inspection.inspector import Inspector
 from ptenmt.runs import Run
-from ptenmt.server import attending
 from ptenmt.server.limits import Limits
 from ptenmt.server.refusal import Refusal
 
@@ -84,8 +83,8 @@ def started(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
     """What a server would be started with; it is not."""
     seen: dict[str, Any] = {}
 
-    def make_app(service: Any, keys: Any, *, origins: Any) -> None:
-        seen.update(service=service, keys=keys, origins=origins)
+    def make_app(service: Any, *, origins: Any) -> None:
+        seen.update(service=service, keys=service.keys, origins=origins)
 
     def make_server(_app: Any, *, is_verbose: bool, on_start: Any) -> None:
         seen["is_verbose"] = is_verbose
@@ -110,8 +109,8 @@ def test_options_reach_the_server(ptenmt, random_run: Path, started: dict[str, A
     )
     service = started["service"]
     assert service.limits == Limits(characters=9, sentences=8, seconds=7.5, queue=6, file_megabytes=0.5)
-    assert service._options.length_penalty == 0.5
-    assert service._searcher._threads == 3
+    assert service._translator.config.decoding.length_penalty == 0.5
+    assert service._num_threads == 3
     assert started["origins"] == ["https://a.org", "https://b.org"]
     assert started["address"] == "127.0.0.1"
     assert started["is_verbose"] is True
@@ -122,20 +121,19 @@ def test_options_reach_the_server(ptenmt, random_run: Path, started: dict[str, A
 
 
 def test_attention_is_told_of_the_weights_that_translate_and_of_no_others(
-    ptenmt, random_run: Path, started: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ptenmt, random_run: Path, started: dict[str, Any], tmp_path: Path
 ) -> None:
-    monkeypatch.setattr(attending, "LOOK_AGAIN_SECONDS", 0)
     run = Run(shutil.copytree(random_run, tmp_path / "run"))
     ptenmt("serve", "--run", str(run.path), "--port", "0")
     facts_file = run.export_folder("best", "weights") / WEIGHTS.facts_file
     facts = json.loads(facts_file.read_text())
     facts_file.write_text(json.dumps(facts | {"weights": "weights-9:00000000"}))  # a better model's
-    attention = started["service"]._attender.attention
-    with pytest.raises(Refusal, match="ptenmt export --format weights") as refused:
+    attention = started["service"].attention
+    with pytest.raises(Refusal, match="attention is not available") as refused:
         attention([1, 2], [1])
     assert refused.value.status == 501
     (run.path / "ckpt-9.index").write_bytes(b"newer weights")
-    with pytest.raises(Refusal, match="has other weights than this server by now: restart it") as refused:
+    with pytest.raises(Refusal, match="attention is not available") as refused:
         attention([1, 2], [1])
     assert refused.value.status == 501
     facts_file.write_text(json.dumps(facts))
@@ -162,12 +160,12 @@ def test_what_cannot_be_served_is_said(ptenmt, random_run: Path, tmp_path: Path)
     assert "cannot listen at nowhere.invalid" in ptenmt(*serve, "--host", "nowhere.invalid", code=1).stderr
     assert "no file" in ptenmt(*serve, "--keys", str(tmp_path / "x"), code=1).stderr
     assert (
-        "model.layers=2: of a trained model only the"
+        "model.layers=2: only the section decoding"
         in ptenmt(*serve, "--set", "model.layers=2", code=1).stderr
     )
     assert "--add-key needs a file" in ptenmt("serve", "--add-key", "x", code=1).stderr
     sampled = ("--set", "decoding.beam_size=1", "--set", "decoding.top_k=5")
-    assert "this run draws tokens" in ptenmt(*serve, *sampled, code=1).stderr
+    assert "this run samples" in ptenmt(*serve, *sampled, code=1).stderr
     assert "no run in" in ptenmt("serve", "--run", str(tmp_path), code=1).stderr
 
 
@@ -200,7 +198,7 @@ def test_without_weights_the_log_says_how_to_export_them(
     run = shutil.copytree(random_run, tmp_path / "run", ignore=shutil.ignore_patterns("weights"))
     ptenmt("serve", "--run", str(run), "--port", "0")
     with pytest.raises(Refusal):
-        started["service"]._attender.attention([1, 2], [1])
+        started["service"].attention([1, 2], [1])
     assert f"export it before: ptenmt export --run {run} --format weights" in caplog.text
     assert "pip" not in caplog.text
 

@@ -85,13 +85,13 @@ def test_who_waits_is_answered_line_by_line(
 ) -> None:
     """A program at the other end of a pipe, and a keyboard whose user sees no prompt."""
     windows = []
-    whole = Translator.translate_windows
+    whole = Translator.translate_buffers
 
     def spy(self, sources, **options):
-        windows.append(options.get("window"))
+        windows.append(options.get("buffer_size"))
         return whole(self, sources, **options)
 
-    monkeypatch.setattr(Translator, "translate_windows", spy)
+    monkeypatch.setattr(Translator, "translate_buffers", spy)
     streams = {name: getattr(sys, name) for name in ("stdout", "stderr")}
     keyboard = SimpleNamespace(buffer=io.BytesIO(TEXT.encode()), isatty=lambda: not arguments)
     monkeypatch.setattr("ptenmt.cli.translate.sys", SimpleNamespace(stdin=keyboard, **streams))
@@ -188,19 +188,19 @@ def test_alternatives_go_on_differently_after_the_prefix(ptenmt, tiny: Translato
     assert [each[:2] for each in tokens] == [["[START]", "the"]] * 3
     assert len({each[2] for each in tokens}) == 3
     assert blank["translation"] == ""
-    expected = tiny.branches("o gato come hoje .", "the", 3)
+    expected = tiny.alternatives("o gato come hoje .", "the", 3)
     rows = [line.split("\t") for line in ptenmt("translate", *arguments[:4], "o gato come hoje .").lines]
     assert [row[2] for row in rows] == [each.text for each in expected]
 
 
 def test_there_are_no_more_branches_than_tokens(tiny: Translator) -> None:
-    branches = tiny.branches("o gato come hoje .", "", MAX_ALTERNATIVES)
+    branches = tiny.alternatives("o gato come hoje .", "", MAX_ALTERNATIVES)
     assert len({branch.tokens[1] for branch in branches}) == len(branches)
     assert len(branches) == tiny.tokenizers.target.vocabulary_size - 3  # [PAD], [START], [END]
-    assert tiny.branches(" ", "", 3) == []
+    assert [each.text for each in tiny.alternatives(" ", "", 3)] == [""]
     for count in (0, MAX_ALTERNATIVES + 1):
         with pytest.raises(ConfigError, match=f"{count} alternatives: give 1 to 1,000"):
-            tiny.branches("o gato come hoje .", "", count)
+            tiny.alternatives("o gato come hoje .", "", count)
 
 
 def test_drawn_translations_follow_from_the_seed(ptenmt) -> None:

@@ -60,7 +60,7 @@ def whole(source: Path, random_run: Path) -> bytes:
 @pytest.fixture
 def stopped(job, source: Path, monkeypatch: pytest.MonkeyPatch):
     """Translates the source until KeyboardInterrupt is raised behind so many windows."""
-    whole = Translator.translate_windows
+    whole = Translator.translate_buffers
 
     def translate(num_windows: int, *arguments: str):
         def interrupted(*given: object, **options: object) -> Iterator[list[Translation]]:
@@ -68,7 +68,7 @@ def stopped(job, source: Path, monkeypatch: pytest.MonkeyPatch):
             raise KeyboardInterrupt
 
         with monkeypatch.context() as patch:
-            patch.setattr(Translator, "translate_windows", interrupted)
+            patch.setattr(Translator, "translate_buffers", interrupted)
             return job(source, *arguments, code=130)
 
     return translate

@@ -14,12 +14,11 @@ from ptenmt.config import Config, DataConfig, DecodingConfig, ModelConfig, Token
 from ptenmt.server.app import make_app
 from ptenmt.server.keys import Keys
 from ptenmt.server.limits import Limits
-from ptenmt.server.metrics import Metrics
 from ptenmt.server.process import address_of, bound_socket, make_server
 from ptenmt.server.service import Service
 from ptenmt.tokenizers import END, START, TokenizerPair, build_tokenizers
 from ptenmt.translation import Translator
-from ptenmt.translation.engine import Found, Hypothesis
+from ptenmt.translation.engine import Hypothesis
 
 _SMALL = (
     "o gato bebe leite . a mãe não tem tempo , e o cão ? já fez quê - queixou - se ! "
@@ -41,7 +40,7 @@ class CapitalsEngine:
     compute_type = "float32"
     identity = "capitals"
     batch_sentences, batch_tokens = 8, 2048
-    queue = 1
+    max_pending_batches = 1
     gate: threading.Event = field(default_factory=threading.Event)
     """Translations wait for it."""
     begun: list[list[str]] = field(default_factory=list)
@@ -54,27 +53,27 @@ class CapitalsEngine:
     def submit(
         self,
         sources: Sequence[Sequence[int]],
-        limit: int,
+        max_length: int,
         options: DecodingConfig,
         *,
-        prefixes: Sequence[Sequence[int]] = (),
-        branches: int = 0,
+        target_prefixes: Sequence[Sequence[int]] = (),
+        next_token_alternatives: int = 0,
         with_attention: bool = False,
         with_scores: bool = True,  # noqa: ARG002 — it has them anyway
-    ) -> Callable[[], list[Found]]:
+    ) -> Callable[[], list[list[Hypothesis]]]:
         texts = self.tokenizers.source.decode([list(ids) for ids in sources])
         self.begun.append(texts)
-        self.searches.append({"beam_size": options.beam_size, "limit": limit})
+        self.searches.append({"beam_size": options.beam_size, "max_length": max_length})
         if any("explode" in text for text in texts):
             raise RuntimeError("boom")
-        begun = [list(ids) for ids in prefixes] or [[] for _ in sources]
+        begun = [list(ids) for ids in target_prefixes] or [[] for _ in sources]
 
-        def wait() -> list[Found]:
+        def wait() -> list[list[Hypothesis]]:
             assert self.gate.wait(20)
             return [
                 [
                     self._hypothesis(text, prefix, number, len(ids) if with_attention else 0)
-                    for number in range(branches or options.num_hypotheses)
+                    for number in range(next_token_alternatives or options.num_hypotheses)
                 ]
                 for text, prefix, ids in zip(texts, begun, sources, strict=True)
             ]
@@ -159,11 +158,10 @@ def serve(capitals: tuple[TokenizerPair, Config]) -> Serve:
     ) -> Iterator[Served]:
         tokenizers, config = capitals
         engine = CapitalsEngine(tokenizers)
-        service = Service(
-            Translator(engine, tokenizers, config), load_model, Limits(**limits), Metrics(), threads=2
-        )
+        translator = Translator(engine, tokenizers, config)
+        service = Service(translator, load_model, Limits(**limits), keys or Keys(), threads=2)
         started = threading.Event()
-        app = make_app(service, keys or Keys(), origins=origins)
+        app = make_app(service, origins=origins)
         server = make_server(app, is_verbose=False, on_start=started.set)
         with bound_socket("127.0.0.1", 0) as bound:
             thread = threading.Thread(target=server.run, kwargs={"sockets": [bound]})

@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 import requests
 
-from ptenmt.server import connections, process, translating
+from ptenmt.server import connections, process
+from ptenmt.server.routes import documents
 
 ASKED = {"q": "o gato", "source": "pt", "target": "en"}
 HEAD = b"POST /translate HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n"
@@ -33,7 +34,7 @@ def received(connection: socket.socket) -> bytes:
 
 
 def num_waiting(served) -> int:
-    return int(served.service._searcher._batcher.num_waiting)
+    return int(served.service._queue.num_waiting)
 
 
 def is_well(served) -> bool:
@@ -227,7 +228,7 @@ def test_the_end_does_not_wait_for_a_document_that_takes_long(
         ended.set()
 
     monkeypatch.setattr(process, "DRAIN_SECONDS", 0.2)
-    monkeypatch.setattr(translating, "read_document", read_for_long)
+    monkeypatch.setattr(documents, "read_document", read_for_long)
     with ThreadPoolExecutor(1) as pool:
         with serve() as served:
             request = {"data": ASKED, "files": {"file": ("a.txt", b"o gato")}, "timeout": 20}
@@ -237,7 +238,7 @@ def test_the_end_does_not_wait_for_a_document_that_takes_long(
         patience.set()
         answer = told.result()
     assert (answer.status_code, answer.headers["retry-after"]) == (503, "10")
-    assert answer.json() == {"error": "the server is ending"}
+    assert answer.json() == {"error": "the server is shutting down"}
     assert "Traceback" not in caplog.text
 
 

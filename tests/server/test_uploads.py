@@ -50,7 +50,7 @@ def num_active(served) -> int:
 
 
 def num_unknown(served) -> int:
-    return len(served.server.config.app._app.state.desk.uploads.unknown)
+    return len(served.service.uploads.unknown)
 
 
 def uploaded(served, *fields: tuple[str, Any], **request: Any) -> requests.Response:

@@ -8,7 +8,7 @@ import pytest
 from scripted import ranking
 
 from ptenmt.tokenizers import END, START
-from ptenmt.translation.engine import Found
+from ptenmt.translation.engine import Hypothesis
 from ptenmt.translation.search import beam_search, greedy_search
 
 VOCABULARY_SIZE = 6  # [PAD], [UNK], [START], [END] and two words
@@ -48,7 +48,7 @@ def select(state: list[tuple[int, ...]], rows: np.ndarray) -> list[tuple[int, ..
     return [state[row] for row in rows]
 
 
-def beams(table: Table, limits: list[int], **options: float) -> list[Found]:
+def beams(table: Table, limits: list[int], **options: float) -> list[list[Hypothesis]]:
     state = [(sentence,) for sentence in range(len(limits))]
     return beam_search(ranking(table, FORBIDDEN), select, state, limits, **options)  # type: ignore[arg-type]
 

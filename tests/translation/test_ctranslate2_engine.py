@@ -14,7 +14,7 @@ from ptenmt.export.ctranslate2 import Export, make_export
 from ptenmt.model import Transformer
 from ptenmt.tokenizers import END, PAD, START, UNK
 from ptenmt.translation.ctranslate2_engine import CTranslate2Engine
-from ptenmt.translation.search import Found, Hypothesis
+from ptenmt.translation.engine import Hypothesis
 
 MODEL = replace(SMALL, norm="pre")
 SIZE = 30
@@ -37,7 +37,7 @@ def engine(export: Export) -> CTranslate2Engine:
     return CTranslate2Engine(export, made_up_words(SIZE, SIZE), with_unknown=False)
 
 
-def found(engine: CTranslate2Engine, limit: int = LIMIT, **options: object) -> list[Found]:
+def found(engine: CTranslate2Engine, limit: int = LIMIT, **options: object) -> list[list[Hypothesis]]:
     return engine.submit(SOURCES, limit, DecodingConfig(**options))()  # type: ignore[arg-type]
 
 
@@ -76,7 +76,7 @@ def test_a_prefix_begins_the_translation_and_counts_in_its_length_alone(
 ):
     prefixes: list[Sequence[int]] = [(7, 8), (), (9,), (10, 11, 12)] * 3
     options = DecodingConfig(beam_size=beams, length_penalty=0.6)
-    answers = engine.submit(SOURCES, LIMIT, options, prefixes=prefixes)()
+    answers = engine.submit(SOURCES, LIMIT, options, target_prefixes=prefixes)()
     best = [each[0] for each in answers]
     assert [one.ids[1 : 1 + len(prefix)] for one, prefix in zip(best, prefixes, strict=True)] == [
         list(prefix) for prefix in prefixes
@@ -91,7 +91,9 @@ def test_branches_differ_in_their_first_token(
     engine: CTranslate2Engine, model: Transformer, prefix: tuple[int, ...]
 ):
     options = DecodingConfig(beam_size=2, length_penalty=0.6)
-    answers = engine.submit(SOURCES, LIMIT, options, prefixes=[prefix] * len(SOURCES), branches=5)()
+    answers = engine.submit(
+        SOURCES, LIMIT, options, target_prefixes=[prefix] * len(SOURCES), next_token_alternatives=5
+    )()
     likely = allowed_log_probs(model, SOURCES, [[START, *prefix, END]] * len(SOURCES))
     place = 1 + len(prefix)
     for source, branches, rows in zip(SOURCES, answers, likely, strict=True):
@@ -107,7 +109,7 @@ def test_branches_differ_in_their_first_token(
 
 def test_attention_covers_a_prefix_and_branches(engine: CTranslate2Engine):
     answers = engine.submit(
-        SOURCES, LIMIT, DecodingConfig(), prefixes=[(7, 8)] * len(SOURCES), with_attention=True
+        SOURCES, LIMIT, DecodingConfig(), target_prefixes=[(7, 8)] * len(SOURCES), with_attention=True
     )()
     for source, (best,) in zip(SOURCES, answers, strict=True):
         assert best.attention is not None

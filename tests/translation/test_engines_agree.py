@@ -20,8 +20,8 @@ from ptenmt.export.ctranslate2 import Export, make_export
 from ptenmt.model import Transformer
 from ptenmt.tokenizers import END, PAD, START, UNK, TokenizerPair
 from ptenmt.translation.ctranslate2_engine import CTranslate2Engine
+from ptenmt.translation.engine import Hypothesis
 from ptenmt.translation.keras_engine import KerasEngine
-from ptenmt.translation.search import Found
 
 FORBIDDEN = [PAD, START, UNK]
 FEW = [18, 4, 8, 10, 14, 15]
@@ -40,7 +40,7 @@ class Both:
     ctranslate2: CTranslate2Engine
     sources: list[list[int]]
 
-    def found(self, **options: object) -> tuple[list[Found], list[Found]]:
+    def found(self, **options: object) -> tuple[list[list[Hypothesis]], list[list[Hypothesis]]]:
         """What each of them finds."""
         attention = bool(options.pop("with_attention", False))
         decoding = DecodingConfig(**options)  # type: ignore[arg-type]
@@ -77,7 +77,7 @@ def test_they_find_the_same(both: Both):
             assert untied(mine, theirs) == untied(theirs, theirs)
 
 
-def untied(found: Found, expected: Found) -> list[list[int]]:
+def untied(found: list[Hypothesis], expected: list[Hypothesis]) -> list[list[int]]:
     """The hypotheses whose place another could not have taken as well."""
     scores = np.array([one.score for one in expected])
     gaps = np.abs(np.diff(scores, prepend=np.inf, append=-np.inf))

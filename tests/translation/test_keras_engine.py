@@ -91,24 +91,28 @@ def test_it_decodes_up_to_the_last_position(model: Transformer, engine: KerasEng
 @pytest.mark.parametrize(
     ("options", "arguments", "told"),
     [
-        ({"coverage_penalty": 0.5}, {}, r"the Keras engine has no decoding.coverage_penalty \(0.5\)"),
-        ({"repetition_penalty": 2.0}, {}, "no decoding.repetition_penalty"),
-        ({"no_repeat_ngram": 2}, {}, "no decoding.no_repeat_ngram"),
-        ({}, {"prefixes": [(5,)]}, "does not complete a given beginning"),
-        ({}, {"branches": 3}, "does not complete a given beginning"),
+        (
+            {"coverage_penalty": 0.5},
+            {},
+            r"the Keras engine does not support decoding.coverage_penalty \(0.5\)",
+        ),
+        ({"repetition_penalty": 2.0}, {}, "not support decoding.repetition_penalty"),
+        ({"no_repeat_ngram": 2}, {}, "not support decoding.no_repeat_ngram"),
+        ({}, {"target_prefixes": [(5,)]}, "does not support target prefixes"),
+        ({}, {"next_token_alternatives": 3}, "does not support target prefixes"),
     ],
 )
 def test_what_it_does_not_do_is_refused(engine: KerasEngine, options: dict, arguments: dict, told: str):
     with pytest.raises(ConfigError, match=told) as failure:
         engine.submit([[START, 5, END]], 9, DecodingConfig(**options), **arguments)
-    assert failure.value.hint == "leave it out: CTranslate2, which can do that, cannot express this model"
+    assert failure.value.hint == "leave it out: CTranslate2, which supports it, cannot express this model"
 
 
 def test_the_other_engine_is_recommended_where_it_can_express_the_model():
     engine = KerasEngine(random_model(SMALL, SIZE, SIZE), FORBIDDEN)
     for ask in (
         lambda: engine.submit([[START, 5, END]], 9, DecodingConfig(no_repeat_ngram=2)),
-        lambda: engine.submit([[START, 5, END]], 9, DecodingConfig(), prefixes=[(5,)]),
+        lambda: engine.submit([[START, 5, END]], 9, DecodingConfig(), target_prefixes=[(5,)]),
         lambda: engine.seeded(1),
     ):
         with pytest.raises(ConfigError) as failure:
@@ -116,6 +120,6 @@ def test_the_other_engine_is_recommended_where_it_can_express_the_model():
         assert failure.value.hint == "use the engine ctranslate2"
 
 
-def test_it_draws_no_tokens(engine: KerasEngine):
-    with pytest.raises(ConfigError, match="the Keras engine draws no tokens"):
+def test_it_does_not_sample(engine: KerasEngine):
+    with pytest.raises(ConfigError, match="the Keras engine does not sample"):
         engine.seeded(1)

@@ -62,7 +62,7 @@ def test_empty_and_blank_lines_stay_empty_and_in_their_place(translator: Transla
     assert translator.translate([]) == []
 
 
-def test_order_is_kept_whatever_the_window(translator: Translator, monkeypatch: pytest.MonkeyPatch):
+def test_order_is_kept_whatever_the_buffer_size(translator: Translator, monkeypatch: pytest.MonkeyPatch):
     random_words = np.random.default_rng(0)
     texts = [" ".join(random_words.choice(WORDS, size=1 + number % 5)) for number in range(23)]
     texts[4] = texts[11] = ""
@@ -70,12 +70,12 @@ def test_order_is_kept_whatever_the_window(translator: Translator, monkeypatch: 
     assert [translation.source for translation in expected] == texts
     assert len({translation.text for translation in expected}) > 10
     monkeypatch.setattr(translator.engine, "batch_sentences", 3)
-    for window in (1, 5, 23, 24):
-        assert said(translator.translate_iterable(texts, window=window)) == said(expected)
+    for size in (1, 5, 23, 24):
+        assert said(translator.translate_iterable(texts, buffer_size=size)) == said(expected)
 
 
-@pytest.mark.parametrize(("window", "expected"), [(1, 5), (4, 8)])
-def test_no_more_is_read_than_a_window(translator: Translator, window: int, expected: int):
+@pytest.mark.parametrize(("size", "expected"), [(1, 5), (4, 8)])
+def test_no_more_is_read_than_a_buffer(translator: Translator, size: int, expected: int):
     read = []
 
     def endless() -> Iterator[str]:
@@ -83,7 +83,7 @@ def test_no_more_is_read_than_a_window(translator: Translator, window: int, expe
             read.append("bala")
             yield "bala"
 
-    translations = translator.translate_iterable(endless(), window=window)
+    translations = translator.translate_iterable(endless(), buffer_size=size)
     assert [next(translations).source for _ in range(5)] == ["bala"] * 5
     assert len(read) == expected
 
@@ -112,12 +112,12 @@ def test_what_is_done_is_told_batch_by_batch(translator: Translator, monkeypatch
     texts = ["bala", "", *SENTENCES, "hime"]
     told: list[tuple[int, list[str]]] = []
     yielded = 0
-    stream = translator.translate_windows(
-        texts, window=6, on_done=lambda done: told.append((yielded, [each.source for each in done]))
+    stream = translator.translate_buffers(
+        texts, buffer_size=6, on_done=lambda done: told.append((yielded, [each.source for each in done]))
     )
-    for window in stream:
-        assert sum(len(sources) for _, sources in told) >= yielded + len(window)
-        yielded += len(window)
+    for buffer in stream:
+        assert sum(len(sources) for _, sources in told) >= yielded + len(buffer)
+        yielded += len(buffer)
     assert sorted(source for _, sources in told for source in sources) == sorted(texts)
     assert (0, [""]) in told
     assert max(len(sources) for _, sources in told) == 2
@@ -140,8 +140,8 @@ def test_a_translation_that_reaches_its_limit_says_so(translator: Translator, mo
     short, long = translator.translate(["bala", "bala bala bala bala"])
     assert not short.is_complete
     assert "[END]" not in short.tokens
-    assert len(short.tokens) == 1 + translator.limit(3) == 1 + 32
-    assert len(long.tokens) == 1 + translator.limit(6) == 1 + 32
+    assert len(short.tokens) == 1 + translator.max_length(3) == 1 + 32
+    assert len(long.tokens) == 1 + translator.max_length(6) == 1 + 32
 
 
 def test_max_length_is_obeyed(translator: Translator, model: Transformer):
@@ -150,16 +150,16 @@ def test_max_length_is_obeyed(translator: Translator, model: Transformer):
     one, four = bounded.translate(["bala", "bala dico fute galo"])
     assert (one.tokens, one.is_complete) == (["[START]", "bala", "[END]"], True)
     assert (len(four.tokens), four.is_complete) == (1 + 3, False)
-    assert bounded.limit(3) == bounded.limit(30) == 3
+    assert bounded.max_length(3) == bounded.max_length(30) == 3
 
 
 def test_the_default_limit_grows_with_the_source_up_to_the_positions(translator: Translator):
-    limits = [translator.limit(length) for length in range(3, 33)]
+    limits = [translator.max_length(length) for length in range(3, 33)]
     assert limits == sorted(limits)
     assert limits[-1] == translator.config.model.max_positions
     roomy = replace(translator.config, model=replace(translator.config.model, max_positions=1000))
     wide = Translator(translator.engine, translator.tokenizers, roomy)
-    assert [wide.limit(length) for length in (1, 8, 9, 16, 17, 600)] == [36, 36, 52, 52, 68, 1000]
+    assert [wide.max_length(length) for length in (1, 8, 9, 16, 17, 600)] == [36, 36, 52, 52, 68, 1000]
 
 
 def test_unknown_is_produced_by_word_tokenizers_only(translator: Translator, model: Transformer):
@@ -183,7 +183,7 @@ def test_what_was_read_before_an_error_is_translated(translator: Translator) -> 
 
     received = []
     with pytest.raises(OSError, match="the disk is gone"):
-        received.extend(translator.translate_iterable(sources(), window=2))
+        received.extend(translator.translate_iterable(sources(), buffer_size=2))
     assert said(received) == said(translator.translate(["ka", "", "mo"]))
 
 
@@ -202,8 +202,8 @@ def test_options_that_do_not_go_together_are_refused(translator: Translator):
         translator.with_options(num_hypotheses=5)
     with pytest.raises(ConfigError, match="samples tokens"):
         translator.with_options(top_k=5)
-    with pytest.raises(ConfigError, match="window=0 must be 1 or more"):
-        next(translator.translate_iterable(["hime"], window=0))
+    with pytest.raises(ConfigError, match="buffer_size=0 must be 1 or more"):
+        next(translator.translate_iterable(["hime"], buffer_size=0))
 
 
 def test_a_word_that_the_target_side_lacks_is_copied_from_the_source(
@@ -221,7 +221,7 @@ def test_a_word_that_the_target_side_lacks_is_copied_from_the_source(
 def test_an_alignment_has_a_row_for_each_piece_of_the_translation(translator: Translator):
     alignment = translator.align("hime kilo galo")
     (translation,) = translator.translate("hime kilo galo")
-    assert alignment.source_pieces == ["[START]", "hime", "kilo", "galo", "[END]"]
-    assert alignment.target_pieces == translation.tokens[1:]
-    assert alignment.weights.shape == (len(alignment.target_pieces), 5)
+    assert alignment.source_tokens == ["[START]", "hime", "kilo", "galo", "[END]"]
+    assert alignment.target_tokens == translation.tokens[1:]
+    assert alignment.weights.shape == (len(alignment.target_tokens), 5)
     np.testing.assert_allclose(alignment.weights.sum(axis=1), 1, atol=1e-5)

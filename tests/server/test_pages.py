@@ -6,7 +6,7 @@ import pytest
 import requests
 
 from ptenmt.server.downloads import MOST_BYTES, SECONDS, Downloads
-from ptenmt.server.pages import PageFile
+from ptenmt.server.routes.pages import PageFile
 
 FILES = {
     "index.html": PageFile(b"<!doctype html>", "text/html; charset=utf-8", '"1"'),
@@ -20,7 +20,7 @@ def test_health_and_readiness(served) -> None:
 
 
 def test_the_page_is_looked_up_among_its_files(serve, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("ptenmt.server.app.page_files", lambda: FILES)
+    monkeypatch.setattr("ptenmt.server.routes.pages.page_files", lambda: FILES)
     with serve() as served:
         for path, content in (("/", b"<!doctype html>"), ("/page/parts/a.js", b"1")):
             answer = requests.get(served.url + path, timeout=20)

@@ -3,8 +3,9 @@ from collections.abc import Sequence
 
 import pytest
 
-from ptenmt.tokenizers import Tokenizer
-from ptenmt.translation.segments import Segmenter, Segments
+from ptenmt.config import Config, DataConfig, DecodingConfig, ModelConfig
+from ptenmt.tokenizers import Tokenizer, TokenizerPair
+from ptenmt.translation.segmentation import SegmentedText, TextEncoder
 
 
 class Letters(Tokenizer):
@@ -24,13 +25,19 @@ class Letters(Tokenizer):
     pieces = save = load = decode
 
 
-def cut(text: str, *, longest: int = 1000, long_text: int | None = 20) -> Segments:
-    segmenter = Segmenter(Letters(), "pt", longest, long_text, lambda text: " ".join(text.split()))
-    (segments,) = segmenter.cut([text])
-    return segments
+def cut(text: str, *, longest: int = 1000, long_text: int = 20, is_prepared: bool = False) -> SegmentedText:
+    letters = Letters()
+    config = Config(
+        data=DataConfig(source="files", path="pairs.tsv", normalization="none"),
+        model=ModelConfig(max_positions=longest),
+        decoding=DecodingConfig(long_text=long_text),
+    )
+    encoder = TextEncoder(TokenizerPair(letters, letters), config)
+    (segmented,) = encoder.segment([text], is_prepared=is_prepared)
+    return segmented
 
 
-def texts(segments: Segments) -> list[str]:
+def texts(segments: SegmentedText) -> list[str]:
     return [segment.text for segment in segments.segments]
 
 
@@ -47,37 +54,37 @@ def test_a_long_text_is_cut_into_sentences():
     assert [segment.before for segment in segments.segments] == ["", "  "]
     assert [len(segment.ids) for segment in segments.segments] == [2 + 15, 2 + 14]
     assert not segments.is_split
-    assert segments.joined(["This is the first.", "And this?"]) == "This is the first.  And this?"
+    assert segments.join(["This is the first.", "And this?"]) == "This is the first.  And this?"
 
 
 def test_a_corpus_sentence_is_cut_only_where_it_has_to_be():
-    assert len(cut(TWO, long_text=None).segments) == 1
-    assert len(cut(TWO, long_text=None, longest=20).segments) == 2
+    assert len(cut(TWO, is_prepared=True).segments) == 1
+    assert len(cut(TWO, is_prepared=True, longest=20).segments) == 2
 
 
 def test_lines_of_one_text_stay_lines():
     segments = cut("um\n\n  dois\ntrês\n")
     assert texts(segments) == ["um", "dois", "três"]
-    assert segments.joined(["one", "two", "three"]) == "one\n\n  two\nthree\n"
+    assert segments.join(["one", "two", "three"]) == "one\n\n  two\nthree\n"
 
 
 def test_white_space_around_a_text_stays():
-    assert cut("\t um dois ").joined(["one two"]) == "\t one two "
-    assert cut("\x0bum\u2028").joined(["one"]) == " one "  # what a program may take for a line's end
+    assert cut("\t um dois ").join(["one two"]) == "\t one two "
+    assert cut("\x0bum\u2028").join(["one"]) == " one "  # what a program may take for a line's end
 
 
 @pytest.mark.parametrize("blank", ["", " ", "\t \u00a0", "\n"])
 def test_a_blank_text_has_nothing_to_translate(blank: str):
     segments = cut(blank)
     assert all(segment.is_blank for segment in segments.segments)
-    assert segments.joined(["" for _ in segments.segments]) == ""
+    assert segments.join(["" for _ in segments.segments]) == ""
 
 
 def test_a_sentence_that_cannot_be_read_at_once_is_cut_behind_marks_near_its_middle():
     segments = cut("quando chove, fico em casa; quando faz sol, vou à praia", longest=26)
     assert texts(segments) == ["quando chove, fico em casa;", "quando faz sol, vou à praia"]
     assert segments.is_split
-    assert segments.joined(["a", "b"]) == "a b"
+    assert segments.join(["a", "b"]) == "a b"
 
 
 def test_without_marks_it_is_cut_between_words_and_without_those_anywhere():
@@ -85,7 +92,7 @@ def test_without_marks_it_is_cut_between_words_and_without_those_anywhere():
     assert texts(between) == ["um dois três", "quatro cinco seis"]
     anywhere = cut("x" * 1000, longest=100)
     assert "".join(texts(anywhere)) == "x" * 1000
-    assert anywhere.joined(texts(anywhere)) == "x" * 1000
+    assert anywhere.join(texts(anywhere)) == "x" * 1000
     assert max(len(segment.ids) for segment in anywhere.segments) <= 100
 
 
@@ -124,7 +131,7 @@ def test_nothing_is_lost_whatever_the_text():
         segments = cut(text, longest=longest)
         assert "".join("".join(texts(segments)).split()) == "".join(text.split())
         assert max((len(segment.ids) for segment in segments.segments), default=0) <= longest
-        joined = segments.joined(texts(segments))
+        joined = segments.join(texts(segments))
         assert joined.count("\n") == text.count("\n")
         assert joined.split() == text.split()
 

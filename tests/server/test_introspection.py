@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 
 from ptenmt.errors import ExportError
-from ptenmt.server import attending
 
 
 def test_an_alignment_is_told_in_words(served) -> None:
@@ -52,7 +51,7 @@ def test_attention_is_told_of_every_layer_and_head(served, translation: str | No
         assert weights.sum(axis=-1) == pytest.approx(np.ones(weights.shape[:-1]), abs=1e-3)
 
 
-def test_a_model_is_loaded_once_whoever_is_gone() -> None:
+def test_a_model_is_loaded_once(serve) -> None:
     loaded: list[object] = []
 
     def load() -> Any:
@@ -60,9 +59,9 @@ def test_a_model_is_loaded_once_whoever_is_gone() -> None:
         loaded.append(None)
         return SimpleNamespace(attention=lambda _source, _target: {})
 
-    attender = attending.Attender(load)
-    with ThreadPoolExecutor(4) as pool:
-        assert list(pool.map(attender.attention, [[2]] * 4, [[2]] * 4)) == [{}] * 4
+    with serve(load_model=load) as served, ThreadPoolExecutor(4) as pool:
+        answers = list(pool.map(lambda _: served.post("/v1/attention", q="o gato"), range(4)))
+    assert [answer["weights"] for answer in answers] == [{}] * 4
     assert len(loaded) == 1
 
 
@@ -89,40 +88,20 @@ def test_without_weights_there_is_no_attention_and_the_log_says_why(
         assert served.post("/v1/alignment", q="o gato")["translation"] == "O GATO"
 
 
-def test_weights_are_looked_for_again_but_not_at_every_request(
-    serve, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    looks: list[bool] = []
-
-    def look() -> Any:
-        looks.append(len(looks) == 1)
-        if not looks[-1]:
-            raise ExportError("no weights", "export them")
-        return SimpleNamespace(attention=lambda *_ids: {"encoder_layer1": np.ones((1, 1, 1, 1))})
-
-    with serve(load_model=look) as served:
-        first, second = [served.refused("/v1/attention", 501, json={"q": "o gato"}) for _ in range(2)]
-        assert first == second
-        assert looks == [False]
-    looks.clear()
-    monkeypatch.setattr(attending, "LOOK_AGAIN_SECONDS", 0)
-    with serve(load_model=look) as served:
-        served.refused("/v1/attention", 501, json={"q": "o gato"})
-        for _ in range(2):
-            assert served.post("/v1/attention", q="o gato")["weights"]
-        assert looks == [False, True]
-
-
 def test_what_is_no_sentence_is_said(serve) -> None:
     with serve(pieces=20, characters=1000, sentences=1) as served:
         assert served.post("/v1/alignment", q="o gato", prefix="O")["translation"] == "O GATO"
         for path in ("/v1/alignment", "/v1/branches", "/v1/attention"):
-            assert "there are 2 parts in" in served.refused(path, 400, json={"q": "o gato .\no cão ."})
+            assert "there are 2 segments in" in served.refused(path, 400, json={"q": "o gato .\no cão ."})
             assert "1,200 characters" in served.refused(path, 400, json={"q": "gato " * 240})
         for path in ("/v1/alignment", "/v1/branches"):
             body = {"q": "o gato", "prefix": "A " * 300}
             assert "the prefix has" in served.refused(path, 400, json=body)
             body = {"q": "o gato", "prefix": "日本"}
-            assert "has letters that the model does not know" in served.refused(path, 400, json=body)
+            assert "contains characters outside the model's vocabulary" in served.refused(
+                path, 400, json=body
+            )
         for body in ({"q": "gato " * 8}, {"q": "o", "translation": "gato " * 8}):
-            assert "pieces; attention is told of up to 20" in served.refused("/v1/attention", 400, json=body)
+            assert "tokens; attention is returned for sentences of at most 20" in served.refused(
+                "/v1/attention", 400, json=body
+            )

@@ -1,14 +1,11 @@
 """LibreTranslate's routes, as its clients use them."""
 
 import io
-import threading
 import zipfile
 
 import pytest
 import requests
 from libretranslatepy import LibreTranslateAPI
-
-from ptenmt.translation.segments import Segmenter, Segments
 
 HTML = (
     '<p class="a" title="olá">o gato <b>bebe</b>&nbsp;leite</p><script>var gato = "<p>gato</p>";</script>'
@@ -134,20 +131,6 @@ def test_broken_json_is_said(served, body: bytes) -> None:
     headers = {"Content-Type": "application/json"}
     assert served.refused("/translate", 400, data=body, headers=headers)
     assert served.refused("/detect", 400, data=body, headers=headers)
-
-
-def test_many_texts_are_not_cut_where_all_are_answered(served, monkeypatch: pytest.MonkeyPatch) -> None:
-    threads: list[threading.Thread] = []
-    cut = Segmenter.cut
-
-    def noting(self: Segmenter, texts: list[str]) -> list[Segments]:
-        threads.append(threading.current_thread())
-        return cut(self, texts)
-
-    monkeypatch.setattr(Segmenter, "cut", noting)
-    for texts in (["a"] * 32, ["a"] * 33, ["a" * 500] * 2, ["a" * 501] * 2):
-        served.post("/translate", q=texts, source="pt", target="en")
-    assert [thread is served.thread for thread in threads] == [True, False, True, False]
 
 
 def test_forms_are_in_utf_8_and_in_nothing_else(served) -> None:

@@ -1,66 +1,92 @@
-"""Routes for people and for what watches a server: the page, the routes' description, health, figures."""
+"""Routes for browsers and monitoring: the page, the description of the API, health, metrics."""
 
 import html
 from collections.abc import Iterator
+from dataclasses import dataclass
+from hashlib import sha256
+from importlib.resources import files
+from pathlib import PurePath
 from typing import Any
 
 from fastapi import APIRouter, Request, Response
 from starlette.responses import HTMLResponse
 
-from ptenmt.server.keys import Keys
 from ptenmt.server.metrics import CONTENT_TYPE
 from ptenmt.server.openapi import errors
-from ptenmt.server.pages import INDEX, PageFile
 from ptenmt.server.reading import bearer
 from ptenmt.server.refusal import Refusal
 from ptenmt.server.schemas import StatusAnswer
-from ptenmt.server.translating import AtDesk
+from ptenmt.server.service import SharedService
 
 router = APIRouter()
+_MEDIA_TYPES = {
+    ".html": "text/html; charset=utf-8",
+    ".css": "text/css; charset=utf-8",
+    ".js": "text/javascript; charset=utf-8",
+    ".svg": "image/svg+xml",
+}
 
 
-@router.get("/health", tags=["Watching"])
+@dataclass(frozen=True)
+class PageFile:
+    """A file of the page."""
+
+    content: bytes
+    media_type: str
+    etag: str
+
+
+def page_files() -> dict[str, PageFile]:
+    """Read the page's files, by name: requests are answered from memory and never reach the disk."""
+    found = {}
+    for entry in (files("ptenmt.server") / "page").iterdir():
+        if media_type := _MEDIA_TYPES.get(PurePath(entry.name).suffix):
+            content = entry.read_bytes()
+            found[entry.name] = PageFile(content, media_type, f'"{sha256(content).hexdigest()[:32]}"')
+    return found
+
+
+@router.get("/health", tags=["Monitoring"])
 async def health() -> StatusAnswer:
-    """Tell that the process lives."""
+    """Report that the process is alive."""
     return StatusAnswer(status="ok")
 
 
-@router.get("/ready", tags=["Watching"])
+@router.get("/ready", tags=["Monitoring"])
 async def ready() -> StatusAnswer:
-    """Tell that it translates; before it does, and while it ends, nobody listens."""
+    """Report that the server translates; during start-up and shutdown, it does not listen."""
     return StatusAnswer(status="ready")
 
 
 @router.get(
     "/metrics",
-    tags=["Watching"],
+    tags=["Monitoring"],
     response_class=Response,
     responses={200: {"content": {"text/plain": {}}}, **errors(403)},
 )
-async def metrics(request: Request, desk: AtDesk) -> Response:
-    """Tell the figures, for Prometheus; where keys are needed, a bearer token is."""
-    keys: Keys = desk.keys
-    if not keys.admit(bearer(request)):
+async def metrics(request: Request, service: SharedService) -> Response:
+    """Return metrics for Prometheus; if keys are required, a bearer token is needed."""
+    if not service.keys.admit(bearer(request)):
         raise Refusal("a valid key is needed, as a bearer token", 403)
-    return Response(desk.service.metrics.text(), media_type=CONTENT_TYPE)
+    return Response(service.metrics.text(), media_type=CONTENT_TYPE)
 
 
 @router.get("/", include_in_schema=False)
 async def index(request: Request) -> Response:
-    """Show the page."""
-    return _file(request, INDEX)
+    """Return the page."""
+    return _file(request, "index.html")
 
 
 @router.get("/page/{name:path}", include_in_schema=False)
 async def page_file(request: Request, name: str) -> Response:
-    """Give a file of the page."""
+    """Return a file of the page."""
     return _file(request, name)
 
 
 @router.get("/docs", include_in_schema=False)
 async def docs(request: Request) -> HTMLResponse:
-    """Show what the routes are, without scripts."""
-    return HTMLResponse("".join(_described(request.app.openapi())))
+    """Describe the routes, without scripts."""
+    return HTMLResponse("".join(_describe(request.app.openapi())))
 
 
 def _file(request: Request, name: str) -> Response:
@@ -68,13 +94,13 @@ def _file(request: Request, name: str) -> Response:
     file = files.get(name)
     if file is None:
         raise Refusal("there is no such page", 404)
-    headers = {"ETag": file.tag, "Cache-Control": "no-cache"}
-    if request.headers.get("if-none-match") == file.tag:
+    headers = {"ETag": file.etag, "Cache-Control": "no-cache"}
+    if request.headers.get("if-none-match") == file.etag:
         return Response(status_code=304, headers=headers)
     return Response(file.content, media_type=file.media_type, headers=headers)
 
 
-def _described(document: dict[str, Any]) -> Iterator[str]:
+def _describe(document: dict[str, Any]) -> Iterator[str]:
     """The OpenAPI document as a page."""
     title = html.escape(f"{document['info']['title']} {document['info']['version']}")
     yield f'<!doctype html><html lang="en"><meta charset="utf-8"><title>{title}</title>'
@@ -84,19 +110,19 @@ def _described(document: dict[str, Any]) -> Iterator[str]:
         for method, route in methods.items():
             yield f"<h2><code>{method.upper()} {html.escape(path)}</code></h2>"
             yield f"<p>{html.escape(route.get('description', ''))}</p>"
-            yield from _fields(route)
+            yield from _describe_fields(route)
     yield "</main></html>"
 
 
-def _fields(route: dict[str, Any]) -> Iterator[str]:
-    """What a route's request holds."""
+def _describe_fields(route: dict[str, Any]) -> Iterator[str]:
+    """The fields of a route's request."""
     content = route.get("requestBody", {}).get("content", {})
     if not content:
         return
     schema = next(iter(content.values()))["schema"]
     yield f"<p>{html.escape(', '.join(content))}:</p><dl>"
     for name, field in schema["properties"].items():
-        needed = " (needed)" if name in schema.get("required", ()) else ""
-        yield f"<dt><code>{html.escape(name)}</code>{needed}</dt>"
+        required = " (required)" if name in schema.get("required", ()) else ""
+        yield f"<dt><code>{html.escape(name)}</code>{required}</dt>"
         yield f"<dd>{html.escape(field.get('description', ''))}</dd>"
     yield "</dl>"

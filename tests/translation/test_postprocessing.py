@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from ptenmt.server.words import _words_of_pieces, word_weights, words_of
+from ptenmt.translation.postprocessing import word_weights, words_of, words_of_tokens
 
 
 @pytest.mark.parametrize(
@@ -38,7 +38,7 @@ def test_white_space_takes_no_long_search() -> None:
     ],
 )
 def test_every_piece_finds_its_word(text: str, pieces: list[str], words: list[int | None]) -> None:
-    assert _words_of_pieces(words_of(text), pieces) == words
+    assert words_of_tokens(words_of(text), pieces) == words
 
 
 def test_weights_of_pieces_become_weights_of_words() -> None:

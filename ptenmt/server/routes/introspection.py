@@ -1,0 +1,91 @@
+"""Routes that show how the model translates: word alignments, next-token alternatives, attention."""
+
+import json
+from dataclasses import asdict
+
+from fastapi import APIRouter, Request, Response
+
+from ptenmt.server.openapi import body_of, errors
+from ptenmt.server.reading import answered, read
+from ptenmt.server.refusal import Refusal
+from ptenmt.server.schemas import (
+    AlignmentAnswer,
+    AlignmentRequest,
+    AttentionAnswer,
+    AttentionRequest,
+    Branch,
+    BranchesAnswer,
+    BranchesRequest,
+)
+from ptenmt.server.service import Service, SharedService
+from ptenmt.tokenizers import END
+from ptenmt.translation import Translator
+
+router = APIRouter(prefix="/v1", tags=["Introspection"])
+_ERRORS = errors(400, 403, 408, 413, 503)
+
+
+@router.post("/alignment", openapi_extra=body_of(AlignmentRequest), responses=_ERRORS)
+async def alignment(request: Request, service: SharedService) -> AlignmentAnswer:
+    """Translate a sentence, and return which source words each word of the translation attends to."""
+    asked = await read(request, AlignmentRequest)
+    service.admit(request, asked)
+    service.check_length([asked.q, asked.prefix])
+    work = service.run(lambda translator: translator.align(asked.q, asked.prefix).of_words())
+    return AlignmentAnswer(**asdict(await answered(request, work, service.limits.seconds)))
+
+
+@router.post("/branches", openapi_extra=body_of(BranchesRequest), responses=_ERRORS)
+async def branches(request: Request, service: SharedService) -> BranchesAnswer:
+    """Return translations that differ in the first token after a target prefix."""
+    asked = await read(request, BranchesRequest)
+    service.admit(request, asked)
+    service.check_length([asked.q, asked.prefix])
+    work = service.run(lambda translator: translator.alternatives(asked.q, asked.prefix, asked.count))
+    found = await answered(request, work, service.limits.seconds)
+    return BranchesAnswer(branches=[Branch(text=each.text, score=each.score) for each in found])
+
+
+@router.post(
+    "/attention",
+    response_model=AttentionAnswer,
+    openapi_extra=body_of(AttentionRequest),
+    responses=_ERRORS | errors(501),
+)
+async def attention(request: Request, service: SharedService) -> Response:
+    """Return the attention weights of every layer and head."""
+    asked = await read(request, AttentionRequest)
+    service.admit(request, asked)
+    service.check_length([asked.q, asked.translation or ""])
+    work = service.run(lambda translator: _attention(service, translator, asked.q, asked.translation))
+    return Response(await answered(request, work, service.limits.seconds), media_type="application/json")
+
+
+def _attention(service: Service, translator: Translator, text: str, translation: str | None) -> str:
+    """The answer in JSON: half a million numbers, which take too long to write in the event loop.
+
+    Raises:
+        ConfigError: The text is not a single sentence.
+        Refusal: It, or its translation, is too long.
+    """
+    source = translator.encoder.single_segment(text).segments[0].ids
+    if translation is None:
+        best = translator.translate(text)[0]
+        translation, target = best.text, best.ids
+    else:
+        target = translator.encoder.targets([translation])[0][0]
+    target = target[:-1] if target[-1] == END else target  # the decoder is never fed [END]
+    most = service.limits.pieces
+    if (longest := max(len(source), len(target))) > most:
+        raise Refusal(
+            f"the sentence has {longest} tokens; attention is returned for sentences of at most {most}"
+        )
+    return json.dumps(
+        {
+            "translation": translation,
+            "source_pieces": translator.tokenizers.source.pieces(source),
+            "target_pieces": translator.tokenizers.target.pieces(target),
+            "weights": service.attention(source, target),
+        },
+        ensure_ascii=False,
+    )

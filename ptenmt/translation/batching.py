@@ -1,0 +1,201 @@
+"""Reads texts into buffers, and groups their segments into batches of similar length for an engine."""
+
+import time
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from itertools import groupby
+
+from ptenmt.config import DecodingConfig
+from ptenmt.tokenizers import END, START, UNK
+from ptenmt.translation.engine import Engine, Hypothesis
+from ptenmt.translation.postprocessing import Translation
+from ptenmt.translation.segmentation import Segment, SegmentedText
+
+BATCH_SENTENCES = 32
+BATCH_TOKENS = 512
+"""Source tokens, padding included. CTranslate2 is fastest with such batches, by a small margin: it takes 3 to
+4 % longer with 32 sentences of any length, 10 to 25 % longer with 128 sentences or 4,096 tokens
+(benchmarks/translation.md)."""
+MAX_BUFFER_CHARACTERS = 250_000
+"""A few seconds' work for buffers of long texts, so that progress can be shown and saved."""
+BLANK = [Hypothesis([START, END])]
+"""The hypotheses of a segment in which there is nothing to translate."""
+
+
+@dataclass
+class Buffer:
+    """Consecutive texts of a stream."""
+
+    texts: list[str]
+    segmented: list[SegmentedText]
+    error: Exception | None = None
+    """The error that ended the stream after these texts, if any."""
+    hypotheses: list[list[list[Hypothesis]]] = field(init=False)
+    """For each segment of each text; empty until it is translated."""
+    milliseconds: list[float] = field(init=False)
+    """The time spent on each text so far."""
+    translations: dict[int, Translation] = field(default_factory=dict)
+    """Those that are complete, by the index of the text."""
+
+    def __post_init__(self) -> None:
+        self.hypotheses = [
+            [BLANK if part.is_blank else [] for part in text.segments] for text in self.segmented
+        ]
+        self.milliseconds = [0.0] * len(self.texts)
+
+    @property
+    def blank_rows(self) -> list[int]:
+        """The indices of texts in which there is nothing to translate."""
+        return [row for row, text in enumerate(self.segmented) if text.is_blank]
+
+    @property
+    def is_done(self) -> bool:
+        """Whether all texts are translated."""
+        return len(self.translations) == len(self.texts)
+
+    def in_order(self) -> list[Translation]:
+        """The translations of a buffer that is done."""
+        return [self.translations[row] for row in range(len(self.texts))]
+
+    def segment(self, place: tuple[int, int]) -> Segment:
+        """The segment at (index of the text, index of the segment)."""
+        row, number = place
+        return self.segmented[row].segments[number]
+
+    def batches(self, max_length: Callable[[int], int], sentences: int, tokens: int) -> Iterator["Batch"]:
+        """Batch the segments, longest first: a short last batch leaves the engine's threads idle least.
+
+        Args:
+            max_length: The most tokens of a translation, given the number of source tokens.
+            sentences: The most sentences in a batch.
+            tokens: The most source tokens in a batch, padding included; a single segment may have more.
+        """
+        places = [
+            (row, number)
+            for row, text in enumerate(self.segmented)
+            for number, segment in enumerate(text.segments)
+            if not segment.is_blank
+        ]
+
+        def length(place: tuple[int, int]) -> int:
+            return len(self.segment(place).ids)
+
+        places.sort(key=lambda place: -length(place))
+        for most, group in groupby(places, key=lambda place: max_length(length(place))):
+            similar = list(group)
+            while similar:
+                size = max(1, min(sentences, tokens // length(similar[0])))
+                yield Batch(self, similar[:size], most)
+                del similar[:size]
+
+
+@dataclass
+class Batch:
+    """Segments of similar length, to be translated together."""
+
+    buffer: Buffer
+    places: list[tuple[int, int]]
+    """The index of the text and that of the segment."""
+    max_length: int
+    """The most tokens of each translation."""
+
+    def store(self, hypotheses: Sequence[list[Hypothesis]], milliseconds: float) -> list[int]:
+        """Store the hypotheses; returns the indices of the texts that are complete by them."""
+        for (row, number), of_segment in zip(self.places, hypotheses, strict=True):
+            self.buffer.hypotheses[row][number] = of_segment
+            self.buffer.milliseconds[row] += milliseconds / len(self.places)
+        return [row for row in dict(self.places) if all(self.buffer.hypotheses[row])]
+
+
+@dataclass
+class Pipeline:
+    """Keeps an engine busy with batches, and stores their hypotheses.
+
+    Args:
+        engine: Translates the batches.
+        options: How to search.
+        target_prefix: Ids that the translation of every text starts with.
+        copies_unknown: Whether hypotheses with [UNK] need attention. Only those sentences are translated
+            again, since attention costs much more than a second search.
+        with_scores: Whether scores are needed.
+    """
+
+    engine: Engine
+    options: DecodingConfig
+    target_prefix: Sequence[int] = ()
+    copies_unknown: bool = False
+    with_scores: bool = True
+
+    def __post_init__(self) -> None:
+        self._pending: deque[tuple[Batch, Callable[[], list[list[Hypothesis]]], float]] = deque()
+        self._last = 0.0
+
+    def submit(self, batch: Batch) -> None:
+        """Start to translate a batch."""
+        started = time.perf_counter()
+        self._pending.append((batch, self._search(batch, batch.places, with_attention=False), started))
+
+    def finished(self, *, wait_for_all: bool = False) -> Iterator[tuple[Buffer, list[int]]]:
+        """Wait until no more batches are pending than the engine needs to stay busy, or none.
+
+        Yields:
+            For each finished batch its buffer and the indices of the texts that are complete by it.
+        """
+        while len(self._pending) > (0 if wait_for_all else self.engine.max_pending_batches):
+            batch, wait, started = self._pending.popleft()
+            hypotheses = wait()
+            unknown = [
+                row for row, found in enumerate(hypotheses) if self.copies_unknown and has_unknown(found)
+            ]
+            if unknown:
+                again = self._search(batch, [batch.places[row] for row in unknown], with_attention=True)
+                for row, found in zip(unknown, again(), strict=True):
+                    hypotheses[row] = found
+            started, self._last = max(started, self._last), time.perf_counter()
+            yield batch.buffer, batch.store(hypotheses, 1000 * (self._last - started))
+
+    def _search(
+        self, batch: Batch, places: Sequence[tuple[int, int]], *, with_attention: bool
+    ) -> Callable[[], list[list[Hypothesis]]]:
+        first_only = [self.target_prefix if number == 0 else () for _, number in places]
+        return self.engine.submit(
+            [batch.buffer.segment(place).ids for place in places],
+            batch.max_length,
+            self.options,
+            target_prefixes=first_only if self.target_prefix else (),
+            with_attention=with_attention,
+            with_scores=self.with_scores,
+        )
+
+
+def has_unknown(hypotheses: Sequence[Hypothesis]) -> bool:
+    """Whether any hypothesis contains [UNK]."""
+    return any(UNK in hypothesis.ids for hypothesis in hypotheses)
+
+
+def read_buffers(
+    texts: Iterable[str], size: int, segment: Callable[[Sequence[str]], list[SegmentedText]]
+) -> Iterator[Buffer]:
+    """Read a stream into buffers; if reading fails, the last one holds the error.
+
+    Args:
+        texts: The stream.
+        size: The most texts in a buffer; fewer if they are long.
+        segment: Splits texts into segments.
+    """
+    stream = iter(texts)
+    is_open = True
+    while is_open:
+        read: list[str] = []
+        num_characters, error = 0, None
+        try:
+            while len(read) < size and num_characters < MAX_BUFFER_CHARACTERS:
+                read.append(next(stream))
+                num_characters += len(read[-1])
+        except StopIteration:
+            is_open = False
+        except Exception as failure:  # it is raised once the texts before it are translated
+            is_open, error = False, failure
+        if read or error is not None:
+            yield Buffer(read, segment(read), error)

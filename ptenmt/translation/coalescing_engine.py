@@ -1,0 +1,271 @@
+"""Dynamic batching: sentences of concurrent requests are translated in common batches.
+
+CTranslate2 translates thirty sentences at once nearly as fast as three. While all threads are busy, sentences
+wait in a queue; the next free thread takes the one that has waited longest, together with others of similar
+length. An idle thread waits a few milliseconds for more sentences to arrive after the first.
+"""
+
+import math
+import threading
+import time
+from collections.abc import Callable, Sequence
+from concurrent.futures import CancelledError, Future
+from dataclasses import dataclass, field
+from typing import Any, Self
+
+from ptenmt.config import DecodingConfig
+from ptenmt.errors import ConfigError, PtenmtError
+from ptenmt.translation.engine import Engine, Hypothesis
+
+GATHERING_SECONDS = 0.003
+_PACE_DECAY = 0.9
+"""The weight of the past in the moving average of the time that a sentence takes."""
+_UNLIMITED = 10**9
+
+
+class BusyError(PtenmtError):
+    """Too many sentences are waiting.
+
+    Args:
+        message: How many.
+        retry_after: Seconds until they should be translated.
+    """
+
+    def __init__(self, message: str, retry_after: float) -> None:
+        super().__init__(message)
+        self.retry_after = retry_after
+
+
+@dataclass(frozen=True)
+class _Search:
+    """How to translate a sentence; only sentences with equal values share a batch."""
+
+    options: DecodingConfig
+    next_token_alternatives: int
+    with_attention: bool
+    with_scores: bool
+
+
+@dataclass(eq=False)
+class _Sentence:
+    ids: Sequence[int]
+    max_length: int
+    search: _Search
+    target_prefix: Sequence[int]
+    request: "CoalescingEngine"
+    hypotheses: "Future[list[Hypothesis]]" = field(default_factory=Future)
+
+
+class SentenceQueue:
+    """Threads that translate the sentences of all requests with one engine.
+
+    Args:
+        engine: Translates batches.
+        threads: How many batches to translate in parallel.
+        max_waiting: How many sentences may wait.
+        on_batch: Called with the number of sentences, source tokens and target tokens of each batch that is
+            translated; in any thread.
+    """
+
+    def __init__(
+        self,
+        engine: Engine,
+        *,
+        threads: int,
+        max_waiting: int,
+        on_batch: Callable[[int, int, int], None] = lambda *_counts: None,
+    ) -> None:
+        self.engine = engine
+        self._max_waiting, self._on_batch = max_waiting, on_batch
+        self._waiting: list[_Sentence] = []
+        self._changed = threading.Condition()
+        self._num_idle = 0
+        self._is_closed = False
+        self._seconds_per_sentence = 0.05  # of all threads together
+        self._threads = [threading.Thread(target=self._work, daemon=True) for _ in range(threads)]
+        for thread in self._threads:
+            thread.start()
+
+    @property
+    def num_waiting(self) -> int:
+        """How many sentences wait."""
+        return len(self._waiting)
+
+    def add(self, sentences: Sequence[_Sentence], *, waits_for_room: bool) -> None:
+        """Queue sentences of one request.
+
+        Args:
+            sentences: They are accepted whatever their number if no other request waits.
+            waits_for_room: If the queue is full, wait instead of raising an error.
+
+        Raises:
+            BusyError: Too many sentences of other requests are waiting.
+            CancelledError: The queue is closed, or the request is cancelled.
+        """
+        request = sentences[0].request
+        with self._changed:
+            while True:
+                if self._is_closed or request.is_cancelled:
+                    raise CancelledError
+                num_waiting = len(self._waiting)
+                is_alone = all(each.request is request for each in self._waiting)
+                if is_alone or num_waiting + len(sentences) <= self._max_waiting:
+                    break
+                if not waits_for_room:
+                    seconds = num_waiting * self._seconds_per_sentence
+                    raise BusyError(f"too busy: {num_waiting} sentences are waiting", seconds)
+                self._changed.wait()
+            self._waiting += sentences
+            self._changed.notify_all()
+
+    def drop(self, request: "CoalescingEngine") -> None:
+        """Remove the sentences of a cancelled request."""
+        with self._changed:
+            for sentence in self._waiting:
+                if sentence.request is request:
+                    sentence.hypotheses.cancel()
+            self._waiting = [each for each in self._waiting if each.request is not request]
+            self._changed.notify_all()
+
+    def close(self) -> None:
+        """Stop the threads after their current batches; sentences that wait are cancelled."""
+        with self._changed:
+            self._is_closed = True
+            for sentence in self._waiting:
+                sentence.hypotheses.cancel()
+            self._waiting = []
+            self._changed.notify_all()
+        for thread in self._threads:
+            thread.join()
+
+    def _work(self) -> None:
+        while batch := self._next_batch():
+            started = time.perf_counter()
+            try:
+                found = self._translate(batch)
+            except Exception as error:  # whatever it is, the requests must not wait forever
+                for sentence in batch:
+                    sentence.hypotheses.set_exception(error)
+                continue
+            seconds = (time.perf_counter() - started) / len(batch) / len(self._threads)
+            self._seconds_per_sentence += (1 - _PACE_DECAY) * (seconds - self._seconds_per_sentence)
+            num_source = sum(len(sentence.ids) for sentence in batch)
+            self._on_batch(len(batch), num_source, sum(len(each[0].ids) - 1 for each in found))
+            for sentence, hypotheses in zip(batch, found, strict=True):
+                sentence.hypotheses.set_result(hypotheses)
+
+    def _next_batch(self) -> list[_Sentence]:
+        """Wait for the next batch; empty once the queue is closed."""
+        with self._changed:
+            while not self._is_closed:
+                if not self._waiting:
+                    self._wait_for(1, None)
+                elif len(self._waiting) >= self.engine.batch_sentences or self._wait_for(
+                    self.engine.batch_sentences, GATHERING_SECONDS
+                ):
+                    batch = self._take_batch()
+                    self._changed.notify_all()  # there is room for other requests
+                    return batch
+        return []
+
+    def _wait_for(self, num_sentences: int, seconds: float | None) -> bool:
+        """Wait for that many sentences, at most that long; returns whether any wait then."""
+        self._num_idle += 1
+        self._changed.wait_for(lambda: self._is_closed or len(self._waiting) >= num_sentences, seconds)
+        self._num_idle -= 1
+        return bool(self._waiting)
+
+    def _take_batch(self) -> list[_Sentence]:
+        """Take the sentence that has waited longest and similar ones, but leave a share to idle threads."""
+        first = self._waiting[0]
+        similar = [sentence for sentence in self._waiting if sentence.search == first.search]
+        share = math.ceil(len(similar) / (self._num_idle + 1))
+        similar.sort(key=lambda sentence: abs(len(sentence.ids) - len(first.ids)))  # stable: oldest first
+        batch, longest = [first], len(first.ids)
+        for sentence in similar[1 : min(share, self.engine.batch_sentences)]:
+            longest = max(longest, len(sentence.ids))
+            if longest * (len(batch) + 1) > self.engine.batch_tokens:
+                break
+            batch.append(sentence)
+        taken = set(batch)
+        self._waiting = [sentence for sentence in self._waiting if sentence not in taken]
+        return batch
+
+    def _translate(self, batch: Sequence[_Sentence]) -> list[list[Hypothesis]]:
+        """Translate a batch such that no result depends on the other sentences in it."""
+        found = self._submit(batch, max(sentence.max_length for sentence in batch))
+        for row, (sentence, hypotheses) in enumerate(zip(batch, found, strict=True)):
+            if any(len(hypothesis.ids) - 1 > sentence.max_length for hypothesis in hypotheses):
+                (found[row],) = self._submit([sentence], sentence.max_length)
+        return found
+
+    def _submit(self, batch: Sequence[_Sentence], max_length: int) -> list[list[Hypothesis]]:
+        search, prefixes = batch[0].search, [sentence.target_prefix for sentence in batch]
+        wait = self.engine.submit(
+            [sentence.ids for sentence in batch],
+            max_length,
+            search.options,
+            target_prefixes=prefixes if any(prefixes) else (),
+            next_token_alternatives=search.next_token_alternatives,
+            with_attention=search.with_attention,
+            with_scores=search.with_scores,
+        )
+        return wait()
+
+
+class CoalescingEngine:
+    """The engine of one request: its sentences share batches with those of other requests.
+
+    Args:
+        queue: Shared by all requests.
+        max_pending_sentences: If given, for a request with many sentences: how many of them may wait at a
+            time, so that other requests come in between. Such a request waits while the queue is full.
+    """
+
+    batch_tokens = _UNLIMITED
+
+    def __init__(self, queue: SentenceQueue, max_pending_sentences: int | None = None) -> None:
+        self._queue = queue
+        self._waits_for_room = max_pending_sentences is not None
+        # Two batches are pending: one that is waited for, and the next.
+        self.batch_sentences = _UNLIMITED if max_pending_sentences is None else max_pending_sentences // 2
+        self.max_pending_batches = _UNLIMITED if max_pending_sentences is None else 1
+        self.name, self.compute_type = queue.engine.name, queue.engine.compute_type
+        self.identity = queue.engine.identity
+        self.is_cancelled = False
+
+    def submit(
+        self,
+        sources: Sequence[Sequence[int]],
+        max_length: int,
+        options: DecodingConfig,
+        *,
+        target_prefixes: Sequence[Sequence[int]] = (),
+        next_token_alternatives: int = 0,
+        with_attention: bool = False,
+        with_scores: bool = True,
+    ) -> Callable[[], list[list[Hypothesis]]]:
+        """Queue the sentences; see ``Engine.submit``.
+
+        Raises:
+            BusyError: The queue is full.
+            CancelledError: The request is cancelled, or the queue is closed; the returned function raises it
+                too.
+        """
+        search = _Search(options, next_token_alternatives, with_attention, with_scores)
+        prefixes: Any = target_prefixes or [()] * len(sources)
+        sentences = [
+            _Sentence(ids, max_length, search, prefix, self)
+            for ids, prefix in zip(sources, prefixes, strict=True)
+        ]
+        self._queue.add(sentences, waits_for_room=self._waits_for_room)
+        return lambda: [sentence.hypotheses.result() for sentence in sentences]
+
+    def cancel(self) -> None:
+        """Drop the sentences that still wait: nobody needs them any more."""
+        self.is_cancelled = True
+        self._queue.drop(self)
+
+    def seeded(self, seed: int) -> Self:
+        """Not supported: the random numbers of a sentence would depend on other requests."""
+        raise ConfigError(f"a server does not sample (decoding.seed={seed})", "use --set decoding.top_k=1")

@@ -1,0 +1,226 @@
+"""Post-processing: from the token ids of hypotheses to text, and from attention over tokens to words."""
+
+import unicodedata
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from itertools import pairwise
+from typing import TYPE_CHECKING
+
+from ptenmt.config import Config
+from ptenmt.data.text import TextPreparation, join_tokens, repair_wordpiece
+from ptenmt.tokenizers import END, PAD, SPECIAL_PIECES, START, UNK, Tokenizer, TokenizerPair
+from ptenmt.tokenizers.words import WordTokenizer, word_pattern
+from ptenmt.translation.engine import Hypothesis
+from ptenmt.translation.segmentation import Segment, SegmentedText
+
+if TYPE_CHECKING:
+    import numpy as np
+
+_SEARCH_WINDOW = 16
+"""How many characters to skip at most to find a token: its spelling may differ from the text's."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Alternative:
+    """A translation of a text."""
+
+    text: str
+    """The translation, detokenized."""
+    raw: str
+    """The translation with the spacing of the training corpus."""
+    tokens: list[str]
+    """[START] first, [END] last if it was generated; the same for each segment of a long text."""
+    ids: list[int] = field(default_factory=list, repr=False)
+    """The ids of the tokens; where ``tokens`` has a word copied from the source, [UNK]."""
+    is_complete: bool
+    """False if the translation was truncated: [END] was not generated within the maximum length."""
+    score: float
+    """The sum of the tokens' log-probabilities / length ** ``decoding.length_penalty``; at most 0, higher is
+    better. NaN if it was not requested."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Translation(Alternative):
+    """A text and its best translation."""
+
+    source: str
+    """The text as it was given."""
+    alternatives: list[Alternative] = field(default_factory=list)
+    """The other translations, best first: ``decoding.num_hypotheses`` - 1."""
+    is_split: bool = False
+    """Whether a sentence was longer than the model can read, and was translated in parts."""
+    unknown: list[str] = field(default_factory=list)
+    """The words of the text outside the vocabulary of a model of whole words; sub-word models have none."""
+    milliseconds: float = field(default=0.0, compare=False)
+    """The text's share of the time its batches took."""
+
+
+class Postprocessor:
+    """Detokenizes hypotheses and joins the segments of a text.
+
+    Args:
+        tokenizers: Of both languages.
+        config: The run's options.
+    """
+
+    def __init__(self, tokenizers: TokenizerPair, config: Config) -> None:
+        self._tokenizer: Tokenizer = tokenizers.target
+        source = tokenizers.source
+        self._source_words = source.split if isinstance(source, WordTokenizer) else None
+        self._preparation = TextPreparation(config.data)
+        self._language = config.data.target_language
+        self._is_wordpiece = config.tokenizer.kind == "wordpiece"
+        self._length_penalty = config.decoding.length_penalty
+
+    def alternatives(
+        self, texts: Sequence[SegmentedText], hypotheses: Sequence[Sequence[Sequence[Hypothesis]]]
+    ) -> list[list[Alternative]]:
+        """Turn the hypotheses of some texts into translations.
+
+        Args:
+            texts: The segmented texts.
+            hypotheses: For each text, for each of its segments, the hypotheses, best first.
+
+        Returns:
+            The translations of each text, best first: as many as the segment with the most hypotheses has.
+        """
+        pairs = [
+            (segment, hypothesis)
+            for text, of_text in zip(texts, hypotheses, strict=True)
+            for segment, of_segment in zip(text.segments, of_text, strict=True)
+            for hypothesis in of_segment
+        ]
+        detokenized = iter(self._detokenize(pairs))
+        return [
+            self._join_segments(text, [[next(detokenized) for _ in of_segment] for of_segment in of_text])
+            for text, of_text in zip(texts, hypotheses, strict=True)
+        ]
+
+    def unknown_words(self, text: SegmentedText) -> list[str]:
+        """The distinct source words outside the vocabulary of a model of whole words."""
+        if self._source_words is None:
+            return []
+        unknown: dict[str, None] = {}
+        for segment in text.segments:
+            if UNK in segment.ids:
+                # A truncated segment has fewer ids than words.
+                words = zip(self._source_words(segment.text), segment.ids[1:-1], strict=False)
+                unknown |= {word: None for word, token in words if token == UNK}
+        return list(unknown)
+
+    def _detokenize(self, pairs: Sequence[tuple[Segment, Hypothesis]]) -> list[Alternative]:
+        decoded = self._tokenizer.decode([hypothesis.ids for _, hypothesis in pairs])
+        join = join_tokens if self._tokenizer.splits_punctuation else self._preparation.finish
+        alternatives = []
+        for (segment, hypothesis), raw in zip(pairs, decoded, strict=True):
+            tokens = self._tokenizer.pieces(hypothesis.ids)
+            if self._source_words and UNK in hypothesis.ids:
+                tokens = _copy_unknown(self._source_words(segment.text), hypothesis, tokens)
+                spelled = zip(tokens, hypothesis.ids, strict=True)
+                raw = " ".join(token for token, id in spelled if id not in (PAD, START, END))
+            if self._is_wordpiece:
+                raw = repair_wordpiece(raw)
+            alternatives.append(
+                Alternative(
+                    text=join(raw, self._language),
+                    raw=raw,
+                    tokens=tokens,
+                    ids=hypothesis.ids,
+                    is_complete=hypothesis.is_complete,
+                    score=hypothesis.score,
+                )
+            )
+        return alternatives
+
+    def _join_segments(
+        self, text: SegmentedText, segments: Sequence[Sequence[Alternative]]
+    ) -> list[Alternative]:
+        """The translations of a text; a segment with fewer alternatives than others repeats its last."""
+        if len(segments) == 1 and not (text.segments[0].before or text.after):
+            return list(segments[0])
+        return [
+            self._join(text, [ranked[min(rank, len(ranked) - 1)] for ranked in segments])
+            for rank in range(max(map(len, segments)))
+        ]
+
+    def _join(self, text: SegmentedText, parts: Sequence[Alternative]) -> Alternative:
+        spoken = [part for part in parts if part.raw] or parts[:1]
+        lengths = [max(len(part.tokens) - 1, 1) for part in spoken]
+        penalty = self._length_penalty
+        total = sum(part.score * length**penalty for part, length in zip(spoken, lengths, strict=True))
+        return Alternative(
+            text=text.join([part.text for part in parts]),
+            raw=" ".join(part.raw for part in parts if part.raw),
+            tokens=[token for part in spoken for token in part.tokens],
+            ids=[token for part in spoken for token in part.ids],
+            is_complete=all(part.is_complete for part in parts),
+            score=total / sum(lengths) ** penalty,
+        )
+
+
+def _copy_unknown(words: Sequence[str], hypothesis: Hypothesis, tokens: Sequence[str]) -> list[str]:
+    """The tokens with each [UNK] replaced by the source word that it attends to most."""
+    if hypothesis.attention is None or not words:
+        return list(tokens)
+    nearest = hypothesis.attention[:, 1 : len(words) + 1].argmax(axis=1)  # without [START] and [END]: [T]
+    return [
+        words[nearest[place - 1]] if token == UNK and 0 < place <= len(nearest) else piece
+        for place, (token, piece) in enumerate(zip(hypothesis.ids, tokens, strict=True))
+    ]
+
+
+def words_of(text: str) -> list[str]:
+    """Split a text into words and punctuation marks, which joined give the text.
+
+    White space belongs to the word behind it; at the end of the text, to the last word.
+    """
+    ends = [word.end() for word in word_pattern().finditer(text)]
+    if not ends:
+        return [text] if text else []
+    return [text[begin:end] for begin, end in pairwise([0, *ends[:-1], len(text)])]
+
+
+def word_weights(
+    attention: "np.ndarray", source: tuple[list[str], list[str]], target: tuple[list[str], list[str]]
+) -> list[list[float]]:
+    """Sum the attention of tokens over words.
+
+    Args:
+        attention: [T, S], from each target token to each source token.
+        source: The words and the S tokens of the text.
+        target: The words and the T tokens of the translation.
+
+    Returns:
+        A row for each target word, a column for each source word. A row sums to 1, or to 0 if its tokens
+        cannot be located in the word or attend to no word.
+    """
+    columns, rows = words_of_tokens(*source), words_of_tokens(*target)
+    weights = [[0.0] * len(source[0]) for _ in target[0]]
+    for row, values in zip(rows, attention.tolist(), strict=True):
+        for column, value in zip(columns, values, strict=True):
+            if row is not None and column is not None:
+                weights[row][column] += value
+    return [[round(value / (sum(row) or 1.0), 4) for value in row] for row in weights]
+
+
+def words_of_tokens(words: Sequence[str], tokens: Sequence[str]) -> list[int | None]:
+    """The index of the word that each token is part of; None for special tokens and those not found.
+
+    Tokenizers normalise text, so case, accents and white space are ignored.
+    """
+    folded = [_fold(word) for word in words]
+    characters = "".join(folded)
+    owners = [number for number, word in enumerate(folded) for _ in word]
+    found: list[int | None] = []
+    place = 0
+    for token in tokens:
+        spelled = "" if token in SPECIAL_PIECES else _fold(token.removeprefix("##").replace("▁", " "))
+        at = characters.find(spelled, place, place + _SEARCH_WINDOW + len(spelled)) if spelled else -1
+        found.append(None if at < 0 else owners[at])
+        place = place if at < 0 else at + len(spelled)
+    return found
+
+
+def _fold(text: str) -> str:
+    decomposed = unicodedata.normalize("NFKD", text).casefold()
+    return "".join(char for char in decomposed if not (char.isspace() or unicodedata.combining(char)))

@@ -1,0 +1,197 @@
+"""Sentences of concurrent requests, translated in common batches."""
+
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import CancelledError, ThreadPoolExecutor
+from contextlib import contextmanager
+from typing import Any
+
+import pytest
+
+from ptenmt.config import DecodingConfig
+from ptenmt.tokenizers import END, START
+from ptenmt.translation.coalescing_engine import BusyError, CoalescingEngine, SentenceQueue
+from ptenmt.translation.engine import Hypothesis
+
+Wait = Callable[[], list[list[Hypothesis]]]
+
+
+class RepeatingEngine:
+    """Repeats each sentence twice, up to the maximum length, once its gate is open."""
+
+    name = compute_type = identity = "repeating"
+    batch_sentences, batch_tokens = 4, 2048
+
+    def __init__(self) -> None:
+        self.gate = threading.Event()
+        self.batches: list[tuple[list[int], int]] = []
+        """The first words of each batch's sentences, and its maximum length."""
+
+    def submit(
+        self, sources: Sequence[Sequence[int]], max_length: int, _options: DecodingConfig, **_more: Any
+    ) -> Wait:
+        self.batches.append(([ids[1] for ids in sources], max_length))
+
+        def wait() -> list[list[Hypothesis]]:
+            assert self.gate.wait(20)
+            return [[Hypothesis([START, *[*ids[1:-1] * 2, END][:max_length]])] for ids in sources]
+
+        return wait
+
+
+class Requests:
+    """Requests to one queue."""
+
+    def __init__(self, queue: SentenceQueue, engine: RepeatingEngine) -> None:
+        self.queue, self.engine = queue, engine
+
+    def submit(self, *sentences: tuple[int, int], max_length: int = 99, beam_size: int = 4) -> Wait:
+        """Submit sentences (word, length), all of one request."""
+        return self.submit_of(
+            CoalescingEngine(self.queue), *sentences, max_length=max_length, beam_size=beam_size
+        )
+
+    def submit_of(
+        self, request: CoalescingEngine, *sentences: tuple[int, int], max_length: int = 99, beam_size: int = 4
+    ) -> Wait:
+        sources = [[START, *[word] * length, END] for word, length in sentences]
+        return request.submit(sources, max_length, DecodingConfig(beam_size=beam_size))
+
+    def occupy(self) -> Wait:
+        """Keep the only thread busy until the gate opens."""
+        wait = self.submit((1000, 1))
+        until(lambda: len(self.engine.batches) == 1)
+        return wait
+
+
+def until(is_true: Callable[[], bool]) -> None:
+    deadline = time.monotonic() + 20
+    while not is_true():
+        assert time.monotonic() < deadline
+        time.sleep(0.001)
+
+
+@contextmanager
+def running(*, threads: int = 1, max_waiting: int = 100) -> Iterator[Requests]:
+    engine: Any = RepeatingEngine()
+    queue = SentenceQueue(engine, threads=threads, max_waiting=max_waiting)
+    try:
+        yield Requests(queue, engine)
+    finally:
+        engine.gate.set()
+        queue.close()
+
+
+def words(wait: Wait) -> list[int]:
+    """The first word of each translation."""
+    return [hypotheses[0].ids[1] for hypotheses in wait()]
+
+
+def test_sentences_that_wait_are_translated_with_similar_ones() -> None:
+    with running() as requests:
+        waits = [requests.occupy(), requests.submit((1, 5), (2, 30)), requests.submit((3, 5), beam_size=7)]
+        waits.append(requests.submit((4, 31), *((word, 6) for word in range(5, 9))))
+        assert requests.queue.num_waiting == 8
+        requests.engine.gate.set()
+        assert [words(wait) for wait in waits] == [[1000], [1, 2], [3], [4, 5, 6, 7, 8]]
+        assert requests.queue.num_waiting == 0
+    assert [batch for batch, _ in requests.engine.batches[1:]] == [[1, 5, 6, 7], [2, 4, 8], [3]]
+
+
+def test_idle_threads_share_what_comes() -> None:
+    with running(threads=2) as requests:
+        requests.submit(*((word, 1) for word in range(4)))
+        until(lambda: len(requests.engine.batches) == 2)
+    assert [len(batch) for batch, _ in requests.engine.batches] == [2, 2]
+
+
+def test_the_first_sentence_waits_for_others_that_come_at_once() -> None:
+    with running() as requests:
+        requests.engine.gate.set()
+        waits = [requests.submit((word, 1)) for word in range(3)]
+        assert [words(wait) for wait in waits] == [[0], [1], [2]]
+    assert [batch for batch, _ in requests.engine.batches] == [[0, 1, 2]]
+
+
+def test_no_translation_depends_on_its_batch() -> None:
+    with running() as requests:
+        requests.occupy()
+        short, long = requests.submit((1, 5), max_length=7), requests.submit((2, 5), max_length=20)
+        requests.engine.gate.set()
+        assert [len(wait()[0][0].ids) - 1 for wait in (short, long)] == [7, 11]
+    assert requests.engine.batches[1:] == [([1, 2], 20), ([1], 7)]
+
+
+def test_sentences_are_refused_while_too_many_of_other_requests_wait() -> None:
+    with running(max_waiting=4) as requests:
+        requests.occupy()
+        request = CoalescingEngine(requests.queue)
+        requests.submit_of(request, *((word, 1) for word in range(3)))
+        with pytest.raises(BusyError, match="3 sentences are waiting") as refused:
+            requests.submit((8, 1), (9, 1))
+        assert refused.value.retry_after > 0
+        requests.submit_of(request, (3, 1), (4, 1))  # a request does not stand in its own way
+        requests.engine.gate.set()
+        until(lambda: requests.queue.num_waiting == 0)
+        assert words(requests.submit(*((word, 1) for word in range(9)))) == list(range(9))
+
+
+def test_a_document_waits_for_room_and_leaves_some() -> None:
+    with running(max_waiting=4) as requests, ThreadPoolExecutor() as pool:
+        requests.occupy()
+        waiting = requests.submit((1, 1), (2, 1), (3, 1))
+        document = CoalescingEngine(requests.queue, max_pending_sentences=4)
+        assert (document.batch_sentences, document.max_pending_batches) == (2, 1)
+        submitted = pool.submit(requests.submit_of, document, (5, 1), (6, 1))
+        time.sleep(0.05)
+        assert not submitted.done()
+        requests.engine.gate.set()
+        assert words(waiting) == [1, 2, 3]
+        assert words(submitted.result(20)) == [5, 6]
+
+
+def test_sentences_of_a_cancelled_request_are_not_translated() -> None:
+    with running() as requests:
+        requests.occupy()
+        request = CoalescingEngine(requests.queue)
+        waits = [requests.submit((0, 1)), requests.submit_of(request, (1, 1)), requests.submit((2, 1))]
+        request.cancel()
+        assert requests.queue.num_waiting == 2
+        with pytest.raises(CancelledError):
+            waits[1]()
+        with pytest.raises(CancelledError):
+            requests.submit_of(request, (3, 1))
+        requests.engine.gate.set()
+        assert (words(waits[0]), words(waits[2])) == ([0], [2])
+    assert requests.engine.batches[1][0] == [0, 2]
+
+
+def test_the_end_cancels_what_waits() -> None:
+    with running() as requests:
+        first, second = requests.occupy(), requests.submit((1, 1))
+        closing = threading.Thread(target=requests.queue.close)
+        closing.start()
+        with pytest.raises(CancelledError):
+            second()
+        requests.engine.gate.set()
+        assert words(first) == [1000]
+        closing.join()
+        with pytest.raises(CancelledError):
+            requests.submit((2, 1))
+
+
+def test_an_error_of_the_engine_reaches_those_who_wait() -> None:
+    with running() as requests:
+        requests.engine.submit = lambda *_, **__: 1 / 0  # type: ignore[method-assign]
+        with pytest.raises(ZeroDivisionError):
+            requests.submit((1, 1))()
+
+
+def test_long_sentences_come_in_small_batches() -> None:
+    with running() as requests:
+        requests.occupy()
+        wait = requests.submit(*((word, 998) for word in range(4)), max_length=9999)
+        requests.engine.gate.set()
+        wait()
+    assert [batch for batch, _ in requests.engine.batches[1:]] == [[0, 1], [2, 3]]
