@@ -1,19 +1,17 @@
 """The published Portuguese–English WordPiece tokenizer, without the TensorFlow that it was published for.
 
-The SavedModel ``ted_hrlr_translate_pt_en_converter`` is a vocabulary a language, and TensorFlow Text's
-``BertTokenizer``. The vocabularies are read from it; cutting into words is bert_words.py, finding the pieces
-of a word is left to the package ``tokenizers``.
+The SavedModel ``ted_hrlr_translate_pt_en_converter`` is TensorFlow Text's ``BertTokenizer`` with a vocabulary
+per language. The vocabularies are read from it; the package ``tokenizers`` does the rest.
 """
 
 import hashlib
 from collections.abc import Sequence
-from functools import cached_property, lru_cache
+from functools import cached_property
 from pathlib import Path
 from typing import Any, Self
 
 from ptenmt.errors import TokenizerError
 from ptenmt.tokenizers.base import SPECIAL_PIECES, UNK, Tokenizer, without_framing
-from ptenmt.tokenizers.bert_words import BREAK, split_words
 
 FOLDER = "ted_hrlr_translate_pt_en_converter"
 _CHECKSUMS = {
@@ -21,13 +19,9 @@ _CHECKSUMS = {
     "en": "675c8ee59d16db7ed44e7a94d198d609b77203c983326daa089d447217f043e4",
 }
 """SHA-256 of the published vocabularies."""
-_ANEW = "delete that folder, so that it is downloaded or copied anew"
-_LONGEST_WORD = 100
-"""Bytes; what is longer is unknown."""
-_CONTINUES = "##"
-_CHUNKS_KEPT = 1 << 14
-_LONG_TEXT = 1000
-"""Characters; nothing of that length is kept."""
+_HINT = "delete that folder, so that it is downloaded or copied again"
+_MAX_WORD_LENGTH = 100
+"""Characters; a longer word is [UNK]."""
 
 
 class WordPieceTokenizer(Tokenizer):
@@ -35,7 +29,7 @@ class WordPieceTokenizer(Tokenizer):
 
     Args:
         language: ``pt`` or ``en``.
-        vocabulary: The content of its vocabulary's file, a piece a line, special tokens first.
+        vocabulary: The content of its vocabulary file, one token a line, special tokens first.
     """
 
     kind = "wordpiece"
@@ -45,11 +39,10 @@ class WordPieceTokenizer(Tokenizer):
         self._language = language
         self._vocabulary = vocabulary
         self._pieces = vocabulary.decode().split("\n")[:-1]
-        self._ids_of_short = lru_cache(_CHUNKS_KEPT)(self._find_ids)
 
     @property
     def vocabulary_size(self) -> int:
-        """How many pieces there are, special tokens included."""
+        """Number of tokens, special tokens included."""
         return len(self._pieces)
 
     @property
@@ -58,21 +51,17 @@ class WordPieceTokenizer(Tokenizer):
         return hashlib.sha256(self._vocabulary).hexdigest()
 
     def encode(self, texts: Sequence[str]) -> list[list[int]]:
-        """Give each text's ids, without the [START] and [END] that the published model adds."""
-        encoded = []
-        for text in texts:
-            find = self._ids_of_short if len(text) < _LONG_TEXT else self._ids_of_any
-            encoded.append([token for chunk in text.split(" ") for token in find(chunk)])
-        return encoded
+        """Return each text's ids, without the [START] and [END] that the published model adds."""
+        # A lone surrogate, which UTF-8 cannot hold, becomes a question mark.
+        valid = [text.encode(errors="replace").decode() for text in texts]
+        return [encoding.ids for encoding in self._tokenizer.encode_batch_fast(valid)]
 
     def decode(self, sequences: Sequence[Sequence[int]]) -> list[str]:
-        """Give each sequence's text, words and punctuation apart (``is n ' t it ?``)."""
-        return [
-            " ".join(self.pieces(without_framing(ids))).replace(f" {_CONTINUES}", "") for ids in sequences
-        ]
+        """Return each sequence's text, words and punctuation separated by spaces (``is n ' t it ?``)."""
+        return [" ".join(self.pieces(without_framing(ids))).replace(" ##", "") for ids in sequences]
 
     def pieces(self, ids: Sequence[int]) -> list[str]:
-        """Give the piece that each id stands for; ``##`` marks one that continues a word."""
+        """Return the token of each id; ``##`` marks one that continues a word."""
         return [self._pieces[token] for token in ids]
 
     def save(self, folder: Path, side: str) -> str:  # noqa: ARG002 - named after the language
@@ -82,30 +71,29 @@ class WordPieceTokenizer(Tokenizer):
 
     @classmethod
     def load(cls, folder: Path, names: Sequence[str]) -> list[Self]:
-        """Read back the languages that :meth:`save` named; older runs hold the whole SavedModel."""
-        old = folder / FOLDER / "assets"
-        return [cls._read(_file(old if old.is_dir() else folder, language), language) for language in names]
+        """Load the languages that :meth:`save` named."""
+        return [cls._read(_file(folder, language), language) for language in names]
 
     @classmethod
     def load_published(cls, folder: Path, languages: Sequence[str]) -> list[Self]:
-        """Read languages of the published SavedModel.
+        """Load languages of the published SavedModel.
 
         Args:
-            folder: The folder that holds ``assets/``.
+            folder: The folder that contains ``assets/``.
             languages: ``pt`` and ``en``, in the order wanted.
 
         Raises:
-            TokenizerError: If it is for other languages, or the folder does not hold that SavedModel.
+            TokenizerError: The languages are others, or the folder does not contain that SavedModel.
         """
         if sorted(languages) != sorted(_CHECKSUMS):
             raise TokenizerError(
                 f"the published tokenizer is for pt and en, not for {' and '.join(languages)}",
-                hint="set tokenizer.kind: sentencepiece, which learns its pieces from your pairs",
+                hint="set tokenizer.kind: sentencepiece, which learns its sub-words from your pairs",
             )
         files = [_file(folder / "assets", language) for language in languages]
         for file, language in zip(files, languages, strict=True):
             if hashlib.sha256(_content(file)).hexdigest() != _CHECKSUMS[language]:
-                raise TokenizerError(f"{file} is damaged, or is not the published vocabulary", _ANEW)
+                raise TokenizerError(f"{file} is damaged, or is not the published vocabulary", _HINT)
         return list(map(cls._read, files, languages))
 
     @classmethod
@@ -113,33 +101,38 @@ class WordPieceTokenizer(Tokenizer):
         try:
             tokenizer = cls(language, _content(file))
         except UnicodeDecodeError as error:
-            raise TokenizerError(f"{file} is damaged: {error}", _ANEW) from error
+            raise TokenizerError(f"{file} is damaged: {error}", _HINT) from error
         if tuple(tokenizer._pieces[: len(SPECIAL_PIECES)]) != SPECIAL_PIECES:
-            raise TokenizerError(f"{file} is damaged: it does not begin with {SPECIAL_PIECES}", _ANEW)
+            raise TokenizerError(f"{file} is damaged: it does not begin with {SPECIAL_PIECES}", _HINT)
         return tokenizer
 
-    def _ids_of_any(self, chunk: str) -> list[int]:
-        return self._ids_of_short(chunk) if len(chunk) < _LONG_TEXT else self._find_ids(chunk)
-
-    def _find_ids(self, chunk: str) -> list[int]:
-        """The ids of what stands between two blanks; nothing reaches over a blank."""
-        words = BREAK.join(map(_or_unknown, split_words(chunk)))
-        ids: list[int] = self._model.encode(words).ids
-        return ids
-
     @cached_property
-    def _model(self) -> Any:
-        """What finds the pieces of words; a language that is only decoded does without."""
+    def _tokenizer(self) -> Any:
+        """The encoder; a language that is only decoded does not need it."""
         import tokenizers
+        from tokenizers import Regex, models, normalizers, pre_tokenizers
 
         ids = {piece: token for token, piece in enumerate(self._pieces)}
-        model = tokenizers.Tokenizer(
-            tokenizers.models.WordPiece(
-                ids, unk_token=SPECIAL_PIECES[UNK], max_input_chars_per_word=_LONGEST_WORD
-            )
+        tokenizer = tokenizers.Tokenizer(
+            models.WordPiece(ids, unk_token=SPECIAL_PIECES[UNK], max_input_chars_per_word=_MAX_WORD_LENGTH)
         )
-        model.pre_tokenizer = tokenizers.pre_tokenizers.CharDelimiterSplit(BREAK)
-        return model
+        # TensorFlow Text's order: Unicode's NFKC_Casefold; control characters to spaces; accents off.
+        # Lowercase is Casefold but for the two letters that are replaced.
+        tokenizer.normalizer = normalizers.Sequence(
+            [
+                normalizers.NFKC(),
+                normalizers.Lowercase(),
+                normalizers.Replace("ß", "ss"),
+                normalizers.Replace("ς", "σ"),
+                normalizers.Replace(Regex(r"\p{Default_Ignorable_Code_Point}"), ""),
+                normalizers.Replace(Regex(r"[\p{Cc}\p{Cf}]"), " "),
+                normalizers.BertNormalizer(
+                    clean_text=False, handle_chinese_chars=True, strip_accents=True, lowercase=False
+                ),
+            ]
+        )
+        tokenizer.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
+        return tokenizer
 
 
 def _file(folder: Path, language: str) -> Path:
@@ -154,7 +147,3 @@ def _content(file: Path) -> bytes:
             f"cannot read the vocabulary {file}: {error.strerror}",
             hint=f"tokenizer.path must name the unpacked folder {FOLDER}",
         ) from error
-
-
-def _or_unknown(word: str) -> str:
-    return word if len(word.encode()) <= _LONGEST_WORD else SPECIAL_PIECES[UNK]

@@ -1,10 +1,11 @@
+import re
+import unicodedata
 from pathlib import Path
 
 import pytest
 
 from ptenmt.config import TokenizerConfig
 from ptenmt.tokenizers import SPECIAL_PIECES, TokenizerPair, build_tokenizers
-from ptenmt.tokenizers.bert_words import split_words
 from ptenmt.tokenizers.wordpiece import WordPieceTokenizer
 
 PUBLISHED = Path(__file__).resolve().parents[2].parent / "shared/data/ted_hrlr_translate_pt_en_converter"
@@ -47,12 +48,17 @@ def published(published_folder: Path) -> TokenizerPair:
     return TokenizerPair(*WordPieceTokenizer.load_published(published_folder, ("pt", "en")))
 
 
+def _without_accents(word: str) -> str:
+    return "".join(sign for sign in unicodedata.normalize("NFKD", word) if not unicodedata.combining(sign))
+
+
 @pytest.fixture(scope="session")
 def wordpiece(pairs: list[tuple[str, str]]) -> TokenizerPair:
     """WordPiece with vocabularies of its own: the pairs' words, and their characters."""
     tokenizers = []
     for side, language in enumerate(("pt", "en")):
-        words = {word for pair in pairs for word in split_words(pair[side])}
+        texts = [re.findall(r"\w+|[^\w\s]", pair[side].lower()) for pair in pairs]
+        words = {_without_accents(word) for text in texts for word in text}
         characters = set("".join(words))
         pieces = [*sorted(words | characters), *(f"##{character}" for character in sorted(characters))]
         vocabulary = "".join(f"{piece}\n" for piece in (*SPECIAL_PIECES, *pieces))
