@@ -189,7 +189,7 @@ def _check_installed() -> None:
     for package in (
         "fastapi",
         "uvicorn",
-        "httptools",
+        "h11",
         "multipart",
         "prometheus_client",
         "lxml",

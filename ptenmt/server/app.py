@@ -1,6 +1,7 @@
-"""The application: all routes, and how errors are told."""
+"""The application: all routes, and the responses to errors."""
 
-from collections.abc import AsyncIterator, Sequence
+import re
+from collections.abc import AsyncIterator, Iterable, Sequence
 from contextlib import asynccontextmanager
 
 from fastapi import FastAPI, Request
@@ -12,22 +13,25 @@ from starlette.responses import JSONResponse
 from starlette.types import ASGIApp
 
 from ptenmt import __version__
-from ptenmt.server.gate import Gate
-from ptenmt.server.origins import check_origins
+from ptenmt.errors import ConfigError
+from ptenmt.server.middleware import LimitsMiddleware, MetricsMiddleware
 from ptenmt.server.refusal import CLIENT_GONE, Refusal
 from ptenmt.server.routes import documents, introspection, pages, translate
 from ptenmt.server.service import Service
 
+_ORIGIN = re.compile(r"[a-z][a-z0-9+.-]*://([a-z0-9._-]+|\[[0-9a-f:]+\])(:\d{1,5})?")
+_DEFAULT_PORTS = {"http": ":80", "https": ":443"}
+
 
 def make_app(service: Service, *, origins: Sequence[str] = ()) -> ASGIApp:
-    """Put an application together.
+    """Assemble the application.
 
     Args:
-        service: What the routes share.
-        origins: Of web pages elsewhere that may ask: ``https://example.org``, or ``*``.
+        service: The model and the state that the routes share.
+        origins: Origins whose web pages may send requests (CORS): ``https://example.org``, or ``*``.
 
     Raises:
-        ConfigError: Such an origin there cannot be.
+        ConfigError: An origin is not one that browsers send.
     """
     check_origins(origins)
 
@@ -53,11 +57,11 @@ def make_app(service: Service, *, origins: Sequence[str] = ()) -> ASGIApp:
     app.add_exception_handler(RequestValidationError, _not_valid)
     app.add_exception_handler(ClientDisconnect, _gone)
     app.add_exception_handler(Exception, _failed)
-    gate = Gate(app, limits=service.limits, metrics=service.metrics)
+    limited = MetricsMiddleware(LimitsMiddleware(app, service.limits), service.metrics)
     if not origins:
-        return gate
-    return CORSMiddleware(  # around the gate, so that other pages can read what it refuses
-        gate,
+        return limited
+    return CORSMiddleware(  # outermost, so that other pages can read refusals
+        limited,
         allow_origins=list(origins),
         allow_methods=["GET", "POST"],
         allow_headers=["authorization", "content-type"],
@@ -65,19 +69,36 @@ def make_app(service: Service, *, origins: Sequence[str] = ()) -> ASGIApp:
     )
 
 
+def check_origins(origins: Iterable[str]) -> None:
+    """Check that browsers can send these origins; others would match nothing.
+
+    Raises:
+        ConfigError: One is neither an origin as in RFC 6454, in ASCII, nor ``*``.
+    """
+    for origin in origins:
+        found = _ORIGIN.fullmatch(origin)
+        scheme = origin.partition(":")[0]
+        if origin != "*" and (found is None or found[2] == _DEFAULT_PORTS.get(scheme, "")):
+            raise ConfigError(
+                f"{origin!r} is not the origin of a web page",
+                "write it as browsers do, in lower case, without a path or a default port: "
+                "https://example.org or http://localhost:8080; or * for all",
+            )
+
+
 async def _refused(_request: Request, error: Exception) -> JSONResponse:
     assert isinstance(error, Refusal)
-    return JSONResponse(error.body, error.status, error.headers)
+    return error.response()
 
 
 async def _not_found(_request: Request, error: Exception) -> JSONResponse:
-    """No such route, no such method, a form that is none."""
+    """Unknown route or method, or a malformed form."""
     assert isinstance(error, HTTPException)
     return JSONResponse({"error": str(error.detail)}, error.status_code, error.headers)
 
 
 async def _not_valid(_request: Request, _error: Exception) -> JSONResponse:
-    return JSONResponse({"error": "the address is not valid"}, 400)
+    return JSONResponse({"error": "the URL is not valid"}, 400)
 
 
 async def _gone(_request: Request, _error: Exception) -> JSONResponse:
@@ -85,5 +106,5 @@ async def _gone(_request: Request, _error: Exception) -> JSONResponse:
 
 
 async def _failed(_request: Request, _error: Exception) -> JSONResponse:
-    """A bug of ours: the traceback goes to the log, and not to the client."""
-    return JSONResponse({"error": "the server failed; whoever runs it finds in its log why"}, 500)
+    """A bug: the traceback goes to the log, not to the client."""
+    return JSONResponse({"error": "internal error; the server's log has the reason"}, 500)

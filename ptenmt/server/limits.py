@@ -1,59 +1,59 @@
-"""What one request may ask for, so that a few cannot take a server from all others."""
+"""The limits of a request, which keep a few clients from taking the server from all others."""
 
 from dataclasses import dataclass
 
 from ptenmt.errors import ConfigError
 
-_MOST = 1e12
+_MAX = 1e12
 
 
 @dataclass(frozen=True, kw_only=True)
 class Limits:
-    """What is too much.
+    """The maxima of one request, and of all requests in progress.
 
     Raises:
-        ConfigError: One is no number that can be counted to.
+        ConfigError: One is not a number above 0 and up to 10¹².
     """
 
     characters: int = 5_000
-    """Of all texts of a request together."""
+    """Characters of a request's texts together."""
     sentences: int = 256
-    """That a request's texts are cut into."""
+    """Texts of a request, and sentences that they are split into."""
     seconds: float = 30.0
-    """Until a request is answered."""
+    """Time to answer a request."""
     queue: int = 512
-    """Sentences that wait for a thread, of all requests together."""
+    """Sentences of all requests that wait to be translated."""
     file_megabytes: float = 10.0
-    """Of a document."""
+    """Size of a document."""
     file_characters: int = 200_000
-    """Of a document's text."""
+    """Characters of a document's texts."""
     file_seconds: float = 300.0
-    """Until a document is translated."""
+    """Time to translate a document."""
     files: int = 2
-    """Documents that are translated at a time."""
+    """Documents translated at a time."""
     uploads: int = 8
-    """Documents that are received or translated at a time, of which the larger ones lie on the disk."""
+    """Documents received or translated at a time; those over a megabyte lie on the disk."""
     body_seconds: float = 20.0
-    """Until a request's head has arrived, and again until its body has; twice as long for a document."""
+    """Time to receive a request's body; twice as long for a document."""
     requests: int = 1_000
-    """That are answered at a time."""
+    """Requests in progress."""
     pieces: int = 80
-    """Of a sentence, and of its translation, of which all attention is told."""
+    """Tokens of a sentence, and of its translation, for which attention is computed."""
 
     def __post_init__(self) -> None:
         for name, value in vars(self).items():
-            if not 0 < value <= _MOST:  # what NaN is not, either
+            if not 0 < value <= _MAX:  # NaN fails it too
                 raise ConfigError(
                     f"the limit of {name.replace('_', ' ')} is {value}",
-                    f"give a number above 0, up to {_MOST:,.0f}",
+                    f"give a number above 0, up to {_MAX:,.0f}",
                 )
 
     @property
     def body_bytes(self) -> int:
-        """The most of a request that is no document: in JSON, a character takes twelve bytes at most."""
+        """Size of a request that is not a document: in JSON, a character takes at most twelve bytes."""
         return 12 * self.characters + 10_000
 
     @property
     def file_bytes(self) -> int:
-        """The most of a document."""
+        """Size of a document."""
         return int(self.file_megabytes * 1_000_000)

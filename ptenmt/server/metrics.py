@@ -1,4 +1,4 @@
-"""What a server counts, as Prometheus reads it."""
+"""Metrics for Prometheus."""
 
 from prometheus_client import (
     CollectorRegistry,
@@ -16,7 +16,7 @@ _SENTENCES = (1, 2, 4, 8, 16, 32)
 
 
 class Metrics:
-    """Counters of one server."""
+    """The metrics of one server."""
 
     def __init__(self) -> None:
         self._registry = CollectorRegistry()
@@ -40,13 +40,13 @@ class Metrics:
         self.target_tokens = Counter("ptenmt_target_tokens", "Tokens written", registry=self._registry)
         self.batch_sentences = Histogram(
             "ptenmt_batch_sentences",
-            "Sentences translated together",
+            "Sentences in a batch",
             buckets=_SENTENCES,
             registry=self._registry,
         )
-        self.queue = Gauge("ptenmt_queue_sentences", "Sentences that wait", registry=self._registry)
-        self.active = Gauge("ptenmt_active_requests", "Requests being answered", registry=self._registry)
+        self.queue = Gauge("ptenmt_queue_sentences", "Sentences waiting", registry=self._registry)
+        self.active = Gauge("ptenmt_active_requests", "Requests in progress", registry=self._registry)
 
     def text(self) -> bytes:
-        """All of them, in Prometheus' text format."""
+        """All metrics in Prometheus' text format."""
         return generate_latest(self._registry)

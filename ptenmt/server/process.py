@@ -1,5 +1,6 @@
-"""The process: a socket, signals, and an end in order."""
+"""The server process: socket, uvicorn, signals."""
 
+import asyncio
 import ipaddress
 import logging
 import signal
@@ -8,106 +9,125 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
+import h11
 import uvicorn
 from starlette.types import ASGIApp
 
 from ptenmt.errors import ServerError
-from ptenmt.server.connections import PatientConnection
 
-DRAIN_SECONDS = 6
-"""For what is being answered when the server is told to end; a batch that is begun may take some more."""
+SHUTDOWN_SECONDS = 6
+"""To finish the requests in progress when the server stops."""
+UNREAD_SECONDS = 30
+"""A client that does not read its response for so long is disconnected by the kernel."""
 _KEEP_ALIVE_SECONDS = 30
+_MAX_CONNECTIONS = 4_000
+"""Further ones are answered with 503."""
 _BACKLOG = 2048
+_MAX_HEADER_BYTES = 100_000
 
 
 def bound_socket(host: str, port: int) -> socket.socket:
-    """A socket of an address.
+    """A listening socket.
 
     Args:
         host: A name or an address of this machine.
-        port: 0: any that is free.
+        port: The port; 0 for any free one.
 
     Raises:
-        ServerError: It cannot be had.
+        ServerError: The address is unknown or the port is in use.
     """
     try:
         family, _, _, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
-        return socket.create_server(address[:2], family=family, backlog=_BACKLOG)
+        bound = socket.create_server(address[:2], family=family, backlog=_BACKLOG)
     except (OSError, UnicodeError, OverflowError) as error:
         reason = getattr(error, "strerror", None) or error
         raise ServerError(
             f"cannot listen at {host}, port {port}: {reason}",
             "choose another port with --port, or an address of this machine with --host",
         ) from error
+    if hasattr(socket, "TCP_USER_TIMEOUT"):  # Linux; accepted connections inherit it
+        bound.setsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, 1_000 * UNREAD_SECONDS)
+    return bound
 
 
 def address_of(bound: socket.socket) -> str:
-    """What to call a socket's server with."""
+    """The URL of a listening socket."""
     host, port = bound.getsockname()[:2]
     return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
 
 
 def is_loopback(bound: socket.socket) -> bool:
-    """Whether only this machine reaches a socket."""
+    """Whether a socket is reachable from this machine only."""
     return ipaddress.ip_address(bound.getsockname()[0].partition("%")[0]).is_loopback
 
 
 def make_server(
     app: ASGIApp, *, is_verbose: bool, on_start: Callable[[], None] = lambda: None
 ) -> uvicorn.Server:
-    """A server that drops who is too slow, and ends in order.
+    """A uvicorn server that finishes the requests in progress when it stops.
+
+    It parses with h11, which reads the next of pipelined requests only after the response to the one before;
+    httptools makes tasks of thousands at once, whose memory is not bounded.
 
     Args:
-        app: What answers.
-        is_verbose: Whether each request is logged; otherwise only our own faults are, or clients could fill
-            a disk with theirs.
-        on_start: Called once it answers.
+        app: The application.
+        is_verbose: Whether uvicorn logs more than errors.
+        on_start: Called once the server accepts requests.
     """
     if not is_verbose:
         logging.getLogger("python_multipart").setLevel(logging.ERROR)
     config = uvicorn.Config(
         app,
-        http=PatientConnection,
+        http="h11",
         ws="none",
         lifespan="on",
         log_config=None,
         log_level=None if is_verbose else "error",
-        access_log=is_verbose,
+        access_log=False,  # MetricsMiddleware logs requests, without query strings
         server_header=False,
+        limit_concurrency=_MAX_CONNECTIONS,
         timeout_keep_alive=_KEEP_ALIVE_SECONDS,
-        timeout_graceful_shutdown=DRAIN_SECONDS,
+        timeout_graceful_shutdown=SHUTDOWN_SECONDS,
+        h11_max_incomplete_event_size=_MAX_HEADER_BYTES,
         backlog=_BACKLOG,
     )
     return _Server(config, on_start)
 
 
 def run(server: uvicorn.Server, bound: socket.socket) -> None:
-    """Answer until SIGTERM or SIGINT; then finish what has been begun, and return."""
-    with _signals_left_to(server):
+    """Serve until SIGTERM or SIGINT; then finish the requests in progress, and return."""
+    with _signals_stop(server):
         server.run(sockets=[bound])
 
 
 class _Server(uvicorn.Server):
-    """Tells when it answers."""
+    """Reports when it accepts requests."""
 
     def __init__(self, config: uvicorn.Config, on_start: Callable[[], None]) -> None:
         super().__init__(config)
         self._on_start = on_start
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        asyncio.get_running_loop().set_exception_handler(_log_exception)
         await super().startup(sockets)
         if self.started:
             self._on_start()
 
 
-@contextmanager
-def _signals_left_to(server: uvicorn.Server) -> Iterator[None]:
-    """Let signals end the server, and nothing else: uvicorn raises them anew when it has ended."""
+def _log_exception(loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
+    """Log what fails outside requests, except that a client violates HTTP after uvicorn has responded."""
+    if not isinstance(context.get("exception"), h11.LocalProtocolError):
+        loop.default_exception_handler(context)
 
-    def end(_number: int, _frame: Any) -> None:
+
+@contextmanager
+def _signals_stop(server: uvicorn.Server) -> Iterator[None]:
+    """Stop the server on signals without ending the process: uvicorn raises them again after it stopped."""
+
+    def stop(_number: int, _frame: Any) -> None:
         server.should_exit = True
 
-    before = {number: signal.signal(number, end) for number in (signal.SIGTERM, signal.SIGINT)}
+    before = {number: signal.signal(number, stop) for number in (signal.SIGTERM, signal.SIGINT)}
     try:
         yield
     finally:

@@ -2,17 +2,19 @@
 
 import math
 
+from starlette.responses import JSONResponse
+
 CLIENT_GONE = 499
-"""What nginx notes where a client did not wait for its answer; nobody ever sees it."""
+"""The client disconnected before the response; the status that nginx logs."""
 
 
 class Refusal(Exception):
-    """A request that is not answered as its client would like.
+    """A request is not answered as its client would like.
 
     Args:
         message: What is wrong, for the client.
         status: HTTP status code.
-        retry_after: After how many seconds the client may try again; None: as it is, never.
+        retry_after: Seconds after which the client may try again; None if it need not.
     """
 
     def __init__(self, message: str, status: int = 400, retry_after: float | None = None) -> None:
@@ -21,12 +23,14 @@ class Refusal(Exception):
         self.status = status
         self.retry_after = retry_after
 
-    @property
-    def headers(self) -> dict[str, str]:
-        """What the answer's head says of it."""
-        return {} if self.retry_after is None else {"Retry-After": str(max(1, math.ceil(self.retry_after)))}
+    def response(self) -> JSONResponse:
+        """The response, in LibreTranslate's format."""
+        headers = (
+            {} if self.retry_after is None else {"retry-after": str(max(1, math.ceil(self.retry_after)))}
+        )
+        return JSONResponse({"error": self.message}, self.status, headers)
 
-    @property
-    def body(self) -> dict[str, str]:
-        """What the answer says, in LibreTranslate's shape."""
-        return {"error": self.message}
+
+def shutting_down() -> Refusal:
+    """The refusal of requests while the server stops."""
+    return Refusal("the server is shutting down", 503, retry_after=10)

@@ -1,6 +1,6 @@
-"""The shapes of requests and answers; those of LibreTranslate's routes are its own."""
+"""The fields of requests and responses, which are LibreTranslate's in its routes, and their descriptions."""
 
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, Field
 
@@ -9,73 +9,73 @@ Language = Annotated[str, Field(min_length=1, max_length=35)]
 
 
 class Keyed(BaseModel):
-    """A request that may need a key."""
+    """A request with an API key."""
 
-    api_key: str | None = Field("", description="If the server asks for one; or as a bearer token.")
+    api_key: str | None = Field("", description="If the server requires one; or send it as a bearer token.")
 
 
 class TranslateRequest(Keyed):
-    """What is to be translated."""
+    """Texts to translate."""
 
-    q: str | list[str] = Field(description="A text or several.", examples=["Ela não tem tempo."])
+    q: str | list[str] = Field(description="One text or a list.", examples=["Ela não tem tempo."])
     source: Language = Field(description="Language code, or auto.", examples=["pt"])
     target: Language = Field(description="Language code.", examples=["en"])
     format: Literal["text", "html"] = "text"
-    alternatives: int = Field(0, ge=0, le=5, description="How many other translations of each text.")
+    alternatives: int = Field(0, ge=0, le=5, description="Number of alternative translations of each text.")
 
 
 class DetectRequest(Keyed):
-    """Texts whose language is asked for."""
+    """Texts whose language to detect."""
 
-    q: str | list[str] = Field(description="A text or several.", examples=["Ela não tem tempo."])
+    q: str | list[str] = Field(description="One text or a list.", examples=["Ela não tem tempo."])
 
 
 class AlignmentRequest(Keyed):
-    """A sentence to be translated, and told word by word."""
+    """A sentence to translate and align."""
 
     q: Text
-    prefix: str = Field("", description="What its translation is to begin with.")
+    prefix: str = Field("", description="Target prefix.")
 
 
 class BranchesRequest(Keyed):
-    """The beginning of a translation, to be gone on with."""
+    """A target prefix to continue."""
 
     q: Text
-    prefix: str = Field("", description="The beginning of its translation.")
-    count: int = Field(5, ge=1, le=10, description="How many ways to go on.")
+    prefix: str = Field("", description="Target prefix.")
+    count: int = Field(5, ge=1, le=10, description="Number of next-token alternatives.")
 
 
 class AttentionRequest(Keyed):
-    """A sentence to look into."""
+    """A sentence whose attention weights to return."""
 
     q: Text
-    translation: str | None = Field(None, description="Its translation; by default the model's own.")
+    translation: str | None = Field(None, description="Its translation; default: the model's.")
 
 
 class FileRequest(Keyed):
-    """What goes with a document."""
+    """The fields sent with a document."""
 
     source: Language = Field(description="Language code, or auto.", examples=["pt"])
     target: Language = Field(description="Language code.", examples=["en"])
 
 
 class Detection(BaseModel):
-    """A language that a text may be in."""
+    """A language that a text may be in, and how likely."""
 
     language: str
-    confidence: float = Field(description="In per cent.")
+    confidence: float = Field(description="In percent.")
 
 
 class TranslateAnswer(BaseModel):
-    """Translations: lists where q was one."""
+    """Translations; lists if q is a list."""
 
     translatedText: str | list[str]
-    detectedLanguage: Detection | list[Detection] | None = Field(None, description="Where source was auto.")
-    alternatives: list[str] | list[list[str]] | None = Field(None, description="Where some were asked for.")
+    detectedLanguage: Detection | list[Detection] | None = Field(None, description="If source is auto.")
+    alternatives: list[str] | list[list[str]] | None = Field(None, description="If requested.")
 
 
 class LanguageAnswer(BaseModel):
-    """A language, and what it is translated into."""
+    """A language and its target languages."""
 
     code: str
     name: str
@@ -90,18 +90,18 @@ class NamedLanguage(BaseModel):
 
 
 class Direction(BaseModel):
-    """From which language into which."""
+    """Source and target language."""
 
     source: NamedLanguage
     target: NamedLanguage
 
 
 class SettingsAnswer(BaseModel):
-    """What a page has to know of the server."""
+    """Settings that a web page needs."""
 
     charLimit: int
-    sentenceLimit: int = Field(description="The most sentences of a request; LibreTranslate tells no such.")
-    frontendTimeout: int = Field(description="Milliseconds to wait for more typing.")
+    sentenceLimit: int = Field(description="Maximum sentences of a request; not in LibreTranslate.")
+    frontendTimeout: int = Field(description="Milliseconds to wait for further typing.")
     apiKeys: bool
     keyRequired: bool
     suggestions: bool
@@ -111,13 +111,13 @@ class SettingsAnswer(BaseModel):
 
 
 class FileAnswer(BaseModel):
-    """Where the translated document is."""
+    """URL of the translated document."""
 
     translatedFileUrl: str
 
 
 class AlignmentAnswer(BaseModel):
-    """Which words of a sentence each word of its translation comes from."""
+    """Alignment of a translation's words with the sentence's."""
 
     translation: str
     source_words: list[str]
@@ -126,20 +126,20 @@ class AlignmentAnswer(BaseModel):
 
 
 class Branch(BaseModel):
-    """How a translation may go on: all of it."""
+    """A whole translation that begins with the prefix."""
 
     text: str
     score: float
 
 
 class BranchesAnswer(BaseModel):
-    """The ways in which a translation may go on, likeliest first."""
+    """The continuations, most likely first."""
 
     branches: list[Branch]
 
 
 class AttentionAnswer(BaseModel):
-    """Who attends to whom: by name [H][T][S], the attending pieces in rows."""
+    """Attention weights by layer, [H][T][S]: rows are the attending tokens."""
 
     translation: str
     source_pieces: list[str]
@@ -148,12 +148,45 @@ class AttentionAnswer(BaseModel):
 
 
 class StatusAnswer(BaseModel):
-    """How the server is."""
+    """The state of the server."""
 
     status: str
 
 
 class ErrorAnswer(BaseModel):
-    """What is wrong."""
+    """An error."""
 
     error: str
+
+
+_ERRORS = {
+    400: "Invalid request",
+    403: "Missing or unknown key",
+    404: "Not found",
+    408: "The request came too slowly",
+    413: "The request is too large",
+    501: "Not available on this server",
+    503: "Too busy, or took too long; see Retry-After",
+}
+
+
+def errors(*statuses: int) -> dict[int | str, dict[str, Any]]:
+    """The error responses of a route, for ``responses=``."""
+    return {status: {"model": ErrorAnswer, "description": _ERRORS[status]} for status in statuses}
+
+
+def body_of(model: type[BaseModel], *, with_file: bool = False) -> dict[str, Any]:
+    """The request of a route that reads its body itself, for ``openapi_extra=``.
+
+    Args:
+        model: The fields, as JSON or a form.
+        with_file: Whether the request is a form with a document.
+    """
+    schema: dict[str, Any] = model.model_json_schema()
+    if with_file:
+        schema["properties"]["file"] = {"type": "string", "format": "binary"}
+        schema["required"] = ["file", *schema.get("required", [])]
+    kinds = ["multipart/form-data"]
+    if not with_file:
+        kinds = ["application/json", "application/x-www-form-urlencoded", *kinds]
+    return {"requestBody": {"required": True, "content": {kind: {"schema": schema} for kind in kinds}}}

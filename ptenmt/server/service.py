@@ -4,7 +4,7 @@ import asyncio
 import logging
 import threading
 from collections.abc import Callable
-from concurrent.futures import CancelledError
+from concurrent.futures import CancelledError, ThreadPoolExecutor
 from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 import anyio.to_thread
@@ -12,15 +12,13 @@ from fastapi import Depends, Request
 
 from ptenmt.errors import ConfigError, PtenmtError
 from ptenmt.server.detection import Detector
-from ptenmt.server.downloads import Downloads
+from ptenmt.server.http_requests import bearer_token
 from ptenmt.server.keys import Keys
 from ptenmt.server.limits import Limits
 from ptenmt.server.metrics import Metrics
-from ptenmt.server.reading import bearer
-from ptenmt.server.refusal import Refusal
+from ptenmt.server.refusal import Refusal, shutting_down
 from ptenmt.server.schemas import Keyed
-from ptenmt.server.threads import DaemonThreads
-from ptenmt.server.uploads import Uploads
+from ptenmt.server.transfers import Downloads, UploadSlots
 from ptenmt.translation import Translator
 from ptenmt.translation.coalescing_engine import BusyError, CoalescingEngine, SentenceQueue
 
@@ -67,7 +65,7 @@ class Service:
         self.target_language = translator.config.data.target_language
         self.detector = Detector(self.source_language, self.target_language)
         self.downloads = Downloads()
-        self.uploads = Uploads(limits.uploads, self.check_key)
+        self.uploads = UploadSlots(limits.uploads)
         self.documents = asyncio.Semaphore(limits.files)
         self._translator, self._num_threads = translator, threads
         self._load_model = load_model
@@ -75,7 +73,7 @@ class Service:
         self._model_lock = threading.Lock()
         self._logged = ""
         self._queue: SentenceQueue | None = None
-        self._document_threads: DaemonThreads | None = None
+        self._document_threads = ThreadPoolExecutor(limits.files)
 
     def start(self) -> None:
         """Start the threads, in the event loop that answers the requests."""
@@ -93,14 +91,14 @@ class Service:
         metrics.queue.set_function(lambda: queue.num_waiting)
         # Each waiting sentence keeps at most one thread, so it is the queue that fills up first.
         self._limiter = anyio.CapacityLimiter(self.limits.queue + self._num_threads * engine.batch_sentences)
-        self._queue, self._document_threads = queue, DaemonThreads(self.limits.files)
+        self._queue = queue
 
     def stop(self) -> None:
         """Stop the threads."""
-        if self._queue is not None and self._document_threads is not None:
+        if self._queue is not None:
             self._queue.close()
-            self._document_threads.close()
-            self._queue = self._document_threads = None
+            self._queue = None
+        self._document_threads.shutdown(wait=False, cancel_futures=True)
 
     async def run(self, work: Callable[[Translator], _Result], *, is_document: bool = False) -> _Result:
         """Call a function with the translator in a worker thread.
@@ -117,7 +115,7 @@ class Service:
             Refusal: The queue is full, the server is shutting down, or ``work`` raised a ``ConfigError``.
         """
         if self._queue is None:
-            raise _shutting_down()
+            raise shutting_down()
         engine = CoalescingEngine(self._queue, _DOCUMENT_SENTENCES if is_document else None)
         translator = Translator(engine, self._translator.tokenizers, self._translator.config)
         try:
@@ -127,22 +125,15 @@ class Service:
         except BusyError as error:
             raise Refusal(error.message, 503, retry_after=error.retry_after) from error
         except CancelledError as error:
-            raise _shutting_down() from error
+            raise shutting_down() from error
         except ConfigError as error:
             raise Refusal(error.message) from error
         finally:
             engine.cancel()
 
     async def aside(self, work: Callable[..., _Result], *arguments: Any) -> _Result:
-        """Call a function of a document in a thread that does not delay the end of the server.
-
-        Raises:
-            Refusal: The server is shutting down.
-        """
-        if self._document_threads is None:
-            raise _shutting_down()
-        result: _Result = await self._document_threads.run(work, *arguments)
-        return result
+        """Call a function of a document in one of a few threads; a cancelled caller does not wait for it."""
+        return await asyncio.get_running_loop().run_in_executor(self._document_threads, work, *arguments)
 
     def attention(self, source: list[int], target: list[int]) -> dict[str, list[Any]]:
         """The attention weights of all layers and heads, rounded; one thread at a time.
@@ -169,7 +160,7 @@ class Service:
 
     def admit(self, request: Request, asked: Keyed) -> None:
         """Refuse a request without a valid key, if keys are required."""
-        self.check_key(asked.api_key or bearer(request))
+        self.check_key(asked.api_key or bearer_token(request))
 
     def check_key(self, key: str) -> None:
         """Refuse an unknown key, if keys are required."""
@@ -181,10 +172,6 @@ class Service:
         given, most = sum(map(len, texts)), self.limits.characters
         if given > most:
             raise Refusal(f"the text has {given:,} characters; {most:,} are allowed")
-
-
-def _shutting_down() -> Refusal:
-    return Refusal("the server is shutting down", 503, retry_after=10)
 
 
 async def _service(request: Request) -> Service:

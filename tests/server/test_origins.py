@@ -4,7 +4,7 @@ import pytest
 import requests
 
 from ptenmt.errors import ConfigError
-from ptenmt.server.origins import check_origins
+from ptenmt.server.app import check_origins
 
 
 def test_other_origins_are_answered_only_if_allowed(serve, served) -> None:
@@ -37,5 +37,5 @@ def test_other_origins_are_answered_only_if_allowed(serve, served) -> None:
     ],
 )
 def test_an_origin_that_no_browser_names_is_said(origin: str) -> None:
-    with pytest.raises(ConfigError, match="no page's origin"):
+    with pytest.raises(ConfigError, match="is not the origin"):
         check_origins(["*", "https://ok.org", "http://[::1]:8080", "http://localhost:8080", origin])

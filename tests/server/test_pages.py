@@ -5,7 +5,6 @@ import re
 import pytest
 import requests
 
-from ptenmt.server.downloads import MOST_BYTES, SECONDS, Downloads
 from ptenmt.server.routes.pages import PageFile
 
 FILES = {
@@ -66,16 +65,3 @@ def test_wrong_methods_and_ways_are_told_alike(served) -> None:
     answer = requests.get(f"{served.url}/translate", timeout=20)
     assert (answer.status_code, answer.json()) == (405, {"error": "Method Not Allowed"})
     assert served.refused("/nowhere", 404) == "Not Found"
-
-
-def test_downloads_are_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
-    now = 1000.0
-    monkeypatch.setattr("time.monotonic", lambda: now)
-    downloads = Downloads()
-    first, second = downloads.keep("a", b"1"), downloads.keep("b", b"x" * MOST_BYTES)
-    assert (downloads.find(first), downloads.find("")) == (None, None)
-    kept = downloads.find(second)
-    assert kept is not None
-    assert kept.name == "b"
-    now += SECONDS + 1
-    assert downloads.find(second) is None

@@ -5,11 +5,10 @@ from urllib.parse import quote
 from fastapi import APIRouter, Request, Response
 
 from ptenmt.server.documents import Document, read_document, translated_name
-from ptenmt.server.openapi import body_of, errors
-from ptenmt.server.reading import answered, bearer, read_upload
+from ptenmt.server.http_requests import answer_in_time, bearer_token, read_upload
 from ptenmt.server.refusal import Refusal
 from ptenmt.server.routes.translate import check_direction
-from ptenmt.server.schemas import FileAnswer, FileRequest
+from ptenmt.server.schemas import FileAnswer, FileRequest, body_of, errors
 from ptenmt.server.service import Service, SharedService
 
 router = APIRouter(tags=["LibreTranslate"])
@@ -22,18 +21,18 @@ router = APIRouter(tags=["LibreTranslate"])
 )
 async def translate_file(request: Request, service: SharedService) -> FileAnswer:
     """Translate a document: .txt, .html, .srt or .docx. Its layout is kept."""
-    key = bearer(request)
-    with service.uploads.one() as upload:
-        if key or not service.keys.are_required:
-            upload.admit(key)
-        asked, name, content = await read_upload(request, FileRequest, service.limits.file_bytes, upload)
-        upload.admit(asked.api_key or key)
+    key = bearer_token(request)
+    if key:
+        service.check_key(key)
+    with service.uploads.slot(is_authorized=service.keys.admit(key)):
+        asked, name, content = await read_upload(request, FileRequest, service.limits.file_bytes)
+        service.check_key(key or asked.api_key or "")
         if service.documents.locked():
             raise Refusal("too busy: other documents are being translated", 503, retry_after=10)
         async with service.documents:
             work = _translate_document(service, asked, name, content)
-            translated = await answered(request, work, service.limits.file_seconds)
-    token = service.downloads.keep(translated_name(name, asked.target), translated)
+            translated = await answer_in_time(request, work, service.limits.file_seconds)
+    token = service.downloads.add(translated_name(name, asked.target), translated)
     return FileAnswer(translatedFileUrl=str(request.url_for("download_file", token=token)))
 
 

@@ -5,8 +5,7 @@ from dataclasses import asdict
 
 from fastapi import APIRouter, Request, Response
 
-from ptenmt.server.openapi import body_of, errors
-from ptenmt.server.reading import answered, read
+from ptenmt.server.http_requests import answer_in_time, read
 from ptenmt.server.refusal import Refusal
 from ptenmt.server.schemas import (
     AlignmentAnswer,
@@ -16,6 +15,8 @@ from ptenmt.server.schemas import (
     Branch,
     BranchesAnswer,
     BranchesRequest,
+    body_of,
+    errors,
 )
 from ptenmt.server.service import Service, SharedService
 from ptenmt.tokenizers import END
@@ -32,7 +33,7 @@ async def alignment(request: Request, service: SharedService) -> AlignmentAnswer
     service.admit(request, asked)
     service.check_length([asked.q, asked.prefix])
     work = service.run(lambda translator: translator.align(asked.q, asked.prefix).of_words())
-    return AlignmentAnswer(**asdict(await answered(request, work, service.limits.seconds)))
+    return AlignmentAnswer(**asdict(await answer_in_time(request, work, service.limits.seconds)))
 
 
 @router.post("/branches", openapi_extra=body_of(BranchesRequest), responses=_ERRORS)
@@ -42,7 +43,7 @@ async def branches(request: Request, service: SharedService) -> BranchesAnswer:
     service.admit(request, asked)
     service.check_length([asked.q, asked.prefix])
     work = service.run(lambda translator: translator.alternatives(asked.q, asked.prefix, asked.count))
-    found = await answered(request, work, service.limits.seconds)
+    found = await answer_in_time(request, work, service.limits.seconds)
     return BranchesAnswer(branches=[Branch(text=each.text, score=each.score) for each in found])
 
 
@@ -58,7 +59,9 @@ async def attention(request: Request, service: SharedService) -> Response:
     service.admit(request, asked)
     service.check_length([asked.q, asked.translation or ""])
     work = service.run(lambda translator: _attention(service, translator, asked.q, asked.translation))
-    return Response(await answered(request, work, service.limits.seconds), media_type="application/json")
+    return Response(
+        await answer_in_time(request, work, service.limits.seconds), media_type="application/json"
+    )
 
 
 def _attention(service: Service, translator: Translator, text: str, translation: str | None) -> str:

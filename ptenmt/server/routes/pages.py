@@ -11,11 +11,10 @@ from typing import Any
 from fastapi import APIRouter, Request, Response
 from starlette.responses import HTMLResponse
 
+from ptenmt.server.http_requests import bearer_token
 from ptenmt.server.metrics import CONTENT_TYPE
-from ptenmt.server.openapi import errors
-from ptenmt.server.reading import bearer
 from ptenmt.server.refusal import Refusal
-from ptenmt.server.schemas import StatusAnswer
+from ptenmt.server.schemas import StatusAnswer, errors
 from ptenmt.server.service import SharedService
 
 router = APIRouter()
@@ -66,7 +65,7 @@ async def ready() -> StatusAnswer:
 )
 async def metrics(request: Request, service: SharedService) -> Response:
     """Return metrics for Prometheus; if keys are required, a bearer token is needed."""
-    if not service.keys.admit(bearer(request)):
+    if not service.keys.admit(bearer_token(request)):
         raise Refusal("a valid key is needed, as a bearer token", 403)
     return Response(service.metrics.text(), media_type=CONTENT_TYPE)
 

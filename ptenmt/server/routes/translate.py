@@ -11,8 +11,7 @@ from ptenmt.languages import language_name
 from ptenmt.server.detection import DetectedLanguage
 from ptenmt.server.documents import FORMATS
 from ptenmt.server.documents.html import Html
-from ptenmt.server.openapi import body_of, errors
-from ptenmt.server.reading import answered, read
+from ptenmt.server.http_requests import answer_in_time, read
 from ptenmt.server.refusal import Refusal
 from ptenmt.server.schemas import (
     Detection,
@@ -21,6 +20,8 @@ from ptenmt.server.schemas import (
     SettingsAnswer,
     TranslateAnswer,
     TranslateRequest,
+    body_of,
+    errors,
 )
 from ptenmt.server.service import Service, SharedService
 from ptenmt.translation import Translation, Translator
@@ -41,7 +42,7 @@ async def translate(request: Request, service: SharedService) -> TranslateAnswer
     asked = await read(request, TranslateRequest)
     service.admit(request, asked)
     texts = _texts_of(service, asked)
-    answer = await answered(request, _translate(service, asked, texts), service.limits.seconds)
+    answer = await answer_in_time(request, _translate(service, asked, texts), service.limits.seconds)
     if not isinstance(asked.q, str):
         return TranslateAnswer(**answer)
     return TranslateAnswer(**{name: value[0] for name, value in answer.items()})

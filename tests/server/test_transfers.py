@@ -1,0 +1,124 @@
+"""Uploads: how many are received at a time, with and without a key."""
+
+import socket
+import time
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+import requests
+
+from ptenmt.server.keys import Keys, add_key
+from ptenmt.server.transfers import DOWNLOAD_SECONDS, MAX_DOWNLOAD_BYTES, MAX_WITHOUT_KEY, Downloads
+
+FIELDS = {"source": "pt", "target": "en"}
+HEAD = b"POST /translate_file HTTP/1.1\r\nHost: x\r\nContent-Length: 9000000\r\n"
+FORM = b"Content-Type: multipart/form-data; boundary=x\r\n\r\n--x\r\n"
+FILE = b'Content-Disposition: form-data; name="file"; filename="a.txt"\r\n\r\n'
+LARGE = b"o gato\n" * 25_000
+TWO_CHARACTERS = b"\n" * 200_000 + b"um"
+
+
+def until(true: Callable[[], Any]) -> None:
+    end = time.monotonic() + 20
+    while not true():
+        assert time.monotonic() < end
+        time.sleep(0.005)
+
+
+def received(connection: socket.socket) -> bytes:
+    answer = b""
+    while not answer.endswith(b"}"):
+        answer += connection.recv(65536)
+    return answer
+
+
+@contextmanager
+def begun(served, *parts: bytes) -> Iterator[socket.socket]:
+    """An upload of which no more than this comes."""
+    port = int(served.url.rpartition(":")[2])
+    with socket.create_connection(("127.0.0.1", port), timeout=20) as connection:
+        connection.sendall(b"".join((HEAD, *parts)))
+        yield connection
+
+
+def num_active(served) -> int:
+    return int(served.service.metrics.active._value.get())
+
+
+def uploaded(served, *fields: tuple[str, Any], **request: Any) -> requests.Response:
+    """The answer to a form whose fields come in this order."""
+    parts = [(name, value if isinstance(value, tuple) else (None, value)) for name, value in fields]
+    return requests.post(f"{served.url}/translate_file", files=parts, timeout=20, **request)
+
+
+@pytest.fixture
+def key(tmp_path: Path) -> str:
+    return add_key(tmp_path / "keys.txt", "alice")
+
+
+@pytest.fixture
+def keys(tmp_path: Path, key: str) -> Keys:
+    assert key
+    return Keys.read(tmp_path / "keys.txt")
+
+
+def test_the_number_of_uploads_is_limited(serve) -> None:
+    with serve(uploads=1) as served:
+        with begun(served, FORM), begun(served) as second:
+            until(lambda: num_active(served) == 1)
+            second.sendall(b"\r\n")
+            answer = received(second)
+            assert answer.startswith(b"HTTP/1.1 503 ")
+            assert b"retry-after: 10" in answer
+            assert b"other documents are being received" in answer
+            assert served.post("/detect", q="o gato")
+        fields = [("file", ("a.txt", b"o gato")), *FIELDS.items()]
+        until(lambda: uploaded(served, *fields).status_code == 200)
+
+
+def test_a_wrong_key_in_the_header_is_refused_before_the_document_is_received(serve, keys: Keys) -> None:
+    with serve(keys=keys) as served, begun(served, b"Authorization: Bearer wrong\r\n\r\n") as connection:
+        assert received(connection).startswith(b"HTTP/1.1 403 ")
+
+
+def test_uploads_without_a_key_in_the_header_take_no_slot_of_those_with_one(
+    serve, keys: Keys, key: str
+) -> None:
+    bearer = {"Authorization": f"Bearer {key}"}
+    fields = [("api_key", key), *FIELDS.items(), ("file", ("a.txt", b"o gato"))]
+    with serve(keys=keys, uploads=2) as served:
+        with ExitStack() as strangers:
+            for _ in range(MAX_WITHOUT_KEY):
+                strangers.enter_context(begun(served, FORM, FILE, LARGE))
+            until(lambda: num_active(served) == MAX_WITHOUT_KEY)
+            assert uploaded(served, *fields, headers=bearer).status_code == 200
+            refused = uploaded(served, *fields)
+            assert refused.status_code == 503
+            assert "send the key as a bearer token" in refused.json()["error"]
+        until(lambda: uploaded(served, *fields).status_code == 200)
+
+
+@pytest.mark.parametrize("place", [0, 3])
+def test_the_key_may_be_anywhere_in_the_form(serve, keys: Keys, key: str, place: int) -> None:
+    fields: list[tuple[str, Any]] = [*FIELDS.items(), ("file", ("a.txt", TWO_CHARACTERS))]
+    with serve(keys=keys) as served:
+        for given, status in ((key, 200), ("wrong", 403)):
+            with_key = [*fields[:place], ("api_key", given), *fields[place:]]
+            assert uploaded(served, *with_key).status_code == status
+        assert uploaded(served, *fields).status_code == 403
+
+
+def test_downloads_expire(monkeypatch: pytest.MonkeyPatch) -> None:
+    now = 1000.0
+    monkeypatch.setattr("time.monotonic", lambda: now)
+    downloads = Downloads()
+    first, second = downloads.add("a", b"1"), downloads.add("b", b"x" * MAX_DOWNLOAD_BYTES)
+    assert (downloads.find(first), downloads.find("")) == (None, None)
+    kept = downloads.find(second)
+    assert kept is not None
+    assert kept.name == "b"
+    now += DOWNLOAD_SECONDS + 1
+    assert downloads.find(second) is None
