@@ -7,14 +7,15 @@ import os
 import signal
 import sys
 from collections.abc import Iterator
+from importlib import import_module
 from typing import Annotated, Any
 
 import typer
+from typer.core import TyperGroup
 
 from ptenmt import __version__
 from ptenmt.cli.console import print_error
-from ptenmt.cli.groups import MARKUP, LazyGroup
-from ptenmt.cli.options import COMMAND_LINE
+from ptenmt.cli.options import COMMAND_LINE, MARKUP
 from ptenmt.errors import PtenmtError
 
 COMMANDS = (
@@ -76,10 +77,22 @@ class _Signals:
 _signals = _Signals()
 
 
-class _Group(LazyGroup):
-    """Reports errors that a user can fix in a line or two on stderr."""
+class _Group(TyperGroup):
+    """Imports a command when it is used, and reports errors that a user can fix in a line or two."""
 
-    modules = {command: f"ptenmt.cli.{command}" for command in COMMANDS}
+    def __init__(self, **options: Any) -> None:
+        super().__init__(**options)
+        self.commands: Any = dict.fromkeys(COMMANDS)
+
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:  # noqa: ARG002 — the context does not matter
+        if cmd_name not in COMMANDS:
+            return None
+        found = getattr(import_module(f"ptenmt.cli.{cmd_name}"), cmd_name)
+        if isinstance(found, typer.Typer):
+            return typer.main.get_command(found)
+        command = typer.Typer(add_completion=False, **MARKUP)
+        command.command(cmd_name)(found)
+        return typer.main.get_command(command)
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         ctx.meta[COMMAND_LINE] = list(args)

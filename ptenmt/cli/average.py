@@ -4,7 +4,7 @@ from typing import Annotated
 
 import typer
 
-from ptenmt.cli.console import Screen, quiet_tensorflow
+from ptenmt.cli.console import Screen, load_tensorflow
 from ptenmt.cli.options import Quiet, RunToAverage, Verbose
 from ptenmt.runs import Run
 
@@ -32,8 +32,9 @@ def average(
     Example: ptenmt average --run base --last 5
     """
     screen = Screen(quiet=quiet, verbose=verbose)
-    with quiet_tensorflow(screen):
-        from ptenmt.training.averaging import average as average_run
+    load_tensorflow(screen)
+    from ptenmt.training.averaging import average as average_run
+
     path = average_run(run, last=last, best=best, to=to)
     averaged = Run(path)
     of = ", ".join(averaged.facts()["averaged_from"]["checkpoints"])

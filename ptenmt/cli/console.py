@@ -1,4 +1,4 @@
-"""Everything that is drawn: messages and progress on stderr, results on stdout."""
+"""Messages and progress on stderr, results on stdout."""
 
 import errno
 import importlib.util
@@ -7,7 +7,7 @@ import os
 import shlex
 import sys
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from functools import cached_property
 from typing import IO, TYPE_CHECKING, Any
 
@@ -21,10 +21,10 @@ if TYPE_CHECKING:
 
 
 class Screen:
-    """What a command shows besides its result.
+    """Messages and progress of a command, on stderr.
 
     Args:
-        quiet: Show errors only, and what is dangerous.
+        quiet: Show only errors and ``warn_loudly``.
         verbose: Show log messages too.
     """
 
@@ -39,42 +39,39 @@ class Screen:
 
     @cached_property
     def console(self) -> "Console":
-        """What draws; rich takes 40 ms to import, for which who has nothing to say need not wait."""
+        """A console on stderr; made when needed, because rich takes 40 ms to import."""
         return _console(stderr=True, quiet=self._quiet)
 
     @property
     def is_live(self) -> bool:
-        """Whether bars may move: on a terminal that wants colours; elsewhere plain lines are shown."""
+        """Whether to draw live progress bars: on a terminal with colours; otherwise plain lines."""
         return self.console.is_terminal and not self.console.is_dumb_terminal and not self.console.no_color
 
     def say(self, message: str, style: str = "") -> None:
-        """Show a line of information; on a narrow terminal it wraps, in a file it does not."""
+        """Show a message; it wraps on a terminal only."""
         self.console.print(message, style=style, soft_wrap=not self.console.is_terminal)
 
     def say_command(self, words: Sequence[str]) -> None:
-        """Show a command on a line of its own, as it can be copied."""
+        """Show a command line for copying."""
         self.console.print(f"  {shlex.join(words)}", style="cyan", soft_wrap=True)
 
     def warn(self, message: str) -> None:
-        """Show something the user should know."""
+        """Show a warning."""
         self.say(f"warning: {message}", style="yellow")
 
     def warn_loudly(self, message: str) -> None:
-        """Show what even those should know who want to see errors only."""
+        """Show a warning even with ``quiet``."""
         _console(stderr=True).print(f"warning: {message}", style="yellow", soft_wrap=True)
 
     @contextmanager
     def working(self, what: str) -> Iterator[None]:
-        """Show that something takes its time."""
-        if not self.is_live:
-            yield
-            return
-        with self.console.status(what):
+        """Show a spinner."""
+        with self.console.status(what) if self.is_live else nullcontext():
             yield
 
     @contextmanager
     def bar(self, what: str, unit: str) -> Iterator["Bar"]:
-        """Show a progress bar while something is counted."""
+        """Show a progress bar; ``what`` is its first description."""
         from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
         columns = (
@@ -88,7 +85,7 @@ class Screen:
 
     @contextmanager
     def downloads(self) -> Iterator["Downloads"]:
-        """Show a bar a file while files are fetched."""
+        """Show a progress bar per downloaded file."""
         from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn
 
         columns = (
@@ -105,7 +102,7 @@ class Screen:
 
 
 class _Warnings(logging.Handler):
-    """Shows the warnings that ptenmt logs as it shows others."""
+    """Shows logged warnings like the others."""
 
     def __init__(self, screen: Screen) -> None:
         super().__init__(logging.WARNING)
@@ -116,29 +113,19 @@ class _Warnings(logging.Handler):
 
 
 class Bar:
-    """A bar whose description and total may change as it goes.
-
-    Args:
-        progress: What draws it.
-        what: The first description.
-    """
+    """A progress bar whose description and total may change."""
 
     def __init__(self, progress: "Progress", what: str) -> None:
         self._progress = progress
         self._task = progress.add_task(what, total=1)
 
     def show(self, what: str, done: int, total: int) -> None:
-        """Say what is being done, and how much of how much is."""
+        """Update description, progress and total."""
         self._progress.update(self._task, description=what, completed=done, total=total)
 
 
 class Downloads:
-    """A bar a file; on a plain console a line a file.
-
-    Args:
-        screen: Where the lines go.
-        progress: What draws the bars.
-    """
+    """A bar per file; on a plain console, a line per file."""
 
     def __init__(self, screen: Screen, progress: "Progress") -> None:
         self._screen = screen
@@ -146,7 +133,7 @@ class Downloads:
         self._tasks: dict[str, TaskID] = {}
 
     def show(self, state: "DownloadProgress") -> None:
-        """Show how far a download is."""
+        """Update the bar of a file."""
         if state.name not in self._tasks:
             self._tasks[state.name] = self._progress.add_task(state.name, total=None)
             if not self._screen.is_live:
@@ -154,11 +141,11 @@ class Downloads:
         self._progress.start()
         self._progress.update(self._tasks[state.name], completed=state.done, total=state.total)
         if state.done == state.total:
-            self._progress.stop()  # other bars may follow
+            self._progress.stop()  # so that other bars may follow
 
 
 def result_console() -> "Console":
-    """Where results are drawn if stdout is a terminal."""
+    """The console of stdout."""
     return _console()
 
 
@@ -175,14 +162,14 @@ def standard_output() -> Iterator[IO[str]]:
         yield sys.stdout
         sys.stdout.flush()
     except OSError as error:
-        if error.errno == errno.EPIPE:  # whoever reads it has enough, as head does; typer ends quietly
+        if error.errno == errno.EPIPE:  # the reader has closed it, as head does; typer ends quietly
             raise
-        sys.stdout = open(os.devnull, "w")  # noqa: SIM115 — or Python tries once more on leaving
+        sys.stdout = open(os.devnull, "w")  # noqa: SIM115 — or Python flushes it again at exit
         raise OutputError(f"cannot write standard output: {error.strerror or error}") from error
 
 
 def print_error(error: PtenmtError) -> None:
-    """Print what is wrong and how to mend it, a line each, on stderr."""
+    """Print an error and its hint on stderr, one line each."""
     console = _console(stderr=True)
     console.print("error:", style="bold red", end=" ")
     console.print(error.message, soft_wrap=True)
@@ -190,9 +177,8 @@ def print_error(error: PtenmtError) -> None:
         console.print(f"  {error.hint}", soft_wrap=True)
 
 
-@contextmanager
-def quiet_tensorflow(screen: Screen) -> Iterator[None]:
-    """Import TensorFlow without the lines that its C++ parts write to stderr on the way.
+def load_tensorflow(screen: Screen) -> None:
+    """Import TensorFlow, without what its C++ code writes to stderr meanwhile.
 
     Raises:
         PtenmtError: It is not installed.
@@ -202,33 +188,22 @@ def quiet_tensorflow(screen: Screen) -> Iterator[None]:
             "this command needs TensorFlow, which is not installed", "pip install 'tensorflow~=2.21.0'"
         )
     os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "0" if screen.verbose else "3")
-    if screen.verbose or "tensorflow" in sys.modules:
-        yield
+    if "tensorflow" in sys.modules:
         return
-    if screen.is_live:
-        screen.console.print("loading TensorFlow…", end="\r")
-    try:
-        with silent_libraries(screen):
-            import tensorflow as tf
+    with screen.working("loading TensorFlow…"), silent_libraries(screen):
+        import tensorflow as tf
 
-            tf.config.list_physical_devices()
-    finally:
-        if screen.is_live:
-            from rich.control import Control
-            from rich.segment import ControlType
-
-            screen.console.control(Control((ControlType.ERASE_IN_LINE, 2)))
-    yield
+        tf.config.list_physical_devices()
 
 
 @contextmanager
 def silent_libraries(screen: Screen) -> Iterator[Callable[[str], None]]:
-    """Have nothing written to stderr by the C++ parts of libraries, unless --verbose asks for it.
+    """Silence what C++ code of libraries writes to stderr, except with --verbose.
 
-    They bypass every log level, so the file descriptor itself points to nowhere meanwhile.
+    It ignores log levels, so that the file descriptor itself is redirected.
 
     Yields:
-        What is to be told of warnings: they are shown at the end.
+        A function that takes warnings, to show them at the end.
     """
     if screen.verbose:
         yield screen.warn
@@ -249,14 +224,8 @@ def silent_libraries(screen: Screen) -> Iterator[Callable[[str], None]]:
             screen.warn(warning)
 
 
-def load_tensorflow(screen: Screen) -> None:
-    """Import TensorFlow as ``quiet_tensorflow`` does, if that is not done yet."""
-    with quiet_tensorflow(screen):
-        pass
-
-
 def _console(**options: Any) -> "Console":
-    """A console that shows texts as they are, and with NO_COLOR not even in bold."""
+    """A console without markup; with NO_COLOR also without bold."""
     from rich.console import Console
 
     if os.environ.get("NO_COLOR"):

@@ -1,6 +1,6 @@
 """``ptenmt download``."""
 
-from ptenmt.cli.console import Screen, quiet_tensorflow
+from ptenmt.cli.console import Screen, load_tensorflow
 from ptenmt.cli.options import ConfigName, Overrides, Quiet, Verbose
 
 
@@ -10,9 +10,9 @@ def download(
     quiet: Quiet = False,
     verbose: Verbose = False,
 ) -> None:
-    """Fetch the data set and the tokenizer that a config names; what is here already stays.
+    """Download the data set and the tokenizer of a config, unless they are there already.
 
-    Obeys data.source, data.dataset, data.data_dir, data.archive_url (a mirror), tokenizer.kind,
+    Relevant options: data.source, data.dataset, data.data_dir, data.archive_url (a mirror), tokenizer.kind,
     tokenizer.path, tokenizer.url (a mirror) and tokenizer.sha256. Proxies are taken from the
     environment (HTTPS_PROXY).
 
@@ -24,8 +24,7 @@ def download(
     screen = Screen(quiet=quiet, verbose=verbose)
     options = load_config(config, overrides or [])
     if options.data.source == "tfds":
-        with quiet_tensorflow(screen):
-            pass
+        load_tensorflow(screen)
     with screen.downloads() as downloads:
         tokenizer = fetch_sources(options, downloads.show)
     if options.data.source == "tfds":

@@ -10,8 +10,8 @@ import typer
 from ptenmt.atomic_files import json_text, write_text
 from ptenmt.cli.charts import show
 from ptenmt.cli.console import Screen, load_tensorflow, standard_output
-from ptenmt.cli.groups import MARKUP
 from ptenmt.cli.options import (
+    MARKUP,
     ConfigName,
     Overrides,
     Quiet,

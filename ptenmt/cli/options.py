@@ -5,27 +5,37 @@ from typing import Annotated, Any, Literal
 
 import typer
 
-from ptenmt.config.loading import config_folders
+from ptenmt.config import Config
+from ptenmt.config.loading import config_names, flat_options
 from ptenmt.runs import list_runs
 
 COMMAND_LINE = "ptenmt.command_line"
-"""The entry of a context's ``meta`` that holds the words behind ``ptenmt``."""
-SEARCH_PANEL = "How to search"
-"""What the part of a help is called that tells how translations are searched for."""
+"""Key of a context's ``meta``: the command line after ``ptenmt``."""
+MARKUP: Any = {"rich_markup_mode": "markdown", "pretty_exceptions_enable": False}
+"""Settings of every Typer app."""
+PRESETS = ("base", "demo", "files", "next-word", "pairs", "paper", "small")
+SEARCH_PANEL = "Search"
+"""Heading of the decoding options in a command's help."""
 
 
-def _presets() -> str:
-    return ", ".join(sorted(path.stem for path in config_folders()[-1].glob("*.yaml")))
-
-
-def _config_names(incomplete: str) -> list[str]:
-    names = {path.name for folder in config_folders() for path in folder.glob("*.yaml")}
-    return sorted(name for name in names if name.startswith(incomplete))
+def complete_config(incomplete: str) -> list[str]:
+    """Names of configs that begin like this, for shell completion."""
+    return [name for name in config_names() if name.startswith(incomplete)]
 
 
 def complete_run(incomplete: str) -> list[str]:
-    """Names of runs that begin so, for the shell's completion."""
+    """Names of runs that begin like this, for shell completion."""
     return [run.name for run in list_runs() if run.name.startswith(incomplete)]
+
+
+def complete_option(incomplete: str) -> list[str]:
+    """Config options that begin like this, for shell completion."""
+    return [f"{name}=" for name in flat_options(Config()) if name.startswith(incomplete)]
+
+
+def complete_decoding(incomplete: str) -> list[str]:
+    """Decoding options that begin like this, for shell completion."""
+    return [name for name in complete_option(incomplete) if name.startswith("decoding.")]
 
 
 ConfigName = Annotated[
@@ -34,8 +44,8 @@ ConfigName = Annotated[
         "--config",
         "-c",
         metavar="FILE|NAME",
-        help=f"A YAML file, or a preset: {_presets()}.",
-        autocompletion=_config_names,
+        help=f"A YAML file, or a preset: {', '.join(PRESETS)}.",
+        autocompletion=complete_config,
     ),
 ]
 Overrides = Annotated[
@@ -44,6 +54,7 @@ Overrides = Annotated[
         "--set",
         metavar="SECTION.OPTION=VALUE",
         help="Change an option of the config; may be given several times.",
+        autocompletion=complete_option,
     ),
 ]
 
@@ -64,7 +75,7 @@ RunToBeginWith = Annotated[
     typer.Option(
         "--init-from",
         metavar="NAME|DIR",
-        help="Begin with this run's weights and tokenizers, to learn from other data (fine-tuning).",
+        help="Start from this run's weights and tokenizers (fine-tuning).",
         autocompletion=complete_run,
     ),
 ]
@@ -86,21 +97,18 @@ WhichEngine = Annotated[
     Literal["auto", "ctranslate2", "keras"],
     typer.Option(
         "--engine",
-        help="CTranslate2, the fast one; Keras, the reference; or whichever can: CTranslate2, if it "
-        "knows the model's options.",
+        help="ctranslate2 is fast, keras the reference; auto is ctranslate2 if it supports the model.",
     ),
 ]
-Device = Annotated[
-    Literal["cpu", "cuda", "auto"], typer.Option("--device", help="What CTranslate2 computes on.")
-]
+Device = Annotated[Literal["cpu", "cuda", "auto"], typer.Option("--device", help="Where CTranslate2 runs.")]
 Threads = Annotated[
     int | None,
     typer.Option(
         "--threads",
         min=1,
         metavar="N",
-        help="How many batches CTranslate2 translates at a time.",
-        show_default="one a core",
+        help="Batches that CTranslate2 translates in parallel.",
+        show_default="one per core",
     ),
 ]
 BeamSize = Annotated[
@@ -108,7 +116,7 @@ BeamSize = Annotated[
     typer.Option(
         "--beam-size",
         metavar="N",
-        help="How many beginnings of a translation are followed at a time; 1 is greedy search.",
+        help="Beam width: number of hypotheses kept during search; 1 is greedy search.",
         show_default="decoding.beam_size of the run's config",
         rich_help_panel=SEARCH_PANEL,
     ),
@@ -118,8 +126,8 @@ DecodingOverrides = Annotated[
     typer.Option(
         "--set",
         metavar="decoding.OPTION=VALUE",
-        help="Change another option of how to search, such as length_penalty or top_k; may be given several "
-        "times. The model is trained, so only the section decoding can be changed.",
+        help="Change a decoding option, such as length_penalty or top_k; may be given several times.",
+        autocompletion=complete_decoding,
         rich_help_panel=SEARCH_PANEL,
     ),
 ]
@@ -132,6 +140,6 @@ def decoding_overrides(
     n_best: int | None = None,
     max_length: int | None = None,
 ) -> list[str]:
-    """What ``--set`` and the options with a name of their own change; these win."""
+    """Combine ``--set`` with the decoding options that have a flag of their own; the flags win."""
     named = {"beam_size": beam_size, "num_hypotheses": n_best, "max_length": max_length}
     return [*overrides, *(f"decoding.{name}={value}" for name, value in named.items() if value is not None)]

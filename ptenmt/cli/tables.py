@@ -1,4 +1,4 @@
-"""Tables on stdout: in columns where they fit, a block a row on a narrow terminal, plain lines in a pipe."""
+"""Tables on stdout: columns, a block per row on a narrow terminal, plain lines in a pipe."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -13,7 +13,7 @@ from rich.text import Text
 from ptenmt.cli.console import result_console, standard_output
 
 _GAP = 2
-_LEAST_LAST_COLUMN = 24
+_MIN_LAST_COLUMN = 24
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -24,11 +24,11 @@ class Grid:
     rows: Sequence[Sequence[str]]
     header: Sequence[str] = ()
     numbers: frozenset[int] = frozenset()
-    """Columns that are justified right."""
+    """Columns to align at the right."""
 
     @property
     def widths(self) -> list[int]:
-        """Of the columns, in terminal cells."""
+        """Widths of the columns in terminal cells."""
         lines = [self.header, *self.rows] if self.header else self.rows
         return [max(map(cell_len, column)) for column in zip(*lines, strict=True)]
 
@@ -39,7 +39,7 @@ def print_facts(title: str, facts: Mapping[str, str]) -> None:
 
 
 def print_grid(grid: Grid) -> None:
-    """Print a table on stdout; in a pipe each row is one line, and nothing is cut."""
+    """Print a table on stdout; in a pipe each row is one line, and nothing is truncated."""
     console = result_console()
     with standard_output() as stream:
         if not console.is_terminal:
@@ -47,7 +47,7 @@ def print_grid(grid: Grid) -> None:
             return
         console.print(Text(grid.title, style="bold"))
         *widths, last = grid.widths
-        needed = sum(widths) + _GAP * len(widths) + min(last, _LEAST_LAST_COLUMN)
+        needed = sum(widths) + _GAP * len(widths) + min(last, _MIN_LAST_COLUMN)
         if needed <= console.width:
             console.print(_columns(grid))
         else:
@@ -80,7 +80,7 @@ def _columns(grid: Grid) -> RenderableType:
 
 
 def _print_blocks(grid: Grid, console: Console) -> None:
-    """The first cell of a row, and below it the others, each with its column's name."""
+    """Print the first cell of each row, and the others below it with their columns' names."""
     for first, *others in grid.rows:
         console.print(Text(first, style="cyan"))
         for name, cell in zip(grid.header[1:] or [""] * len(others), others, strict=True):

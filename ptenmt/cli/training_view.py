@@ -1,4 +1,4 @@
-"""How a training looks: two bars and lines of figures on a terminal, plain lines elsewhere."""
+"""Display of training events: two bars and current figures on a terminal, plain lines elsewhere."""
 
 import math
 from collections.abc import Callable, Iterator
@@ -11,7 +11,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 from rich.text import Text
 
 from ptenmt.cli.console import Screen
-from ptenmt.cli.writing import duration, metric_name, metric_value, shown_perplexity
+from ptenmt.cli.writing import counted, duration, metric_name, metric_value, shown_perplexity
 from ptenmt.config import Config
 from ptenmt.events import (
     CheckpointSaved,
@@ -28,17 +28,17 @@ from ptenmt.events import (
 )
 
 _PLAIN_REPORTS_PER_EPOCH = 4
-_LEAST_WIDTH_FOR_BARS = 50
-"""On a terminal that is narrower they would take the room of the numbers."""
-_LEFT_OUT = {
-    "pairs": "training pairs left out",
-    "windows": "windows left out, since what they are to predict is unknown",
+_MIN_WIDTH_FOR_BARS = 50
+"""On narrower terminals, bars would leave no room for the numbers."""
+_DROPPED = {
+    "pairs": "training pairs dropped",
+    "windows": "windows dropped because their next word is unknown",
 }
 _NEXT_WORD_LABELS = ("input", "next", "actual", "predicted")
 
 
 class _Labels(NamedTuple):
-    """What stands before the texts of a training."""
+    """Labels of the sample texts."""
 
     source: str
     target: str
@@ -47,7 +47,7 @@ class _Labels(NamedTuple):
 
     @property
     def width(self) -> int:
-        """Of the longest one, and at least 4."""
+        """Width of the longest label, at least 4."""
         return max(4, *map(len, self))
 
 
@@ -55,7 +55,7 @@ class TrainingView:
     """Shows the events of a training.
 
     Args:
-        screen: Where to.
+        screen: Where it is shown.
         config: The training's options.
 
     Attributes:
@@ -69,7 +69,7 @@ class TrainingView:
         self._labels = _Labels(*languages, "ref", "now") if is_translator else _Labels(*_NEXT_WORD_LABELS)
         self._metric = config.validation.metric
         self._has_one_vocabulary = config.tokenizer.shared or not is_translator
-        bar = [BarColumn(bar_width=None)] if screen.console.width >= _LEAST_WIDTH_FOR_BARS else []
+        bar = [BarColumn(bar_width=None)] if screen.console.width >= _MIN_WIDTH_FOR_BARS else []
         self._bars = Progress(
             TextColumn("{task.description:<10}"),
             *bar,
@@ -98,7 +98,7 @@ class TrainingView:
 
     @contextmanager
     def showing(self) -> Iterator["TrainingView"]:
-        """Draw the bars while the training goes on, and leave the terminal tidy whatever ends it."""
+        """Draw the bars, and restore the terminal however training ends."""
         try:
             yield self
         finally:
@@ -106,37 +106,42 @@ class TrainingView:
                 self._live.stop()
 
     def show(self, event: Event) -> None:
-        """Show one event; those without a picture are passed over."""
+        """Show an event; events without a handler are ignored."""
         handler = self._handlers.get(type(event))
         if handler is not None:
             handler(event)
 
     def _corpus_ready(self, event: CorpusReady) -> None:
-        removed = ", ".join(f"{count:,} {reason}" for reason, count in event.removed.items())
-        self._screen.say(f"{_LEFT_OUT[event.unit]}: {removed}")
+        removed = ", ".join(f"{count:,} {reason}" for reason, count in event.removed.items() if count)
+        if removed:
+            self._screen.say(f"{_DROPPED[event.unit]}: {removed}")
         if event.shortened:
-            self._screen.say(f"{event.shortened:,} sentences cut to model.max_positions tokens")
+            self._screen.say(
+                f"{counted(event.shortened, 'sentence')} truncated to model.max_positions tokens"
+            )
         source, target = event.vocabulary_sizes
         vocabularies = f"vocabularies of {source:,} and {target:,}"
         if self._has_one_vocabulary:
             vocabularies = f"one vocabulary of {source:,}"
-        self._screen.say(
-            f"{event.train:,} training and {event.validation:,} validation {event.unit}, {vocabularies}"
-        )
+        unit = event.unit.removesuffix("s")
+        numbers = counted(event.train, f"training {unit}"), counted(event.validation, f"validation {unit}")
+        self._screen.say(f"{', '.join(numbers)}, {vocabularies}")
         for source_text, target_text in event.samples:
             self._sentence(self._labels.source, source_text)
             self._sentence(self._labels.target, target_text)
 
     def _training_started(self, event: TrainingStarted) -> None:
         self._started = event
-        self._screen.say(f"{event.parameters:,} parameters, {event.steps_per_epoch:,} steps an epoch")
+        self._screen.say(
+            f"{event.parameters:,} parameters, {counted(event.steps_per_epoch, 'step')} per epoch"
+        )
         if event.resumed_from is not None:
             place = _place(event.epoch, event.step)
             self._screen.say(f"resuming after {place} of {_epochs(event)}, from {event.resumed_from}", "bold")
         if event.is_over:
-            self._screen.say(f"nothing is left to do: {_what_helps(event)}, or use --fresh")
+            self._screen.say(f"nothing left to do: {_how_to_continue(event)}, or use --fresh")
             return
-        self._screen.say("each validation: figures of training|validation")
+        self._screen.say("figures of each validation: training|validation")
         if self._screen.is_live:
             done = event.epoch * event.steps_per_epoch + event.step
             self._whole_task = self._bars.add_task(
@@ -150,7 +155,7 @@ class TrainingView:
             self._live.start()
 
     def _step_done(self, event: StepDone) -> None:
-        if self._started is None:  # a rehearsal
+        if self._started is None:  # a dry run
             return
         per_epoch = self._started.steps_per_epoch
         figures = [
@@ -184,7 +189,7 @@ class TrainingView:
         self._plain_reports = 0
 
     def _validated(self, event: Validated) -> None:
-        """A line, or two where it is longer than the terminal is wide; then the samples."""
+        """Show scores in a line, or two on a narrow terminal; then the samples."""
         scores = event.scores
         score = metric_value(self._metric, getattr(scores, self._metric))
         if event.is_best:
@@ -205,7 +210,7 @@ class TrainingView:
             self._sentence(self._labels.translation, sample.translation)
 
     def _say_in_two(self, parts: list[str]) -> None:
-        """A bold line; where it is longer than the terminal is wide, its first part has a line of its own."""
+        """Show a bold line; if it is wider than the terminal, its first part on a line of its own."""
         console, line = self._screen.console, "  ".join(parts)
         if not console.is_terminal or len(line) <= console.width:
             self._screen.say(line, "bold")
@@ -214,7 +219,7 @@ class TrainingView:
         self._screen.say("  " + "  ".join(parts[1:]), "bold")
 
     def _epochs_done(self, step: int) -> str:
-        """How many epochs are complete, in tenths where the last one is not."""
+        """Completed epochs of all, in tenths within an epoch: ``0.5/20``."""
         assert self._started is not None
         started = self._started
         whole, rest = divmod(step, started.steps_per_epoch)
@@ -223,7 +228,7 @@ class TrainingView:
         return f"{whole:>{len(str(epochs))}}{tenths}/{epochs}"
 
     def _sentence(self, label: str, text: str) -> None:
-        """A sentence on one line; on a terminal what does not fit is cut."""
+        """Show a sentence on one line; truncated on a terminal."""
         line = Text.assemble((f"  {label:>{self._labels.width}}  ", "cyan"), text)
         if self._screen.console.is_terminal:
             self._screen.console.print(line, overflow="ellipsis", no_wrap=True)
@@ -237,19 +242,19 @@ class TrainingView:
     def _patience_lost(self, event: PatienceLost) -> None:
         best = f"{metric_name(self._metric)} than {metric_value(self._metric, event.best_score)}"
         self._screen.say(
-            f"patience ran out: {event.stale} validations in a row without a better {best}", "bold"
+            f"early stopping: {counted(event.stale, 'validation')} in a row without a better {best}", "bold"
         )
 
 
 def _scores(scores: Scores) -> str:
-    """What the loss and accuracy, which are shown beside those of training, do not tell."""
+    """The scores besides loss and accuracy."""
     if scores.bleu is None or scores.chrf is None:
         return f"perplexity {shown_perplexity(scores.loss)}"
     return f"BLEU {scores.bleu:.1f}  chrF {scores.chrf:.1f}"
 
 
 def _filled(parts: list[str], width: int) -> str:
-    """Lines of as many parts as fit; none is torn apart."""
+    """Join parts into lines no wider than ``width``; no part is broken."""
     lines = parts[:1]
     for part in parts[1:]:
         together = f"{lines[-1]}  {part}"
@@ -261,23 +266,23 @@ def _filled(parts: list[str], width: int) -> str:
 
 
 def _place(epoch: int, step: int) -> str:
-    """A position by complete epochs and the steps of the next that are done."""
+    """A position in training, by complete epochs and steps of the next."""
     return f"step {step:,} of epoch {epoch + 1}" if step else f"epoch {epoch}"
 
 
 def _epochs(started: TrainingStarted) -> int:
-    """How many there are to the training's end, a last partial one counted."""
+    """Number of epochs, including a partial last one."""
     return math.ceil(started.total_steps / started.steps_per_epoch)
 
 
 def _patience(left: int) -> str:
-    return "the last chance has passed" if left == 0 else f"patience for {left} more"
+    return "patience exhausted" if left == 0 else f"patience: {counted(left, 'validation')} left"
 
 
-def _what_helps(event: TrainingStarted) -> str:
-    """The option to change so that a training that is over goes on."""
+def _how_to_continue(event: TrainingStarted) -> str:
+    """Which option to change to continue a finished training."""
     if event.epoch * event.steps_per_epoch + event.step < event.total_steps:
-        return "the patience ran out; raise validation.patience to train on"
+        return "it stopped early; raise validation.patience to continue"
     if event.total_steps < event.epochs * event.steps_per_epoch:
-        return "raise training.max_steps to train on"
-    return "raise training.epochs to train on"
+        return "raise training.max_steps to continue"
+    return "raise training.epochs to continue"

@@ -1,19 +1,18 @@
-"""Numbers as people read them."""
-
-from typing import TYPE_CHECKING
+"""Numbers for people: durations, sizes, scores, bars."""
 
 from ptenmt.atomic_files import NOTHING
 from ptenmt.perplexity import perplexity
 
-if TYPE_CHECKING:
-    from ptenmt.training.dry_run import DryRun
-
-_DEPENDS = {"pairs": ", depending on how long the model's translations are", "windows": ""}
 _EIGHTHS = " ▏▎▍▌▋▊▉█"
 
 
+def counted(number: int, noun: str) -> str:
+    """A number of things: ``1 pair``, ``8,030 pairs``."""
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
+
+
 def duration(seconds: float) -> str:
-    """Such as ``45 s``, ``2.7 min``, ``12 min``, ``3 h 05 min``, ``2 d 07 h``: a tenth off at most."""
+    """Such as ``45 s``, ``2.7 min``, ``12 min``, ``3 h 05 min``, ``2 d 07 h``: rounded to 10 % or better."""
     minutes = round(seconds / 60)
     if seconds < 90:
         return f"{seconds:.0f} s"
@@ -37,46 +36,24 @@ def amount(num_bytes: float) -> str:
 
 
 def metric_name(metric: str) -> str:
-    """What ``validation.metric`` is called in a sentence."""
+    """The usual spelling of a ``validation.metric``."""
     return {"bleu": "BLEU", "chrf": "chrF"}.get(metric, metric)
 
 
 def metric_value(metric: str, value: float | None) -> str:
-    """A score with as many digits as it deserves; None is one that was no number."""
+    """A score with a sensible number of digits; None is one that is not finite."""
     if value is None:
         return NOTHING
     return f"{value:.3f}" if metric in {"loss", "accuracy"} else f"{value:.1f}"
 
 
 def shown_perplexity(loss: float | None) -> str:
-    """The perplexity of a loss in nats a token, if it has one that anybody could read."""
+    """The perplexity of a loss in nats per token, or a dash if it is too large to be useful."""
     value = perplexity(loss)
     return NOTHING if value is None else f"{value:,.1f}"
 
 
-def rehearsal_facts(found: "DryRun") -> dict[str, str]:
-    """What a rehearsal found, by name."""
-    sentences, length = found.largest_batch
-    memory = "unknown" if found.peak_memory is None else amount(found.peak_memory)
-    if found.peak_device_memory is not None:
-        memory += f", and {amount(found.peak_device_memory)} on the GPU"
-    validation = duration(found.seconds_per_validation)
-    return {
-        found.unit: ", ".join(f"{count:,} {split}" for split, count in found.examples.items()),
-        "vocabularies": " and ".join(f"{size:,}" for size in found.vocabulary_sizes),
-        "parameters": f"{found.parameters:,}",
-        "steps": f"{found.steps_per_epoch:,} an epoch, {found.total_steps:,} in all",
-        "largest batch": f"{sentences:,} {found.unit} of {length:,} tokens",
-        "peak memory": memory,
-        "a step": f"{found.seconds_per_step:.3g} s",
-        "an epoch": f"{duration(found.seconds_per_epoch)}, without validation",
-        "a validation": f"about {validation}{_DEPENDS[found.unit]}",
-        "in all": f"about {duration(found.seconds)}, with {found.validations:,} validations",
-        "would go on from a checkpoint": "yes" if found.is_resumed else "no",
-    }
-
-
 def bar(cells: float) -> str:
-    """A bar of so many terminal cells, in eighths."""
+    """A bar of a length in terminal cells, drawn in eighths."""
     whole, eighths = divmod(round(8 * cells), 8)
     return ("█" * whole + _EIGHTHS[eighths]).rstrip()

@@ -44,8 +44,8 @@ def test_options_are_named_alike_everywhere(ptenmt) -> None:
     helps = {command: plain(ptenmt(command, "--help").stdout) for command in COMMANDS}
     assert [name for name, text in helps.items() if re.search(r"--run +-r", text)] == COMMANDS[1:-1]
     assert [name for name, text in helps.items() if re.search(r"--config +-c", text)] == COMMANDS[:2]
-    presets = "a preset: base, demo, files, next-word, pairs, paper, small."
-    assert presets in re.sub(r"[\s│]+", " ", helps["train"])
+    presets = ", ".join(sorted(path.stem for path in (Path(__file__).parents[2] / "configs").glob("*.yaml")))
+    assert f"a preset: {presets}." in re.sub(r"[\s│]+", " ", helps["train"])
 
 
 @pytest.mark.parametrize("option", ["--version", "-V"])
@@ -165,9 +165,11 @@ def test_completion_offers_configs_and_runs(empty: Path) -> None:
     (empty / "configs" / "mine.yaml").touch()
     presets = [path.name for path in sorted((Path(__file__).parents[2] / "configs").glob("*.yaml"))]
     assert "base.yaml" in presets
-    assert options._config_names("") == sorted([*presets, "mine.yaml"])
-    assert options._config_names("m") == ["mine.yaml"]
+    assert options.complete_config("") == sorted([*presets, "mine.yaml"])
+    assert options.complete_config("m") == ["mine.yaml"]
     assert options.complete_run("") == []
+    assert options.complete_option("model.d_") == ["model.d_model=", "model.d_ff="]
+    assert options.complete_decoding("decoding.top") == ["decoding.top_k=", "decoding.top_p="]
 
 
 def test_without_tensorflow_a_command_says_so(ptenmt, monkeypatch: pytest.MonkeyPatch, empty: Path) -> None:

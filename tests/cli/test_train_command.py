@@ -30,8 +30,8 @@ def test_a_first_training(trained: Path) -> None:
 
     (best,) = Run(trained / RUN).best_models()
     assert (trained / "train.out").read_text() == ""
-    assert "48 training and 6 validation pairs, vocabularies of 22 and 22" in lines
-    assert "6,646 parameters, 6 steps an epoch" in lines
+    assert "48 training pairs, 6 validation pairs, vocabularies of 22 and 22" in lines
+    assert "6,646 parameters, 6 steps per epoch" in lines
     assert [re.findall(r"\d+/10", line) for line in epochs] == [[f"{epoch}/10"] for epoch in range(1, 11)]
     assert lines[-3:] == [
         "saved after epoch 10: checkpoints/tiny/ckpt-1",
@@ -193,7 +193,7 @@ def _stop(process: subprocess.Popen[str], number: int, name: str) -> None:
     assert Path(f"{path}.index").exists()
 
     *_, told, command = said.splitlines()
-    assert told == "stopped; go on with"
+    assert told == "stopped; resume with"
     arguments = ["--config", "tiny.yaml", "--set", "training.epochs=1000000", "--run", name]
     assert shlex.split(command) == ["ptenmt", "train", *arguments]
 
@@ -208,7 +208,7 @@ def test_a_stop_before_the_first_step_says_that_nothing_is_saved(
     arguments = ["train", "--config", "tiny.yaml", "--run", "new", "--init-from", "tiny"]
     answer = ptenmt(*arguments, code=128 + signal.SIGTERM)
     assert answer.stderr == (
-        "stopped before there was anything to save; go on with\n"
+        "stopped before anything was saved; resume with\n"
         "  ptenmt train --config tiny.yaml --run new --init-from tiny\n"
     )
     assert not (copied_run / "checkpoints/new").exists()
@@ -230,10 +230,16 @@ def test_a_dry_run_tells_sizes_and_writes_nothing(ptenmt, beside: Path) -> None:
     before = sorted(beside.rglob("*"))
     answer = ptenmt("train", "--config", "tiny.yaml", "--run", "new", "--dry-run")
     facts = dict(re.split(r" {2,}", line) for line in answer.stdout.splitlines()[1:])
-    assert facts.keys() >= {"peak memory", "a step", "an epoch", "a validation", "in all"}
+    assert facts.keys() >= {
+        "peak memory",
+        "time per step",
+        "time per epoch",
+        "time per validation",
+        "total time",
+    }
     assert facts["pairs"] == "48 train, 6 validation, 6 test"
     assert facts["parameters"] == "6,646"
-    assert facts["steps"] == "6 an epoch, 60 in all"
+    assert facts["steps"] == "6 per epoch, 60 in total"
     assert facts["largest batch"].startswith("8 pairs of ")
-    assert "48 training and 6 validation pairs" in answer.stderr
+    assert "48 training pairs, 6 validation pairs" in answer.stderr
     assert sorted(beside.rglob("*")) == before

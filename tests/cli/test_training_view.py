@@ -138,15 +138,15 @@ def terminal(width: int = 80) -> Console:
 def test_in_a_file_every_message_is_one_plain_line() -> None:
     assert shown(piped(), events()) == [
         "warning: [b] a checkpoint was passed over",
-        "training pairs left out: 0 empty, 1,234 over 100 words",
-        "7 sentences cut to model.max_positions tokens",
-        "51,785 training and 1,193 validation pairs, vocabularies of 7,765 and 7,010",
+        "training pairs dropped: 1,234 over 100 words",
+        "7 sentences truncated to model.max_positions tokens",
+        "51,785 training pairs, 1,193 validation pairs, vocabularies of 7,765 and 7,010",
         "    pt  este é um problema .",
         "    en  this is a problem .",
         f"    pt  {LONG}",
         f"    en  {LONG}",
-        "4,646,882 parameters, 810 steps an epoch",
-        "each validation: figures of training|validation",
+        "4,646,882 parameters, 810 steps per epoch",
+        "figures of each validation: training|validation",
         *(f"epoch 1  step {number}/810  {FIGURES}  1 h 01 min left" for number in (210, 410, 610)),
         "epoch  1/20  step 810  BLEU 12.3  chrF 30.1  loss 6.543|5.432  accuracy 0.123|0.234  best so far",
         "    pt  olá .",
@@ -157,7 +157,7 @@ def test_in_a_file_every_message_is_one_plain_line() -> None:
         "   now  ",
         "saved after epoch 1: checkpoints/base/ckpt-1",
         "saved after step 350 of epoch 2: checkpoints/base/ckpt-2",
-        "patience ran out: 3 validations in a row without a better BLEU than 12.3",
+        "early stopping: 3 validations in a row without a better BLEU than 12.3",
     ]
 
 
@@ -177,17 +177,17 @@ def test_a_resumed_training_says_where_it_goes_on() -> None:
     finished = replace(STARTED, epoch=20, is_over=True, resumed_from=Path("runs/a/ckpt-4"))
     assert shown(piped(), iter([finished]))[1:] == [
         "resuming after epoch 20 of 20, from runs/a/ckpt-4",
-        "nothing is left to do: raise training.epochs to train on, or use --fresh",
+        "nothing left to do: raise training.epochs to continue, or use --fresh",
     ]
 
 
 def test_a_training_that_is_over_says_what_would_go_on() -> None:
     done = replace(STARTED, epoch=10, is_over=True, total_steps=8_100)
     assert shown(piped(), iter([done]))[-1] == (
-        "nothing is left to do: raise training.max_steps to train on, or use --fresh"
+        "nothing left to do: raise training.max_steps to continue, or use --fresh"
     )
     assert shown(piped(), iter([replace(done, epoch=9)]))[-1] == (
-        "nothing is left to do: the patience ran out; raise validation.patience to train on, or use --fresh"
+        "nothing left to do: it stopped early; raise validation.patience to continue, or use --fresh"
     )
 
 
@@ -256,7 +256,7 @@ def test_on_a_narrow_terminal_there_is_room_for_every_figure() -> None:
         "loss 7.1234  accuracy 0.0512",
         "rate 3.50e-05  12,346 tokens/s",
         "best BLEU 12.3 at step 810",
-        "patience for 3 more",
+        "patience: 3 validations left",
     ]
 
 
@@ -265,10 +265,10 @@ def test_the_best_score_and_the_patience_left_stay_in_sight() -> None:
     better = replace(VALIDATED, scores=replace(VALIDATED.scores, chrf=31.0))
     config = Config(validation=ValidationConfig(metric="chrf", patience=3))
     *_, standing = bars(iter([STARTED, better, worse]), config)
-    assert standing.rstrip() == "best chrF 31.0 at step 810  patience for 2 more"
+    assert standing.rstrip() == "best chrF 31.0 at step 810  patience: 2 validations left"
 
 
-def test_a_rehearsal_shows_what_is_found_and_no_bars() -> None:
+def test_a_dry_run_shows_no_bars() -> None:
     found = [READY, step(5), ValidationStep(done=1, total=2)]
     assert shown(piped(), iter(found)) == shown(piped(), iter([READY]))
 
