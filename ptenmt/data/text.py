@@ -8,10 +8,10 @@ answers has to be brought back.
 import re
 import unicodedata
 from collections.abc import Sequence
+from functools import lru_cache
 
 from ptenmt.config import DataConfig
 from ptenmt.config.schema import Tokenization
-from ptenmt.data.moses import moses
 
 _Rules = Sequence[tuple[str, re.Pattern[str], str]]
 """What a text must hold for a rule to apply, which is found fast; the rule; what it puts there. Rules for
@@ -107,6 +107,36 @@ def lowers_typed(data: DataConfig) -> bool:
     return data.lowercase or (data.source == "tfds" and spacing(data) == "given")
 
 
+class _Moses:
+    """The Moses tokenizer and detokenizer of a language; English rules for one that Moses does not know.
+
+    Args:
+        language: ISO 639-1 code.
+    """
+
+    def __init__(self, language: str) -> None:
+        from sacremoses import MosesDetokenizer, MosesTokenizer
+        from sacremoses.corpus import NonbreakingPrefixes
+
+        known = NonbreakingPrefixes().available_langs.values()
+        self.language = language if language in known else "en"
+        self._tokenizer = MosesTokenizer(self.language)
+        self._detokenizer = MosesDetokenizer(self.language)
+
+    def split(self, text: str) -> str:
+        """Put spaces between words and punctuation."""
+        split: str = self._tokenizer.tokenize(text, escape=False, return_str=True)
+        return split
+
+    def join(self, tokens: Sequence[str]) -> str:
+        """Join words and punctuation as people write them."""
+        joined: str = self._detokenizer.detokenize(tokens, unescape=False)
+        return joined
+
+
+_moses = lru_cache(_Moses)
+
+
 class TextPreparation:
     """The changes that a run makes to text, the same in training and in translation.
 
@@ -130,7 +160,7 @@ class TextPreparation:
         """
         text = self._normalized(text)
         if self._spacing == "moses":
-            text = moses(language).split(text)
+            text = _moses(language).split(text)
         return text.lower() if self._data.lowercase else text
 
     def prepare_input(self, text: str, language: str) -> str:
@@ -182,7 +212,7 @@ def join_tokens(text: str, language: str) -> str:
     Returns:
         The text; its letters are the same, in the same case.
     """
-    rules = moses(language)
+    rules = _moses(language)
     text = _apply(_BEFORE_JOINING, text)
     if rules.language == "en":
         text = _apply(_BEFORE_JOINING_ENGLISH, text)
@@ -218,7 +248,7 @@ def _apply(rules: _Rules, text: str) -> str:
 
 def _split_like_treebank(text: str, language: str) -> str:
     """Split by Moses, but keep the Treebank's closing quotes and English contractions."""
-    rules = moses(language)
+    rules = _moses(language)
     if rules.language != "en" and "''" not in text:
         return rules.split(text)
     text = " '' ".join(map(rules.split, text.split("''")))
