@@ -75,7 +75,7 @@ class Destination:
         if self.file is None or self._is_device:
             yield
             return
-        from ptenmt.translation.drafts import reserved
+        from ptenmt.translation.resumable_output import reserved
 
         with reserved(self.file):
             yield
@@ -103,7 +103,7 @@ class Destination:
             with written_whole(self.file) as stream:
                 yield _Stream(stream)
         else:
-            from ptenmt.translation.drafts import ResumeError, drafted
+            from ptenmt.translation.resumable_output import ResumeError, drafted
 
             try:
                 with drafted(self.file, facts, texts, resume=self.resume) as draft:
@@ -117,7 +117,7 @@ class Destination:
         """What an interrupted run left, and this one will not go on with."""
         if self.file is None or self._is_device or self.resume:
             return None
-        from ptenmt.translation.drafts import partial_file
+        from ptenmt.translation.resumable_output import partial_file
 
         partial = partial_file(self.file.resolve())
         return partial if os.path.exists(partial) else None
