@@ -273,7 +273,6 @@ def model_with(
 ) -> Transformer:
     """Build a model that has weights already; for arguments and errors see ``assign_weights``."""
     model = Transformer(config, tokenizers.source.vocabulary_size, tokenizers.target.vocabulary_size)
-    model.build_weights()
     assign_weights(model, weights, path)
     return model
 

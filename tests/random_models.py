@@ -48,7 +48,6 @@ def random_model(config: ModelConfig, source_size: int, target_size: int, seed: 
     """Built; [END] is not too rare."""
     keras.utils.set_random_seed(seed)
     model = Transformer(config, source_size, target_size)
-    model.build_weights()
     chance = np.random.default_rng(seed)
     for weight in model.trainable_variables:
         scale, mean = 0.2, 0.0

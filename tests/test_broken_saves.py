@@ -162,7 +162,6 @@ def test_a_best_model_that_is_damaged_or_lost_gives_way_to_the_latest(tmp_path: 
 
     size = ModelConfig(num_layers=1, d_model=4, num_heads=1, d_ff=4, max_positions=8)
     model = Transformer(size, 5, 5)
-    model.build_weights()
     weights = checkpoints.by_path(model.trainable_variables)
     Checkpoints(tf.train.Checkpoint(weights=weights), tmp_path, 1).save(7)
     best = BestModels(Run(tmp_path), 2, "bleu")

@@ -34,7 +34,6 @@ class Saved:
 
     def __init__(self, folder: Path, keep: int = 5) -> None:
         self.model = Transformer(CONFIG, 30, 40)
-        self.model.build_weights()
         self.state = TrainingState(self.model, Adam(self.model.trainable_variables, OptimizerConfig(ema=0.9)))
         self.checkpoints = Checkpoints(self.state.trackable(), folder, keep)
 

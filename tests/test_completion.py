@@ -42,7 +42,6 @@ def test_numpy_computes_what_keras_does(options: dict[str, Any]):
     config = replace(SMALL, **options)
     keras.utils.set_random_seed(5)
     model = NextWordModel(config, 11)
-    model.build_weights()
     chance = np.random.default_rng(1)
     for weight in model.trainable_variables:
         weight.assign(chance.normal(weight.path.endswith("gamma"), 0.4, weight.shape))

@@ -59,7 +59,6 @@ def exported_run(folder: Path, kind: str) -> Path:
     run.write(config, {})
     pair.save(run.tokenizer_folder)
     model = Transformer(config.model, pair.source.vocabulary_size, pair.target.vocabulary_size)
-    model.build_weights()
     model.final.bias.assign([9.0 * (token == UNK) for token in range(pair.target.vocabulary_size)])
     weights = {weight.path: weight.numpy() for weight in model.weights}
     CTRANSLATE2.write(run.export_folder(), make_export(config.model, weights, pair, "untrained"))

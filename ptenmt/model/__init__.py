@@ -7,16 +7,29 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from ptenmt.model.attention import MultiHeadAttention, causal_mask, padding_mask
-    from ptenmt.model.blocks import DecoderBlock, EncoderBlock
-    from ptenmt.model.dropout import Dropout, dropout_seed
-    from ptenmt.model.embedding import PositionalEmbedding, TiedProjection
-    from ptenmt.model.functional import functional_transformer
+    from ptenmt.model.layers import (
+        AddAndNorm,
+        Dropout,
+        FeedForward,
+        MultiHeadAttention,
+        PositionalEmbedding,
+        TiedProjection,
+        causal_mask,
+        decoder_mask,
+        dropout_seed,
+        padding_mask,
+    )
     from ptenmt.model.loss import TokenSums, real_positions, token_sums, training_loss
     from ptenmt.model.next_word import NextWordModel, TrainableModel
-    from ptenmt.model.stacks import Decoder, DecoderState, Encoder, decoder_mask
-    from ptenmt.model.sublayers import AddAndNorm, FeedForward
-    from ptenmt.model.transformer import Transformer
+    from ptenmt.model.transformer import (
+        Decoder,
+        DecoderBlock,
+        DecoderState,
+        Encoder,
+        EncoderBlock,
+        Transformer,
+        functional_transformer,
+    )
 
 __all__ = [
     "AddAndNorm",
@@ -44,15 +57,11 @@ __all__ = [
     "training_loss",
 ]
 
-_MODULES = (
-    "attention", "blocks", "dropout", "embedding", "functional", "loss", "stacks", "sublayers", "transformer",
-    "next_word",
-)  # fmt: skip
-
 
 def __getattr__(name: str) -> object:
     if name in __all__:
-        for module in (import_module(f"ptenmt.model.{each}") for each in _MODULES):
-            if name in vars(module):
-                return vars(module)[name]
+        for module in ("layers", "loss", "transformer", "next_word"):
+            names = vars(import_module(f"ptenmt.model.{module}"))
+            if name in names:
+                return names[name]
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -1,36 +1,351 @@
-"""The Transformer: an encoder that reads the source, a decoder that writes the target.
+"""The Transformer (Vaswani et al. 2017, section 3): blocks, the two stacks of them, and the model.
 
-Letters and the masks' convention (True = may attend) as in attention.py.
+Letters in shape comments and the convention of masks (True = may attend) as in layers.py. Blocks and stacks
+have one forward pass, ``forward``, which also returns attention weights; ``call`` returns its first result.
 """
 
-from typing import Any
+from dataclasses import asdict
+from typing import Any, ClassVar, NamedTuple, Self
 
 import keras
 from keras import ops
 
 from ptenmt.config import ModelConfig
-from ptenmt.model.attention import padding_mask
-from ptenmt.model.building import build_once
-from ptenmt.model.dense import Dense
-from ptenmt.model.embedding import TiedProjection
-from ptenmt.model.stacks import Decoder, DecoderState, Encoder, OfConfig
+from ptenmt.model.layers import (
+    AddAndNorm,
+    Dense,
+    FeedForward,
+    KeysAndValues,
+    MultiHeadAttention,
+    PositionalEmbedding,
+    TiedProjection,
+    decoder_mask,
+    layer_norm,
+    padding_mask,
+)
 
 
-@keras.saving.register_keras_serializable(package="ptenmt")
-class Transformer(OfConfig, keras.Model):
-    """The encoder–decoder Transformer of Vaswani et al. 2017, from token ids to logits.
+class FromConfig:
+    """A layer or model made from a ``ModelConfig`` and vocabulary sizes, as Keras saves and loads it."""
 
-    Id 0 is padding on both sides; the masks are derived from the ids.
+    config: ModelConfig
+    sizes: ClassVar[tuple[str, ...]] = ()
+    """Names of the constructor's other arguments."""
+
+    def get_config(self) -> dict[str, Any]:
+        """Return the constructor's arguments."""
+        sizes = {name: getattr(self, name) for name in self.sizes}
+        return super().get_config() | {"config": asdict(self.config)} | sizes  # type: ignore[misc]
+
+    @classmethod
+    def from_config(cls, config: dict[str, Any]) -> Self:
+        """Make a layer from the result of ``get_config``."""
+        return super().from_config(config | {"config": ModelConfig(**config["config"])})  # type: ignore[misc]
+
+
+class _Block(FromConfig, keras.layers.Layer):
+    """The sub-layers that encoder and decoder blocks have in common.
 
     Args:
         config: Sizes and options.
-        source_vocabulary_size: Ids of the source language.
-        target_vocabulary_size: Ids of the target language.
+        **kwargs: ``name``, ``dtype``, as for any Keras layer.
+    """
+
+    def __init__(self, config: ModelConfig, **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        self.config = config
+        self.self_attention = self._attention("self_attention")
+        self.self_attention_norm = self._add_and_norm("self_attention_norm")
+        self.feed_forward = FeedForward(
+            config.d_model,
+            config.d_ff,
+            activation=config.activation,
+            dropout=config.activation_dropout,
+            name="feed_forward",
+            dtype=self.dtype_policy,
+        )
+        self.feed_forward_norm = self._add_and_norm("feed_forward_norm")
+
+    def _build(self, inputs_shape: Any) -> None:
+        self.input_spec = keras.layers.InputSpec(
+            ndim=3, axes={-1: self.config.d_model}, name="inputs [B, T, D]"
+        )
+        self.self_attention.build(inputs_shape)
+        self.self_attention_norm.build(inputs_shape)
+        self.feed_forward.build(inputs_shape)
+        self.feed_forward_norm.build(inputs_shape)
+
+    def _attention(self, name: str) -> MultiHeadAttention:
+        return MultiHeadAttention(
+            self.config.d_model,
+            self.config.num_heads,
+            key_size=self.config.key_size,
+            value_size=self.config.value_size,
+            dropout=self.config.attention_dropout,
+            name=name,
+            dtype=self.dtype_policy,
+        )
+
+    def _add_and_norm(self, name: str) -> AddAndNorm:
+        return AddAndNorm(self.config.dropout, norm=self.config.norm, name=name, dtype=self.dtype_policy)
+
+
+@keras.saving.register_keras_serializable(package="ptenmt")
+class EncoderBlock(_Block):
+    """Self-attention, then a feed-forward layer; arguments as for ``_Block``."""
+
+    def build(self, inputs_shape: Any) -> None:
+        """Build the sub-layers."""
+        self._build(inputs_shape)
+
+    def call(self, inputs: Any, attention_mask: Any = None) -> Any:
+        """Map [B, S, D] to [B, S, D]; the mask is broadcastable to [B, H, S, S]."""
+        return self.forward(inputs, attention_mask)[0]
+
+    def forward(self, x: Any, mask: Any = None) -> tuple[Any, Any]:
+        """Map [B, S, D] to the output [B, S, D] and the attention weights [B, H, S, S]."""
+
+        def attend(y: Any) -> Any:
+            return self.self_attention.attend(y, *self.self_attention.keys_and_values(y), mask)
+
+        x, weights = self.self_attention_norm(x, sublayer=attend)
+        x = self.feed_forward_norm(x, sublayer=self.feed_forward)
+        return x, weights
+
+
+@keras.saving.register_keras_serializable(package="ptenmt")
+class DecoderBlock(_Block):
+    """Masked self-attention, cross-attention to the encoder's output, then a feed-forward layer."""
+
+    def __init__(self, config: ModelConfig, **kwargs: Any) -> None:
+        super().__init__(config, **kwargs)
+        self.cross_attention = self._attention("cross_attention")
+        self.cross_attention_norm = self._add_and_norm("cross_attention_norm")
+
+    def build(self, inputs_shape: Any, memory_shape: Any) -> None:
+        """Build the sub-layers."""
+        self._build(inputs_shape)
+        self.cross_attention.build(inputs_shape, memory_shape)
+        self.cross_attention_norm.build(inputs_shape)
+
+    def call(self, inputs: Any, memory: Any, self_mask: Any = None, cross_mask: Any = None) -> Any:
+        """Map targets [B, T, D] and the encoder's output [B, S, D] to [B, T, D].
+
+        Args:
+            inputs: [B, T, D].
+            memory: [B, S, D].
+            self_mask: Broadcastable to [B, H, T, T]: causal, and no padding.
+            cross_mask: Broadcastable to [B, H, T, S]: the padding of the *source*.
+        """
+        memory = self.cross_attention.keys_and_values(memory)
+        return self.forward(inputs, memory, self_mask, cross_mask)[0]
+
+    def forward(
+        self,
+        x: Any,
+        memory: KeysAndValues,
+        self_mask: Any = None,
+        cross_mask: Any = None,
+        past: KeysAndValues | None = None,
+    ) -> tuple[Any, KeysAndValues, tuple[Any, Any]]:
+        """Compute the output for all positions, or for new ones behind those in ``past``.
+
+        Args:
+            x: [B, T, D].
+            memory: Keys and values [B, H, S, K] that the cross-attention made of the encoder's output.
+            self_mask: As for ``call``.
+            cross_mask: As for ``call``.
+            past: Keys and values [B, H, t, K] of the self-attention for earlier positions.
+
+        Returns:
+            The output [B, T, D]; ``past`` with the positions of ``x`` appended; and the attention weights to
+            the target [B, H, T, t + T] and to the source [B, H, T, S].
+        """
+
+        def attend_to_target(y: Any) -> Any:
+            present = self.self_attention.keys_and_values(y, past=past)
+            return *self.self_attention.attend(y, *present, self_mask), present
+
+        def attend_to_source(y: Any) -> Any:
+            return self.cross_attention.attend(y, *memory, cross_mask)
+
+        x, self_weights, present = self.self_attention_norm(x, sublayer=attend_to_target)
+        x, cross_weights = self.cross_attention_norm(x, sublayer=attend_to_source)
+        x = self.feed_forward_norm(x, sublayer=self.feed_forward)
+        return x, present, (self_weights, cross_weights)
+
+
+class _Stack(FromConfig, keras.layers.Layer):
+    """Embeddings and blocks, and under pre-norm a final layer norm, as nothing else norms the last sum."""
+
+    sizes = ("vocabulary_size",)
+
+    def __init__(
+        self,
+        config: ModelConfig,
+        vocabulary_size: int,
+        block: type[_Block],
+        embedding: keras.layers.Embedding,
+        **kwargs: Any,
+    ) -> None:
+        super().__init__(**kwargs)
+        self.config = config
+        self.vocabulary_size = vocabulary_size
+        dtype = self.dtype_policy
+        self.embedding = PositionalEmbedding(
+            vocabulary_size,
+            config.d_model,
+            max_positions=config.max_positions,
+            positions=config.positions,
+            dropout=config.dropout,
+            word_dropout=config.word_dropout,
+            embedding=embedding,
+            name="embedding",
+            dtype=dtype,
+        )
+        numbers = range(1, config.num_layers + 1)
+        self.blocks: list[Any] = [block(config, name=f"block{i}", dtype=dtype) for i in numbers]
+        self.norm = (
+            layer_norm(dtype) if config.norm == "pre" else keras.layers.Identity(name="norm", dtype=dtype)
+        )
+
+    def _build(self, ids_shape: Any, *memory_shape: Any) -> None:
+        hidden_shape = (*ids_shape, self.config.d_model)
+        self.embedding.build(ids_shape)
+        for block in self.blocks:
+            block.build(hidden_shape, *memory_shape)
+        self.norm.build(hidden_shape)
+
+
+def _token_embedding(
+    config: ModelConfig, vocabulary_size: int, tied: bool, dtype: Any
+) -> keras.layers.Embedding:
+    """Return a trainable embedding matrix [V, D].
+
+    If it is tied to the logits, its standard deviation is 1/√D: times √D, inputs have variance 1, and so have
+    logits, its product with a normalised hidden state. Keras' default, ±0.05, gives neither.
+    """
+    initializer = keras.initializers.RandomNormal(stddev=config.d_model**-0.5) if tied else "uniform"
+    return keras.layers.Embedding(
+        vocabulary_size, config.d_model, embeddings_initializer=initializer, name="tokens", dtype=dtype
+    )
+
+
+@keras.saving.register_keras_serializable(package="ptenmt")
+class Encoder(_Stack):
+    """Embeddings and encoder blocks: ids [B, S] -> memory [B, S, D].
+
+    Args:
+        config: Sizes and options.
+        vocabulary_size: Of the source language.
+        **kwargs: ``name``, ``dtype``, as for any Keras layer.
+    """
+
+    def __init__(self, config: ModelConfig, vocabulary_size: int, **kwargs: Any) -> None:
+        table = _token_embedding(
+            config, vocabulary_size, config.tied_embeddings == "all", kwargs.get("dtype")
+        )
+        super().__init__(config, vocabulary_size, EncoderBlock, table, **kwargs)
+
+    def build(self, source_shape: Any) -> None:
+        """Build all layers."""
+        self._build(source_shape)
+
+    def call(self, source: Any, attention_mask: Any = None) -> Any:
+        """Encode ids [B, S] -> [B, S, D]; the mask is broadcastable to [B, H, S, S]."""
+        return self.forward(source, attention_mask)[0]
+
+    def forward(self, source: Any, mask: Any = None) -> tuple[Any, list[Any]]:
+        """Encode ids [B, S] -> memory [B, S, D] and every block's attention weights [B, H, S, S]."""
+        x = self.embedding(source)
+        weights = []
+        for block in self.blocks:
+            x, block_weights = block.forward(x, mask)
+            weights.append(block_weights)
+        return self.norm(x), weights
+
+
+class DecoderState(NamedTuple):
+    """What incremental decoding keeps. The first axis of every tensor is the batch."""
+
+    source_mask: Any
+    """Padding mask of the source: boolean [B, 1, 1, S]."""
+    memory: list[KeysAndValues]
+    """Cross-attention keys and values [B, H, S, K] of every decoder block."""
+    past: list[KeysAndValues]
+    """Self-attention keys and values [B, H, t, K] of every decoder block, of the t tokens so far."""
+
+
+@keras.saving.register_keras_serializable(package="ptenmt")
+class Decoder(_Stack):
+    """Embeddings and decoder blocks: ids [B, T] and a memory -> [B, T, D].
+
+    Args:
+        config: Sizes and options.
+        vocabulary_size: Of the target language.
+        embedding: The layer with the embedding matrix to share; by default a new one.
+        **kwargs: ``name``, ``dtype``, as for any Keras layer.
+    """
+
+    def __init__(
+        self, config: ModelConfig, vocabulary_size: int, *, embedding: Any = None, **kwargs: Any
+    ) -> None:
+        tied = config.tied_embeddings != "none"
+        table = embedding or _token_embedding(config, vocabulary_size, tied, kwargs.get("dtype"))
+        super().__init__(config, vocabulary_size, DecoderBlock, table, **kwargs)
+
+    def build(self, target_shape: Any, memory_shape: Any) -> None:
+        """Build all layers."""
+        self._build(target_shape, memory_shape)
+
+    def call(self, target: Any, memory: Any, cross_mask: Any = None) -> Any:
+        """Decode ids [B, T], each position from those before it and the memory.
+
+        Args:
+            target: Ids [B, T], 0 where padded.
+            memory: [B, S, D].
+            cross_mask: Padding mask of the source, broadcastable to [B, H, T, S].
+
+        Returns:
+            [B, T, D].
+        """
+        return self.forward(target, memory, cross_mask)[0]
+
+    def forward(self, target: Any, memory: Any, cross_mask: Any = None) -> tuple[Any, list[tuple[Any, Any]]]:
+        """As ``call``; also returns every block's attention weights [B, H, T, T] and [B, H, T, S]."""
+        x = self.embedding(target)
+        self_mask = decoder_mask(target)
+        weights = []
+        for block in self.blocks:
+            keys_and_values = block.cross_attention.keys_and_values(memory)
+            x, _, block_weights = block.forward(x, keys_and_values, self_mask, cross_mask)
+            weights.append(block_weights)
+        return self.norm(x), weights
+
+    def step(self, tokens: Any, state: DecoderState) -> tuple[Any, DecoderState]:
+        """Decode one more token [B] of each sentence -> [B, D], and the state that includes it."""
+        position = ops.shape(state.past[0][0])[2]
+        x = self.embedding(tokens[:, None], first_position=position)  # [B, 1, D]
+        longer_past = []
+        for block, memory, past in zip(self.blocks, state.memory, state.past, strict=True):
+            x, present, _ = block.forward(x, memory, cross_mask=state.source_mask, past=past)
+            longer_past.append(present)
+        return self.norm(x)[:, 0], state._replace(past=longer_past)
+
+
+@keras.saving.register_keras_serializable(package="ptenmt")
+class Transformer(FromConfig, keras.Model):
+    """The encoder–decoder Transformer, from token ids to logits; it derives the masks from the ids.
+
+    Args:
+        config: Sizes and options.
+        source_vocabulary_size: Number of source ids.
+        target_vocabulary_size: Number of target ids.
         name: The first part of every weight's path.
         **kwargs: ``dtype``, as for any Keras model.
 
     Raises:
-        ValueError: All embeddings are to be tied, but the vocabularies differ in size.
+        ValueError: All embeddings are tied, but the vocabularies differ in size.
     """
 
     sizes = ("source_vocabulary_size", "target_vocabulary_size")
@@ -45,38 +360,38 @@ class Transformer(OfConfig, keras.Model):
         **kwargs: Any,
     ) -> None:
         super().__init__(name=name, **kwargs)
-        self.input_spec = [keras.layers.InputSpec(ndim=2) for _ in range(2)]
-        self.config = config
-        self.source_vocabulary_size = source_vocabulary_size
-        self.target_vocabulary_size = target_vocabulary_size
         sizes = source_vocabulary_size, target_vocabulary_size
         if config.tied_embeddings == "all" and sizes[0] != sizes[1]:
             raise ValueError(
                 f"tied_embeddings=all needs one vocabulary, not two of {sizes[0]} and {sizes[1]}"
             )
-        self.encoder = Encoder(config, sizes[0], name="encoder", dtype=self.dtype_policy)
+        self.config = config
+        self.source_vocabulary_size, self.target_vocabulary_size = sizes
+        dtype = self.dtype_policy
+        self.encoder = Encoder(config, sizes[0], name="encoder", dtype=dtype)
         shared = self.encoder.embedding.embedding if config.tied_embeddings == "all" else None
-        self.decoder = Decoder(config, sizes[1], embedding=shared, name="decoder", dtype=self.dtype_policy)
+        self.decoder = Decoder(config, sizes[1], embedding=shared, name="decoder", dtype=dtype)
+        self.final: keras.layers.Layer
         if config.tied_embeddings == "none":
-            self.final = Dense(sizes[1], name="final", dtype=self.dtype_policy)
+            self.final = Dense(sizes[1], name="final", dtype=dtype)
         else:
-            table = self.decoder.embedding.embedding
-            self.final = TiedProjection(table, name="final", dtype=self.dtype_policy)
+            self.final = TiedProjection(self.decoder.embedding.embedding, name="final", dtype=dtype)
+        self.build(((None, None), (None, None)))
 
     def build(self, inputs_shape: Any) -> None:
-        """Make all weights."""
+        """Create all weights."""
         source_shape, target_shape = inputs_shape
-        width = self.config.d_model
-        build_once(self.encoder, source_shape)
-        build_once(self.decoder, target_shape, (*source_shape, width))
-        build_once(self.final, (*target_shape, width))
+        self.input_spec = [keras.layers.InputSpec(ndim=2) for _ in range(2)]
+        self.encoder.build(source_shape)
+        self.decoder.build(target_shape, (*source_shape, self.config.d_model))
+        self.final.build((*target_shape, self.config.d_model))
 
     def call(self, inputs: tuple[Any, Any], training: bool = False) -> Any:
-        """Predict the next token at every target position, given the right ones before it.
+        """Predict the token after each target position, given the correct ones up to it.
 
         Args:
             inputs: Source ids [B, S] and decoder input ids [B, T].
-            training: Whether dropout is on.
+            training: Whether dropout is on; Keras hands it to every layer that is called inside another.
 
         Returns:
             Logits [B, T, V].
@@ -84,24 +399,18 @@ class Transformer(OfConfig, keras.Model):
         return self.final(self.hidden(inputs, training=training))
 
     def hidden(self, inputs: tuple[Any, Any], training: bool = False) -> Any:
-        """What ``final`` makes the logits of (see ``call``): the decoder's output [B, T, D]."""
-        self.build_weights()
+        """Return the decoder's output [B, T, D], which ``final`` maps to logits; see ``call``."""
         source, target = inputs
         source_mask = padding_mask(source)
-        memory = self.encoder(source, mask=source_mask, training=training)
+        memory = self.encoder(source, source_mask, training=training)
         return self.decoder(target, memory, source_mask, training=training)
 
-    def build_weights(self) -> None:
-        """Create every weight now instead of at the first use."""
-        build_once(self, ((None, None), (None, None)))
-
     def encode(self, source: Any) -> Any:
-        """Read source ids [B, S] -> memory [B, S, D]."""
-        self.build_weights()
-        return self.encoder(source, mask=padding_mask(source))
+        """Encode source ids [B, S] -> memory [B, S, D]."""
+        return self.encoder(source, padding_mask(source))
 
     def start(self, source: Any) -> DecoderState:
-        """Read source ids [B, S] and return the state from which ``decode_step`` goes on."""
+        """Encode source ids [B, S] and return the state before the first ``decode_step``."""
         memory = self.encode(source)
         caches = [block.cross_attention.keys_and_values(memory) for block in self.decoder.blocks]
         # No token yet: slices of length 0 have the right batch, heads, widths and dtype.
@@ -109,20 +418,20 @@ class Transformer(OfConfig, keras.Model):
         return DecoderState(padding_mask(source), caches, past)
 
     def decode_step(self, tokens: Any, state: DecoderState) -> tuple[Any, DecoderState]:
-        """Feed one token a sentence.
+        """Feed one token of each sentence.
 
         Args:
             tokens: Ids [B], none of them padding.
             state: From ``start`` or the step before.
 
         Returns:
-            Logits [B, V] of the token after it, and the new state.
+            Logits [B, V] of the next token, and the new state.
         """
         hidden, state = self.decoder.step(tokens, state)
         return self.final(hidden), state
 
     def attention(self, source: Any, target: Any) -> dict[str, Any]:
-        """Who attends to whom while the target is read behind the source.
+        """Return all attention weights of one pass.
 
         Args:
             source: Ids [B, S].
@@ -133,7 +442,36 @@ class Transformer(OfConfig, keras.Model):
             [B, H, T, T] (self) and ``decoder_layer{i}_block2`` [B, H, T, S] (cross), i from 1.
         """
         source_mask = padding_mask(source)
-        memory = self.encode(source)
-        return self.encoder.attention(source, source_mask) | self.decoder.attention(
-            target, memory, source_mask
-        )
+        memory, encoder_weights = self.encoder.forward(source, source_mask)
+        _, decoder_weights = self.decoder.forward(target, memory, source_mask)
+        weights = {f"encoder_layer{i}": each for i, each in enumerate(encoder_weights, 1)}
+        for i, (to_target, to_source) in enumerate(decoder_weights, 1):
+            weights |= {f"decoder_layer{i}_block1": to_target, f"decoder_layer{i}_block2": to_source}
+        return weights
+
+
+def functional_transformer(
+    config: ModelConfig,
+    source_vocabulary_size: int,
+    target_vocabulary_size: int | None = None,
+    *,
+    name: str = "transformer",
+    **kwargs: Any,
+) -> keras.Model:
+    """Build a functional model, which ``keras.saving`` writes to one file and loads again.
+
+    Its inputs are integers ``inputs`` [B, S] and ``dec_inputs`` [B, T], its output logits [B, T, V].
+
+    Args:
+        config: Sizes and options.
+        source_vocabulary_size: Number of source ids.
+        target_vocabulary_size: Number of target ids; by default as many as the source's (the embedding
+            matrices are shared only if ``config.tied_embeddings`` is ``all``).
+        name: The model's name.
+        **kwargs: ``dtype``, as for any Keras model.
+    """
+    size = source_vocabulary_size if target_vocabulary_size is None else target_vocabulary_size
+    transformer = Transformer(config, source_vocabulary_size, size, name="layers", **kwargs)
+    source = keras.Input((None,), dtype="int64", name="inputs")
+    target = keras.Input((None,), dtype="int64", name="dec_inputs")
+    return keras.Model([source, target], transformer((source, target)), name=name)

@@ -111,9 +111,7 @@ class NextWordTask:
     def new_model(self) -> NextWordModel:
         """The model, its weights made."""
         policy = keras.DTypePolicy(self._config.machine.precision)
-        model = NextWordModel(self._config.model, self._size, dtype=policy)
-        model.build_weights()
-        return model
+        return NextWordModel(self._config.model, self._size, dtype=policy)
 
     def scorer(self, model: NextWordModel, workers: Workers | None = None) -> "NextWordScorer":
         """What scores a live model on the windows that are held out."""

@@ -101,9 +101,7 @@ class TranslationTask:
     def new_model(self) -> Transformer:
         """The Transformer, its weights made."""
         policy = keras.DTypePolicy(self._config.machine.precision)
-        model = Transformer(self._config.model, *self._sizes, dtype=policy)
-        model.build_weights()
-        return model
+        return Transformer(self._config.model, *self._sizes, dtype=policy)
 
     def scorer(self, model: Transformer, workers: Workers | None = None) -> Validator:
         """What scores a live model on the validation pairs."""

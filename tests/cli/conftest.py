@@ -140,7 +140,6 @@ def random_run(tmp_path_factory: pytest.TempPathFactory) -> Path:
     tokenizers = build_tokenizers(config.tokenizer, PAIRS, ("pt", "en"))
     sizes = tokenizers.source.vocabulary_size, tokenizers.target.vocabulary_size
     model = Transformer(config.model, *sizes)
-    model.build_weights()
     numbers = np.random.default_rng(1)
     weights = {
         variable.path: numbers.normal(size=variable.shape).astype(np.float32)

@@ -1,3 +1,5 @@
+from typing import Any
+
 import keras
 import numpy as np
 import pytest
@@ -12,6 +14,12 @@ def hidden(mask) -> np.ndarray:
 
 def random_inputs(*shape: int) -> np.ndarray:
     return np.random.default_rng(0).normal(size=shape).astype("float32")
+
+
+def weights_of(attention: MultiHeadAttention, query: Any, memory: Any, mask: Any) -> np.ndarray:
+    """The attention weights, of a layer that may be new."""
+    attention(query, memory, attention_mask=mask)
+    return np.array(attention.attend(query, *attention.keys_and_values(memory), mask)[1])
 
 
 def test_padding_mask_hides_the_padding():
@@ -75,8 +83,8 @@ def test_it_equals_the_attention_of_keras(key_size: int, value_size: int):
     expected, expected_weights = theirs(
         query, memory, attention_mask=mask, return_attention_scores=True, training=False
     )
-    np.testing.assert_allclose(ours(query, memory, mask=mask[:, None]), expected, atol=1e-5)
-    weights = ours.attention_weights(query, memory, mask[:, None])
+    np.testing.assert_allclose(ours(query, memory, attention_mask=mask[:, None]), expected, atol=1e-5)
+    weights = weights_of(ours, query, memory, mask[:, None])
     np.testing.assert_allclose(weights, expected_weights, atol=1e-6)
     np.testing.assert_allclose(ours(query, memory), theirs(query, memory), atol=1e-5)
 
@@ -84,7 +92,7 @@ def test_it_equals_the_attention_of_keras(key_size: int, value_size: int):
 def test_weights_sum_to_one_and_are_zero_where_hidden():
     attention = MultiHeadAttention(8, 2)
     mask = padding_mask(np.array([[5, 6, 7, 0, 0], [5, 0, 0, 0, 0]]))
-    weights = np.array(attention.attention_weights(random_inputs(2, 4, 8), random_inputs(2, 5, 8), mask))
+    weights = weights_of(attention, random_inputs(2, 4, 8), random_inputs(2, 5, 8), mask)
     assert weights.shape == (2, 2, 4, 5)
     assert weights.dtype == np.float32
     np.testing.assert_allclose(weights.sum(axis=-1), 1, atol=1e-6)
@@ -103,8 +111,8 @@ def test_a_row_that_is_wholly_hidden_stays_finite(policy: str):
         attention = MultiHeadAttention(8, 2)
         inputs = random_inputs(1, 3, 8)
         mask = np.zeros((1, 1, 3, 3), dtype=bool)
-        outputs = np.array(keras.ops.cast(attention(inputs, mask=mask), "float32"))
-        weights = np.array(attention.attention_weights(inputs, inputs, mask))
+        outputs = np.array(keras.ops.cast(attention(inputs, attention_mask=mask), "float32"))
+        weights = weights_of(attention, inputs, inputs, mask)
     finally:
         keras.config.set_dtype_policy(before)
     assert np.isfinite(outputs).all()

@@ -70,9 +70,7 @@ def test_what_a_layer_draws_follows_from_its_place_in_the_model():
 def model() -> Transformer:
     sizes = {"num_layers": 1, "d_model": 16, "num_heads": 2, "d_ff": 24, "max_positions": 8}
     rates = {"dropout": 0.2, "attention_dropout": 0.2, "activation_dropout": 0.2, "word_dropout": 0.2}
-    model = Transformer(ModelConfig(**sizes, **rates), 9, 9)
-    model.build_weights()
-    return model
+    return Transformer(ModelConfig(**sizes, **rates), 9, 9)
 
 
 def test_a_compiled_step_takes_the_draw_as_a_value(model: Transformer):
@@ -106,7 +104,7 @@ def test_without_a_seed_every_call_draws_anew(model: Transformer, compiled: bool
 
 @pytest.mark.parametrize("rate", [1.0, 1.5, -0.5, float("nan")])
 def test_what_is_no_rate_is_an_error(rate: float):
-    with pytest.raises(ValueError, match=f"^word_dropout: a rate of {rate} is not at least 0 and below 1$"):
+    with pytest.raises(ValueError, match=f"^word_dropout: rate={rate} must be at least 0 and below 1$"):
         PositionalEmbedding(10, 8, max_positions=10, word_dropout=rate)
 
 

@@ -18,7 +18,6 @@ NOTHING = np.full((2, 1), 2)
 def build(**options: Any) -> NextWordModel:
     keras.utils.set_random_seed(4)
     model = NextWordModel(replace(CONFIG, **options), 10)
-    model.build_weights()
     chance = np.random.default_rng(1)
     for weight in model.trainable_variables:
         weight.assign(chance.normal(weight.path.endswith("gamma"), 0.3, weight.shape))

@@ -91,7 +91,6 @@ def test_token_losses_are_those_of_keras(tied: Any):
 def test_next_word_losses_are_those_of_keras(prediction: Any, tied: Any):
     config = replace(SMALL, prediction=prediction, tied_embeddings=tied)
     keras_model = NextWordModel(config, SIZE)
-    keras_model.build_weights()
     labels = WHOLE if prediction == "causal" else WHOLE[:, :1]
     target = np.concatenate([WHOLE[:, :1], labels], axis=1)
     mine = NumpyNextWord(config, weights_of(keras_model))

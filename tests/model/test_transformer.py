@@ -19,9 +19,7 @@ TARGET = np.array([[2, 5, 6, 7, 8], [2, 9, 10, 0, 0], [2, 4, 4, 4, 4]])
 
 def build(config: ModelConfig, source_size: int = 13, target_size: int = 11) -> Transformer:
     keras.utils.set_random_seed(3)
-    model = Transformer(config, source_size, target_size)
-    model.build_weights()
-    return model
+    return Transformer(config, source_size, target_size)
 
 
 @pytest.fixture(scope="module", params=["post", "pre"])
@@ -81,24 +79,26 @@ def test_attention_rows_sum_to_one_and_see_no_padding_and_no_future(model: Trans
 
 
 def test_attention_weights_are_those_that_the_model_uses(model: Transformer):
-    """The second block's inputs, rebuilt from the first block's parts, give the reported weights."""
+    """The second block's inputs, rebuilt from the first block's output, give the reported weights."""
     weights = model.attention(SOURCE, TARGET)
     mask = (SOURCE != 0)[:, None, None]
-    inputs = model.encoder.embedding(SOURCE)
-    hidden = model.encoder.blocks[0](inputs, mask)
-    read = model.encoder.blocks[1].self_attention_norm.before(hidden)
-    expected = model.encoder.blocks[1].self_attention.attention_weights(read, read, mask)
+    hidden = model.encoder.blocks[0](model.encoder.embedding(SOURCE), mask)
+    block = model.encoder.blocks[1]
+    read = block.self_attention_norm.norm(hidden) if model.config.norm == "pre" else hidden
+    expected = block.self_attention.attend(read, *block.self_attention.keys_and_values(read), mask)[1]
     np.testing.assert_allclose(weights["encoder_layer2"], expected, atol=1e-6)
     memory = model.encode(SOURCE)
     causal = np.tril(np.ones((5, 5), dtype=bool)) & (TARGET != 0)[:, None, None]
     hidden = model.decoder.blocks[0](model.decoder.embedding(TARGET), memory, causal, mask)
     block = model.decoder.blocks[1]
-    read = block.self_attention_norm.before(hidden)
-    expected = block.self_attention.attention_weights(read, read, causal)
+    read = block.self_attention_norm.norm(hidden) if model.config.norm == "pre" else hidden
+    expected = block.self_attention.attend(read, *block.self_attention.keys_and_values(read), causal)[1]
     np.testing.assert_allclose(weights["decoder_layer2_block1"], expected, atol=1e-6)
-    hidden = block.self_attention_norm(hidden, block.self_attention(read, mask=causal))
-    read = block.cross_attention_norm.before(hidden)
-    expected = block.cross_attention.attention_weights(read, memory, mask)
+    hidden = block.self_attention_norm(
+        hidden, sublayer=lambda read: block.self_attention(read, attention_mask=causal)
+    )
+    read = block.cross_attention_norm.norm(hidden) if model.config.norm == "pre" else hidden
+    expected = block.cross_attention.attend(read, *block.cross_attention.keys_and_values(memory), mask)[1]
     np.testing.assert_allclose(weights["decoder_layer2_block2"], expected, atol=1e-6)
 
 
@@ -201,8 +201,8 @@ def test_half_precision_gives_finite_logits_cached_or_not():
     np.testing.assert_allclose(stepwise, logits[[0, 2]], atol=0.1)
 
 
-def test_weights_are_created_by_build_weights_alone(model: Transformer):
-    paths = {weight.path for weight in model.trainable_variables}
+def test_the_constructor_creates_all_weights(model: Transformer):
+    paths = {weight.path for weight in build(model.config).trainable_variables}
     model((SOURCE, TARGET), training=True)
     model.attention(SOURCE, TARGET)
     assert {weight.path for weight in model.trainable_variables} == paths

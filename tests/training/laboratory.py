@@ -45,7 +45,6 @@ def build_laboratory(
     sizes = tokenizers.source.vocabulary_size, tokenizers.target.vocabulary_size
     with strategy.scope():
         model = Transformer(config.model, *sizes, dtype=keras.DTypePolicy(config.machine.precision))
-        model.build_weights()
     folder.mkdir(exist_ok=True)
     run = Run(folder)
     plan = BatchPlan(pairs, config.batch, config.seed)
