@@ -18,7 +18,7 @@ Batch = tuple[np.ndarray, np.ndarray]
 
 @dataclass(frozen=True, kw_only=True)
 class Sizes:
-    """Of the model; letters as in ptenmt/model/attention.py."""
+    """Of the model; letters as in ptenmt/model/layers.py."""
 
     num_layers: int
     d_model: int

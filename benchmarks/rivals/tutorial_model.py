@@ -2,7 +2,7 @@
 
 A yardstick, and therefore nothing to improve: separate dense layers for query, key and value, transposes
 around every attention, masks in which 1 means hidden, dropout after every sub-layer, logits for padding
-too. It shares no code with ptenmt's own model. Letters in shape comments as in ptenmt/model/attention.py.
+too. It shares no code with ptenmt's own model. Letters in shape comments as in ptenmt/model/layers.py.
 """
 
 import keras
