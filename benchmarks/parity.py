@@ -9,7 +9,6 @@ first difference. Both exports, float32 and int8, are made for the occasion; the
 
 import argparse
 import os
-import warnings
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
@@ -22,17 +21,17 @@ import tensorflow as tf
 from rivals.bars import Bar, at_least, at_most, show, show_bars
 from rivals.machine import describe, same_command
 
-from ptenmt.checkpoints import load_weights
 from ptenmt.cores import available_cores
+from ptenmt.ctranslate2_export import CTranslate2Model, convert
 from ptenmt.data.batches import sorted_batches
 from ptenmt.data.encoding import encode_pairs
 from ptenmt.data.pairs import SentencePair, load_split
 from ptenmt.evaluation.material import material_of_pairs, output_of_translations
 from ptenmt.evaluation.scores import Scorer
-from ptenmt.export.ctranslate2 import Export, make_export
 from ptenmt.model import Transformer
 from ptenmt.runs import find_run
 from ptenmt.tokenizers import PAD, UNK, TokenizerPair, forbidden, frame
+from ptenmt.trained_model import TrainedModel
 from ptenmt.translation import Translation, Translator
 from ptenmt.translation.ctranslate2_engine import CTranslate2Engine
 
@@ -71,7 +70,7 @@ class Difference(NamedTuple):
     """By how much the reference's logit is the greater."""
 
 
-def translator_of(export: Export, reference: Translator) -> Translator:
+def translator_of(export: CTranslate2Model, reference: Translator) -> Translator:
     """One that translates with CTranslate2."""
     config, tokenizers = reference.config, reference.tokenizers
     engine = CTranslate2Engine(export, tokenizers, with_unknown=UNK not in forbidden(config.tokenizer))
@@ -139,7 +138,7 @@ def log_probabilities(model: Transformer) -> Callable[[np.ndarray, np.ndarray], 
 
 
 def largest_difference(
-    reference: Translator, exports: dict[str, Export], texts: Sequence[SentencePair]
+    reference: Translator, exports: dict[str, CTranslate2Model], texts: Sequence[SentencePair]
 ) -> dict[str, float]:
     """The largest difference between log-probabilities of the targets' tokens, for each export."""
     tokenizers, longest = reference.tokenizers, reference.config.model.max_positions
@@ -216,9 +215,9 @@ def main() -> None:
     data = replace(config.data, data_dir=options.data_dir) if options.data_dir else config.data
     pairs = load_split(data, config.seed, "test")[: options.sentences]
     reference = Translator.load(run, engine="keras")
-    path, weights = load_weights(run, warnings.warn)
+    trained = TrainedModel.load(run)
     exports = {
-        name: make_export(config.model, weights, reference.tokenizers, path.name, name)
+        name: convert(config.model, trained.weights, reference.tokenizers, trained.info.checksum, name)
         for name in ("float32", "int8")
     }
     engines = {name: translator_of(export, reference) for name, export in exports.items()}

@@ -23,12 +23,13 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from ptenmt.averaging import average
     from ptenmt.completion import Completer
     from ptenmt.config.loading import load_config
     from ptenmt.errors import PtenmtError
     from ptenmt.evaluation import evaluate, sweep
     from ptenmt.evaluation.comparison import compare
-    from ptenmt.export.model import export_model
+    from ptenmt.export.packaging import export_model
     from ptenmt.inspection.alignment import alignment_figure, word_alignment
     from ptenmt.inspection.attention import attention_figure, attention_weights
     from ptenmt.inspection.curves import history_figure, schedule_figure
@@ -39,7 +40,6 @@ if TYPE_CHECKING:
     from ptenmt.inspection.probabilities import probabilities_figure, token_probabilities
     from ptenmt.inspection.tokens import tokens_figure
     from ptenmt.training import train
-    from ptenmt.training.averaging import average
     from ptenmt.translation import Translator
 
 __version__ = "0.1.0"
@@ -78,11 +78,11 @@ _MODULES = {
     "alignment_figure": "ptenmt.inspection.alignment",
     "attention_figure": "ptenmt.inspection.attention",
     "attention_weights": "ptenmt.inspection.attention",
-    "average": "ptenmt.training.averaging",
+    "average": "ptenmt.averaging",
     "compare": "ptenmt.evaluation.comparison",
     "embeddings_figure": "ptenmt.inspection.embeddings",
     "evaluate": "ptenmt.evaluation",
-    "export_model": "ptenmt.export.model",
+    "export_model": "ptenmt.export.packaging",
     "history_figure": "ptenmt.inspection.curves",
     "load_config": "ptenmt.config.loading",
     "nearest_neighbours": "ptenmt.inspection.embeddings",

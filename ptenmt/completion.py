@@ -1,4 +1,4 @@
-"""Texts and the words that may come next: what a next-word model is for. It needs no TensorFlow."""
+"""Completing texts with a next-word model; NumPy only."""
 
 import warnings
 from collections.abc import Callable, Sequence
@@ -8,27 +8,24 @@ from pathlib import Path
 import numpy as np
 
 from ptenmt.config import Config, DecodingConfig
-from ptenmt.export.weights import arrays_of
 from ptenmt.history import History
 from ptenmt.inspection.typed import TypedWords, read_typed
 from ptenmt.model.numpy_transformer import NumpyNextWord
-from ptenmt.runs import Choice, Run, find_run
-from ptenmt.tasks import check_task
-from ptenmt.tokenizers import SPECIAL_PIECES, Tokenizer, load_tokenizers
-from ptenmt.tokenizers.words import WordTokenizer
-from ptenmt.translation.loading import Loader
+from ptenmt.runs import Choice, Run
+from ptenmt.tokenizers import SPECIAL_PIECES, Tokenizer
+from ptenmt.trained_model import TrainedModel
 
 LIKELIEST = DecodingConfig(beam_size=1)
-"""Draw no lots: take the likeliest word."""
+"""Greedy: take the likeliest word."""
 
 
 @dataclass(frozen=True)
 class NextWord:
-    """A word that may come next."""
+    """A candidate for the next word."""
 
     word: str
     probability: float
-    """From 0 to 1, of all words and special tokens together."""
+    """From 0 to 1, among all words and special tokens."""
 
 
 class Completer:
@@ -36,12 +33,11 @@ class Completer:
 
     Args:
         model: Scores all words.
-        tokenizer: Of the words.
+        tokenizer: Of words.
         config: The run's options.
     """
 
     def __init__(self, model: NumpyNextWord, tokenizer: Tokenizer, config: Config) -> None:
-        assert isinstance(tokenizer, WordTokenizer), "a next-word model reads words"
         self.model = model
         self.tokenizer = tokenizer
         self._config = config
@@ -52,91 +48,82 @@ class Completer:
         run: str | Path | Run | None = None,
         on_warning: Callable[[str], None] = warnings.warn,
         checkpoint: Choice = "best",
-        *,
-        on_tensorflow: Callable[[], None] = lambda: None,
     ) -> "Completer":
         """Load a trained run.
 
         Args:
             run: A path, a name below ``checkpoints/``, or None for the run trained or averaged last.
-            on_warning: Told, in a sentence, of a damaged checkpoint that was passed over, or an old export.
+            on_warning: Called with a message for each damaged file of weights.
             checkpoint: ``best``: the weights with the lowest held-out loss; ``latest``: the newest.
-            on_tensorflow: Called before TensorFlow is imported, if it has to be: to export what no training
-                has exported yet.
 
         Raises:
             RunError: There is no such run, or it translates.
-            CheckpointError: It has no checkpoint that can be read.
-            ExportError: Its weights are not exported, and cannot be.
+            CheckpointError: It has no weights that can be read.
         """
-        run = run if isinstance(run, Run) else find_run(run)
-        config = run.config()
-        check_task(run, config.task, "next-word")
-        tokenizers = load_tokenizers(run.tokenizer_folder)
-        exported = Loader(run, config, tokenizers, checkpoint, on_warning, on_tensorflow).weights()
-        model = NumpyNextWord(exported.facts.model, arrays_of(exported))
-        return cls(model, tokenizers.source, config)
+        trained = TrainedModel.load(run, checkpoint=checkpoint, task="next-word", on_warning=on_warning)
+        model = NumpyNextWord(trained.config.model, trained.weights)
+        return cls(model, trained.tokenizers.source, trained.config)
 
     def next_words(self, text: str, count: int = 5) -> list[NextWord]:
-        """The words that are likeliest to come after a text, the likeliest first.
+        """The likeliest words after a text, the likeliest first.
 
         Args:
-            text: Of a longer one than the model's window, the last words count.
+            text: If it is longer than the model's window, its last words are used.
             count: How many.
 
         Raises:
-            DataError: There is no word in it.
+            DataError: The text has no words.
         """
-        probabilities = _softmax(self._scores(self.read(text).ids))
+        probabilities = _softmax(self._logits(self.read(text).ids))
         first = len(SPECIAL_PIECES)
         order = np.argsort(-probabilities[first:], kind="stable")[:count] + first
         words = self.tokenizer.pieces(order.tolist())
-        return [NextWord(word, float(probabilities[id])) for word, id in zip(words, order, strict=True)]
+        return [NextWord(word, float(probabilities[token])) for word, token in zip(words, order, strict=True)]
 
     def complete(self, text: str, words: int, how: DecodingConfig = LIKELIEST) -> str:
-        """Go on with a text.
+        """Continue a text.
 
         Args:
-            text: Its beginning.
-            words: How many to add.
-            how: ``top_k``, ``top_p`` and ``temperature`` say how they are drawn, ``seed`` which lots; the
-                rest of the section is for translations.
+            text: What to continue.
+            words: How many words to add.
+            how: ``top_k``, ``top_p`` and ``temperature`` control sampling, ``seed`` its random numbers; the
+                rest of the section applies to translations only.
 
         Returns:
-            What is added.
+            The words that were added.
 
         Raises:
-            DataError: There is no word in the text.
+            DataError: The text has no words.
         """
-        ids, chance = self.read(text).ids, np.random.default_rng(how.seed)
-        begun = len(ids)
+        ids, random = self.read(text).ids, np.random.default_rng(how.seed)
+        num_given = len(ids)
         for _ in range(words):
-            ids.append(_chosen(self._scores(ids), how, chance))
-        return self.tokenizer.decode([ids[begun:]])[0]
+            ids.append(_next_id(self._logits(ids), how, random))
+        return self.tokenizer.decode([ids[num_given:]])[0]
 
     def read(self, text: str) -> TypedWords:
-        """A text's words as the model reads them.
+        """Split a text into the words that the model reads.
 
         Raises:
-            DataError: There is none.
+            DataError: It has none.
         """
         return read_typed(text, self.tokenizer, self._config)
 
-    def _scores(self, ids: Sequence[int]) -> np.ndarray:
-        """The logits [V] of what comes after the ids."""
-        read = np.array([ids[-self._config.data.window :]])
-        return np.asarray(self.model.logits(read)[0], np.float64)
+    def _logits(self, ids: Sequence[int]) -> np.ndarray:
+        """Scores [V] of the word after the ids."""
+        window = np.array([ids[-self._config.data.window :]])
+        return np.asarray(self.model.logits(window)[0], np.float64)
 
 
 def held_out_loss(run: Run) -> float | None:
-    """The loss, in nats a word, of a run's best model on what was held out; None before any validation."""
+    """The held-out loss of a run's best model, in nats per word; None before the first validation."""
     best = History(run.path).best("loss")
     loss: float | None = None if best is None else best["validation"].get("loss")
     return loss
 
 
-def _chosen(logits: np.ndarray, how: DecodingConfig, chance: np.random.Generator) -> int:
-    """The word that is likeliest, or one drawn by lot; special tokens are never chosen."""
+def _next_id(logits: np.ndarray, how: DecodingConfig, random: np.random.Generator) -> int:
+    """The likeliest word, or a sampled one; never a special token."""
     first = len(SPECIAL_PIECES)
     if not how.is_sampled:
         return int(np.argmax(logits[first:])) + first
@@ -144,11 +131,11 @@ def _chosen(logits: np.ndarray, how: DecodingConfig, chance: np.random.Generator
     if how.top_k:
         order = order[: how.top_k]
     probabilities = _softmax(logits[first:][order] / how.temperature)
-    before = np.cumsum(probabilities) - probabilities
-    kept = before < how.top_p  # as many of the likeliest as reach top_p together
-    return int(chance.choice(order[kept], p=probabilities[kept] / probabilities[kept].sum())) + first
+    cumulative_before = np.cumsum(probabilities) - probabilities
+    kept = cumulative_before < how.top_p  # the smallest set of likeliest words that reaches top_p
+    return int(random.choice(order[kept], p=probabilities[kept] / probabilities[kept].sum())) + first
 
 
 def _softmax(logits: np.ndarray) -> np.ndarray:
-    powers = np.exp(logits - logits.max())
-    return np.asarray(powers / powers.sum())
+    exponentials = np.exp(logits - logits.max())
+    return np.asarray(exponentials / exponentials.sum())

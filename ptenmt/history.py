@@ -1,24 +1,20 @@
-"""What a training told, line by line: ``history.jsonl`` in the run directory."""
+"""Training history: ``history.jsonl`` in the run directory, one JSON object per line.
+
+A line is a validation (it has ``validation``) or a point of the training curves.
+"""
 
 import json
 import math
-from itertools import takewhile
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 from ptenmt.atomic_files import json_text, write_text
 from ptenmt.errors import OutputError
 
-_GROUPS = {
-    "train": frozenset[str](),
-    "validation": frozenset[str](),
-    "seconds": frozenset({"data", "step"}),
-}
-"""Figures that a line tells together, and those of them that are always there."""
-
 
 class History:
-    """The validations and the points of the training curves of one run, a JSON object a line.
+    """The validations and the training curves of one run.
 
     Args:
         folder: The run directory.
@@ -36,20 +32,24 @@ class History:
         return [line for line in self._lines() if "validation" not in line]
 
     def best(self, metric: str) -> dict[str, Any] | None:
-        """The validation of the best model, the earliest of equals; None if there has been none.
+        """The validation of the best model, the earliest of equals; None if there was none.
 
         Args:
             metric: As ``validation.metric``.
         """
-        return max(self.validations(), key=lambda line: _rank_of(metric, line), default=None)
+
+        def quality(line: dict[str, Any]) -> tuple[float, float, int]:
+            scores = line["validation"]
+            return *rank(metric, scores.get(metric), scores.get("loss")), -line["step"]
+
+        return max(self.validations(), key=quality, default=None)
 
     def last(self) -> dict[str, Any] | None:
         """The newest line of either kind, if there is one."""
-        lines = self._lines()
-        return lines[-1] if lines else None
+        return next(reversed(list(self._lines())), None)
 
     def add(self, line: dict[str, Any]) -> None:
-        """Append a line, null for a figure that is not finite.
+        """Append a line; figures that are not finite become null.
 
         Raises:
             OutputError: It cannot be written.
@@ -61,69 +61,43 @@ class History:
             raise OutputError(f"cannot write {self._file}: {error.strerror or error}") from error
 
     def forget_after(self, step: int, validated: int) -> None:
-        """Drop what a training wrote after its last checkpoint, before it was killed.
+        """Drop the lines that a killed training wrote after its last checkpoint.
 
         Args:
-            step: Of the checkpoint, in all.
-            validated: The step of the last validation that the checkpoint knows of.
+            step: The checkpoint's global step.
+            validated: The step of the last validation before the checkpoint.
         """
         if not self._file.exists():
             return
-        ends = {True: validated, False: step}
-        kept = [line for line in self._lines() if line["step"] <= ends["validation" in line]]
+        last = {True: validated, False: step}
+        kept = [line for line in self._lines() if line["step"] <= last["validation" in line]]
         text = "".join(json_text(line) + "\n" for line in kept)
         if text.encode() != self._file.read_bytes():
             write_text(self._file, text)
 
-    def _lines(self) -> list[dict[str, Any]]:
-        """All lines up to a damaged one, such as a kill leaves at the end."""
+    def _lines(self) -> Iterator[dict[str, Any]]:
+        """All lines up to one that is incomplete, such as a killed training leaves at the end."""
         if not self._file.exists():
-            return []
-        texts = self._file.read_text(encoding="utf-8", errors="replace").splitlines()
-        return list(takewhile(_is_whole, map(_line_of, texts)))
-
-
-def _line_of(text: str) -> Any:
-    """What a line of the file says; None if it is no JSON."""
-    try:
-        return json.loads(text)
-    except ValueError:
-        return None
-
-
-def _is_whole(line: Any) -> bool:
-    """Whether a line is such as a training tells: a step, figures, and groups of figures."""
-    if not isinstance(line, dict) or type(line.get("step")) is not int:
-        return False
-    if "validation" in line and type(line.get("epoch")) is not int:
-        return False
-    return all(
-        _are_figures(value, _GROUPS[name]) if name in _GROUPS else _is_figure(value)
-        for name, value in line.items()
-    )
-
-
-def _are_figures(group: Any, needed: frozenset[str]) -> bool:
-    """Whether it is figures by name, those that are needed among them, and these are numbers."""
-    return (
-        isinstance(group, dict)
-        and all(map(_is_figure, group.values()))
-        and all(group.get(name) is not None for name in needed)
-    )
-
-
-def _is_figure(value: Any) -> bool:
-    return value is None or isinstance(value, int | float)
+            return
+        for text in self._file.read_text(encoding="utf-8", errors="replace").splitlines():
+            try:
+                line = json.loads(text)
+            except ValueError:
+                return
+            if not isinstance(line, dict) or not isinstance(line.get("step"), int):
+                return
+            yield line
 
 
 def rank(metric: str, score: float | None, loss: float | None) -> tuple[float, float]:
-    """How good a model is, to be compared: by its score, then by its loss; what is no number is worst."""
+    """A key that sorts models by score, then by loss, the best last; what is not a number comes first.
+
+    Args:
+        metric: Which score; ``loss`` is better when lower, all others when higher.
+        score: By that metric.
+        loss: Of the same validation.
+    """
     by_score = math.nan if score is None else score
     by_loss = math.nan if loss is None else loss
     ranks = (-by_score if metric == "loss" else by_score, -by_loss)
     return tuple(-math.inf if math.isnan(each) else each for each in ranks)  # type: ignore[return-value]
-
-
-def _rank_of(metric: str, line: dict[str, Any]) -> tuple[float, float, int]:
-    scores = line["validation"]
-    return (*rank(metric, scores.get(metric), scores.get("loss")), -line["step"])

@@ -1,6 +1,5 @@
 """What ``run.json`` says, for those who show it: all that they need, each of its kind."""
 
-import re
 from collections.abc import Collection
 from typing import Any
 
@@ -48,17 +47,6 @@ def needed_facts(run: Run, needed: Collection[str]) -> dict[str, Any]:
     except ValueError as error:
         raise RunError(f"{run.path / 'run.json'} is damaged: {error}") from error
     return facts
-
-
-def newest_step(run: Run) -> int | None:
-    """After which step a run's newest checkpoint was saved; None if there is none, or nobody can say."""
-    try:
-        listing = (run.path / "checkpoint").read_text(encoding="utf-8")
-    except (OSError, ValueError):
-        return None
-    found = re.match(r'# step (\d+)\nmodel_checkpoint_path: "(.+)"\n', listing)
-    is_newest = found is not None and [found[2]] == [path.name for path in run.checkpoints()[:1]]
-    return int(found[1]) if found is not None and is_newest else None
 
 
 def _check(facts: dict[str, Any], needed: Collection[str]) -> None:

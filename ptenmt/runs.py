@@ -3,18 +3,18 @@
 - ``run.json``: format version, package versions, data fingerprint, sizes
 - ``config.yaml``: every option
 - ``tokenizer/``: both languages' tokenizers
-- ``ckpt-*``: checkpoints, and ``checkpoint``, which names the latest and its step
-- ``weights-*``: the best models, weights alone, and ``best.json``, which says how good
-- ``export/ctranslate2/``: the best one of them for CTranslate2, which translates
-- ``export/weights/``: the same in float32 as safetensors, which is what is looked into
-- ``history.jsonl``: what the training told, a JSON object a line
+- ``state/``: TensorFlow's checkpoints of all that the next training step depends on; only training reads them
+- ``weights/``: the best and the latest weights, which everything else reads (``ptenmt.weights``)
+- ``ctranslate2/``: the best weights for CTranslate2, a cache (``ptenmt.ctranslate2_export``)
+- ``export/``: what ``ptenmt export`` wrote for other programs
+- ``history.jsonl``: validations and training curves, one JSON object per line
 """
 
 import json
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Literal
@@ -30,9 +30,8 @@ from ptenmt.locks import exclusive, holder
 FORMAT_VERSION = 1
 RUNS_FOLDER = Path("checkpoints")
 Choice = Literal["best", "latest"]
-"""Which of a run's weights: those that scored best in validation, or those of the newest checkpoint."""
+"""Which of a run's weights: those that scored best in validation, or the newest."""
 
-_BEST = "best.json"
 _YamlLoader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # not every PyYAML has the fast one
 _PACKAGES = (
     "ptenmt",
@@ -61,9 +60,25 @@ class Run:
         """Where the run's tokenizers are saved."""
         return self.path / "tokenizer"
 
-    def export_folder(self, choice: Choice = "best", form: str = "ctranslate2") -> Path:
-        """Where the export of a form is: of the ``best`` weights, or of the ``latest``."""
-        return self.path / "export" / (form if choice == "best" else f"{form}-{choice}")
+    @property
+    def state_folder(self) -> Path:
+        """Where training saves its state."""
+        return self.path / "state"
+
+    @property
+    def weights_folder(self) -> Path:
+        """Where the best and the latest weights are."""
+        return self.path / "weights"
+
+    @property
+    def ctranslate2_folder(self) -> Path:
+        """Where the best weights are cached in CTranslate2's form."""
+        return self.path / "ctranslate2"
+
+    @property
+    def has_weights(self) -> bool:
+        """Whether any weights were saved so far."""
+        return any(self.weights_folder.glob("*.safetensors"))
 
     def facts(self) -> dict[str, Any]:
         """What ``run.json`` says.
@@ -158,53 +173,10 @@ class Run:
         write_text(self.path / "config.yaml", dump_config(config))
 
     def checkpoints(self) -> list[Path]:
-        """The checkpoints' paths without their endings, newest first, damaged ones included."""
-        names = {file.name.split(".")[0] for file in self.path.glob("ckpt-*.*")}
-        numbers = {name.removeprefix("ckpt-") for name in names}
-        return [
-            self.path / f"ckpt-{number}" for number in sorted(filter(str.isdigit, numbers), key=int)[::-1]
-        ]
-
-    @property
-    def has_weights(self) -> bool:
-        """Whether anything was saved so far."""
-        return bool(self.checkpoints()) or (self.path / _BEST).exists()
-
-    def best_models(self) -> list["Model"]:
-        """The best models so far, the best one first; none if there is no ``best.json``.
-
-        Raises:
-            RunError: It is damaged.
-        """
-        file = self.path / _BEST
-        if not file.exists():
-            return []
-        try:
-            return [Model(**entry) for entry in json.loads(file.read_text(encoding="utf-8"))]
-        except (OSError, ValueError, TypeError) as error:
-            raise RunError(
-                f"{file} is damaged or unreadable: {error}",
-                "remove it: the best models are chosen anew, among those that follow",
-            ) from error
-
-    def write_best_models(self, models: Sequence["Model"]) -> None:
-        """Replace ``best.json``."""
-        entries = [asdict(model) for model in models]
-        write_text(self.path / _BEST, json_text(entries, indent=2) + "\n")
-
-
-@dataclass(frozen=True, kw_only=True)
-class Model:
-    """One of a run's best models."""
-
-    name: str
-    """Of its files, without their endings."""
-    step: int
-    """After which it was scored."""
-    score: float | None
-    """By ``validation.metric``; None if it was no number, and for an average, which nobody has scored."""
-    loss: float | None = None
-    """Of the validation: of models with equal scores the one with the lower loss is the better."""
+        """The checkpoints of the training state, without suffixes, newest first, damaged ones included."""
+        numbers = {file.stem.removeprefix("ckpt-") for file in self.state_folder.glob("ckpt-*.index")}
+        newest_first = sorted(map(int, filter(str.isdigit, numbers)), reverse=True)
+        return [self.state_folder / f"ckpt-{number}" for number in newest_first]
 
 
 def find_run(name: str | Path | None = None) -> Run:

@@ -1,9 +1,13 @@
 """Translating with an export, serving one, and looking into a model load nothing that training needs."""
 
 import json
+import shutil
 import subprocess
 import sys
+import venv
 from pathlib import Path
+
+import pytest
 
 from ptenmt.config import Config, DataConfig, ModelConfig, TokenizerConfig
 from ptenmt.runs import Run
@@ -36,39 +40,48 @@ print(json.dumps(sorted(set({HEAVY}) & sys.modules.keys())))
 """
 
 
-def tokenizers(kind: str) -> TokenizerPair:
+def tokenizers(kind: str, *, shared: bool) -> TokenizerPair:
     if kind != "wordpiece":
-        return build_tokenizers(TokenizerConfig(kind=kind, vocabulary_size=40), PAIRS, ("pt", "en"))
+        return build_tokenizers(
+            TokenizerConfig(kind=kind, vocabulary_size=40, shared=shared), PAIRS, ("pt", "en")
+        )
     words = sorted({word for pair in PAIRS for text in pair for word in text.split()})
     vocabulary = "".join(f"{piece}\n" for piece in (*SPECIAL_PIECES, *words)).encode()
     return TokenizerPair(WordPieceTokenizer("pt", vocabulary), WordPieceTokenizer("en", vocabulary))
 
 
-def exported_run(folder: Path, kind: str) -> Path:
-    """A run with an export of a model that has learnt nothing but [UNK], and no checkpoint."""
-    from ptenmt.export.ctranslate2 import CTRANSLATE2, make_export
-    from ptenmt.export.weights import WEIGHTS, make_weights
+def saved_run(folder: Path, kind: str, *, shared: bool = False) -> Path:
+    """A run with the weights of a model that has learnt nothing but [UNK], and no training state."""
     from ptenmt.model import Transformer
+    from ptenmt.training.session import cache_translator
+    from ptenmt.weights import write_weights
 
     config = Config(
         data=DataConfig(source="demo" if kind == "sentencepiece" else "tfds"),
-        tokenizer=TokenizerConfig(kind=kind),
+        tokenizer=TokenizerConfig(kind=kind, shared=shared),
         model=ModelConfig(num_layers=1, d_model=8, num_heads=2, d_ff=8, max_positions=16),
     )
-    run, pair = Run(folder), tokenizers(kind)
+    run, pair = Run(folder), tokenizers(kind, shared=shared)
     run.write(config, {})
     pair.save(run.tokenizer_folder)
     model = Transformer(config.model, pair.source.vocabulary_size, pair.target.vocabulary_size)
     model.final.bias.assign([9.0 * (token == UNK) for token in range(pair.target.vocabulary_size)])
     weights = {weight.path: weight.numpy() for weight in model.weights}
-    CTRANSLATE2.write(run.export_folder(), make_export(config.model, weights, pair, "untrained"))
-    WEIGHTS.write(run.export_folder("best", WEIGHTS.name), make_weights(config.model, weights, "untrained"))
+    write_weights(
+        run.weights_folder / "best.safetensors",
+        weights,
+        config=config.model,
+        step=1,
+        metric="bleu",
+        score=1.0,
+    )
+    cache_translator(config, run, pair, pytest.fail)
     return folder
 
 
 def test_neither_translating_nor_looking_inside_loads_training(tmp_path: Path) -> None:
     kinds = ("sentencepiece", "wordpiece", "words")
-    runs = [str(exported_run(tmp_path / kind, kind)) for kind in kinds]
+    runs = [str(saved_run(tmp_path / kind, kind)) for kind in kinds]
     answer = subprocess.run(
         [sys.executable, "-c", PROGRAM, *runs], capture_output=True, text=True, encoding="utf-8", check=False
     )
@@ -81,6 +94,55 @@ def test_neither_translating_nor_looking_inside_loads_training(tmp_path: Path) -
         "wordpiece": ["numpy", "sacremoses"],  # for the spacing of TED, which sacremoses restores
         "words": ["numpy", "sacremoses"],
     }
+
+
+BLOCKED = """
+import sys
+
+sys.modules |= dict.fromkeys(["tensorflow", "tensorflow_text", "tensorflow_datasets", "keras"])
+from ptenmt.cli.app import app
+for words in WORDS:
+    app(words, standalone_mode=False)
+"""
+
+
+def test_a_run_that_was_only_trained_is_used_without_tensorflow(tmp_path: Path) -> None:
+    """The commands see weights, and neither an export nor a training state."""
+    run = saved_run(tmp_path / "run", "sentencepiece", shared=True)
+    shutil.rmtree(run / "ctranslate2")
+    at, text = ["--run", str(run)], "O gato vê a casa."
+    commands = [
+        ["translate", *at, text],
+        ["inspect", "alignment", *at, text],
+        ["average", *at, "--best", "1", "--to", str(tmp_path / "mean")],
+        ["translate", "--run", str(tmp_path / "mean"), text],
+        ["info", *at],
+        *(["export", *at, "--format", form] for form in ("ctranslate2", "argos", "weights")),
+    ]
+    program = f"WORDS = {commands!r}\n{BLOCKED}"
+    answer = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
+    assert answer.returncode == 0, answer.stderr
+    assert "TensorFlow is not installed: exporting without model.keras" in answer.stderr
+    exported = {file.name for file in (run / "export" / "weights").iterdir()}
+    assert exported == {
+        *("model.safetensors", "config.yaml", "tokenizer"),
+        *("README.md", "SHA256SUMS", "export.json"),
+    }
+
+
+@pytest.mark.slow
+def test_a_run_is_used_with_the_packages_of_the_container_alone(tmp_path: Path) -> None:
+    """Needs a package index."""
+    run, root = saved_run(tmp_path / "run", "sentencepiece"), Path(__file__).parents[1]
+    venv.create(tmp_path / "venv", with_pip=True)
+    python = str(tmp_path / "venv" / "bin" / "python")
+    install = [python, "-m", "pip", "install", "--quiet", "--requirement", "deploy/requirements.txt"]
+    if subprocess.run(install, cwd=root, check=False).returncode:
+        pytest.skip("the packages cannot be installed here")
+    for words in (["translate", "O gato"], ["inspect", "alignment", "O gato"]):
+        subprocess.run([python, "-m", "ptenmt", *words, "--run", str(run)], cwd=root, check=True)
+    serve = "import ptenmt.cli.serve, ptenmt.server.app, ptenmt.server.process"
+    subprocess.run([python, "-c", serve], cwd=root, check=True)
 
 
 def test_a_server_starts_without_training() -> None:

@@ -60,9 +60,10 @@ def test_writing_again_keeps_the_day_of_creation(here: Path) -> None:
 
 def test_checkpoints_are_listed_newest_first(here: Path) -> None:
     names = ["ckpt-9.index", "ckpt-9.data-00000-of-00001", "ckpt-10.index", "ckpt-2.data-00000-of-00001"]
+    (here / "state").mkdir()
     for name in [*names, "ckpt-x.index", "checkpoint", "ckpt-3"]:
-        (here / name).touch()
-    assert [path.name for path in Run(here).checkpoints()] == ["ckpt-10", "ckpt-9", "ckpt-2"]
+        (here / "state" / name).touch()
+    assert Run(here).checkpoints() == [here / "state" / "ckpt-10", here / "state" / "ckpt-9"]
 
 
 def test_a_newer_format_is_refused_with_a_hint() -> None:
@@ -107,7 +108,8 @@ def test_the_latest_run_is_the_one_trained_last() -> None:
 def test_a_run_that_has_saved_nothing_yet_is_not_taken_before_one_that_has() -> None:
     old = new_run("a", trained="2026-01-03T00:00:00")
     new_run("b", trained="2026-01-05T00:00:00")
-    (old.path / "ckpt-1.index").touch()
+    old.weights_folder.mkdir()
+    (old.weights_folder / "latest.safetensors").touch()
     assert find_run() == old
 
 

@@ -103,7 +103,7 @@ class Task:
         segments.sort(key=lambda segment: -len(segment.ids))
         facts = {
             "segments": segments,
-            "export_folder": str(run.export_folder().absolute()),
+            "export_folder": str(run.ctranslate2_folder.absolute()),
             "has_unknown": UNK not in forbidden(config.tokenizer),
         }
         self._facts_file.write_text(json.dumps(facts), encoding="utf-8")

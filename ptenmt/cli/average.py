@@ -32,9 +32,10 @@ def average(
     Example: ptenmt average --run base --last 5
     """
     screen = Screen(quiet=quiet, verbose=verbose)
-    load_tensorflow(screen)
-    from ptenmt.training.averaging import average as average_run
+    from ptenmt.averaging import average as average_run
 
+    if best is None:
+        load_tensorflow(screen)
     path = average_run(run, last=last, best=best, to=to)
     averaged = Run(path)
     of = ", ".join(averaged.facts()["averaged_from"]["checkpoints"])

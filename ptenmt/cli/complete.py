@@ -1,12 +1,11 @@
 """``ptenmt complete``."""
 
-from functools import partial
 from typing import Annotated
 
 import typer
 
 from ptenmt.atomic_files import NOTHING
-from ptenmt.cli.console import Screen, load_tensorflow, standard_output
+from ptenmt.cli.console import Screen, standard_output
 from ptenmt.cli.options import Quiet, RunName, Verbose, WhichWeights
 from ptenmt.cli.tables import Grid, print_grid
 from ptenmt.cli.writing import shown_perplexity
@@ -75,7 +74,7 @@ def complete(
     screen = Screen(quiet=quiet, verbose=verbose)
     how = _how(words, temperature, top_p, seed)
     found = find_run(run)
-    completer = Completer.load(found, screen.warn, checkpoint, on_tensorflow=partial(load_tensorflow, screen))
+    completer = Completer.load(found, screen.warn, checkpoint)
     if remark := completer.read(text).remark:
         screen.warn(remark)
     known = completer.tokenizer.vocabulary_size - len(SPECIAL_PIECES)

@@ -1,17 +1,21 @@
 """``ptenmt export``."""
 
-from collections.abc import Callable
-from contextlib import ExitStack
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from ptenmt.cli.console import Screen, load_tensorflow, silent_libraries
-from ptenmt.cli.options import Quiet, RunName, Verbose, WhichWeights
+from ptenmt.cli.console import Screen, silent_libraries
+from ptenmt.cli.options import (
+    Quiet,
+    RunName,
+    Verbose,
+    WhichWeights,
+)
 from ptenmt.cli.writing import amount
-from ptenmt.export.formats import Format, Quantization
-from ptenmt.runs import find_run
+from ptenmt.ctranslate2_export import Quantization
+from ptenmt.export.packaging import Format, export_model
 
 
 def export(
@@ -40,7 +44,7 @@ def export(
             "-o",
             metavar="DIR|FILE",
             help="Where to, a folder, or for argos a file; an export that is there is replaced.",
-            show_default="below the run's export/, where ptenmt translate finds its own",
+            show_default="below the run's export/",
         ),
     ] = None,
     quiet: Quiet = False,
@@ -48,34 +52,24 @@ def export(
 ) -> None:
     """Export a run's model for another program, with a model card and checksums.
 
-    Training writes the one for CTranslate2 by itself, and ptenmt translate uses it. A savedmodel translates
-    with greedy search, text in the form of the training corpus.
+    ptenmt translate and ptenmt serve need no export. A savedmodel translates with greedy search, text in the
+    form of the training corpus.
 
     Example: ptenmt export --run mine --format argos --output mine.argosmodel
     """
     screen = Screen(quiet=quiet, verbose=verbose)
-    found = find_run(run)
-    from ptenmt.export.model import export_model
-
-    warn: Callable[[str], None] = screen.warn
-    with ExitStack() as silence:
-
-        def load() -> None:
-            nonlocal warn
-            load_tensorflow(screen)
-            warn = silence.enter_context(silent_libraries(screen))
-
+    uses_tensorflow = form in ("savedmodel", "weights")
+    with silent_libraries(screen) if uses_tensorflow else nullcontext(screen.warn) as warn:
         exported = export_model(
-            found,
+            run,
             format=form,
             quantization=quantization,
             output=output,
             checkpoint=checkpoint,
-            on_warning=lambda told: warn(told),
-            on_tensorflow=load,
+            on_warning=warn,
         )
     stored = exported.quantization or "float32"
     screen.say(
-        f"exported {exported.weights.name} as {form} in {stored}: {exported.path}, "
+        f"exported {exported.weights.label} as {form} in {stored}: {exported.path}, "
         f"{amount(exported.num_bytes)}, {exported.seconds:.1f} s"
     )

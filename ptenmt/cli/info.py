@@ -11,9 +11,10 @@ from ptenmt.cli.writing import amount, duration, metric_name, metric_value, show
 from ptenmt.config.loading import flat_options, show_value
 from ptenmt.errors import RunError
 from ptenmt.history import History
-from ptenmt.run_facts import needed_facts, newest_step
+from ptenmt.run_facts import needed_facts
 from ptenmt.runs import RUNS_FOLDER, Run, find_run, list_runs
 from ptenmt.tasks import UNITS
+from ptenmt.weights import WeightsInfo, best_weights, list_weights
 
 _SHOWN_FACTS = {"created", "trained", "versions", "data", "vocabulary_sizes", "parameters"}
 
@@ -100,7 +101,7 @@ def _summary(run: Run) -> dict[str, str]:
         rows["averaged from"] = f"{', '.join(origin['checkpoints'])} of {origin['run']}"
     else:
         told = 0 if last is None else last["step"]
-        rows["progress"] = _progress(run, facts, max(told, newest_step(run) or 0))
+        rows["progress"] = _progress(run, facts, max([told, *(info.step for info in _latest(run))]))
     rows |= _best(run)
     rows["checkpoints"] = _checkpoints(run)
     rows |= _costs(last or {})
@@ -119,19 +120,23 @@ def _progress(run: Run, facts: dict[str, Any], step: int) -> str:
 
 
 def _checkpoints(run: Run) -> str:
-    """Their names, and of which step the newest is, from which a training goes on."""
+    """Their names, and of which step the newest is, from which training resumes."""
     names = ", ".join(path.name for path in reversed(run.checkpoints()))
-    step = newest_step(run)
-    return names + ("" if step is None else f" of step {step:,}") if names else "none"
+    return names + "".join(f" of step {info.step:,}" for info in _latest(run)) if names else "none"
+
+
+def _latest(run: Run) -> list[WeightsInfo]:
+    """The latest weights, if there are any; saved together with the newest checkpoint."""
+    return list_weights(run.weights_folder, "latest")
 
 
 def _best(run: Run) -> dict[str, str]:
     """The best validation, and where its model is."""
-    config, models = run.config(), run.best_models()
+    config, models = run.config(), best_weights(run.weights_folder)
     metric = config.validation.metric
     best = History(run.path).best(metric)
     if best is None:
-        return {"best model": models[0].name} if models else {}
+        return {"best model": models[0].label} if models else {}
     scores = best["validation"]
     others = [
         f"{metric_name(name)} {metric_value(name, scores[name])}"
@@ -142,10 +147,9 @@ def _best(run: Run) -> dict[str, str]:
     if "bleu" not in scores and shown != NOTHING:
         apart = ", unknown words apart" if config.task == "next-word" else ""
         others.append(f"perplexity {shown}{apart}")
-    model = next((f", {model.name}" for model in models if model.step == best["step"]), "")
     return {
         f"best {metric_name(metric)}": f"{metric_value(metric, scores.get(metric))} at step {best['step']:,}"
-        f" in epoch {best['epoch']}{model}",
+        f" in epoch {best['epoch']}",
         "scores there": ", ".join(others),
     }
 

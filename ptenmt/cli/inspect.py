@@ -1,7 +1,6 @@
 """``ptenmt inspect``: the commands that look inside a model."""
 
 from collections.abc import Iterable
-from functools import partial
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -9,7 +8,7 @@ import typer
 
 from ptenmt.atomic_files import json_text, write_text
 from ptenmt.cli.charts import show
-from ptenmt.cli.console import Screen, load_tensorflow, standard_output
+from ptenmt.cli.console import Screen, standard_output
 from ptenmt.cli.options import (
     MARKUP,
     ConfigName,
@@ -402,9 +401,7 @@ def history(
 
 
 def _inspector(run: str | None, checkpoint: Literal["best", "latest"], screen: Screen) -> Inspector:
-    return Inspector(
-        run, checkpoint=checkpoint, on_warning=screen.warn, on_tensorflow=partial(load_tensorflow, screen)
-    )
+    return Inspector(run, checkpoint=checkpoint, on_warning=screen.warn)
 
 
 def _chosen_head(given: str | None, default: Literal["mean", "all"]) -> int | Literal["mean", "all"]:

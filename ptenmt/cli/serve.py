@@ -32,14 +32,13 @@ from ptenmt.cli.serving_options import (
 )
 from ptenmt.cli.translation_options import chosen_decoding
 from ptenmt.cores import available_cores
-from ptenmt.errors import ConfigError, ExportError, PtenmtError
-from ptenmt.runs import Choice, Run, find_run
+from ptenmt.errors import ConfigError, PtenmtError
+from ptenmt.runs import find_run
 from ptenmt.server.limits import Limits
 
 if TYPE_CHECKING:
     from ptenmt.model.numpy_transformer import NumpyTransformer
     from ptenmt.translation import Translator
-    from ptenmt.translation.loading import Loader
 
 _USUAL = Limits()
 
@@ -78,6 +77,10 @@ def serve(
         _add_key(keys, add_key)
         return
     _check_installed()
+    from ptenmt.model.numpy_transformer import NumpyTransformer
+    from ptenmt.trained_model import TrainedModel
+    from ptenmt.translation import Translator
+
     found = find_run(run)
     limits = Limits(
         characters=max_characters,
@@ -89,11 +92,11 @@ def serve(
     changes = decoding_overrides(overrides or [], beam_size=beam_size)
     decoding = chosen_decoding(found.config().decoding, changes, {"beam_size": "--beam-size"})
     threads = threads or available_cores()
-    loader = _loader(found, checkpoint, screen)
-    translator = _translator(loader, device=device, threads=threads)
+    trained = TrainedModel.load(found, checkpoint=checkpoint, task="translation", on_warning=screen.warn)
+    translator = Translator.of(trained, "ctranslate2", device=device, threads=threads)
     _run(
         translator.with_options(**asdict(decoding)),
-        lambda: _numpy_model(loader),
+        lambda: NumpyTransformer(trained.config.model, trained.weights),
         limits,
         screen,
         threads=threads,
@@ -139,40 +142,6 @@ def _run(
     )
     run_server(server, bound)
     screen.say("ended")
-
-
-def _loader(run: Run, checkpoint: Choice, screen: Screen) -> "Loader":
-    """What loads both forms of the model, of the same weights; in a server there is no TensorFlow."""
-    from ptenmt.tokenizers import load_tokenizers
-    from ptenmt.translation.loading import Loader
-
-    def refuse_tensorflow() -> None:
-        form = "ctranslate2" if loader.origin is None else "weights"
-        raise ExportError(
-            "a server does without TensorFlow",
-            f"export it before: ptenmt export --run {run.path} --format {form}",
-        )
-
-    tokenizers = load_tokenizers(run.tokenizer_folder)
-    loader = Loader(run, run.config(), tokenizers, checkpoint, screen.warn, refuse_tensorflow)
-    return loader
-
-
-def _translator(loader: "Loader", *, device: str, threads: int) -> "Translator":
-    """The translator, made of an export."""
-    from ptenmt.translation import Translator
-
-    engine = loader.engine("ctranslate2", device=device, threads=threads)
-    return Translator(engine, loader.tokenizers, loader.config)
-
-
-def _numpy_model(loader: "Loader") -> "NumpyTransformer":
-    """What tells all attention, of the weights that the translator has, or of none."""
-    from ptenmt.export.weights import arrays_of
-    from ptenmt.model.numpy_transformer import NumpyTransformer
-
-    exported = loader.weights()
-    return NumpyTransformer(exported.facts.model, arrays_of(exported))
 
 
 def _add_key(keys: Path | None, name: str) -> None:

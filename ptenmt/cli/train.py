@@ -12,6 +12,7 @@ from ptenmt.cli.training_view import TrainingView
 from ptenmt.cli.writing import amount, counted, duration, metric_name, metric_value
 from ptenmt.runs import Run
 from ptenmt.tasks import COMMANDS
+from ptenmt.weights import best_weights
 
 if TYPE_CHECKING:
     from ptenmt.config import Config
@@ -102,9 +103,8 @@ def _command(config: str, overrides: list[str], **options: str | bool | None) ->
 def _best(result: "TrainingResult", options: "Config") -> str:
     """The score of the best model, if one is kept."""
     metric = options.validation.metric
-    for model in Run(result.run).best_models()[:1]:
-        if model.score is not None:
-            return f", best {metric_name(metric)} {metric_value(metric, model.score)} at step {model.step:,}"
+    for info in best_weights(Run(result.run).weights_folder)[:1]:
+        return f", best {metric_name(metric)} {metric_value(metric, info.score)} at step {info.step:,}"
     return ""
 
 

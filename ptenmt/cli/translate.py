@@ -5,7 +5,6 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import asdict
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -166,19 +165,14 @@ def _loaded(
     run: Run, screen: Screen, checkpoint: Choice, *, engine: "EngineName", device: str, threads: int | None
 ) -> tuple["Translator", str]:
     """The translator, and a name for its weights."""
-    from ptenmt.export.origin import newest_weights
+    from ptenmt.trained_model import TrainedModel
     from ptenmt.translation import Translator
+    from ptenmt.translation.loading import uses_keras
 
-    translator = Translator.load(
-        run,
-        screen.warn,
-        checkpoint,
-        engine=engine,
-        device=device,
-        threads=threads,
-        on_tensorflow=partial(load_tensorflow, screen),
-    )
-    return translator, newest_weights(run, checkpoint) or ""
+    trained = TrainedModel.load(run, checkpoint=checkpoint, task="translation", on_warning=screen.warn)
+    if uses_keras(engine, trained.config):
+        load_tensorflow(screen)
+    return Translator.of(trained, engine, device=device, threads=threads), trained.info.checksum
 
 
 def _writable(text: str) -> str:

@@ -448,7 +448,7 @@ class CheckpointConfig:
     """Save after every N epochs (and always at the end)."""
     every_steps: int | None = _resumable(None)
     """Also save after every N steps."""
-    every_minutes: float | None = _resumable(None)
+    every_minutes: float | None = _resumable(10.0)
     """Also save when this many minutes have passed since the last save."""
     keep: int = _resumable(5)
     """Number of checkpoints to keep; older ones are deleted."""

@@ -206,11 +206,10 @@ def own_material(run: Run, split: HeldOutSplit, loading: Loading) -> Material:
 def _origin(question: Question, answer: _Answer) -> dict[str, Any]:
     """Which translations these are, and of what."""
     run, given = question.run, question.files.hypotheses
-    weights = None if answer.system is None else answer.system.loader.origin
     return {
         "name": str(given) if given is not None or run is None else run.name,
         "folder": None if run is None else str(run.path),
-        "checkpoint": None if weights is None else weights.partition(":")[0],
+        "checkpoint": None if answer.system is None else answer.system.trained.info.label,
         "split": question.split,
         "pairs_name": question.pairs_name,
         "files": question.files.names,
@@ -218,8 +217,8 @@ def _origin(question: Question, answer: _Answer) -> dict[str, Any]:
 
 
 def _likelihood(system: System, material: Material, show: Progress) -> Likelihood:
-    loader = system.loader
-    return likelihood(loader.model, loader.tokenizers, material.pairs(), loader.config, show)
+    trained = system.trained
+    return likelihood(trained.keras_model, trained.tokenizers, material.pairs(), trained.config, show)
 
 
 def _compared(material: Material, output: Output, other: Output | None) -> dict[TextForm, _Compared]:

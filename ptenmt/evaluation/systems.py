@@ -10,9 +10,10 @@ from ptenmt.errors import ConfigError, RunError
 from ptenmt.evaluation.material import Material, Output, output_of_texts, output_of_translations
 from ptenmt.evaluation.results import SearchFacts
 from ptenmt.runs import Choice, Run, find_run
-from ptenmt.tokenizers import load_tokenizers
+from ptenmt.tasks import check_task
+from ptenmt.trained_model import TrainedModel
 from ptenmt.translation import Translation, Translator
-from ptenmt.translation.loading import EngineName, Loader
+from ptenmt.translation.loading import EngineName
 
 Progress = Callable[[str, int, int], None]
 """Called with what is being done, and how much of how much is done."""
@@ -57,12 +58,13 @@ class Loading:
             raise ConfigError(
                 f"decoding.num_hypotheses={decoding.num_hypotheses}: one of each sentence is scored"
             )
-        pair = load_tokenizers(run.tokenizer_folder)
-        loader = Loader(run, config, pair, self.checkpoint, self.on_warning, self.on_tensorflow)
+        check_task(run, config.task, "translation")
+        trained = TrainedModel.load(run, checkpoint=self.checkpoint, on_warning=self.on_warning)
         if with_model:
-            loader.settle()
-        translator = Translator(loader.engine(self.engine), loader.tokenizers, config)
-        return System(run=run, loader=loader, translator=translator.with_options(**asdict(decoding)))
+            self.on_tensorflow()
+            assert trained.keras_model
+        translator = Translator.of(trained, self.engine)
+        return System(run=run, trained=trained, translator=translator.with_options(**asdict(decoding)))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -70,7 +72,7 @@ class System:
     """A run that translates."""
 
     run: Run
-    loader: Loader
+    trained: TrainedModel
     translator: Translator
 
     def translate(self, material: Material, show: Progress) -> tuple[Output, SearchFacts]:

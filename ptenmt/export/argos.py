@@ -9,35 +9,33 @@ enough for any sentence; and into the SentencePiece model: what is done to a tex
 import io
 import json
 import zipfile
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from ptenmt.atomic_files import write_bytes
 from ptenmt.config import Config
+from ptenmt.ctranslate2_export import Quantization, convert
 from ptenmt.data.text import spacing
 from ptenmt.errors import ExportError, OutputError
-from ptenmt.export.ctranslate2 import make_export
-from ptenmt.export.formats import Quantization
-from ptenmt.export.papers import CARD_FILE, SUMS_FILE
-from ptenmt.export.trained import Trained
+from ptenmt.export.argos_text import with_preparation
+from ptenmt.export.card import CARD_FILE, SUMS_FILE
 from ptenmt.languages import language_name
 from ptenmt.runs import versions
 from ptenmt.tokenizers import forbidden
 from ptenmt.tokenizers.sentencepiece import SentencePieceTokenizer
+from ptenmt.trained_model import TrainedModel
 
 if TYPE_CHECKING:
-    from ptenmt.export.specification import Weights
+    from ptenmt.ctranslate2_specification import Weights
 
 PACKAGE_VERSION = "1.0"
 ENDING = ".argosmodel"
 _ARGOS_VERSION = "1.9.0"
 _LONGEST_SOURCE = 1024
 """CTranslate2 cuts what is longer, unless it is told otherwise."""
-_NEVER = np.float32(-1e9)
+_NEVER = -1e9
 _SPACY_CONFIG = """[nlp]
 lang = "xx"
 pipeline = []
@@ -55,7 +53,7 @@ _SPACY_SUFFIXES = """[.!?…。！？؟।"'”’»)\\]]$"""
 """What spaCy is to split off words: the marks that end sentences, and what may stand behind them."""
 _METADATA = "metadata.json"
 
-USAGE = """
+_USAGE = """
 Install it into Argos Translate, or where LibreTranslate runs:
 
 ```
@@ -65,17 +63,23 @@ argos-translate --from {source} --to {target} "…"
 """
 
 
-def check_argos(config: Config, *, is_shared: bool, warn: Callable[[str], None]) -> None:
-    """Refuse a run whose tokenizer Argos Translate cannot use.
+def usage(config: Config, name: str) -> str:
+    """How a package is used, in Markdown.
 
     Args:
         config: The run's options.
-        is_shared: Whether both languages have one tokenizer.
-        warn: Told, in a sentence, of what Argos will do worse than ptenmt.
+        name: Of the package's file.
+    """
+    return _USAGE.format(name=name, source=config.data.source_language, target=config.data.target_language)
+
+
+def check_argos(trained: TrainedModel) -> None:
+    """Refuse a run whose tokenizer Argos Translate cannot use; warn of what Argos will do worse than ptenmt.
 
     Raises:
         ExportError: It says what the run lacks.
     """
+    config, is_shared = trained.config, trained.tokenizers.shared
     if config.tokenizer.kind != "sentencepiece" or not is_shared:
         raise ExportError(
             "Argos Translate wants one SentencePiece model for both languages, and this run has "
@@ -83,7 +87,7 @@ def check_argos(config: Config, *, is_shared: bool, warn: Callable[[str], None])
             "train with --set tokenizer.kind=sentencepiece --set tokenizer.shared=true",
         )
     if (found := spacing(config.data)) != "none":
-        warn(
+        trained.on_warning(
             f"the corpus has words and punctuation apart (data.tokenization {found}), and Argos neither "
             "parts nor joins them: translations will be worse, with blanks before punctuation; better train "
             "on plain text, as configs/files.yaml does"
@@ -95,7 +99,7 @@ def package_name(config: Config) -> str:
     return f"{_folder(config)}{ENDING}"
 
 
-def package_files(trained: Trained, quantization: Quantization) -> dict[str, bytes]:
+def package_files(trained: TrainedModel, quantization: Quantization) -> dict[str, bytes]:
     """The files of a package, by their paths in it.
 
     Args:
@@ -106,16 +110,14 @@ def package_files(trained: Trained, quantization: Quantization) -> dict[str, byt
         ExportError: CTranslate2 cannot express the model.
         OutputError: There is no room for temporary files.
     """
-    from ptenmt.export.argos_text import with_preparation
-
     tokenizer = trained.tokenizers.source
     assert isinstance(tokenizer, SentencePieceTokenizer)
     longest = max(trained.config.model.max_positions, _LONGEST_SOURCE + 2)
-    model = make_export(
+    model = convert(
         replace(trained.config.model, max_positions=longest),
         _without_forbidden(trained),
         trained.tokenizers,
-        trained.origin,
+        trained.info.checksum,
         quantization,
         adds_marks=True,
     )
@@ -178,10 +180,10 @@ def write_package(file: Path, config: Config, files: Mapping[str, bytes]) -> int
     return len(archive.getvalue())
 
 
-def _without_forbidden(trained: Trained) -> "Weights":
+def _without_forbidden(trained: TrainedModel) -> "Weights":
     """The weights, with logits by which nothing is produced that a translation never has."""
     (name,) = (name for name in trained.weights if name.endswith("final/bias"))
-    bias = trained.weights[name].astype(np.float32)
+    bias = trained.weights[name].copy()
     bias[forbidden(trained.config.tokenizer)] = _NEVER
     return {**trained.weights, name: bias}
 
@@ -197,7 +199,7 @@ def _spacy_tokenizer() -> bytes:
     return b"\x81" + bytes([0xA0 | len(key)]) + key + b"\xd9" + bytes([len(value)]) + value
 
 
-def _metadata(trained: Trained) -> dict[str, str]:
+def _metadata(trained: TrainedModel) -> dict[str, str]:
     source, target = trained.config.data.source_language, trained.config.data.target_language
     return {
         "package_version": PACKAGE_VERSION,
@@ -206,7 +208,7 @@ def _metadata(trained: Trained) -> dict[str, str]:
         "from_name": language_name(source),
         "to_code": target,
         "to_name": language_name(target),
-        "made_with": f"ptenmt {versions().get('ptenmt', '')}, {trained.origin}",
+        "made_with": f"ptenmt {versions().get('ptenmt', '')}, weights {trained.info.checksum}",
     }
 
 

@@ -1,6 +1,7 @@
 """The model card of an export: what it is, what it was trained on, how good it is, what it cannot do."""
 
-from collections.abc import Iterable, Sequence
+import hashlib
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict
 from datetime import UTC, datetime
 from pathlib import Path
@@ -11,12 +12,16 @@ import yaml
 from ptenmt.atomic_files import NOTHING
 from ptenmt.config import Config, CorpusFile, DataConfig
 from ptenmt.config.loading import without_paths
-from ptenmt.errors import RunError
-from ptenmt.export.trained import Trained
 from ptenmt.history import History
 from ptenmt.languages import language_name
 from ptenmt.run_facts import needed_facts
 from ptenmt.runs import versions
+from ptenmt.trained_model import TrainedModel
+
+CARD_FILE = "README.md"
+"""Where Argos Translate, model hubs and people look for a description."""
+SUMS_FILE = "SHA256SUMS"
+"""As ``sha256sum --check`` reads it."""
 
 _TED = "ted_hrlr_translate/"
 _TFDS_PAGE = "https://www.tensorflow.org/datasets/catalog"
@@ -27,7 +32,19 @@ _UNKNOWN_LICENCE = (
 )
 
 
-def model_card(trained: Trained, usage: str, *, extra: str = "") -> str:
+def with_card(files: Mapping[str, bytes], card: str) -> dict[str, bytes]:
+    """Add a model card to an export, and the checksums of all its files.
+
+    Args:
+        files: Contents by the path below the export's folder.
+        card: Markdown.
+    """
+    files = {**files, CARD_FILE: card.encode()}
+    sums = [f"{hashlib.sha256(content).hexdigest()}  {name}\n" for name, content in sorted(files.items())]
+    return files | {SUMS_FILE: "".join(sums).encode()}
+
+
+def model_card(trained: TrainedModel, usage: str, *, extra: str = "") -> str:
     """Write a model card.
 
     Args:
@@ -57,15 +74,15 @@ def model_card(trained: Trained, usage: str, *, extra: str = "") -> str:
     return "\n\n".join(filter(None, sections)) + "\n"
 
 
-def _what(trained: Trained, facts: dict[str, Any], source: str, target: str) -> str:
+def _what(trained: TrainedModel, facts: dict[str, Any], source: str, target: str) -> str:
     model = trained.config.model
     now = datetime.now(UTC).date().isoformat()
     told = (
         f"A Transformer that translates {source} into {target}: {model.num_layers} layers, width "
         f"{model.d_model}, {model.num_heads} heads, {sum(map(_size, trained.weights.values())):,} "
         "parameters. "
-        f"Trained with ptenmt until {str(facts.get('trained'))[:10]}; exported on {now} from the weights "
-        f"`{trained.origin}`."
+        f"Trained with ptenmt until {str(facts.get('trained'))[:10]}; exported on {now}: weights "
+        f"{trained.info.label}, checksum `{trained.info.checksum}`."
     )
     if begun := facts.get("initialised_from"):
         told += f" The training began with the weights of the run `{Path(begun).parent.name}`."
@@ -108,14 +125,10 @@ def _file_names(data: DataConfig) -> Iterable[str]:
         yield from filter(None, (file.path, file.source, file.target))
 
 
-def _scores(trained: Trained) -> str:
+def _scores(trained: TrainedModel) -> str:
     """What the exported weights, or the newest ones, reached in validation."""
-    try:
-        steps = {model.name: model.step for model in trained.run.best_models()}
-    except RunError:
-        steps = {}
     lines = History(trained.run.path).validations()
-    step = steps.get(trained.path.name)
+    step = trained.info.step
     found = [line for line in lines if line["step"] == step] or lines
     if not found:
         return "This model has not been scored."
@@ -141,8 +154,8 @@ def _how_scored() -> dict[str, tuple[str, int, str]]:
     return {
         "bleu": ("BLEU", 1, f"sacreBLEU, {signatures[0]}"),
         "chrf": ("chrF", 1, f"sacreBLEU, {signatures[1]}"),
-        "loss": ("loss", 3, "nats a token, right prefix given"),
-        "accuracy": ("token accuracy", 3, "right prefix given"),
+        "loss": ("loss", 3, "nats per token, teacher-forced"),
+        "accuracy": ("token accuracy", 3, "teacher-forced"),
     }
 
 

@@ -1,5 +1,6 @@
 """A run's weights as Keras saves them, and what else is needed to compute with them."""
 
+import importlib.util
 import tempfile
 import warnings
 from collections.abc import Mapping
@@ -8,7 +9,8 @@ from typing import TYPE_CHECKING
 
 from ptenmt.config.loading import dump_config, without_paths
 from ptenmt.errors import OutputError
-from ptenmt.export.trained import Trained
+from ptenmt.trained_model import TrainedModel
+from ptenmt.weights import serialized
 
 if TYPE_CHECKING:
     import numpy as np
@@ -55,8 +57,8 @@ _MEANINGS = {
 }
 
 
-def keras_files(trained: Trained) -> dict[str, bytes]:
-    """What stands beside the safetensors: the files of Keras, config and tokenizers.
+def weights_files(trained: TrainedModel) -> dict[str, bytes]:
+    """The files of the format ``weights``: safetensors, config, tokenizers; Keras' if it can be imported.
 
     Args:
         trained: The model.
@@ -64,26 +66,32 @@ def keras_files(trained: Trained) -> dict[str, bytes]:
     Raises:
         OutputError: There is no room for temporary files.
     """
+    arrays = trained.weights
+    files = {
+        "model.safetensors": serialized(trained.info, arrays),
+        "config.yaml": dump_config(without_paths(trained.config)).encode(),
+    }
     try:
-        with tempfile.TemporaryDirectory(prefix="ptenmt-") as folder:
-            for name in ("model.keras", "model.weights.h5"):
-                _save(trained, Path(folder) / name)
-            files = {file.name: file.read_bytes() for file in Path(folder).iterdir()}
         own = trained.run.tokenizer_folder
         parts = [file for file in sorted(own.rglob("*")) if file.is_file()]
         files |= {f"tokenizer/{file.relative_to(own).as_posix()}": file.read_bytes() for file in parts}
+        if importlib.util.find_spec("tensorflow") is not None:
+            with tempfile.TemporaryDirectory(prefix="ptenmt-") as folder:
+                for name in ("model.keras", "model.weights.h5"):
+                    _save(trained, Path(folder) / name)
+                files |= {file.name: file.read_bytes() for file in Path(folder).iterdir()}
     except OSError as error:
         raise OutputError(f"cannot write into {tempfile.gettempdir()}: {error.strerror or error}") from error
-    return files | {"config.yaml": dump_config(without_paths(trained.config)).encode()}
+    return files
 
 
-def _save(trained: Trained, file: Path) -> None:
+def _save(trained: TrainedModel, file: Path) -> None:
     with warnings.catch_warnings():  # Keras reads its variables in a way that NumPy means to give up
         warnings.simplefilter("ignore", DeprecationWarning)
         if file.suffix == ".keras":
-            trained.model.save(file)
+            trained.keras_model.save(file)
         else:
-            trained.model.save_weights(file)
+            trained.keras_model.save_weights(file)
 
 
 def name_table(weights: Mapping[str, "np.ndarray"]) -> str:

@@ -20,12 +20,12 @@ import tensorflow_text
 
 from ptenmt.config import Config
 from ptenmt.errors import ExportError, OutputError
-from ptenmt.export.trained import Trained
 from ptenmt.model import Transformer
 from ptenmt.tokenizers import END, PAD, START, UNK, Tokenizer, TokenizerPair, forbidden
 from ptenmt.tokenizers.sentencepiece import SentencePieceTokenizer
 from ptenmt.tokenizers.wordpiece import WordPieceTokenizer
 from ptenmt.tokenizers.words import WordTokenizer
+from ptenmt.trained_model import TrainedModel
 
 USAGE = """
 It needs TensorFlow and TensorFlow Text of one version, and not ptenmt:
@@ -63,7 +63,7 @@ _SPLITTING = {
 """For each ``tokenizer.punctuation``: what is replaced, and by what, before splitting at blanks."""
 
 
-def savedmodel_files(trained: Trained) -> dict[str, bytes]:
+def savedmodel_files(trained: TrainedModel) -> dict[str, bytes]:
     """Compile a translator into a SavedModel.
 
     Args:
@@ -76,7 +76,7 @@ def savedmodel_files(trained: Trained) -> dict[str, bytes]:
         ExportError: TensorFlow Text has no tokenizer of the run's kind.
         OutputError: Temporary files cannot be written.
     """
-    translator = GreedyGraph(trained.model, trained.tokenizers, trained.config)
+    translator = GreedyGraph(trained.keras_model, trained.tokenizers, trained.config)
     signatures = {"serving_default": translator.translate, "attention": translator.translate_with_attention}
     try:
         with tempfile.TemporaryDirectory(prefix="ptenmt-") as folder:

@@ -9,14 +9,13 @@ from typing import Literal
 
 from ptenmt.data.text import repair_wordpiece
 from ptenmt.errors import DataError
-from ptenmt.export.weights import arrays_of
 from ptenmt.inspection.typed import TypedWords, read_typed
 from ptenmt.model.numpy_transformer import NumpyNextWord, NumpyTransformer
-from ptenmt.runs import Choice, Run, find_run
+from ptenmt.runs import Choice, Run
 from ptenmt.tasks import check_task
-from ptenmt.tokenizers import END, START, load_tokenizers
+from ptenmt.tokenizers import END, START
+from ptenmt.trained_model import TrainedModel
 from ptenmt.translation import Translator
-from ptenmt.translation.loading import Loader
 from ptenmt.translation.segmentation import TextEncoder
 
 _BLANK = [START, END]
@@ -47,8 +46,6 @@ class Inspector:
         run: A path, a name below ``checkpoints/``, or None for the run trained or averaged last.
         checkpoint: ``best``: the weights that scored best in validation; ``latest``: the newest.
         on_warning: Told, in a sentence, of what is not as it should be.
-        on_tensorflow: Called before TensorFlow is imported, if it has to be: to export what no training has
-            exported yet.
 
     Raises:
         RunError: There is no such run.
@@ -61,13 +58,12 @@ class Inspector:
         *,
         checkpoint: Choice = "best",
         on_warning: Callable[[str], None] = warnings.warn,
-        on_tensorflow: Callable[[], None] = lambda: None,
     ) -> None:
-        self.run = run if isinstance(run, Run) else find_run(run)
-        self.config = self.run.config()
-        self.tokenizers = load_tokenizers(self.run.tokenizer_folder)
+        self._trained = TrainedModel.load(run, checkpoint=checkpoint, on_warning=on_warning)
+        self.run = self._trained.run
+        self.config = self._trained.config
+        self.tokenizers = self._trained.tokenizers
         self._warn = on_warning
-        self._loader = Loader(self.run, self.config, self.tokenizers, checkpoint, on_warning, on_tensorflow)
         self._encoding = TextEncoder(self.tokenizers, self.config)
 
     @cached_property
@@ -76,29 +72,25 @@ class Inspector:
 
         Raises:
             RunError: The run does not translate.
-            CheckpointError: It has no checkpoint that can be read.
-            ExportError: Its weights are not exported, and cannot be.
+            CheckpointError: Its weights cannot be read.
         """
         check_task(self.run, self.config.task, "translation")
-        exported = self._loader.weights()
-        return NumpyTransformer(exported.facts.model, arrays_of(exported))
+        return NumpyTransformer(self.config.model, self._trained.weights)
 
     @cached_property
     def next_word(self) -> NumpyNextWord:
         """The next-word model; errors as of ``model``."""
         check_task(self.run, self.config.task, "next-word")
-        exported = self._loader.weights()
-        return NumpyNextWord(exported.facts.model, arrays_of(exported))
+        return NumpyNextWord(self.config.model, self._trained.weights)
 
     @cached_property
     def translator(self) -> Translator:
         """What translates with the run, as ``ptenmt translate`` does.
 
         Raises:
-            CheckpointError: The run has no checkpoint that can be read.
-            ExportError: CTranslate2 cannot use its export.
+            CheckpointError: The weights cannot be read.
         """
-        return Translator(self._loader.engine("auto"), self.tokenizers, self.config)
+        return Translator.of(self._trained)
 
     def read(self, text: str, translation: str | None = None) -> Reading:
         """Bring a sentence and its translation into the form that the model reads.

@@ -6,13 +6,13 @@ import time
 from collections.abc import Generator, Iterator
 from typing import Any, Protocol
 
-from ptenmt.checkpoints import BestModels, by_path
 from ptenmt.config import Config, ValidationConfig
 from ptenmt.events import Scores, Validated, ValidationStep
 from ptenmt.history import History, rank
 from ptenmt.runs import Run
 from ptenmt.training.optimizer import averaged
 from ptenmt.training.state import TrainingState
+from ptenmt.weights import keep_best
 
 
 class Scorer(Protocol):
@@ -55,15 +55,10 @@ class Judge:
         self._steps_per_epoch = steps_per_epoch
         self._total_steps = total_steps(config, steps_per_epoch)
         self._writes = writes
+        self._run = run
         self._history = History(run.path)
         self._scoring_thread: int | None = None
         self._has_given_up = False
-        self._best = BestModels(run, config.checkpoint.keep_best, config.validation.metric)
-
-    def tidy(self) -> None:
-        """Remove what a training that was killed has left of its best models."""
-        if self._writes:
-            self._best.tidy()
 
     def is_due(self, within_epoch: bool = False) -> bool:
         """Whether the model is to be scored now.
@@ -148,7 +143,16 @@ class Judge:
             state.best_loss.assign(scores.loss)
         state.stale.assign(0 if is_best else state.stale + 1)
         if self._writes:
-            self._best.add(by_path(state.model.trainable_variables), int(state.updates), score, scores.loss)
+            keep_best(
+                self._run.weights_folder,
+                state.weights(),
+                keep=self._config.checkpoint.keep_best,
+                config=self._config.model,
+                step=int(state.updates),
+                metric=metric,
+                score=score,
+                loss=scores.loss,
+            )
         state.validated.assign(state.updates)
         loss, accuracy = state.of_epoch.means()
         event = Validated(

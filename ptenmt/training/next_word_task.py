@@ -1,7 +1,7 @@
 """Learning which word comes next in a text."""
 
 import hashlib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import Any, ClassVar
@@ -20,10 +20,8 @@ from ptenmt.errors import DataError
 from ptenmt.evaluation.likelihood import compile_token_sums
 from ptenmt.events import CorpusReady, Sample, Scores, ValidationStep
 from ptenmt.model import NextWordModel
-from ptenmt.runs import Run
 from ptenmt.tokenizers import SPECIAL_PIECES, START, TokenizerPair, load_tokenizers
 from ptenmt.tokenizers.words import WordTokenizer
-from ptenmt.training.exporting import Exporter
 from ptenmt.training.likelihood import Likelihood
 from ptenmt.training.task import Split
 from ptenmt.training.workers import Workers
@@ -123,10 +121,6 @@ class NextWordTask:
         """A scorer of the first held-out windows, and their share of all."""
         windows = self._windows_held_out(self._words[1][: _REHEARSED_WINDOWS + self._config.data.window])
         return NextWordScorer(model, windows, [], self.tokenizers), len(windows) / len(self._held_out)
-
-    def exporter(self, run: Run, warn: Callable[[str], None]) -> Exporter:
-        """What keeps the run's exports up to date."""
-        return Exporter(run, self._config, self.tokenizers, warn)
 
     @property
     def _size(self) -> int:

@@ -4,12 +4,12 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from ptenmt.checkpoints import restore_weights
 from ptenmt.config import Config
 from ptenmt.config.loading import flat_options, show_value
 from ptenmt.errors import RunError
 from ptenmt.runs import Run, find_run
 from ptenmt.tasks import check_task
+from ptenmt.trained_model import TrainedModel, assign_weights
 
 _TOKENIZER_OPTIONS = ("kind", "vocabulary_size", "shared", "algorithm", "punctuation", "order")
 
@@ -54,20 +54,22 @@ class Origin:
         """Where its tokenizers are."""
         return self._run.tokenizer_folder
 
-    def restore(self, model: Any, on_damaged: Callable[[str], None]) -> Path:
-        """Give a model its best weights, or if it was never validated, its latest.
+    def restore(self, model: Any, on_warning: Callable[[str], None]) -> Path:
+        """Give a model the run's best weights, or if it was never validated, its latest.
 
         Args:
             model: Built.
-            on_damaged: Told, in a sentence, of each checkpoint that is passed over because it is damaged.
+            on_warning: Called with a message for each damaged file of weights.
 
         Returns:
-            Where they were.
+            The file they are from.
 
         Raises:
-            CheckpointError: It has no checkpoint that can be read.
+            CheckpointError: The run has no weights that can be read.
         """
-        return restore_weights(model, self._run, on_damaged)
+        trained = TrainedModel.load(self._run, on_warning=on_warning)
+        assign_weights(model, trained.weights, trained.info.file)
+        return trained.info.file
 
 
 def _must_agree(option: str) -> bool:

@@ -9,11 +9,14 @@ from pathlib import Path
 from typing import Any
 
 from ptenmt.config import Config
+from ptenmt.ctranslate2_export import ctranslate2_model, why_not_ctranslate2
 from ptenmt.data.download import OnProgress
-from ptenmt.errors import TrainingError
-from ptenmt.events import CurvePoint, Event, StepDone, Stopped, TrainingStarted, Warned
+from ptenmt.errors import PtenmtError, TrainingError
+from ptenmt.events import CurvePoint, Event, StepDone, Stopped, TrainingStarted, Validated, Warned
 from ptenmt.history import History
 from ptenmt.runs import Run, run_path, set_aside
+from ptenmt.tokenizers import TokenizerPair
+from ptenmt.trained_model import TrainedModel
 from ptenmt.training.cluster import find_cluster
 from ptenmt.training.machine import prepare
 from ptenmt.training.preparation import Material, Preparation
@@ -21,6 +24,7 @@ from ptenmt.training.signals import StopSignals
 from ptenmt.training.tensorboard import TensorBoard
 from ptenmt.training.trainer import Trainer
 from ptenmt.training.workers import Workers
+from ptenmt.weights import list_weights
 
 SECONDS_TO_SEE = 60.0
 
@@ -131,10 +135,11 @@ def _agree(config: Config, material: Material, workers: Workers) -> None:
 def _set_aside(preparation: Preparation, material: Material, fresh: bool, workers: Workers) -> None:
     """Make room for a new run, now that all else is ready."""
     run = preparation.run
-    # Without a checkpoint, best models are all that a training killed early, or a tidy user, has left.
-    is_old = run.path.exists() and (fresh or (not material.is_resumed and run.best_models()))
-    if is_old and workers.is_chief:
-        preparation.warn(f"the run so far is kept as {set_aside(run)}")
+    # A training that was killed before its first checkpoint may have left best weights.
+    is_unsaved = not material.is_resumed and run.has_weights
+    if run.path.exists() and (fresh or is_unsaved) and workers.is_chief:
+        kept = f"the old run is kept as {set_aside(run)}"
+        preparation.warn(kept if fresh else f"nothing had been saved yet: starting again at step 0; {kept}")
     workers.gather(None)
 
 
@@ -147,28 +152,49 @@ def _train(
     built = preparation.build(material, workers.strategy)
     _set_aside(preparation, material, fresh, workers)
     trainer = Trainer(config, run, built.model, built.plan, task.scorer(built.model, workers), workers)
-    exporter = task.exporter(run, preparation.warn) if workers.is_chief else None
     board = TensorBoard(run) if config.training.tensorboard and workers.is_chief else None
     event: Event | None = None
     for event in trainer.fit():
         if isinstance(event, TrainingStarted) and not event.is_over:
             if workers.is_chief:
-                run.write(config, built.facts)
-                if not material.is_resumed:
-                    task.tokenizers.save(run.tokenizer_folder)
+                _write_beginning(preparation, material, built.facts)
             _check_shared(run, workers)
         elif isinstance(event, StepDone | CurvePoint):
             stop.hand_over(trainer.stop)
-        for consumer in (exporter, board):
-            if consumer is not None:
-                consumer.add(event)
+        if workers.is_chief and isinstance(event, Validated) and event.is_best:
+            cache_translator(config, run, task.tokenizers, preparation.warn)
+        if board is not None:
+            board.add(event)
         preparation.on_event(event)
-    if exporter is not None:
-        exporter.renew()
+    if workers.is_chief:
+        cache_translator(config, run, task.tokenizers, preparation.warn)
     is_stopped = isinstance(event, Stopped)
     if is_stopped:  # a signal to one worker stops all
         stop.received = next((number for number in workers.gather(stop.received) if number), None)
     return is_stopped
+
+
+def _write_beginning(preparation: Preparation, material: Material, facts: dict[str, Any]) -> None:
+    """Write what a run has before its first checkpoint."""
+    config, run = preparation.config, preparation.run
+    if config.task == "translation" and (reason := why_not_ctranslate2(config.model)):
+        preparation.warn(f"{reason}: the Keras engine will translate, which is slower")
+    run.write(config, facts)
+    if not material.is_resumed:
+        material.task.tokenizers.save(run.tokenizer_folder)
+
+
+def cache_translator(
+    config: Config, run: Run, tokenizers: TokenizerPair, warn: Callable[[str], None]
+) -> None:
+    """Convert the best weights so far for CTranslate2, unless that is done already; errors are warnings."""
+    candidates = list_weights(run.weights_folder, "best")
+    if config.task != "translation" or why_not_ctranslate2(config.model) or not candidates:
+        return
+    try:
+        ctranslate2_model(TrainedModel(run, config, tokenizers, candidates, warn))
+    except PtenmtError as error:
+        warn(f"cannot convert the best weights for CTranslate2: {error.message}")
 
 
 def _check_shared(run: Run, workers: Workers) -> None:

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
+import numpy as np
 import tensorflow as tf
 
 from ptenmt.model import TokenSums
@@ -134,6 +135,11 @@ class TrainingState:
     def position(self) -> tuple[int, ...]:
         """How far the training is: epochs, steps, and the step of the last validation."""
         return int(self.epoch), int(self.updates), int(self.validated)
+
+    def weights(self) -> dict[str, np.ndarray]:
+        """The model's weights, or their moving averages if the optimizer keeps any, by Keras path."""
+        weights = {weight.path: weight.value for weight in self.model.trainable_variables}
+        return {path: value.numpy() for path, value in (self.optimizer.averages or weights).items()}
 
     def checksum(self) -> int:
         """Of the weights and their moving averages."""

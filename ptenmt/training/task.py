@@ -1,14 +1,11 @@
 """What a training is about: the seam between the trainer, which knows steps, and what the steps learn."""
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, ClassVar, Protocol
 
 from ptenmt.data.batches import TrainingPairs
 from ptenmt.events import CorpusReady
-from ptenmt.runs import Run
 from ptenmt.tokenizers import TokenizerPair
-from ptenmt.training.exporting import Exporter
 from ptenmt.training.judge import Scorer
 from ptenmt.training.workers import Workers
 
@@ -23,7 +20,7 @@ class Split:
 
 
 class Task(Protocol):
-    """What is learnt: which data, by what model, and how that is scored and exported.
+    """What is learnt: which data, by what model, and how that is scored.
 
     Whatever the task, a batch has sources [B, S] and targets [B, T + 1], and the model predicts
     ``targets[:, 1:]``: ``model.hidden((source, target[:, :-1]))`` gives [B, T, D], ``model.final`` logits.
@@ -54,6 +51,3 @@ class Task(Protocol):
 
     def rehearsal(self, model: Any) -> tuple[Scorer, float]:
         """A scorer that takes part of the time of the other, and what share it does, above 0."""
-
-    def exporter(self, run: Run, warn: Callable[[str], None]) -> Exporter:
-        """What keeps the run's exports up to date."""

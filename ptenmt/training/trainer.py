@@ -8,7 +8,7 @@ from dataclasses import asdict
 
 import tensorflow as tf
 
-from ptenmt.checkpoints import Checkpoints
+from ptenmt.atomic_files import remove_unfinished
 from ptenmt.config import Config
 from ptenmt.errors import TrainingError
 from ptenmt.events import (
@@ -26,6 +26,7 @@ from ptenmt.events import (
 from ptenmt.history import History
 from ptenmt.model import TrainableModel
 from ptenmt.runs import Run
+from ptenmt.training.checkpoints import Checkpoints
 from ptenmt.training.feed import Feed, Plan
 from ptenmt.training.judge import Judge, Scorer, total_steps
 from ptenmt.training.optimizer import Adam
@@ -33,6 +34,7 @@ from ptenmt.training.pace import Pace
 from ptenmt.training.state import TrainingState
 from ptenmt.training.step import TrainStep
 from ptenmt.training.workers import Workers
+from ptenmt.weights import tidy_weights, write_weights
 
 SECONDS_BETWEEN_REPORTS = 0.25
 MOST_FAULTS_IN_ROW = 10
@@ -72,7 +74,7 @@ class Trainer:
             self._optimizer = Adam(model.trainable_variables, config.optimizer)
         self._state = TrainingState(model, self._optimizer)
         self._train_step = TrainStep(config, self._state, self._total_steps, strategy)
-        self._checkpoints = Checkpoints(self._state.trackable(), run.path, config.checkpoint.keep)
+        self._checkpoints = Checkpoints(self._state.trackable(), run, config.checkpoint.keep)
         self._judge = Judge(
             config, run, self._state, validator, self._steps_per_epoch, self._workers.is_chief
         )
@@ -116,8 +118,10 @@ class Trainer:
             self._workers.agree(step=int(state.updates), weights=state.checksum())
         self._faults_told = int(state.faults)
         self._saved_position = None if restored is None else state.position()
-        self._judge.tidy()
         if self._workers.is_chief:
+            remove_unfinished(self._run.path)
+            self._checkpoints.tidy()
+            tidy_weights(self._run.weights_folder, self._config.checkpoint.keep_best)
             self._history.forget_after(int(state.updates), int(state.validated))
         yield TrainingStarted(
             run=self._run.path,
@@ -294,6 +298,13 @@ class Trainer:
         if not self._workers.is_chief or position == self._saved_position:
             return
         with self._state.timed("saving"):
-            path = self._checkpoints.save(int(self._state.updates))
+            path = self._checkpoints.save()
+            write_weights(
+                self._run.weights_folder / "latest.safetensors",
+                self._state.weights(),
+                config=self._config.model,
+                step=int(self._state.updates),
+                metric=self._config.validation.metric,
+            )
         self._saved, self._saved_position = time.monotonic(), position
         yield CheckpointSaved(epoch=int(self._state.epoch), step=int(self._state.step), path=path)

@@ -1,6 +1,6 @@
 """Learning to translate from sentence pairs."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import cached_property
 from itertools import pairwise
 from pathlib import Path
@@ -17,9 +17,7 @@ from ptenmt.data.pairs import Corpus, SentencePair, fingerprint, load_corpus
 from ptenmt.data.sources import fetch_sources
 from ptenmt.events import CorpusReady
 from ptenmt.model import Transformer
-from ptenmt.runs import Run
 from ptenmt.tokenizers import TokenizerPair, load_tokenizers
-from ptenmt.training.exporting import Exporter
 from ptenmt.training.task import Split
 from ptenmt.training.validation import Validator
 from ptenmt.training.workers import Workers
@@ -114,10 +112,6 @@ class TranslationTask:
         chosen = _spread(sorted(pairs, key=lambda pair: len(pair[0]) + len(pair[1])))
         encoded, _ = encode_pairs(self.tokenizers, chosen, self._config.model.max_positions)
         return Validator(self._config, model, self.tokenizers, chosen, encoded), len(chosen) / len(pairs)
-
-    def exporter(self, run: Run, warn: Callable[[str], None]) -> Exporter:
-        """What keeps the run's exports up to date."""
-        return Exporter(run, self._config, self.tokenizers, warn)
 
     @property
     def _sizes(self) -> tuple[int, int]:

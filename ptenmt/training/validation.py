@@ -6,6 +6,7 @@ from dataclasses import asdict, replace
 import tensorflow as tf
 
 from ptenmt.config import Config, DecodingConfig
+from ptenmt.ctranslate2_export import convert, why_not_ctranslate2
 from ptenmt.data.batches import EncodedPairs, num_batches, sorted_batches
 from ptenmt.data.pairs import SentencePair
 from ptenmt.errors import OutputError
@@ -13,8 +14,6 @@ from ptenmt.evaluation.likelihood import compile_token_sums
 from ptenmt.evaluation.material import material_of_pairs, output_of_translations
 from ptenmt.evaluation.scores import Scorer
 from ptenmt.events import Sample, Scores, ValidationStep
-from ptenmt.export.ctranslate2 import make_export
-from ptenmt.export.limits import why_not_ctranslate2
 from ptenmt.model import Transformer
 from ptenmt.tokenizers import UNK, TokenizerPair, forbidden
 from ptenmt.training.likelihood import Likelihood
@@ -98,11 +97,11 @@ class Validator:
             return self._keras
         weights = {weight.path: weight.numpy() for weight in self._model.trainable_variables}
         try:
-            export = make_export(self._config.model, weights, self._tokenizers, "validated")
+            model = convert(self._config.model, weights, self._tokenizers, "live")
         except OutputError:  # the folder of temporary files is full; that is no reason to end a training
             return Translator.from_model(self._model, self._tokenizers, self._config)
         engine = CTranslate2Engine(
-            export,
+            model,
             self._tokenizers,
             with_unknown=UNK not in forbidden(self._config.tokenizer),
             threads=self._config.machine.threads,

@@ -9,8 +9,8 @@ import ctranslate2
 
 from ptenmt.config import DecodingConfig
 from ptenmt.cores import available_cores
+from ptenmt.ctranslate2_export import CTranslate2Model, nearest_quantization
 from ptenmt.errors import ConfigError, ExportError
-from ptenmt.export.ctranslate2 import CTranslate2Export, nearest_quantization
 from ptenmt.tokenizers import PAD, SPECIAL_PIECES, START, TokenizerPair
 from ptenmt.translation.batching import BATCH_SENTENCES, BATCH_TOKENS
 from ptenmt.translation.engine import Hypothesis
@@ -26,7 +26,7 @@ class CTranslate2Engine:
     """Translates token ids with an exported model, several batches in parallel.
 
     Args:
-        export: The model.
+        model: The converted model.
         tokenizers: Of both languages: CTranslate2 takes tokens, not ids.
         with_unknown: Whether [UNK] may be generated.
         device: ``cpu``, ``cuda`` or ``auto``.
@@ -35,7 +35,7 @@ class CTranslate2Engine:
 
     Raises:
         ConfigError: This machine has no such device.
-        ExportError: CTranslate2 cannot use the export.
+        ExportError: CTranslate2 cannot use the model.
     """
 
     name = "ctranslate2"
@@ -43,37 +43,35 @@ class CTranslate2Engine:
 
     def __init__(
         self,
-        export: CTranslate2Export,
+        model: CTranslate2Model,
         tokenizers: TokenizerPair,
         *,
         with_unknown: bool,
         device: str = "cpu",
         threads: int | None = None,
     ) -> None:
-        self._export, self._tokenizers, self._device = export, tokenizers, device
+        self._model, self._tokenizers, self._device = model, tokenizers, device
         self._with_unknown = with_unknown
         self._source_tokens = tokenizers.source.pieces(range(tokenizers.source.vocabulary_size))
         self._target_tokens = tokenizers.target.pieces(range(tokenizers.target.vocabulary_size))
         self._target_ids = {piece: token for token, piece in enumerate(self._target_tokens)}
         threads = threads or available_cores()
         self.max_pending_batches = PENDING_BATCHES_PER_THREAD * threads
-        self.compute_type = nearest_quantization(export.facts.quantization, _compute_types(device))
-        self.identity = (
-            f"ctranslate2 {ctranslate2.__version__} {device} {self.compute_type} {export.facts.weights}"
-        )
+        self.compute_type = nearest_quantization(model.quantization, _compute_types(device))
+        self.identity = f"ctranslate2 {ctranslate2.__version__} {device} {self.compute_type} {model.weights}"
         try:
             self._translator = ctranslate2.Translator(
-                export.facts.weights,
+                model.weights,
                 device,
                 compute_type=self.compute_type,
                 inter_threads=threads,
                 intra_threads=1,  # batches in parallel are far faster than several threads for a batch
                 # A full queue would block without handling signals. With attention every sentence is a batch.
                 max_queued_batches=(self.max_pending_batches + 1) * self.batch_sentences,
-                files=export.files,
+                files=model.files,
             )
         except (RuntimeError, ValueError) as error:
-            raise ExportError(f"CTranslate2 cannot use the export: {_first_line(error)}") from error
+            raise ExportError(f"CTranslate2 cannot use the model: {_first_line(error)}") from error
 
     def submit(
         self,
@@ -118,7 +116,7 @@ class CTranslate2Engine:
         """A new engine with a single thread and this seed."""
         ctranslate2.set_random_seed(seed)  # affects only threads that start later
         return type(self)(
-            self._export, self._tokenizers, with_unknown=self._with_unknown, device=self._device, threads=1
+            self._model, self._tokenizers, with_unknown=self._with_unknown, device=self._device, threads=1
         )
 
     def _arguments(self, options: DecodingConfig) -> dict[str, Any]:

@@ -8,9 +8,9 @@ import numpy as np
 import tensorflow as tf
 
 from ptenmt.config import DecodingConfig
+from ptenmt.ctranslate2_export import why_not_ctranslate2
 from ptenmt.data.batches import RaggedIds
 from ptenmt.errors import ConfigError
-from ptenmt.export.limits import why_not_ctranslate2
 from ptenmt.model import DecoderState, Transformer
 from ptenmt.tokenizers import PAD
 from ptenmt.translation.engine import Hypothesis

@@ -11,11 +11,12 @@ from typing import TYPE_CHECKING, Any
 from ptenmt.config import Config
 from ptenmt.config.schema import MAX_ALTERNATIVES, require
 from ptenmt.errors import ConfigError
-from ptenmt.runs import Choice, Run, find_run
-from ptenmt.tokenizers import TokenizerPair, forbidden, load_tokenizers
+from ptenmt.runs import Choice, Run
+from ptenmt.tokenizers import TokenizerPair, forbidden
+from ptenmt.trained_model import TrainedModel
 from ptenmt.translation.batching import BLANK, Batch, Buffer, Pipeline, read_buffers
 from ptenmt.translation.engine import Engine, Hypothesis
-from ptenmt.translation.loading import EngineName, Loader
+from ptenmt.translation.loading import EngineName, load_engine
 from ptenmt.translation.postprocessing import Alternative, Postprocessor, Translation, word_weights, words_of
 from ptenmt.translation.segmentation import Segment, TextEncoder
 
@@ -92,31 +93,39 @@ class Translator:
         engine: EngineName = "auto",
         device: str = "cpu",
         threads: int | None = None,
-        on_tensorflow: Callable[[], None] = lambda: None,
     ) -> "Translator":
         """Load a trained run.
 
         Args:
             run: A path, a name in ``checkpoints/``, or None for the run trained or averaged last.
-            on_warning: Called with a message for a damaged checkpoint that is skipped, or an old export.
+            on_warning: Called with a message for each damaged file of weights.
             checkpoint: ``best``: the weights with the best validation score; ``latest``: the newest.
             engine: ``ctranslate2``, the fast one; ``keras``, the reference; or ``auto``: the fast one, unless
                 it cannot express the model.
             device: What CTranslate2 computes on: ``cpu``, ``cuda`` or ``auto``.
             threads: How many batches CTranslate2 translates in parallel; by default one per core.
-            on_tensorflow: Called before TensorFlow is imported, if necessary, which takes seconds.
 
         Raises:
             RunError: There is no such run, or it is not a translation model.
-            CheckpointError: It has no readable checkpoint.
-            ExportError: CTranslate2 cannot express the model, or cannot use its export.
+            CheckpointError: It has no readable weights.
+            ExportError: CTranslate2 cannot express the model.
             ConfigError: This machine has no such device.
         """
-        run = run if isinstance(run, Run) else find_run(run)
-        config = run.config()
-        tokenizers = load_tokenizers(run.tokenizer_folder)
-        loader = Loader(run, config, tokenizers, checkpoint, on_warning, on_tensorflow)
-        return cls(loader.engine(engine, device=device, threads=threads), tokenizers, config)
+        trained = TrainedModel.load(run, checkpoint=checkpoint, task="translation", on_warning=on_warning)
+        return cls.of(trained, engine, device=device, threads=threads)
+
+    @classmethod
+    def of(
+        cls,
+        trained: TrainedModel,
+        engine: EngineName = "auto",
+        *,
+        device: str = "cpu",
+        threads: int | None = None,
+    ) -> "Translator":
+        """Translate with a loaded run; arguments and errors as of ``load``."""
+        loaded = load_engine(trained, engine, device=device, threads=threads)
+        return cls(loaded, trained.tokenizers, trained.config)
 
     @classmethod
     def from_model(cls, model: "Transformer", tokenizers: TokenizerPair, config: Config) -> "Translator":

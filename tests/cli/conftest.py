@@ -120,15 +120,14 @@ def empty(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.fixture(scope="session")
 def random_run(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """An exported run with SentencePiece tokenizers and random weights, whose translations vary."""
+    """A run with SentencePiece tokenizers and random weights, whose translations vary."""
     import numpy as np
 
     from ptenmt.config import Config, DataConfig, DecodingConfig, ModelConfig, TokenizerConfig
-    from ptenmt.export.ctranslate2 import CTRANSLATE2, make_export
-    from ptenmt.export.weights import WEIGHTS, make_weights
     from ptenmt.model import Transformer
     from ptenmt.runs import Run
     from ptenmt.tokenizers import build_tokenizers
+    from ptenmt.weights import write_weights
 
     run = Run(tmp_path_factory.mktemp("runs") / "random")
     config = Config(
@@ -149,6 +148,6 @@ def random_run(tmp_path_factory: pytest.TempPathFactory) -> Path:
     }
     run.write(config, {})
     tokenizers.save(run.tokenizer_folder)
-    CTRANSLATE2.write(run.export_folder(), make_export(config.model, weights, tokenizers, "random:0"))
-    WEIGHTS.write(run.export_folder("best", "weights"), make_weights(config.model, weights, "random:0"))
+    best = run.weights_folder / "best.safetensors"
+    write_weights(best, weights, config=config.model, step=1, metric="bleu", score=1.0)
     return run.path

@@ -1,5 +1,6 @@
 """``ptenmt average``, and ``--checkpoint`` of the commands that read weights."""
 
+import shutil
 from pathlib import Path
 
 import pytest
@@ -7,11 +8,10 @@ import pytest
 
 def test_nothing_is_averaged_before_anything_is_saved(ptenmt, copied_run: Path) -> None:
     run = copied_run / "checkpoints/tiny"
-    (run / "best.json").unlink()
+    (run / "weights" / "best.safetensors").unlink()
     told = ptenmt("average", "--run", "tiny", "--best", "1", code=1).stderr
-    assert "has 0 best models, 1 are asked for\n  a training keeps as many as checkpoint.keep_best" in told
-    for file in run.glob("ckpt-*"):
-        file.unlink()
+    assert "has 0 best models, 1 are asked for\n  training keeps as many as checkpoint.keep_best" in told
+    shutil.rmtree(run / "state")
     told = ptenmt("average", "--run", "tiny", code=1).stderr
     assert told.startswith("error: checkpoints/tiny has no checkpoints yet\n  train it first: ")
 
@@ -36,9 +36,8 @@ def test_an_average_translates_like_any_run(ptenmt) -> None:
 
 def test_which_weights_are_read_is_a_choice(ptenmt, copied_run: Path) -> None:
     """Without the best ones ``best`` falls back with a warning, and ``latest`` has nothing to say."""
-    for file in (copied_run / "checkpoints/tiny").glob("weights-*.index"):
-        file.write_bytes(b"")
+    (copied_run / "checkpoints/tiny/weights/best.safetensors").write_bytes(b"")
     assert ptenmt("evaluate", "--checkpoint", "latest").stderr == ""
     assert ptenmt("translate", "--checkpoint", "latest", "o gato").stderr == ""
     for chosen in ([], ["--checkpoint", "best"]):
-        assert "is damaged" in ptenmt("translate", *chosen, "o gato").stderr
+        assert "are damaged" in ptenmt("translate", *chosen, "o gato").stderr

@@ -12,6 +12,7 @@ import pytest
 from ptenmt.evaluation.likelihood import Likelihood
 from ptenmt.history import History
 from ptenmt.runs import Run
+from ptenmt.weights import best_weights
 
 SIGNATURE = "nrefs:1 bs:1000 seed:12345 case:mixed eff:no tok:13a smooth:exp version:"
 LIKELIHOOD = Likelihood(loss=1.0, accuracy=0.5, num_shortened=7)
@@ -47,7 +48,7 @@ def test_the_table_and_the_report_agree(ptenmt, tmp_path: Path) -> None:
 
 def test_the_validation_pairs(ptenmt, beside: Path) -> None:
     run = Run(beside / "checkpoints/tiny")
-    (best,) = run.best_models()
+    (best,) = best_weights(run.weights_folder)
     validations = History(run.path).validations()
     trained = next(line["validation"] for line in validations if line["step"] == best.step)
     table = ptenmt("evaluate", "--split", "validation", "--beam-size", "1").stdout

@@ -7,29 +7,26 @@ from pathlib import Path
 
 import pytest
 
-import ptenmt.export.model as ptenmt_export
 from ptenmt.errors import ExportError
-from ptenmt.export.ctranslate2 import CTRANSLATE2
-from ptenmt.runs import Run
+from ptenmt.weights import best_weights
 
 
 def test_it_says_what_it_has_written(ptenmt, copied_run: Path) -> None:
-    run = Run(Path("checkpoints/tiny"))
-    (best,) = run.best_models()
+    (best,) = best_weights(copied_run / "checkpoints/tiny/weights")
     answer = ptenmt("export", "--quantization", "float32")
     folder = "checkpoints/tiny/export/ctranslate2"
-    told = rf"exported {best.name} as ctranslate2 in float32: {folder}, \d+ kB, \d+\.\d s\n"
+    told = rf"exported best \(step {best.step}\) as ctranslate2 in float32: {folder}, \d+ kB, \d+\.\d s\n"
     assert re.fullmatch(told, answer.stderr)
     assert answer.stdout == ""
-    assert CTRANSLATE2.read(copied_run / run.export_folder()).facts.quantization == "float32"
+    assert (copied_run / folder / "model.bin").exists()
     assert ptenmt("export", "--format", "ctranslate2", "--checkpoint", "latest", "--quiet").stderr == ""
-    assert CTRANSLATE2.read(run.export_folder("latest")).facts.weights.startswith("ckpt-1:")
+    assert (copied_run / "checkpoints/tiny/export/ctranslate2-latest/model.bin").exists()
 
 
 @pytest.mark.usefixtures("beside")
 def test_another_folder(ptenmt, tmp_path: Path) -> None:
     assert f": {tmp_path / 'new'}, " in ptenmt("export", "--output", str(tmp_path / "new")).stderr
-    assert CTRANSLATE2.read(tmp_path / "new")
+    assert (tmp_path / "new" / "model.bin").exists()
 
 
 @pytest.mark.parametrize(
@@ -45,9 +42,7 @@ def test_another_folder(ptenmt, tmp_path: Path) -> None:
 def test_what_stands_there_is_not_harmed_and_that_is_told_at_once(
     ptenmt, form: str, output: str, told: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(
-        "ptenmt.cli.export.load_tensorflow", lambda _screen: pytest.fail("TensorFlow is loaded")
-    )
+    monkeypatch.setattr("ptenmt.export.packaging._files", lambda *_arguments: pytest.fail("work has begun"))
     answer = ptenmt("export", "--format", form, "--output", output, code=1)
     assert answer.stderr.startswith(f"error: {told}\n")
     assert Path("pairs.tsv").is_file()
@@ -71,18 +66,18 @@ def test_search_is_no_option_of_an_export(ptenmt, option: tuple[str, str]) -> No
 def test_libraries_are_heard_with_verbose_alone(
     ptenmt, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    def export_model(
-        _run: Run, *, on_warning: Callable[[str], None], on_tensorflow: Callable[[], None], **_options: object
-    ) -> None:
-        on_tensorflow()
+    def export_model(_run: str | None, *, on_warning: Callable[[str], None], **_options: object) -> None:
         os.write(2, b"I0000 builder.cc")
         on_warning("the corpus is worn")
         raise ExportError("seen")
 
-    monkeypatch.setattr(ptenmt_export, "export_model", export_model)
+    monkeypatch.setattr("ptenmt.cli.export.export_model", export_model)
     for option, heard in ((), ""), (("--verbose",), "I0000 builder.cc"):
         capfd.readouterr()
-        assert re.search("the corpus is worn\n(?s:.*)seen", ptenmt("export", *option, code=1).stderr)
+        assert re.search(
+            "the corpus is worn\n(?s:.*)seen",
+            ptenmt("export", "--format", "savedmodel", *option, code=1).stderr,
+        )
         assert capfd.readouterr().err == heard
 
 

@@ -1,7 +1,6 @@
 """``ptenmt serve``: from the command line to an answer, and to the end."""
 
 import importlib.util
-import json
 import re
 import shutil
 import signal
@@ -18,12 +17,12 @@ import numpy as np
 import pytest
 import requests
 
-from ptenmt.export.weights import WEIGHTS
 from ptenmt.inspection.attention import attention_weights
 from ptenmt.inspection.inspector import Inspector
 from ptenmt.runs import Run
 from ptenmt.server.limits import Limits
 from ptenmt.server.refusal import Refusal
+from ptenmt.weights import read_weights, write_weights
 
 
 @contextmanager
@@ -125,18 +124,16 @@ def test_attention_is_told_of_the_weights_that_translate_and_of_no_others(
 ) -> None:
     run = Run(shutil.copytree(random_run, tmp_path / "run"))
     ptenmt("serve", "--run", str(run.path), "--port", "0")
-    facts_file = run.export_folder("best", "weights") / WEIGHTS.facts_file
-    facts = json.loads(facts_file.read_text())
-    facts_file.write_text(json.dumps(facts | {"weights": "weights-9:00000000"}))  # a better model's
+    best = run.weights_folder / "best.safetensors"
+    content = best.read_bytes()
+    info, arrays = read_weights(best)
+    better = {name: array + 1 for name, array in arrays.items()}
+    write_weights(best, better, config=run.config().model, step=info.step + 1, metric="bleu", score=99.0)
     attention = started["service"].attention
     with pytest.raises(Refusal, match="attention is not available") as refused:
         attention([1, 2], [1])
     assert refused.value.status == 501
-    (run.path / "ckpt-9.index").write_bytes(b"newer weights")
-    with pytest.raises(Refusal, match="attention is not available") as refused:
-        attention([1, 2], [1])
-    assert refused.value.status == 501
-    facts_file.write_text(json.dumps(facts))
+    best.write_bytes(content)
     assert attention([1, 2], [1])
 
 
@@ -183,24 +180,17 @@ def _without_tensorflow(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.usefixtures("_without_tensorflow")
-def test_a_run_without_an_export_is_not_served(ptenmt, random_run: Path, tmp_path: Path) -> None:
-    shutil.copytree(random_run, tmp_path / "run", ignore=shutil.ignore_patterns("export"))
-    told = ptenmt("serve", "--run", str(tmp_path / "run"), "--port", "0", code=1).stderr
-    assert "a server does without TensorFlow" in told
-    assert f"export it before: ptenmt export --run {tmp_path}/run --format ctranslate2" in told
-    assert "pip" not in told
-
-
-@pytest.mark.usefixtures("_without_tensorflow")
-def test_without_weights_the_log_says_how_to_export_them(
-    ptenmt, random_run: Path, started: dict[str, Any], tmp_path: Path, caplog: pytest.LogCaptureFixture
+def test_a_run_that_was_only_trained_is_served(
+    ptenmt, random_run: Path, started: dict[str, Any], tmp_path: Path
 ) -> None:
-    run = shutil.copytree(random_run, tmp_path / "run", ignore=shutil.ignore_patterns("weights"))
+    run = shutil.copytree(random_run, tmp_path / "run", ignore=shutil.ignore_patterns("ctranslate2"))
     ptenmt("serve", "--run", str(run), "--port", "0")
-    with pytest.raises(Refusal):
-        started["service"].attention([1, 2], [1])
-    assert f"export it before: ptenmt export --run {run} --format weights" in caplog.text
-    assert "pip" not in caplog.text
+    assert started["service"].attention([1, 2], [1])
+
+
+def test_a_run_without_weights_is_not_served(ptenmt, random_run: Path, tmp_path: Path) -> None:
+    run = shutil.copytree(random_run, tmp_path / "run", ignore=shutil.ignore_patterns("weights"))
+    assert f"no weights in {run}" in ptenmt("serve", "--run", str(run), "--port", "0", code=1).stderr
 
 
 def test_without_what_serving_needs_a_command_says_so(

@@ -16,6 +16,7 @@ import pytest
 from ptenmt.config.loading import load_config
 from ptenmt.history import History
 from ptenmt.runs import Run
+from ptenmt.weights import best_weights
 
 RUN = Path("checkpoints/tiny")
 
@@ -28,13 +29,13 @@ def test_a_first_training(trained: Path) -> None:
     lines = (trained / "train.err").read_text(encoding="utf-8").splitlines()
     epochs = [line for line in lines if line.startswith("epoch ") and "BLEU" in line]
 
-    (best,) = Run(trained / RUN).best_models()
+    (best,) = best_weights(trained / RUN / "weights")
     assert (trained / "train.out").read_text() == ""
     assert "48 training pairs, 6 validation pairs, vocabularies of 22 and 22" in lines
     assert "6,646 parameters, 6 steps per epoch" in lines
     assert [re.findall(r"\d+/10", line) for line in epochs] == [[f"{epoch}/10"] for epoch in range(1, 11)]
     assert lines[-3:] == [
-        "saved after epoch 10: checkpoints/tiny/ckpt-1",
+        "saved after epoch 10: checkpoints/tiny/state/ckpt-1",
         f"done: checkpoints/tiny, best BLEU {best.score:.1f} at step {best.step}; translate with",
         "  ptenmt translate --run tiny TEXT",
     ]
@@ -49,14 +50,14 @@ def test_the_run_remembers_its_config() -> None:
 @pytest.mark.usefixtures("copied_run")
 def test_a_training_is_resumed(ptenmt) -> None:
     answer = ptenmt("train", "-c", "tiny.yaml", "--set", "training.epochs=11", "--set", "checkpoint.keep=1")
-    assert "resuming after epoch 10 of 11, from checkpoints/tiny/ckpt-1\n" in answer.stderr
+    assert "resuming after epoch 10 of 11, from checkpoints/tiny/state/ckpt-1\n" in answer.stderr
     assert "epoch 11/11  step " in answer.stderr
     assert "epoch 10/11" not in answer.stderr
     assert epochs_recorded() == [*range(1, 12)]
     assert [path.name for path in Run(RUN).checkpoints()] == ["ckpt-2"]
 
     again = ptenmt("train", "-c", "tiny.yaml", "--set", "training.epochs=11")
-    assert "resuming after epoch 11 of 11, from checkpoints/tiny/ckpt-2\n" in again.stderr
+    assert "resuming after epoch 11 of 11, from checkpoints/tiny/state/ckpt-2\n" in again.stderr
     assert "nothing is left to do: raise training.epochs to train on, or use --fresh\n" in again.stderr
     assert "epoch 11/11" not in again.stderr
     assert epochs_recorded() == [*range(1, 12)]
@@ -68,7 +69,7 @@ def test_a_fresh_start_keeps_the_old_run(ptenmt) -> None:
     answer = ptenmt("train", "--config", "tiny.yaml", *arguments)
     (aside,) = Path("checkpoints").glob("tiny.*")
 
-    assert f"warning: the run so far is kept as {aside}\n" in answer.stderr
+    assert f"warning: the old run is kept as {aside}\n" in answer.stderr
     assert "resuming" not in answer.stderr
     assert epochs_recorded() == [1]
     assert Run(RUN).config().model.d_ff == 16

@@ -9,7 +9,6 @@ import pytest
 from copy_task import TrainedRun
 from scored_files import sacrebleu_command, write
 
-from ptenmt import export_model
 from ptenmt.config import DecodingConfig
 from ptenmt.data.encoding import encode_pairs
 from ptenmt.data.pairs import load_split
@@ -17,8 +16,9 @@ from ptenmt.errors import CheckpointError, ConfigError, RunError
 from ptenmt.evaluation import Evaluation, evaluate, judging
 from ptenmt.evaluation.likelihood import likelihood
 from ptenmt.evaluation.written import write_texts
-from ptenmt.runs import Model, Run
+from ptenmt.runs import Run
 from ptenmt.translation import Translator
+from ptenmt.weights import best_weights, read_info, read_weights, write_weights
 
 
 @pytest.fixture(scope="module")
@@ -69,7 +69,7 @@ def test_it_says_what_was_scored_and_how(copied: TrainedRun, evaluation: Evaluat
     assert (evaluation.name, evaluation.split, evaluation.pairs_name) == ("run", "test", "test pairs")
     assert (evaluation.num_pairs, evaluation.num_references, evaluation.files) == (30, 1, {})
     assert evaluation.folder == str(copied.path)
-    assert evaluation.checkpoint == Run(copied.path).best_models()[0].name
+    assert evaluation.checkpoint == best_weights(copied.path / "weights")[0].label
     assert evaluation.fingerprint == Run(copied.path).data_fingerprint("test")
     search = evaluation.search
     assert (search.num_cut, search.num_split) == (0, 0)
@@ -111,21 +111,18 @@ def test_a_training_that_goes_on_changes_nothing(
     """While it is translated, the best model gives way to another one: to an earlier checkpoint."""
     monkeypatch.setattr(judging, "find_contrasts", lambda _: None)
     run = Run(Path(shutil.copytree(copied.path, tmp_path / "copy")))
-    (before,) = run.best_models()
-    first = run.checkpoints()[-1].name
+    best = run.weights_folder / "best.safetensors"
+    before, arrays = read_weights(best)
 
     def replace_the_best(what: str, *_so_far: int) -> None:
-        if what == "translating" and (run.path / f"{before.name}.index").exists():
-            for file in run.path.glob(f"{first}.*"):
-                file.rename(run.path / file.name.replace(first, "weights-999"))
-            run.write_best_models([Model(name="weights-999", step=999, score=99.0)])
-            for file in run.path.glob(f"{before.name}.*"):
-                file.unlink()
-            export_model(run)
+        if what == "translating" and read_info(best) == before:
+            worse = {name: array / 2 for name, array in arrays.items()}
+            write_weights(best, worse, config=run.config().model, step=999, metric="bleu", score=99.0)
+            Translator.load(run)
 
     found = evaluate(run, on_progress=replace_the_best, on_warning=pytest.fail)
-    assert [model.name for model in run.best_models()] == ["weights-999"]
-    assert (found.checkpoint, found.loss) == (before.name, evaluation.loss)
+    assert read_info(best).step == 999
+    assert (found.checkpoint, found.loss) == (before.label, evaluation.loss)
     assert found.scores == evaluation.scores
 
 
@@ -147,7 +144,7 @@ def test_facts_are_json(evaluation: Evaluation):
 
 def test_the_validation_pairs_score_as_they_did_in_training(copied: TrainedRun):
     evaluation = evaluate(copied.path, "validation", overrides=["decoding.beam_size=1"])
-    best = Run(copied.path).best_models()[0].step
+    best = best_weights(copied.path / "weights")[0].step
     last = next(line["validation"] for line in copied.history if line["step"] == best)
     assert evaluation.num_pairs == 20
     assert evaluation.loss == pytest.approx(last["loss"], rel=1e-5)

@@ -13,6 +13,7 @@ from ptenmt.evaluation.report import report_format, report_text
 from ptenmt.evaluation.results import Weaknesses
 from ptenmt.history import History
 from ptenmt.runs import Run
+from ptenmt.weights import best_weights
 
 VOID = {"meta", "link", "br", "img"}
 
@@ -249,7 +250,7 @@ def test_a_run_shows_its_curves_and_options(copied: TrainedRun) -> None:
     ):
         assert any(caption.startswith(title) for caption in captions)
         assert f"```text\n{title}" in markdown
-    (best,) = Run(copied.path).best_models()
+    (best,) = best_weights(copied.path / "weights")
     assert f"step {best.step:,}" in page.text()
     last = validations[-1]["validation"]
     assert f"validation: {last['loss']:.4g} at {validations[-1]['step']:,}" in page.text()

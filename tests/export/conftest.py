@@ -9,7 +9,7 @@ from untrained_runs import DECODING, MODEL, tokenizers, untrained_run
 
 from ptenmt import export_model
 from ptenmt.config import Config, DataConfig, TokenizerConfig
-from ptenmt.export.formats import Format
+from ptenmt.export.packaging import Format
 from ptenmt.runs import Run
 
 

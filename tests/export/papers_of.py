@@ -18,7 +18,7 @@ def check_papers(folder: Path) -> str:
     assert {line.removesuffix(": OK") for line in checked.stdout.splitlines()} == names - {"SHA256SUMS"}
     card = (folder / "README.md").read_text(encoding="utf-8")
     assert card.startswith("# sentencepiece: Portuguese to English\n\nA Transformer that translates")
-    assert "from the weights `weights-7:" in card
+    assert "weights best (step 7), checksum `" in card
     assert "| train | 5 | `0123456789abcdef` |" in card
     assert "Sentence pairs from `pairs.tsv`. ptenmt does not know the licence" in card
     assert "jdoe" not in card

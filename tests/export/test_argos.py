@@ -11,15 +11,14 @@ import sentencepiece
 from untrained_runs import tokenizers
 
 from ptenmt import Translator, export_model
-from ptenmt.checkpoints import load_weights
 from ptenmt.config import DataConfig, TokenizerConfig
 from ptenmt.data.text import TextPreparation
 from ptenmt.errors import ExportError, OutputError
 from ptenmt.export.argos import package_files
 from ptenmt.export.argos_text import with_preparation
-from ptenmt.export.trained import Trained
 from ptenmt.runs import Run
 from ptenmt.tokenizers import load_tokenizers
+from ptenmt.trained_model import TrainedModel
 
 TEXTS = ["O gato não vê o cão da vizinha.", "Quem e\u0301s\u00a0tu?", "A avó\u200b ouve  música à noite."]
 FOLDER = "translate-pt_en-1_0"
@@ -149,16 +148,8 @@ def test_what_stands_there_is_not_harmed(plain_run: Run, tmp_path: Path):
 
 def test_forbidden_tokens_are_never_said(plain_run: Run, tmp_path: Path):
     """Where [UNK] and [PAD] would be the likeliest."""
-    path, weights = load_weights(plain_run, print)
-    bias = weights["transformer/final/bias"].copy()
-    bias[[0, 1, 2]] = 50
-    trained = Trained(
-        run=plain_run,
-        config=plain_run.config(),
-        tokenizers=load_tokenizers(plain_run.tokenizer_folder),
-        path=path,
-        weights=weights | {"transformer/final/bias": bias},
-    )
+    trained = TrainedModel.load(plain_run)
+    trained.weights["transformer/final/bias"][[0, 1, 2]] = 50
     for name, content in package_files(trained, "float32").items():
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).write_bytes(content)

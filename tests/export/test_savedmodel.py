@@ -18,7 +18,7 @@ from ptenmt import Translator, export_model
 from ptenmt.config import DataConfig
 from ptenmt.data.tfds_source import read_tfds
 from ptenmt.errors import ExportError, OutputError
-from ptenmt.export.formats import Format
+from ptenmt.export.packaging import Format
 from ptenmt.export.savedmodel import _graph_tokenizer
 from ptenmt.runs import Run
 from ptenmt.tokenizers import END, START, encode_framed

@@ -2,14 +2,14 @@
 
 from pathlib import Path
 
-from random_models import random_model
+from random_models import random_model, weights_of
 
-from ptenmt.checkpoints import by_path, save_weights
 from ptenmt.config import Config, DecodingConfig, ModelConfig, TokenizerConfig
 from ptenmt.history import History
-from ptenmt.runs import Model, Run
+from ptenmt.runs import Run
 from ptenmt.tokenizers import END, SPECIAL_PIECES, TokenizerPair, build_tokenizers
 from ptenmt.tokenizers.wordpiece import WordPieceTokenizer
+from ptenmt.weights import write_weights
 
 PAIRS = [
     ("O gato não vê o cão da vizinha.", "The cat doesn't see the neighbour's dog."),
@@ -48,8 +48,15 @@ def untrained_run(folder: Path, config: Config, pair: TokenizerPair, seed: int =
     bias = model.final.bias.numpy()
     bias[END] -= 4  # or most translations would be empty
     model.final.bias.assign(bias)
-    save_weights(by_path(model.trainable_variables), run.path / "weights-7")
-    run.write_best_models([Model(name="weights-7", step=7, score=12.34, loss=2.0)])
+    write_weights(
+        run.weights_folder / "best.safetensors",
+        weights_of(model),
+        config=config.model,
+        step=7,
+        metric="bleu",
+        score=12.34,
+        loss=2.0,
+    )
     for step, bleu in ((7, 12.34), (9, 11.0)):
         scores = {"bleu": bleu, "chrf": 30.21, "loss": 2.0, "accuracy": 0.5}
         History(run.path).add({"epoch": 1, "step": step, "validation": scores})

@@ -2,20 +2,18 @@
 
 import importlib.util
 import shutil
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 from copy_task import TrainedRun
 
-from ptenmt.errors import DataError, PtenmtError
-from ptenmt.export.origin import newest_weights
-from ptenmt.export.weights import WEIGHTS
+from ptenmt.errors import DataError
 from ptenmt.inspection.inspector import Inspector
 from ptenmt.runs import Run
 from ptenmt.tokenizers import END, START
 from ptenmt.translation import Translator
+from ptenmt.weights import read_weights
 
 
 @pytest.fixture
@@ -25,7 +23,7 @@ def run(copied: TrainedRun, tmp_path: Path) -> Run:
 
 @pytest.fixture(scope="module")
 def inspector(copied: TrainedRun) -> Inspector:
-    return Inspector(copied.path, on_warning=pytest.fail, on_tensorflow=lambda: pytest.fail("not needed"))
+    return Inspector(copied.path, on_warning=pytest.fail)
 
 
 def test_the_model_is_the_trained_one(inspector: Inspector, translator: Translator):
@@ -72,38 +70,22 @@ def test_what_is_too_long_to_read_is_told(copied: TrainedRun):
     assert told == ["2 texts have more tokens than the model's 32 positions: what is beyond is left out"]
 
 
-def test_weights_that_are_missing_outdated_or_damaged_are_exported_anew(run: Run):
-    folder = run.export_folder("best", "weights")
-    whole = WEIGHTS.read(folder)
-    told: list[str] = []
-    shutil.rmtree(folder)
-    assert Inspector(run, on_warning=pytest.fail).model
-    assert WEIGHTS.read(folder) == whole
-    WEIGHTS.write(folder, replace(whole, facts=replace(whole.facts, weights="older")))
-    assert Inspector(run, on_warning=pytest.fail).model
-    assert WEIGHTS.read(folder) == whole
-    (folder / "model.safetensors").write_bytes(b"spoilt")
-    assert Inspector(run, on_warning=told.append).model
-    assert WEIGHTS.read(folder) == whole
-    assert told == [
-        f"the export in {folder} is damaged: model.safetensors is not what was written: it is made anew"
-    ]
-
-
 def test_the_latest_weights_can_be_looked_into(run: Run):
-    assert Inspector(run, checkpoint="latest").model
-    latest = WEIGHTS.read(run.export_folder("latest", "weights"))
-    assert latest.facts.weights == newest_weights(run, "latest") != newest_weights(run, "best")
+    best, latest = (Inspector(run, checkpoint=choice) for choice in ("best", "latest"))  # type: ignore[arg-type]
+    stored = read_weights(run.weights_folder / "latest.safetensors")[1]["transformer/final/bias"]
+    np.testing.assert_array_equal(latest.model._weights["final/bias"], stored)
+    assert (best.model._weights["final/bias"] != stored).any()
 
 
-def test_without_tensorflow_the_export_suffices(run: Run, monkeypatch: pytest.MonkeyPatch):
+def test_without_tensorflow_weights_suffice(run: Run, monkeypatch: pytest.MonkeyPatch):
     find_spec = importlib.util.find_spec
     monkeypatch.setattr(
         importlib.util,
         "find_spec",
         lambda name, *rest: None if name == "tensorflow" else find_spec(name, *rest),
     )
-    assert Inspector(run, on_warning=pytest.fail).model
-    shutil.rmtree(run.path / "export")
-    with pytest.raises(PtenmtError, match=r"none can be made: TensorFlow.*not installed"):
-        assert Inspector(run).model
+    shutil.rmtree(run.state_folder)
+    shutil.rmtree(run.ctranslate2_folder)
+    inspector = Inspector(run, on_warning=pytest.fail)
+    assert inspector.model
+    assert inspector.read("bala hime").target_text == "bala hime"

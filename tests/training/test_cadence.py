@@ -15,6 +15,7 @@ from ptenmt.events import CheckpointSaved, Event, PatienceLost, Scores, StepDone
 from ptenmt.history import History
 from ptenmt.model import TokenSums
 from ptenmt.runs import Run
+from ptenmt.weights import best_weights
 
 EPOCH = 6  # steps
 
@@ -63,7 +64,7 @@ class Story:
     @property
     def best(self) -> list[int]:
         """The steps of the best models, the best first."""
-        return [model.step for model in self.run.best_models()]
+        return [info.step for info in best_weights(self.run.weights_folder)]
 
     def of(self, kind: type) -> list[Any]:
         return [event for event in self.events if isinstance(event, kind)]
@@ -204,8 +205,11 @@ def test_the_best_models_are_kept(tell: Tell, keep: int, best: list[int]):
         checkpoint=CheckpointConfig(keep_best=keep),
     )
     assert story.best == best
-    assert {file.name.split(".")[0] for file in story.run.path.glob("weights-*")} == {
-        f"weights-{step}" for step in best
+    runners_up = {f"step-{step}" for step in best[1:]}
+    assert {file.stem for file in story.run.weights_folder.iterdir()} == {
+        *(["best"] if best else []),
+        "latest",
+        *runners_up,
     }
 
 

@@ -28,13 +28,13 @@ def copy(copied: TrainedRun, tmp_path: Path) -> Path:
 
 
 def test_a_run_that_is_done_is_left_as_it_is(copied: TrainedRun, copy: Path):
-    before = {file.name: file.read_bytes() for file in copy.glob("*") if file.is_file()}
+    before = {file.name: file.read_bytes() for file in copy.rglob("*") if file.is_file()}
     events: list[Event] = []
     result = train(copied.config, copy, on_event=events.append)
     assert [type(event) for event in events] == [CorpusReady, TrainingStarted]
-    assert (events[1].epoch, events[1].resumed_from) == (24, copy / "ckpt-3")
+    assert (events[1].epoch, events[1].resumed_from) == (24, copy / "state" / "ckpt-3")
     assert (result.history, result.stopped_by) == (copied.history, None)
-    after = {file.name: file.read_bytes() for file in copy.glob("*") if file.is_file()}
+    after = {file.name: file.read_bytes() for file in copy.rglob("*") if file.is_file()}
     del before["run.json"], after["run.json"]  # says when
     assert after == before
 
@@ -47,7 +47,7 @@ def test_resumable_options_may_change(copied: TrainedRun, copy: Path):
         decoding=DecodingConfig(max_length=7),
     )
     started = begin(config, copy)[-1]
-    assert (started.epoch, started.epochs, started.resumed_from) == (24, 30, copy / "ckpt-3")
+    assert (started.epoch, started.epochs, started.resumed_from) == (24, 30, copy / "state" / "ckpt-3")
     assert Run(copy).config() == config
 
 
@@ -81,14 +81,14 @@ def test_a_run_goes_on_with_its_own_data_only(copied: TrainedRun, copy: Path, tm
 
 
 def test_fresh_moves_the_old_run_aside(copied: TrainedRun, copy: Path):
-    before = {file.name: file.read_bytes() for file in copy.glob("*") if file.is_file()}
+    before = {file.name: file.read_bytes() for file in copy.rglob("*") if file.is_file()}
     config = replace(copied.config, model=replace(copied.config.model, d_ff=128))
     events = begin(config, copy, fresh=True)
     (warned,), started = of(Warned, events), events[-1]
     assert (started.epoch, started.step, started.resumed_from) == (0, 0, None)
     (aside,) = copy.parent.glob("copy.*")
     assert str(aside) in warned.message
-    assert {file.name: file.read_bytes() for file in aside.glob("*") if file.is_file()} == before
+    assert {file.name: file.read_bytes() for file in aside.rglob("*") if file.is_file()} == before
     assert Run(copy).config() == config
     assert History(copy).validations() == []
 
@@ -117,11 +117,15 @@ def test_fewer_epochs_than_are_done_leave_the_run_as_it_is(copied: TrainedRun, c
 
 def test_a_run_without_checkpoint_starts_anew(copied: TrainedRun, copy: Path):
     """It was killed before its first checkpoint: other options are no obstacle."""
-    for file in copy.glob("ckpt-*"):
+    for file in copy.glob("state/ckpt-*"):
         file.unlink()
     config = replace(copied.config, seed=7)
-    started = begin(config, copy)[-1]
-    assert (started.epoch, started.resumed_from) == (0, None)
+    events = begin(config, copy)
+    assert (events[-1].epoch, events[-1].resumed_from) == (0, None)
+    (warned,) = of(Warned, events)
+    assert warned.message.startswith(
+        "nothing had been saved yet: starting again at step 0; the old run is kept"
+    )
     assert History(copy).validations() == []
 
 
@@ -136,14 +140,14 @@ def test_a_folder_that_is_no_run_is_refused(copied: TrainedRun, tmp_path: Path):
 
 
 def test_a_damaged_checkpoint_is_passed_over_with_a_warning(copied: TrainedRun, copy: Path):
-    data = copy / "ckpt-3.data-00000-of-00001"
+    data = copy / "state" / "ckpt-3.data-00000-of-00001"
     data.write_bytes(data.read_bytes()[:1000])
     _, warned, started = begin(
         replace(copied.config, training=replace(copied.config.training, epochs=30)), copy
     )
     assert isinstance(warned, Warned)
-    assert "ckpt-3 is damaged: " in warned.message
-    assert (started.epoch, started.resumed_from) == (20, copy / "ckpt-2")
+    assert "ckpt-3 is damaged and will be ignored: " in warned.message
+    assert (started.epoch, started.resumed_from) == (20, copy / "state" / "ckpt-2")
     assert [line["epoch"] for line in History(copy).validations()] == list(range(1, 21))
 
 

@@ -28,7 +28,6 @@ from ptenmt.config import (
     ValidationConfig,
 )
 from ptenmt.config.loading import dump_config
-from ptenmt.export.ctranslate2 import CTRANSLATE2
 from ptenmt.runs import Run
 
 pytestmark = [
@@ -137,8 +136,8 @@ def deliver(process: int, number: int, folder: Path, kind: str, target: int, cha
     marks = {
         "start": lambda: True,
         "step": lambda: steps_saved(folder) >= target,
-        "saving": lambda: steps_saved(folder) >= target and (folder / "run" / ".saving").exists(),
-        "writing": lambda: steps_saved(folder) >= target and any((folder / "run").glob(".*.unfinished")),
+        "saving": lambda: steps_saved(folder) >= target and any((folder / "run" / "state").glob("*_temp")),
+        "writing": lambda: steps_saved(folder) >= target and any((folder / "run").glob("**/.*.unfinished")),
     }
     if not wait_until(process, marks[kind]):
         return False
@@ -155,7 +154,11 @@ def deliver(process: int, number: int, folder: Path, kind: str, target: int, cha
 def tensors(path: Path) -> dict[str, Any]:
     """What a checkpoint holds, but for times."""
     reader = tf.train.load_checkpoint(str(path))
-    names = [name for name in reader.get_variable_to_shape_map() if not name.startswith("seconds")]
+    names = [
+        name
+        for name in reader.get_variable_to_shape_map()
+        if not name.startswith(("seconds", "save_counter"))
+    ]
     return {name: reader.get_tensor(name) for name in names if "OBJECT_GRAPH" not in name}
 
 
@@ -163,6 +166,10 @@ def assert_equal(found: dict[str, Any], expected: dict[str, Any]) -> None:
     assert found.keys() == expected.keys()
     for name, value in found.items():
         np.testing.assert_array_equal(value, expected[name], err_msg=name)
+
+
+def contents(folder: Path) -> dict[str, bytes]:
+    return {file.name: file.read_bytes() for file in folder.iterdir()}
 
 
 def lines(run: Path) -> list[dict[str, Any]]:
@@ -200,17 +207,13 @@ def test_killed_at_any_moment_it_ends_as_if_nothing_had_happened(
 
     mine, theirs = Run(tmp_path / "run"), Run(straight / "run")
     assert_equal(tensors(mine.checkpoints()[0]), tensors(theirs.checkpoints()[0]))
-    assert mine.best_models() == theirs.best_models()
-    for model in mine.best_models():
-        assert_equal(tensors(mine.path / model.name), tensors(theirs.path / model.name))
     assert lines(mine.path) == lines(theirs.path)
-    endings = {file.name.split(".")[0] for file in mine.path.iterdir()}
+    for folder in ("weights", "ctranslate2", "tokenizer"):
+        assert contents(mine.path / folder) == contents(theirs.path / folder), folder
+    assert {file.name for file in mine.path.iterdir()} == {file.name for file in theirs.path.iterdir()}
     assert len(mine.checkpoints()) == 2
-    assert endings == {"run", "config", "tokenizer", "history", "best", "checkpoint", "export"} | {
-        path.name for path in mine.checkpoints()
-    } | {model.name for model in mine.best_models()}, "nothing is left behind"
-    assert {folder.name for folder in (mine.path / "export").iterdir()} == {"ctranslate2", "weights"}
-    assert CTRANSLATE2.read(mine.export_folder()).files == CTRANSLATE2.read(theirs.export_folder()).files
+    names = {file.name.split(".")[0] for file in mine.state_folder.iterdir()}
+    assert names == {"checkpoint", *(path.name for path in mine.checkpoints())}, "nothing is left behind"
     log = (tmp_path / "log").read_text()
     assert "Traceback" not in log
     assert "damaged" not in log

@@ -44,7 +44,7 @@ def test_what_was_learnt_is_taken_over(copied: TrainedRun, other_data: Config, t
     run, origin = Run(tmp_path / "tuned"), Run(copied.path)
     for file in origin.tokenizer_folder.iterdir():
         assert (run.tokenizer_folder / file.name).read_bytes() == file.read_bytes()
-    best = str(copied.path / origin.best_models()[0].name)
+    best = str(origin.weights_folder / "best.safetensors")
     assert run.facts()["initialised_from"] == best
 
     longer = replace(other_data, training=replace(other_data.training, epochs=2))

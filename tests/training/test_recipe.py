@@ -10,7 +10,6 @@ import pytest
 import tensorflow as tf
 from copy_task import InstantValidator
 
-from ptenmt.checkpoints import restore_weights
 from ptenmt.config import (
     BatchConfig,
     CheckpointConfig,
@@ -25,6 +24,7 @@ from ptenmt.errors import TrainingError
 from ptenmt.events import CheckpointSaved, CurvePoint, EpochDone, Event, Warned
 from ptenmt.history import History
 from ptenmt.training import Trainer
+from ptenmt.weights import read_weights
 
 Build = Callable[[Config, Path], Any]
 
@@ -139,8 +139,7 @@ def test_translation_uses_the_moving_averages(steady: Config, laboratory: Build,
     trained = weights(lab.model)
     assert any((averages[path] != trained[path]).any() for path in averages)
     for choice in ("best", "latest"):
-        restore_weights(lab.model, lab.run, pytest.fail, choice)
-        for path, value in weights(lab.model).items():
+        for path, value in read_weights(lab.run.weights_folder / f"{choice}.safetensors")[1].items():
             np.testing.assert_array_equal(value, averages[path], err_msg=f"{choice} {path}")
 
 
@@ -193,8 +192,8 @@ def test_a_training_that_has_diverged_ends_and_leaves_its_checkpoints(
     saved = [event.path for event in told if isinstance(event, CheckpointSaved)]
     assert lab.run.checkpoints() == saved[::-1] != []
     before = weights(lab.model)
-    restore_weights(lab.model, lab.run, pytest.fail, "latest")
-    for path, value in weights(lab.model).items():
+    _, latest = read_weights(lab.run.weights_folder / "latest.safetensors")
+    for path, value in latest.items():
         np.testing.assert_array_equal(value, before[path])
 
 

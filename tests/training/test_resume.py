@@ -128,7 +128,7 @@ def test_history_after_the_last_checkpoint_is_forgotten(
     shutil.copytree(interrupted.run.path, tmp_path / "run")
     run = Run(tmp_path / "run")
     for checkpoint in run.checkpoints()[:-2]:  # the second one was written in the middle of epoch 2
-        for file in run.path.glob(f"{checkpoint.name}.*"):
+        for file in run.state_folder.glob(f"{checkpoint.name}.*"):
             file.unlink()
     with (run.path / "history.jsonl").open("a") as file:
         file.write('{"epoch": 4, "tra')

@@ -9,8 +9,8 @@ import pytest
 from random_models import LIMIT, SMALL, log_probs, made_up_words, random_model, random_sources, weights_of
 
 from ptenmt.config import DecodingConfig
+from ptenmt.ctranslate2_export import CTranslate2Model, convert
 from ptenmt.errors import ExportError
-from ptenmt.export.ctranslate2 import Export, make_export
 from ptenmt.model import Transformer
 from ptenmt.tokenizers import END, PAD, START, UNK
 from ptenmt.translation.ctranslate2_engine import CTranslate2Engine
@@ -28,12 +28,12 @@ def model() -> Transformer:
 
 
 @pytest.fixture(scope="module")
-def export(model: Transformer) -> Export:
-    return make_export(MODEL, weights_of(model), made_up_words(SIZE, SIZE), "", "float32")
+def export(model: Transformer) -> CTranslate2Model:
+    return convert(MODEL, weights_of(model), made_up_words(SIZE, SIZE), "", "float32")
 
 
 @pytest.fixture(scope="module")
-def engine(export: Export) -> CTranslate2Engine:
+def engine(export: CTranslate2Model) -> CTranslate2Engine:
     return CTranslate2Engine(export, made_up_words(SIZE, SIZE), with_unknown=False)
 
 
@@ -190,7 +190,7 @@ def test_unknown_words_are_produced_where_they_may_be(model: Transformer):
     bias = model.final.bias.numpy()
     weights = weights_of(model) | {"transformer/final/bias": bias + 100 * np.eye(SIZE, dtype="float32")[UNK]}
     pair = made_up_words(SIZE, SIZE)
-    export = make_export(MODEL, weights, pair, "", "float32")
+    export = convert(MODEL, weights, pair, "", "float32")
     may, may_not = (CTranslate2Engine(export, pair, with_unknown=allowed) for allowed in (True, False))
     assert {token for sentence in ids(may, beam_size=1) for token in sentence[1:]} == {UNK}
     assert UNK not in {token for sentence in ids(may_not) for token in sentence}
@@ -200,13 +200,13 @@ def test_it_decodes_up_to_the_last_position(model: Transformer):
     bias = model.final.bias.numpy()
     weights = weights_of(model) | {"transformer/final/bias": bias - 100 * np.eye(SIZE, dtype="float32")[END]}
     pair = made_up_words(SIZE, SIZE)
-    engine = CTranslate2Engine(make_export(MODEL, weights, pair, "", "int8"), pair, with_unknown=False)
+    engine = CTranslate2Engine(convert(MODEL, weights, pair, "", "int8"), pair, with_unknown=False)
     for beams in (1, 4):
         answers = found(engine, SMALL.max_positions, beam_size=beams)
         assert {len(each[0].ids) - 1 for each in answers} == {SMALL.max_positions}
 
 
-def test_an_export_that_is_no_model_is_refused(export: Export):
-    nonsense = Export(export.facts, export.files | {"model.bin": b"nonsense"})
-    with pytest.raises(ExportError, match="CTranslate2 cannot use the export"):
+def test_an_export_that_is_no_model_is_refused(export: CTranslate2Model):
+    nonsense = replace(export, files=export.files | {"model.bin": b"nonsense"})
+    with pytest.raises(ExportError, match="CTranslate2 cannot use the model"):
         CTranslate2Engine(nonsense, made_up_words(SIZE, SIZE), with_unknown=False)

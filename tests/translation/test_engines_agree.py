@@ -16,7 +16,7 @@ from random_models import (
 )
 
 from ptenmt.config import DecodingConfig
-from ptenmt.export.ctranslate2 import Export, make_export
+from ptenmt.ctranslate2_export import CTranslate2Model, convert
 from ptenmt.model import Transformer
 from ptenmt.tokenizers import END, PAD, START, UNK, TokenizerPair
 from ptenmt.translation.ctranslate2_engine import CTranslate2Engine
@@ -35,7 +35,7 @@ class Both:
 
     model: Transformer
     pair: TokenizerPair
-    export: Export
+    export: CTranslate2Model
     keras: KerasEngine
     ctranslate2: CTranslate2Engine
     sources: list[list[int]]
@@ -58,7 +58,7 @@ def both(request: pytest.FixtureRequest) -> Both:
     config, source_size, target_size = drawn(request.param)
     pair = made_up_words(source_size, target_size)
     model = random_model(config, source_size, target_size or source_size, seed=request.param)
-    export = make_export(config, weights_of(model), pair, "", "float32")
+    export = convert(config, weights_of(model), pair, "", "float32")
     return Both(
         model,
         pair,

@@ -1,7 +1,7 @@
-"""What CTranslate2 calls a specification: our weights, put where that engine looks for them.
+"""The model as CTranslate2 describes one, which it calls a specification.
 
-It stores a dense layer's kernel as [outputs, inputs], the transpose of Keras', and projects queries, keys and
-values with one matrix. All arrays are copies, since CTranslate2 quantises them in place.
+CTranslate2 stores a dense layer's kernel as [outputs, inputs], the transpose of Keras', and projects
+queries, keys and values with one matrix. All arrays are copies, since it quantizes them in place.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -11,7 +11,6 @@ import numpy as np
 from ctranslate2.specs import common_spec, transformer_spec
 
 from ptenmt.config import ModelConfig
-from ptenmt.export.limits import check_ctranslate2
 from ptenmt.model.positions import LAYER_NORM_EPSILON, positional_encoding
 from ptenmt.tokenizers import END, SPECIAL_PIECES, START, UNK, TokenizerPair
 
@@ -31,14 +30,10 @@ def specification(
     """Describe a model to CTranslate2.
 
     Args:
-        config: Sizes and options of the model.
+        config: Sizes and options of a model that CTranslate2 can express.
         weights: All of its weights.
         tokenizers: Of both languages.
-
-    Raises:
-        ExportError: CTranslate2 cannot express the model.
     """
-    check_ctranslate2(config)
     options: dict[str, Any] = {
         "num_layers": config.num_layers,
         "num_heads": config.num_heads,
@@ -59,7 +54,7 @@ def specification(
     return spec
 
 
-def _fill_tables(spec: transformer_spec.TransformerSpec, config: ModelConfig, weights: Weights) -> None:
+def _fill_tables(spec: Any, config: ModelConfig, weights: Weights) -> None:
     """Embeddings, positions and the projection to logits; CTranslate2 stores once what is tied."""
     tied = config.tied_embeddings
     source = weights["encoder/embedding/tokens/embeddings"]
@@ -72,7 +67,7 @@ def _fill_tables(spec: transformer_spec.TransformerSpec, config: ModelConfig, we
     spec.decoder.projection.bias = weights["final/bias"]
 
 
-def _describe(spec: transformer_spec.TransformerSpec, tokenizers: TokenizerPair) -> None:
+def _describe(spec: Any, tokenizers: TokenizerPair) -> None:
     """Vocabularies, special tokens, and the constant of the layer norms."""
     spec.register_source_vocabulary(tokenizers.source.pieces(range(tokenizers.source.vocabulary_size)))
     spec.register_target_vocabulary(tokenizers.target.pieces(range(tokenizers.target.vocabulary_size)))

@@ -1,6 +1,5 @@
-"""What every export carries: a model card and checksums; and the weights for other frameworks."""
+"""What every export carries, a model card and checksums; and the weights for other frameworks."""
 
-import json
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -12,18 +11,16 @@ from papers_of import check_papers
 from random_models import random_sources
 
 from ptenmt import export_model
-from ptenmt.checkpoints import load_weights
 from ptenmt.config import DataConfig, TokenizerConfig
 from ptenmt.config.loading import load_config
 from ptenmt.errors import ExportError
 from ptenmt.export.card import model_card
-from ptenmt.export.ctranslate2 import CTRANSLATE2
-from ptenmt.export.formats import Format
-from ptenmt.export.trained import Trained
-from ptenmt.export.weights import WEIGHTS, arrays_of
+from ptenmt.export.packaging import Format
 from ptenmt.model import Transformer
 from ptenmt.runs import Run
 from ptenmt.tokenizers import load_tokenizers
+from ptenmt.trained_model import TrainedModel
+from ptenmt.weights import read_weights
 
 Exported = Callable[[Format], Path]
 
@@ -51,10 +48,7 @@ def test_a_card_tells_what_else_there_is_to_tell(own_run: Run):
     }
     run.write(config, facts)
     (run.path / "history.jsonl").unlink()
-    path, weights = load_weights(run, print)
-    pair = load_tokenizers(run.tokenizer_folder)
-    trained = Trained(run=run, config=config, tokenizers=pair, path=path, weights=weights)
-    card = model_card(trained, "use it")
+    card = model_card(TrainedModel.load(run), "use it")
     assert "began with the weights of the run `other`" in card
     assert "the mean of 2 checkpoints" in card
     assert "transcripts of TED talks. Licence: CC BY-NC-ND 4.0." in card
@@ -65,11 +59,12 @@ def test_a_card_tells_what_else_there_is_to_tell(own_run: Run):
 def test_weights_are_read_back_by_every_framework(plain_run: Run, weights_folder: Path):
     from safetensors.numpy import load_file
 
-    _, weights = load_weights(plain_run, print)
+    weights = TrainedModel.load(plain_run).weights
     found = load_file(weights_folder / "model.safetensors")
     assert found.keys() == weights.keys()
     assert all((found[name] == array).all() for name, array in weights.items())
-    assert arrays_of(WEIGHTS.read(weights_folder)).keys() == weights.keys()
+    info, arrays = read_weights(weights_folder / "model.safetensors")
+    assert (info.step, arrays.keys()) == (7, weights.keys())
     card = (weights_folder / "README.md").read_text(encoding="utf-8")
     names = {name.replace("block1", "block{i}").replace("block2", "block{i}") for name in weights}
     table = [
@@ -80,12 +75,10 @@ def test_weights_are_read_back_by_every_framework(plain_run: Run, weights_folder
 
 
 def test_keras_reads_its_files(plain_run: Run, weights_folder: Path):
-    path, weights = load_weights(plain_run, print)
-    pair = load_tokenizers(plain_run.tokenizer_folder)
-    config = plain_run.config()
-    trained = Trained(run=plain_run, config=config, tokenizers=pair, path=path, weights=weights)
+    trained = TrainedModel.load(plain_run)
+    config, pair = trained.config, trained.tokenizers
     inputs = np.array(random_sources(1, 60, longest=5)), np.array([[2, 9, 8, 7]])
-    expected = np.array(trained.model(inputs))
+    expected = np.array(trained.keras_model(inputs))
     saved = keras.saving.load_model(weights_folder / "model.keras")
     np.testing.assert_array_equal(np.array(saved(inputs)), expected)
     fresh = Transformer(config.model, pair.source.vocabulary_size, pair.target.vocabulary_size)
@@ -104,16 +97,6 @@ def test_the_options_come_with_the_weights_and_nothing_of_the_machine(plain_run:
     assert load_config(file, ["data.path=/home/jdoe/pairs.tsv"]) == config
     assert load_config(file).data.path == str(Path("pairs.tsv").absolute())
     assert "jdoe" not in file.read_text(encoding="utf-8")
-
-
-def test_exports_in_the_runs_own_place_stay_its_own(own_run: Run):
-    for form in (CTRANSLATE2, WEIGHTS):
-        exported = export_model(own_run, format=form.name)  # type: ignore[arg-type]
-        assert exported.path == own_run.export_folder("best", form.name)
-        export = form.read(exported.path)
-        form.write(exported.path, export)  # as a training does at the next best model
-        assert not (exported.path / "README.md").exists(), "no card of an older model stays"
-    assert json.loads((own_run.export_folder("best", "weights") / "weights.json").read_text())["weights"]
 
 
 @pytest.mark.parametrize("form", ["savedmodel", "weights"])

@@ -1,5 +1,6 @@
 """Exporting a trained run."""
 
+import json
 import shutil
 from dataclasses import replace
 from pathlib import Path
@@ -9,9 +10,7 @@ from copy_task import TrainedRun
 
 from ptenmt import export_model
 from ptenmt.errors import CheckpointError, ExportError, OutputError
-from ptenmt.export.ctranslate2 import CTRANSLATE2
-from ptenmt.export.formats import Format
-from ptenmt.export.origin import newest_weights, weights_id
+from ptenmt.export.packaging import Format
 from ptenmt.runs import Run
 
 
@@ -23,30 +22,36 @@ def run(copied: TrainedRun, tmp_path: Path) -> Run:
     return copy
 
 
-def begun() -> None:
-    pytest.fail("TensorFlow is imported")
+@pytest.fixture
+def _no_work(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("ptenmt.export.packaging._files", lambda *_arguments: pytest.fail("work has begun"))
 
 
-def test_the_runs_own_export(run: Run):
-    (best,) = run.best_models()
+def test_the_default_place_is_below_the_run(run: Run):
     exported = export_model(run)
-    assert exported.path == run.export_folder()
-    assert exported.weights == run.path / best.name
-    found = CTRANSLATE2.read(exported.path)
-    assert (exported.num_bytes, exported.quantization) == (found.num_bytes, found.facts.quantization)
-    assert found.facts.quantization == "int8"
-    assert found.facts.weights == weights_id(run.path / best.name) == newest_weights(run, "best")
-    assert 0 < exported.seconds < 10
+    assert exported.path == run.path / "export" / "ctranslate2"
+    assert (exported.weights.file.stem, exported.quantization) == ("best", "int8")
+    files = [file for file in exported.path.iterdir() if file.name not in ("SHA256SUMS", "README.md")]
+    assert exported.num_bytes >= sum(file.stat().st_size for file in files)
+    assert 0 < exported.seconds < 60
+    assert json.loads((exported.path / "export.json").read_text()) == {
+        "format": "ctranslate2",
+        "weights": exported.weights.label,
+        "checksum": exported.weights.checksum,
+    }
+    cached = (run.ctranslate2_folder / "model.bin").read_bytes()
+    assert (exported.path / "model.bin").read_bytes() == cached
 
     latest = export_model(str(run.path), checkpoint="latest", quantization="float32")
-    assert latest.path == run.export_folder("latest") != exported.path
-    assert CTRANSLATE2.read(latest.path).facts.weights == weights_id(run.path / "ckpt-3")
+    assert latest.path == run.path / "export" / "ctranslate2-latest"
+    assert latest.weights.file.stem == "latest"
+    assert latest.num_bytes > exported.num_bytes
 
 
 def test_a_folder_of_ones_own(run: Run, tmp_path: Path):
     assert export_model(run, output=tmp_path / "a" / "b").path == tmp_path / "a" / "b"
     assert export_model(run, output=str(tmp_path / "a" / "b"), quantization="int16").path.exists()
-    assert CTRANSLATE2.read(tmp_path / "a" / "b").facts.quantization == "int16"
+    assert not list(tmp_path.rglob("*.unfinished"))
     (tmp_path / "empty").mkdir()
     export_model(run, output=tmp_path / "empty")
     assert not (run.path / "export").exists()
@@ -65,14 +70,15 @@ def test_another_programs_model_is_left_alone(run: Run, tmp_path: Path):
     assert [file.read_text() for file in theirs.iterdir()] == ["precious"]
 
 
+@pytest.mark.usefixtures("_no_work")
 @pytest.mark.parametrize("form", ["ctranslate2", "savedmodel", "weights"])
 def test_what_cannot_be_written_is_told_before_the_work(run: Run, tmp_path: Path, form: Format):
     (tmp_path / "file").write_text("precious")
     for output in (tmp_path / "file", tmp_path / "file" / "below" / "it"):
         with pytest.raises(OutputError, match="is a file, or below one"):
-            export_model(run, format=form, output=output, on_tensorflow=begun)
+            export_model(run, format=form, output=output)
     with pytest.raises(OutputError, match="cannot write /proc/new/export: "):
-        export_model(run, format=form, output="/proc/new/export", on_tensorflow=begun)
+        export_model(run, format=form, output="/proc/new/export")
     assert (tmp_path / "file").read_text() == "precious"
     assert not list(tmp_path.rglob("*.unfinished"))
 
@@ -83,30 +89,40 @@ def test_an_export_in_another_format_is_left_alone(run: Run, tmp_path: Path):
         export_model(run, format="weights", output=tmp_path / "new")
     with pytest.raises(OutputError, match="new holds an export in the format ctranslate2, not savedmodel"):
         export_model(run, format="savedmodel", output=tmp_path / "new")
-    assert CTRANSLATE2.read(tmp_path / "new")
+    assert json.loads((tmp_path / "new" / "export.json").read_text())["format"] == "ctranslate2"
+
+
+def test_files_of_others_in_an_export_are_left_alone(run: Run, tmp_path: Path):
+    export_model(run, output=tmp_path / "new")
+    (tmp_path / "new" / "thesis.txt").write_text("precious")
+    with pytest.raises(OutputError, match=r"holds what is no part of an export: thesis.txt"):
+        export_model(run, output=tmp_path / "new")
+    assert (tmp_path / "new" / "thesis.txt").read_text() == "precious"
+
+
+def test_a_full_disk_leaves_the_old_one(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    export_model(run, output=tmp_path / "new")
+    before = {file.name: file.read_bytes() for file in (tmp_path / "new").iterdir()}
+
+    def full(*_arguments: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("ptenmt.atomic_files.sync", full)
+    with pytest.raises(OutputError, match="No space left on device"):
+        export_model(run, output=tmp_path / "new", quantization="float32")
+    assert {file.name: file.read_bytes() for file in (tmp_path / "new").iterdir()} == before
+    assert [file.name for file in tmp_path.iterdir() if file.name.startswith((".new", "new"))] == ["new"]
 
 
 def test_what_cannot_be_exported_is_told(run: Run, copied: TrainedRun, tmp_path: Path):
     with pytest.raises(ExportError, match="there is no export format onnx"):
-        export_model(run, format="onnx", on_tensorflow=begun)  # type: ignore[arg-type]
+        export_model(run, format="onnx")  # type: ignore[arg-type]
     config = replace(copied.config, model=replace(copied.config.model, key_size=5))
     run.write(config, {})
-    with pytest.raises(ExportError, match="one width for a head's keys and values"):
-        export_model(run, output=tmp_path / "new", on_tensorflow=begun)
+    with pytest.raises(ExportError, match="one size for a head's keys and values"):
+        export_model(run, output=tmp_path / "new")
     run.write(copied.config, {})
-    for file in (*run.path.glob("ckpt-*"), *run.path.glob("weights-*")):
-        file.unlink()
-    with pytest.raises(CheckpointError, match=r"none of the 1 checkpoints"):
+    shutil.rmtree(run.weights_folder)
+    with pytest.raises(CheckpointError, match="no weights in"):
         export_model(run, output=tmp_path / "new", on_warning=lambda _damaged: None)
     assert not (tmp_path / "new").exists()
-
-
-def test_which_weights_are_the_newest(run: Run):
-    (best,) = run.best_models()
-    assert newest_weights(run, "latest") == weights_id(run.path / "ckpt-3")
-    (run.path / "ckpt-3.index").unlink()
-    assert newest_weights(run, "latest") == weights_id(run.path / "ckpt-2")
-    (run.path / f"{best.name}.index").unlink()
-    assert newest_weights(run, "best") == weights_id(run.path / "ckpt-2"), "as translating falls back"
-    (run.path / "best.json").write_text("{")
-    assert newest_weights(run, "best") is None

@@ -1,0 +1,121 @@
+"""Averaging the weights of several checkpoints into a run of its own."""
+
+import os
+import shutil
+from collections.abc import Callable, Iterable
+from functools import partial
+from pathlib import Path
+
+import numpy as np
+
+from ptenmt.ctranslate2_export import ctranslate2_model, why_not_ctranslate2
+from ptenmt.errors import OutputError, RunError
+from ptenmt.runs import Run, find_run, run_path
+from ptenmt.tokenizers import load_tokenizers
+from ptenmt.trained_model import TrainedModel
+from ptenmt.weights import best_weights, read_weights, write_weights
+
+_StepAndWeights = tuple[int, dict[str, np.ndarray]]
+
+
+def average(
+    run: str | Path | None = None,
+    *,
+    last: int | None = None,
+    best: int | None = None,
+    to: str | Path | None = None,
+) -> Path:
+    """Average the weights of a run's last checkpoints or best models (Vaswani et al. 2017, section 6.1).
+
+    Where the training keeps moving averages of the weights, those are averaged. ``best`` works without
+    TensorFlow.
+
+    Args:
+        run: A path, a name below ``checkpoints/``, or None for the run trained or averaged last.
+        last: Average so many of the newest checkpoints; all of them if neither is given.
+        best: Instead: so many of the models that scored best in validation.
+        to: The new run, a path or name; by default beside the run, its name plus ``-averaged``.
+
+    Returns:
+        The new run's folder, a run like any other. It is written whole or not at all.
+
+    Raises:
+        RunError: There is no such run, it has not so many, or the new one exists already.
+        CheckpointError: One of them cannot be read, or the average cannot be written.
+        OutputError: The folder cannot be written.
+    """
+    origin = find_run(run)
+    names, readers = _chosen(origin, last, best)
+    target = Run(origin.path.with_name(f"{origin.name}-averaged") if to is None else run_path(to))
+    target.check_writable()
+    if target.path.exists():
+        raise RunError(f"{target.path} exists already", "choose another name with --to")
+    step, mean = _mean(read() for read in readers)
+    _write(target, origin, step, mean, names)
+    return target.path
+
+
+def _chosen(
+    run: Run, last: int | None, best: int | None
+) -> tuple[list[str], list[Callable[[], _StepAndWeights]]]:
+    """What to average: names for display, and functions that read them."""
+    if last is not None and best is not None:
+        raise RunError(f"--last {last} and --best {best} cannot be used together", "give one of them")
+    if best is None:
+        from ptenmt.training.checkpoints import read_checkpoint
+
+        what, option, count = "checkpoints", "checkpoint.keep", last
+        found = [(path.name, partial(read_checkpoint, path)) for path in run.checkpoints()]
+    else:
+        what, option, count = "best models", "checkpoint.keep_best", best
+        found = [
+            (f"step-{info.step}", partial(_read_best, info.file)) for info in best_weights(run.weights_folder)
+        ]
+    if not found and not run.checkpoints():
+        if "averaged_from" in run.facts():
+            raise RunError(f"{run.path} is an average itself", "average the run that it was made from")
+        raise RunError(
+            f"{run.path} has no {what} yet", f"train it first: ptenmt train --config CONFIG --run {run.path}"
+        )
+    count = max(len(found), 1) if count is None else count
+    if not 1 <= count <= len(found):
+        raise RunError(
+            f"{run.path} has {len(found)} {what[:-1] if len(found) == 1 else what}, {count} are asked for",
+            f"training keeps as many as {option} says",
+        )
+    return [name for name, _ in found[:count]], [read for _, read in found[:count]]
+
+
+def _read_best(file: Path) -> _StepAndWeights:
+    info, arrays = read_weights(file)
+    return info.step, arrays
+
+
+def _mean(models: Iterable[_StepAndWeights]) -> _StepAndWeights:
+    """The largest step, and the mean of the weights; one model at a time is in memory."""
+    steps: list[int] = []
+    sums: dict[str, np.ndarray] = {}
+    for step, weights in models:
+        steps.append(step)
+        sums = {name: sums.get(name, 0) + array.astype(np.float64) for name, array in weights.items()}
+    return max(steps), {name: (total / len(steps)).astype(np.float32) for name, total in sums.items()}
+
+
+def _write(target: Run, origin: Run, step: int, mean: dict[str, np.ndarray], names: list[str]) -> None:
+    """Write the new run beside its place, then rename it."""
+    new = Run(target.path.absolute().with_name(f".{target.name}.{os.getpid()}.new"))
+    config = origin.config()
+    averaged = {"run": str(origin.path.absolute()), "checkpoints": names}
+    try:
+        new.write(config, origin.facts() | {"averaged_from": averaged})
+        tokenizers = load_tokenizers(origin.tokenizer_folder)
+        tokenizers.save(new.tokenizer_folder)
+        file = new.weights_folder / "best.safetensors"
+        info = write_weights(file, mean, config=config.model, step=step, metric=config.validation.metric)
+        if config.task == "translation" and not why_not_ctranslate2(config.model):
+            ctranslate2_model(TrainedModel(new, config, tokenizers, [info]))  # which fills the cache
+        new.path.rename(target.path)
+    except OSError as error:
+        raise OutputError(f"cannot write {target.path}: {error.strerror or error}") from error
+    finally:
+        shutil.rmtree(new.path, ignore_errors=True)

@@ -1,0 +1,210 @@
+"""Exporting a run's model for other programs, with a model card and a list of checksums."""
+
+import importlib.util
+import json
+import time
+import warnings
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal, get_args
+
+from ptenmt.atomic_files import check_writable, folder_written_whole
+from ptenmt.ctranslate2_export import Quantization, check_ctranslate2, convert
+from ptenmt.errors import ExportError, OutputError
+from ptenmt.export import argos, keras_files
+from ptenmt.export.card import SUMS_FILE, model_card, with_card
+from ptenmt.runs import Choice, Run
+from ptenmt.trained_model import TrainedModel
+from ptenmt.weights import WeightsInfo
+
+Format = Literal["ctranslate2", "savedmodel", "argos", "weights"]
+"""For CTranslate2; for TensorFlow (Serving); for Argos Translate and LibreTranslate; for any framework."""
+
+_MARKER = "export.json"
+_CTRANSLATE2_USAGE = """
+```python
+import ctranslate2
+translator = ctranslate2.Translator("{folder}")
+result = translator.translate_batch([["[START]", "…", "[END]"]])[0]
+```
+
+Input and output are the sub-words of the run's tokenizers; the source needs [START] and [END] around it.
+"""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Exported:
+    """What was exported, and where to."""
+
+    path: Path
+    """A folder, or the file of an Argos package."""
+    weights: WeightsInfo
+    quantization: Quantization | None
+    """How the weights are stored; None: in float32, in a format that has no choice."""
+    num_bytes: int
+    seconds: float
+
+
+def export_model(
+    run: str | Path | Run | None = None,
+    *,
+    format: Format = "ctranslate2",  # noqa: A002 — as the command line has it
+    quantization: Quantization | None = None,
+    output: str | Path | None = None,
+    checkpoint: Choice = "best",
+    on_warning: Callable[[str], None] = warnings.warn,
+) -> Exported:
+    """Export a run's model, with a model card and a list of checksums.
+
+    Args:
+        run: A path, a name below ``checkpoints/``, or None for the run trained or averaged last.
+        format: ``ctranslate2``: a folder that ``ctranslate2.Translator`` opens; ``savedmodel``: one that
+            TensorFlow (Serving) loads, text in and text out, with greedy search; ``argos``: a package for
+            Argos Translate and LibreTranslate; ``weights``: a folder with safetensors, the tokenizers, and
+            if TensorFlow is installed, Keras' files.
+        quantization: How CTranslate2 stores the weights (formats ``ctranslate2`` and ``argos``); by default
+            int8.
+        output: The folder, or the package's file; by default below the run's ``export/``. Only an earlier
+            export is replaced.
+        checkpoint: ``best``: the weights that scored best in validation; ``latest``: the newest.
+        on_warning: Called with a message for whatever is not as it should be.
+
+    Raises:
+        RunError: There is no such run.
+        CheckpointError: It has no weights that can be read.
+        ExportError: The format cannot express the model, or has no such option.
+        OutputError: The path cannot be written, or it holds something else than an export.
+    """
+    _check_options(format, quantization)
+    trained = TrainedModel.load(run, checkpoint=checkpoint, task="translation", on_warning=on_warning)
+    _check_model(trained, format)
+    path = _default_path(trained, format, checkpoint) if output is None else Path(output).expanduser()
+    if format == "argos":
+        argos.check_replaceable(path)
+    else:
+        _check_replaceable(path, format)
+    check_writable(path)
+    started = time.perf_counter()
+    if quantization is None and format in ("ctranslate2", "argos"):
+        quantization = "int8"
+    files = _files(trained, format, quantization, path.name)
+    if format == "argos":
+        num_bytes = argos.write_package(path, trained.config, files)
+    else:
+        num_bytes = _write_folder(path, files)
+    return Exported(
+        path=path,
+        weights=trained.info,
+        quantization=quantization,
+        num_bytes=num_bytes,
+        seconds=time.perf_counter() - started,
+    )
+
+
+def _check_options(form: str, quantization: str | None) -> None:
+    """Refuse a format that does not exist, and options that it does not have."""
+    if form not in get_args(Format):
+        raise ExportError(
+            f"there is no export format {form}", f"choose one of: {', '.join(get_args(Format))}"
+        )
+    if quantization is not None and form in ("savedmodel", "weights"):
+        raise ExportError(
+            f"the format {form} is in float32, not in {quantization}",
+            "leave --quantization out, or choose --format ctranslate2 or argos",
+        )
+
+
+def _check_model(trained: TrainedModel, form: Format) -> None:
+    """Refuse a model that the format cannot express, or that cannot be exported on this machine."""
+    if form == "savedmodel" and importlib.util.find_spec("tensorflow_text") is None:
+        raise ExportError(
+            "TensorFlow Text, whose tokenizers a SavedModel contains, is not installed",
+            "pip install 'tensorflow-text~=2.21.0' (Linux and macOS)",
+        )
+    if form == "weights" and importlib.util.find_spec("tensorflow") is None:
+        trained.on_warning("TensorFlow is not installed: exporting without model.keras and model.weights.h5")
+    if form == "argos":
+        argos.check_argos(trained)
+    if form in ("ctranslate2", "argos"):
+        check_ctranslate2(trained.config.model)
+
+
+def _default_path(trained: TrainedModel, form: Format, choice: Choice) -> Path:
+    folder = trained.run.path / "export" / (form if choice == "best" else f"{form}-{choice}")
+    return folder / argos.package_name(trained.config) if form == "argos" else folder
+
+
+def _files(
+    trained: TrainedModel, form: Format, quantization: Quantization | None, name: str
+) -> dict[str, bytes]:
+    """All files of an export by their paths, the card and the checksums included.
+
+    Args:
+        trained: The model.
+        form: Of the export.
+        quantization: For CTranslate2, how to store the weights.
+        name: Of the export's folder or file, for the instructions in the card.
+    """
+    extra = ""
+    if form == "argos":
+        assert quantization is not None
+        files, usage = argos.package_files(trained, quantization), argos.usage(trained.config, name)
+    elif form == "weights":
+        files, usage = keras_files.weights_files(trained), keras_files.USAGE
+        extra = keras_files.name_table(trained.weights)
+    elif form == "savedmodel":
+        from ptenmt.export import savedmodel
+
+        files, usage = savedmodel.savedmodel_files(trained), savedmodel.USAGE.format(folder=name)
+    else:
+        assert quantization is not None
+        model, weights, checksum = trained.config.model, trained.weights, trained.info.checksum
+        files = convert(model, weights, trained.tokenizers, checksum, quantization).files
+        usage = _CTRANSLATE2_USAGE.format(folder=name)
+    if form != "argos":
+        made = {"format": form, "weights": trained.info.label, "checksum": trained.info.checksum}
+        files = {**files, _MARKER: (json.dumps(made, indent=2) + "\n").encode()}
+    return with_card(files, model_card(trained, usage, extra=extra))
+
+
+def _check_replaceable(folder: Path, form: Format) -> None:
+    """Refuse to replace anything but an empty folder or an earlier export of the same format.
+
+    Raises:
+        OutputError: It is a file, holds something else, or cannot be read.
+    """
+    hint = "choose another folder with --output"
+    try:
+        found = {file.name for file in folder.iterdir()} - {".DS_Store"}  # which macOS puts everywhere
+        if not found:
+            return
+        there = json.loads((folder / _MARKER).read_text(encoding="utf-8"))["format"]
+        sums = (folder / SUMS_FILE).read_text(encoding="utf-8").splitlines()
+    except FileNotFoundError as error:
+        if not folder.exists():
+            return
+        raise OutputError(f"{folder} is not empty and no export", hint) from error
+    except NotADirectoryError as error:
+        raise OutputError(f"{folder} is a file, or below one", hint) from error
+    except OSError as error:
+        raise OutputError(f"cannot read {folder}: {error.strerror or error}") from error
+    except (ValueError, KeyError, TypeError) as error:
+        raise OutputError(f"{folder} is not empty and no export", hint) from error
+    if there != form:
+        raise OutputError(f"{folder} holds an export in the format {there}, not {form}", hint)
+    known = {line.partition("  ")[2].partition("/")[0] for line in sums} | {SUMS_FILE}
+    if others := found - known:
+        raise OutputError(f"{folder} holds what is no part of an export: {min(others)}", hint)
+
+
+def _write_folder(folder: Path, files: Mapping[str, bytes]) -> int:
+    """Write an export, whole or not at all; returns its size in bytes."""
+    try:
+        with folder_written_whole(folder) as new:
+            for name, content in files.items():
+                (new / name).parent.mkdir(parents=True, exist_ok=True)
+                (new / name).write_bytes(content)
+    except OSError as error:
+        raise OutputError(f"cannot write {folder}: {error.strerror or error}") from error
+    return sum(map(len, files.values()))

@@ -1,0 +1,183 @@
+"""A trained run, loaded: the one way to its model for everything but training."""
+
+import importlib.util
+import warnings
+from collections.abc import Callable, Mapping
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ptenmt.config import Config, TaskName
+from ptenmt.errors import CheckpointError, PtenmtError
+from ptenmt.runs import Choice, Run, find_run
+from ptenmt.tasks import check_task
+from ptenmt.tokenizers import TokenizerPair, load_tokenizers
+from ptenmt.weights import WeightsInfo, list_weights, model_fingerprint, read_weights
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from ptenmt.model import TrainableModel
+    from ptenmt.model.numpy_transformer import NumpyNextWord, NumpyTransformer
+
+
+class TrainedModel:
+    """A run's config, tokenizers and weights; arrays and models are loaded when first used.
+
+    Everything that one object gives is of the same weights, even if a running training replaces the file.
+
+    Args:
+        run: The run directory.
+        config: The run's options.
+        tokenizers: Of both languages.
+        candidates: Weights files in order of preference; the second is used if the first proves damaged, and
+            so on.
+        on_warning: Called with a message for each damaged file.
+    """
+
+    def __init__(
+        self,
+        run: Run,
+        config: Config,
+        tokenizers: TokenizerPair,
+        candidates: list[WeightsInfo],
+        on_warning: Callable[[str], None] = warnings.warn,
+    ) -> None:
+        self.run = run
+        self.config = config
+        self.tokenizers = tokenizers
+        self.info, *self._others = candidates
+        self.on_warning = on_warning
+        self._is_settled = False
+
+    @classmethod
+    def load(
+        cls,
+        run: str | Path | Run | None = None,
+        *,
+        checkpoint: Choice = "best",
+        task: TaskName | None = None,
+        on_warning: Callable[[str], None] = warnings.warn,
+    ) -> "TrainedModel":
+        """Load a trained run.
+
+        Args:
+            run: A path, a name below ``checkpoints/``, or None for the run trained or averaged last.
+            checkpoint: ``best``: the weights that scored best in validation; ``latest``: the newest.
+            task: What the run must have been trained for, if only one task will do.
+            on_warning: Called with a message for each damaged file of weights.
+
+        Raises:
+            RunError: There is no such run, or it was trained for another task.
+            CheckpointError: It has no weights that can be read.
+            TokenizerError: Its tokenizers cannot be read.
+        """
+        run = run if isinstance(run, Run) else find_run(run)
+        config = run.config()
+        if task is not None:
+            check_task(run, config.task, task)
+        damaged: list[str] = []
+        candidates = list_weights(run.weights_folder, checkpoint, damaged.append)
+        if not candidates:
+            raise _no_weights(run, damaged)
+        for message in damaged:
+            on_warning(f"{message}; using {candidates[0].file.name} instead")
+        return cls(run, config, load_tokenizers(run.tokenizer_folder), candidates, on_warning)
+
+    def settle(self) -> None:
+        """Use no other weights from now on: something was made from those of ``info``."""
+        self._is_settled = True
+
+    @cached_property
+    def weights(self) -> dict[str, "np.ndarray"]:
+        """All weights: float32 arrays by Keras path.
+
+        Raises:
+            CheckpointError: They cannot be read, do not belong to the run's config, or a training has
+                replaced them since another part of this object was loaded.
+        """
+        while True:
+            try:
+                found, arrays = read_weights(self.info.file)
+                break
+            except CheckpointError as error:
+                if self._is_settled or not self._others:
+                    raise
+                self.info, *self._others = self._others
+                self.on_warning(f"{error.message}; using {self.info.file.name} instead")
+        if self._is_settled and found.checksum != self.info.checksum:
+            raise CheckpointError(
+                f"{self.info.file} was replaced by a running training", "load the run again"
+            )
+        if found.model != model_fingerprint(self.config.model):
+            raise CheckpointError(
+                f"{self.info.file} does not fit {self.run.path / 'config.yaml'}",
+                "restore the run's own config.yaml",
+            )
+        self.info = found
+        self.settle()
+        return arrays
+
+    @cached_property
+    def numpy_model(self) -> "NumpyTransformer | NumpyNextWord":
+        """The model in NumPy, for one forward pass without TensorFlow."""
+        from ptenmt.model.numpy_transformer import NumpyNextWord, NumpyTransformer
+
+        kind = NumpyTransformer if self.config.task == "translation" else NumpyNextWord
+        return kind(self.config.model, self.weights)
+
+    @cached_property
+    def keras_model(self) -> "TrainableModel":
+        """The Keras model.
+
+        Raises:
+            PtenmtError: TensorFlow is not installed.
+        """
+        if importlib.util.find_spec("tensorflow") is None:
+            raise PtenmtError(
+                "this needs TensorFlow, which is not installed", "pip install 'tensorflow~=2.21.0'"
+            )
+        weights = self.weights
+        from ptenmt.model import NextWordModel, Transformer
+
+        sizes = self.tokenizers.source.vocabulary_size, self.tokenizers.target.vocabulary_size
+        model: TrainableModel
+        if self.config.task == "translation":
+            model = Transformer(self.config.model, *sizes)
+        else:
+            model = NextWordModel(self.config.model, sizes[0])
+        model.build_weights()
+        assign_weights(model, weights, self.info.file)
+        return model
+
+
+def assign_weights(model: Any, weights: Mapping[str, "np.ndarray"], file: Path) -> None:
+    """Give a Keras model its weights.
+
+    Args:
+        model: Built.
+        weights: Arrays by Keras path.
+        file: Where they are from.
+
+    Raises:
+        CheckpointError: They belong to another model.
+    """
+    for variable in model.trainable_variables:
+        found = weights.get(variable.path)
+        if found is None or found.shape != tuple(variable.shape):
+            raise CheckpointError(
+                f"{file} does not fit the model: {variable.path}",
+                "use the version of ptenmt that wrote it, or train again with --fresh",
+            )
+        variable.assign(found)
+
+
+def _no_weights(run: Run, damaged: list[str]) -> CheckpointError:
+    if damaged:
+        return CheckpointError(
+            f"no weights in {run.weights_folder} can be read: {damaged[0]}",
+            "restore them from a copy, or train again with --fresh",
+        )
+    return CheckpointError(
+        f"no weights in {run.path}", f"train it first: ptenmt train --config CONFIG --run {run.path}"
+    )

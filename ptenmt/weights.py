@@ -1,0 +1,325 @@
+"""A run's weights on disk, which everything but training reads: ``weights/*.safetensors``.
+
+- ``best.safetensors``: the best of all validations, by ``validation.metric``
+- ``step-N.safetensors``: the next best, as many as ``checkpoint.keep_best`` keeps beside it
+- ``latest.safetensors``: saved together with the newest training state
+
+A file holds the float32 arrays of one model by their Keras paths, such as
+``transformer/encoder/block1/self_attention/query/kernel``; any program that reads safetensors can use it.
+Its metadata say when it was saved, what it scored, and the checksum of the arrays. Files are written whole
+or not at all.
+"""
+
+import hashlib
+import json
+import os
+import struct
+import zlib
+from collections.abc import Callable, Mapping
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, fields
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ptenmt.atomic_files import remove_unfinished, write_bytes
+from ptenmt.config import ModelConfig
+from ptenmt.errors import CheckpointError, OutputError
+from ptenmt.history import rank
+from ptenmt.runs import Choice
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    import numpy as np
+
+FORMAT_VERSION = 1
+_LARGEST_HEADER = 100_000_000  # bytes, as safetensors itself allows
+
+
+@dataclass(frozen=True, kw_only=True)
+class WeightsInfo:
+    """What the metadata of a weights file say."""
+
+    file: Path
+    step: int
+    """Number of updates after which the weights were saved."""
+    metric: str
+    """``validation.metric`` of the run."""
+    score: float | None
+    """By that metric; None if these weights were not validated."""
+    loss: float | None
+    """Teacher-forced loss of the same validation."""
+    model: str
+    """Fingerprint of the model's options, see ``model_fingerprint``."""
+    checksum: str
+    """CRC-32 of the arrays; identifies the weights."""
+
+    @property
+    def label(self) -> str:
+        """For display, such as ``best (step 1,512)``."""
+        kind = self.file.stem
+        return f"{kind} (step {self.step:,})" if kind in ("best", "latest") else f"step {self.step:,}"
+
+
+def model_fingerprint(config: ModelConfig) -> str:
+    """Identify a model by those of its options that differ from their defaults."""
+    options = asdict(config)
+    changed = {each.name: options[each.name] for each in fields(config) if options[each.name] != each.default}
+    return hashlib.sha256(json.dumps(changed, sort_keys=True).encode()).hexdigest()[:16]
+
+
+def write_weights(
+    file: Path,
+    arrays: Mapping[str, "np.ndarray"],
+    *,
+    config: ModelConfig,
+    step: int,
+    metric: str,
+    score: float | None = None,
+    loss: float | None = None,
+) -> WeightsInfo:
+    """Write a weights file, whole or not at all; its folder is created.
+
+    Args:
+        file: Where to.
+        arrays: All weights of a model by their Keras paths.
+        config: Of that model.
+        step: Number of updates after which the weights were saved.
+        metric: ``validation.metric`` of the run.
+        score: By that metric, if these weights were validated.
+        loss: Teacher-forced loss of the same validation.
+
+    Raises:
+        CheckpointError: The disk is full, or the folder cannot be written.
+    """
+    import numpy as np
+
+    arrays = {name: np.ascontiguousarray(array, dtype="<f4") for name, array in arrays.items()}
+    info = WeightsInfo(
+        file=file,
+        step=step,
+        metric=metric,
+        score=score,
+        loss=loss,
+        model=model_fingerprint(config),
+        checksum=_checksum(arrays),
+    )
+    with _saving(file):
+        file.parent.mkdir(parents=True, exist_ok=True)
+        write_bytes(file, serialized(info, arrays))
+    return info
+
+
+def serialized(info: WeightsInfo, arrays: Mapping[str, "np.ndarray"]) -> bytes:
+    """The content of a weights file."""
+    from safetensors.numpy import save
+
+    values = {name: str(value) for name, value in vars(info).items() if name != "file" and value is not None}
+    return bytes(save(dict(arrays), {"ptenmt_weights": str(FORMAT_VERSION), **values}))
+
+
+def read_info(file: Path) -> WeightsInfo:
+    """Read the metadata of a weights file: fast, and without NumPy.
+
+    Raises:
+        CheckpointError: The file is missing, truncated or damaged.
+    """
+    with _reading(file), file.open("rb") as stream:
+        (length,) = struct.unpack("<Q", stream.read(8))
+        if length > _LARGEST_HEADER:
+            raise ValueError("no safetensors header")
+        header = json.loads(stream.read(length))
+        info = _info(file, header.pop("__metadata__"))
+        size = 8 + length + max(entry["data_offsets"][1] for entry in header.values())
+        if size != os.fstat(stream.fileno()).st_size:
+            raise ValueError("truncated")
+        return info
+
+
+def read_weights(file: Path) -> tuple[WeightsInfo, dict[str, "np.ndarray"]]:
+    """Read a weights file and verify its checksum.
+
+    Returns:
+        Its metadata, and float32 arrays by Keras path.
+
+    Raises:
+        CheckpointError: The file is missing, truncated or damaged.
+    """
+    from safetensors import SafetensorError
+    from safetensors.numpy import load
+
+    with _reading(file):
+        content = file.read_bytes()  # once: training may replace the file at any moment
+        try:
+            arrays: dict[str, np.ndarray] = load(content)
+        except SafetensorError as error:
+            raise ValueError(str(error)) from error
+        (length,) = struct.unpack("<Q", content[:8])
+        info = _info(file, json.loads(content[8 : 8 + length])["__metadata__"])
+        if _checksum(arrays) != info.checksum:
+            raise ValueError("its checksum is not that of its arrays")
+    return info, arrays
+
+
+def list_weights(
+    folder: Path, choice: Choice, on_damaged: Callable[[str], None] = lambda _reason: None
+) -> list[WeightsInfo]:
+    """The weights files to choose from, the preferred one first.
+
+    Args:
+        folder: ``weights/`` of a run.
+        choice: ``best``: the best by validation, then the next best, then the latest; or only ``latest``.
+        on_damaged: Called with a message for each file whose metadata cannot be read.
+    """
+    found = []
+    files = (
+        [folder / "best.safetensors", *sorted(folder.glob("step-*.safetensors"))] if choice == "best" else []
+    )
+    for file in (*files, folder / "latest.safetensors"):
+        try:
+            found.append(read_info(file))
+        except CheckpointError as error:
+            if file.exists():
+                on_damaged(error.message)
+    return sorted(found, key=_rank, reverse=True)
+
+
+def best_weights(folder: Path) -> list[WeightsInfo]:
+    """The best weights and the runners-up, the best first; what cannot be read is left out."""
+    found: dict[int, WeightsInfo] = {}
+    for info in list_weights(folder, "best"):
+        if info.file.stem != "latest":
+            found.setdefault(info.step, info)
+    return list(found.values())
+
+
+def keep_best(
+    folder: Path,
+    arrays: Mapping[str, "np.ndarray"],
+    *,
+    keep: int,
+    config: ModelConfig,
+    step: int,
+    metric: str,
+    score: float,
+    loss: float,
+) -> WeightsInfo | None:
+    """Save validated weights if they are among the best. At any moment the files there are whole.
+
+    Args:
+        folder: ``weights/`` of the run.
+        arrays: All weights of the model.
+        keep: How many of the best to keep.
+        config: As for ``write_weights``, like the others.
+        step: Number of updates so far.
+        metric: ``validation.metric``.
+        score: By that metric. Of equal scores the one with the lower loss is better, then the earlier.
+        loss: Teacher-forced loss of the same validation.
+
+    Returns:
+        The weights that are the best now, or None if there are none.
+
+    Raises:
+        CheckpointError: The disk is full, or the folder cannot be written.
+    """
+    others = [info for info in best_weights(folder) if info.step != step]
+    if sum(_quality(info) > (*rank(metric, score, loss), -step) for info in others) < keep:
+        file = folder / f"step-{step}.safetensors"
+        write_weights(file, arrays, config=config, step=step, metric=metric, score=score, loss=loss)
+    return tidy_weights(folder, keep)
+
+
+def tidy_weights(folder: Path, keep: int) -> WeightsInfo | None:
+    """Give the best weights their names, and remove worse ones and what killed processes left behind.
+
+    Args:
+        folder: ``weights/`` of a run.
+        keep: How many of the best to keep.
+
+    Returns:
+        The best weights, if there are any.
+
+    Raises:
+        CheckpointError: The folder cannot be written.
+    """
+    best = folder / "best.safetensors"
+    with _saving(folder):
+        remove_unfinished(folder)
+        kept = best_weights(folder)[:keep]
+        if kept and kept[0].file != best:
+            for info in kept[1:]:
+                if info.file == best:
+                    _link(best, folder / f"step-{info.step}.safetensors")
+            kept[0].file.replace(best)
+        wanted = {f"step-{info.step}.safetensors" for info in kept[1:]}
+        for file in folder.glob("step-*.safetensors"):
+            if file.name not in wanted:
+                file.unlink(missing_ok=True)
+        if keep == 0:
+            best.unlink(missing_ok=True)
+    return read_info(best) if kept else None
+
+
+def _info(file: Path, metadata: dict[str, str]) -> WeightsInfo:
+    """Raise ValueError or KeyError for metadata of another format."""
+    if metadata["ptenmt_weights"] != str(FORMAT_VERSION):
+        raise ValueError(f"format {metadata['ptenmt_weights']}; this ptenmt reads format {FORMAT_VERSION}")
+    score, loss = (float(metadata[name]) if name in metadata else None for name in ("score", "loss"))
+    return WeightsInfo(
+        file=file,
+        step=int(metadata["step"]),
+        metric=metadata["metric"],
+        score=score,
+        loss=loss,
+        model=metadata["model"],
+        checksum=metadata["checksum"],
+    )
+
+
+def _rank(info: WeightsInfo) -> tuple[Any, ...]:
+    """Sorts latest weights last, of copies ``best`` first."""
+    kind = {"latest": -1, "best": 1}.get(info.file.stem, 0)
+    return kind >= 0, *_quality(info), kind
+
+
+def _quality(info: WeightsInfo) -> tuple[float, float, int]:
+    return *rank(info.metric, info.score, info.loss), -info.step
+
+
+def _checksum(arrays: Mapping[str, "np.ndarray"]) -> str:
+    """CRC-32 of all names and values."""
+    checksum = 0
+    for name in sorted(arrays):
+        checksum = zlib.crc32(arrays[name].data, zlib.crc32(name.encode(), checksum))
+    return f"{checksum:08x}"
+
+
+def _link(file: Path, name: Path) -> None:
+    """A second name for a file, or a copy where the file system has no links."""
+    name.unlink(missing_ok=True)
+    try:
+        os.link(file, name)
+    except OSError:
+        write_bytes(name, file.read_bytes())
+
+
+@contextmanager
+def _reading(file: Path) -> "Iterator[None]":
+    try:
+        yield
+    except OSError as error:
+        raise CheckpointError(f"cannot read weights {file}: {error.strerror or error}") from error
+    except (ValueError, KeyError, TypeError, AttributeError, struct.error) as error:
+        raise CheckpointError(f"weights {file} are damaged: {error}") from error
+
+
+@contextmanager
+def _saving(path: Path) -> "Iterator[None]":
+    try:
+        yield
+    except (OSError, OutputError) as error:
+        reason = error.strerror if isinstance(error, OSError) else error.message
+        raise CheckpointError(
+            f"cannot save weights in {path}: {reason}",
+            "what was saved before is unharmed: make room, then train again to resume",
+        ) from error

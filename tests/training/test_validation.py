@@ -1,0 +1,148 @@
+"""What training validates with, and the weights that it keeps."""
+
+import json
+import shutil
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from copy_task import TrainedRun
+from random_models import SMALL, made_up_words, random_model
+from told import of
+
+from ptenmt.config import (
+    CheckpointConfig,
+    Config,
+    DecodingConfig,
+    OptimizerConfig,
+    TrainingConfig,
+    ValidationConfig,
+)
+from ptenmt.data.encoding import encode_pairs
+from ptenmt.events import Event, Scores, Warned
+from ptenmt.history import History
+from ptenmt.runs import Run
+from ptenmt.tokenizers import load_tokenizers
+from ptenmt.trained_model import TrainedModel
+from ptenmt.training import train
+from ptenmt.training.checkpoints import read_checkpoint
+from ptenmt.training.session import cache_translator
+from ptenmt.training.validation import Validator
+from ptenmt.translation.ctranslate2_engine import CTranslate2Engine
+from ptenmt.translation.keras_engine import KerasEngine
+from ptenmt.weights import best_weights, read_weights
+
+
+@pytest.fixture
+def run(copied: TrainedRun, tmp_path: Path) -> Run:
+    """A copy of the trained run."""
+    return Run(Path(shutil.copytree(copied.path, tmp_path / "copy")))
+
+
+def cache(run: Run, copied: TrainedRun, warn: Callable[[str], None] = pytest.fail) -> None:
+    cache_translator(copied.config, run, load_tokenizers(run.tokenizer_folder), warn)
+
+
+def cached(run: Run) -> Any:
+    return json.loads((run.ctranslate2_folder / "cache.json").read_text())["weights"]
+
+
+def test_a_training_leaves_its_best_weights_and_their_conversion(copied: TrainedRun):
+    run = Run(copied.path)
+    (best,) = best_weights(run.weights_folder)
+    scores = History(run.path).best("bleu")
+    assert scores is not None
+    figures = scores["validation"]
+    assert (best.step, best.score, best.loss) == (scores["step"], figures["bleu"], figures["loss"])
+    assert {file.name for file in run.weights_folder.iterdir()} == {"best.safetensors", "latest.safetensors"}
+    assert cached(run) == best.checksum
+    latest, arrays = read_weights(run.weights_folder / "latest.safetensors")
+    step, saved = read_checkpoint(run.checkpoints()[0])
+    assert latest.step == step
+    assert {name: array.tolist() for name, array in arrays.items()} == {
+        name: array.tolist() for name, array in saved.items()
+    }
+
+
+def test_the_best_weights_are_converted_once(run: Run, copied: TrainedRun):
+    written = run.ctranslate2_folder.stat().st_mtime_ns
+    cache(run, copied)
+    assert run.ctranslate2_folder.stat().st_mtime_ns == written
+    shutil.rmtree(run.ctranslate2_folder)
+    cache(run, copied)
+    assert cached(run) == best_weights(run.weights_folder)[0].checksum
+
+
+def test_weights_that_cannot_be_converted_are_a_warning(run: Run, copied: TrainedRun):
+    shutil.rmtree(run.ctranslate2_folder)
+    file = run.weights_folder / "best.safetensors"
+    (run.weights_folder / "latest.safetensors").unlink()
+    file.write_bytes(file.read_bytes()[:-1] + b"x")
+    warnings: list[str] = []
+    cache(run, copied, warnings.append)
+    (warning,) = warnings
+    assert warning.startswith("cannot convert the best weights for CTranslate2: ")
+
+
+def test_moving_averages_are_saved_and_converted(quick: Config, tmp_path: Path):
+    config = replace(
+        quick,
+        optimizer=OptimizerConfig(ema=0.9),
+        training=TrainingConfig(epochs=1, warmup_steps=5),
+        validation=ValidationConfig(every_epochs=None),
+        checkpoint=CheckpointConfig(keep_best=0),
+    )
+    run = Run(tmp_path / "run")
+    train(config, run.path)
+    assert [file.name for file in run.weights_folder.iterdir()] == ["latest.safetensors"]
+    info, arrays = read_weights(run.weights_folder / "latest.safetensors")
+    _, averages = read_checkpoint(run.checkpoints()[0])
+    assert all((arrays[name] == value).all() for name, value in averages.items())
+    assert arrays.keys() == averages.keys()
+    assert TrainedModel.load(run).info == info, "without any best, the latest"
+
+
+def test_without_ctranslate2_training_warns_once(quick: Config, tmp_path: Path):
+    config = replace(
+        quick,
+        model=replace(quick.model, key_size=4),
+        training=TrainingConfig(epochs=1, max_steps=2, warmup_steps=2),
+    )
+    events: list[Event] = []
+    train(config, tmp_path / "run", on_event=events.append)
+    (warned,) = of(Warned, events)
+    assert warned.message.endswith("the Keras engine will translate, which is slower")
+    assert not Run(tmp_path / "run").ctranslate2_folder.exists()
+
+
+@pytest.mark.parametrize(("engine", "value_size"), [(CTranslate2Engine, 8), (KerasEngine, 9)])
+def test_a_validation_translates_greedily_up_to_the_limit(
+    copied: TrainedRun, monkeypatch: pytest.MonkeyPatch, engine: Any, value_size: int
+):
+    """With CTranslate2, and with the Keras engine where the widths of a head differ; nobody reads scores."""
+    submitted: list[tuple[DecodingConfig, bool]] = []
+    submit = engine.submit
+
+    def recorded(self: Any, sources: Any, limit: int, options: DecodingConfig, **others: Any) -> Any:
+        submitted.append((options, others["with_scores"]))
+        return submit(self, sources, limit, options, **others)
+
+    monkeypatch.setattr(engine, "submit", recorded)
+    size, pair = 30, made_up_words(30, 30)
+    pairs = [("s5 s6 s7", "t8 t9"), ("s8", "t4"), ("", "t4 t4")]
+    encoded, _ = encode_pairs(pair, pairs, SMALL.max_positions)
+    model = random_model(replace(SMALL, num_layers=1, key_size=8, value_size=value_size), size, size)
+    decoding = DecodingConfig(beam_size=4, num_hypotheses=3, max_length=3, length_penalty=0.2)
+    config = replace(copied.config, model=model.config, decoding=decoding)
+    validator = Validator(config, model, pair, pairs, encoded)
+    before = model.final.bias.numpy()
+    for favourite in (9, 12):
+        model.final.bias.assign(before + 100 * np.eye(size)[favourite])
+        *_, scores = validator.validate()
+        assert isinstance(scores, Scores)
+        assert scores.loss > 1
+        assert [sample.translation for sample in scores.samples] == [" ".join([f"t{favourite}"] * 3)] * 2
+    assert set(submitted) == {(DecodingConfig(beam_size=1, max_length=3), False)}
