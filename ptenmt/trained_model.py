@@ -146,7 +146,6 @@ class TrainedModel:
             model = Transformer(self.config.model, *sizes)
         else:
             model = NextWordModel(self.config.model, sizes[0])
-        model.build_weights()
         assign_weights(model, weights, self.info.file)
         return model
 
