@@ -1,7 +1,7 @@
-"""API keys: who may ask.
+"""API keys.
 
-A file holds a line a key: its owner's name and the key's SHA-256. The keys themselves are nowhere. They are
-256 random bits, so that a slow hash would make them no safer.
+The key file has a line for each key: its owner's name and its SHA-256. The keys themselves are not stored.
+They are 256 random bits, so a slow hash would not make them safer.
 """
 
 import hashlib
@@ -18,10 +18,10 @@ _NAME = re.compile(r"[\w.@-]{1,100}")
 
 
 class Keys:
-    """The keys that are known.
+    """The valid keys.
 
     Args:
-        hashes: The SHA-256 of each, in hexadecimal, by its owner's name. Without any, everybody may ask.
+        hashes: The SHA-256 of each key, in hexadecimal, by owner. Without any, no key is required.
     """
 
     def __init__(self, hashes: dict[str, str] | None = None) -> None:
@@ -29,23 +29,23 @@ class Keys:
 
     @classmethod
     def read(cls, file: Path) -> "Keys":
-        """Read a file of keys.
+        """Read a key file.
 
         Raises:
-            ConfigError: There is none, it holds no key, or a line is none.
+            ConfigError: The file is missing, empty or malformed.
         """
         keys = cls(_read(file))
         if not keys.are_required:
-            raise ConfigError(f"{file} holds no key", f"add one: ptenmt serve --keys {file} --add-key NAME")
+            raise ConfigError(f"{file} has no key", f"add one: ptenmt serve --keys {file} --add-key NAME")
         return keys
 
     @property
     def are_required(self) -> bool:
-        """Whether only who has a key may ask."""
+        """Whether requests need a key."""
         return bool(self._hashes)
 
     def admit(self, key: str) -> bool:
-        """Whether who has this key may ask; takes the same time for every key."""
+        """Whether a key is valid, or none is required; takes the same time for every key."""
         given = _hash(key)
         admitted = not self._hashes
         for known in self._hashes.values():
@@ -54,17 +54,17 @@ class Keys:
 
 
 def add_key(file: Path, name: str) -> str:
-    """Make a key, and add it to a file.
+    """Create a key and add its hash to a key file.
 
     Args:
-        file: Where the keys are kept; it is made if there is none.
-        name: Whose it is; whoever has a key keeps it.
+        file: The key file; created if it is missing.
+        name: The owner.
 
     Returns:
-        The key, which cannot be had again.
+        The key, which cannot be recovered later.
 
     Raises:
-        ConfigError: The name has blanks, strange characters or a key already, or a line of the file is none.
+        ConfigError: The name is invalid or has a key already, or the file is malformed.
         OutputError: The file cannot be written.
     """
     if not _NAME.fullmatch(name):
@@ -74,8 +74,8 @@ def add_key(file: Path, name: str) -> str:
     hashes = _read(file) if file.exists() else {}
     if name in hashes:
         raise ConfigError(
-            f"{file} holds a key of {name} already",
-            f"remove the line of {name}, which makes that key void, or choose another name",
+            f"{file} already has a key of {name}",
+            f"remove the line of {name}, which revokes that key, or choose another name",
         )
     key = secrets.token_urlsafe(32)
     lines = (f"{owner} {known}\n" for owner, known in (hashes | {name: _hash(key)}).items())
@@ -88,7 +88,7 @@ def _read(file: Path) -> dict[str, str]:
         lines = file.read_text(encoding="utf-8").splitlines()
     except FileNotFoundError as error:
         raise ConfigError(
-            f"no file {file}", f"make one: ptenmt serve --keys {file} --add-key NAME"
+            f"no file {file}", f"create one: ptenmt serve --keys {file} --add-key NAME"
         ) from error
     except (OSError, ValueError) as error:
         raise ConfigError(f"cannot read {file}: {error}") from error
@@ -98,7 +98,7 @@ def _read(file: Path) -> dict[str, str]:
         if line.strip() and not found:
             raise ConfigError(
                 f"{file}, line {number}: not a name and a SHA-256",
-                f"remove the line, and make a key: ptenmt serve --keys {file} --add-key NAME",
+                f"remove the line, and create a key: ptenmt serve --keys {file} --add-key NAME",
             )
         if found:
             hashes[found[1]] = found[2]

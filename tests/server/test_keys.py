@@ -1,4 +1,4 @@
-"""Who may ask."""
+"""API keys."""
 
 from pathlib import Path
 
@@ -11,7 +11,7 @@ from ptenmt.server.keys import Keys, add_key
 ASKED = {"q": "o gato", "source": "pt", "target": "en"}
 
 
-def test_only_hashes_are_kept(tmp_path: Path) -> None:
+def test_only_hashes_are_stored(tmp_path: Path) -> None:
     file = tmp_path / "keys.txt"
     alice, bob = add_key(file, "alice"), add_key(file, "bob")
     text = file.read_text()
@@ -26,34 +26,34 @@ def test_only_hashes_are_kept(tmp_path: Path) -> None:
     assert Keys().admit("")
 
 
-def test_whoever_has_a_key_keeps_it(tmp_path: Path) -> None:
+def test_an_owner_has_one_key(tmp_path: Path) -> None:
     file = tmp_path / "keys.txt"
     alice = add_key(file, "alice")
-    with pytest.raises(ConfigError, match=r"keys\.txt holds a key of alice already") as failure:
+    with pytest.raises(ConfigError, match=r"keys\.txt already has a key of alice") as failure:
         add_key(file, "alice")
     assert "remove the line of alice" in failure.value.hint
     assert Keys.read(file).admit(alice)
 
 
 @pytest.mark.parametrize(
-    ("content", "told"),
+    ("content", "message"),
     [
         (None, "no file"),
-        ("", "holds no key"),
+        ("", "has no key"),
         ("alice secret\n", "line 1: not a name"),
         (b"\xff", "cannot read"),
     ],
 )
-def test_a_bad_file_is_said(tmp_path: Path, content: str | bytes | None, told: str) -> None:
+def test_a_bad_file_is_an_error(tmp_path: Path, content: str | bytes | None, message: str) -> None:
     file = tmp_path / "keys.txt"
     if content is not None:
         file.write_bytes(content.encode() if isinstance(content, str) else content)
-    with pytest.raises(ConfigError, match=told):
+    with pytest.raises(ConfigError, match=message):
         Keys.read(file)
 
 
 @pytest.mark.parametrize("name", ["", "a b", "a\n", "ä/ö"])
-def test_a_bad_name_is_said(tmp_path: Path, name: str) -> None:
+def test_a_bad_name_is_an_error(tmp_path: Path, name: str) -> None:
     with pytest.raises(ConfigError, match="cannot be the name"):
         add_key(tmp_path / "keys.txt", name)
     assert list(tmp_path.iterdir()) == []

@@ -60,7 +60,7 @@ def test_a_body_of_unknown_length_is_limited(served) -> None:
     assert is_well(served)
 
 
-def test_a_body_that_comes_too_slowly_is_not_waited_for(serve) -> None:
+def test_a_body_that_comes_too_slowly_is_refused(serve) -> None:
     with serve(body_seconds=0.2) as served, connected(served) as connection:
         connection.sendall(HEAD + b"Content-Length: 10\r\n\r\n{")
         answer = connection.recv(65536)
@@ -152,7 +152,7 @@ def test_a_client_that_sends_nonsense_after_a_refusal_fills_no_log(
     assert len(caplog.records) <= 1
 
 
-def test_a_client_that_is_gone_is_not_worked_for(serve) -> None:
+def test_requests_of_a_disconnected_client_leave_the_queue(serve) -> None:
     with serve() as served:
         served.engine.gate.clear()
         with ThreadPoolExecutor(2) as pool:
@@ -190,7 +190,7 @@ def test_a_full_queue_refuses_and_recovers(serve) -> None:
         assert is_well(served)
 
 
-def test_what_takes_too_long_is_given_up(serve) -> None:
+def test_a_request_that_takes_too_long_is_cancelled(serve) -> None:
     with serve(seconds=0.2) as served:
         served.engine.gate.clear()
         answer = requests.post(f"{served.url}/translate", json=ASKED, timeout=20)
@@ -221,7 +221,7 @@ def test_too_many_requests_at_a_time_are_refused(serve) -> None:
         assert first.result()["translatedText"] == "O GATO"
 
 
-def test_what_is_no_http_is_answered_and_fills_no_log(served, caplog: pytest.LogCaptureFixture) -> None:
+def test_invalid_http_is_answered_and_fills_no_log(served, caplog: pytest.LogCaptureFixture) -> None:
     for request in (
         b"BREW / HTTP/1.1\r\n\r\n",
         b"\x16\x03\x01",
@@ -236,14 +236,14 @@ def test_what_is_no_http_is_answered_and_fills_no_log(served, caplog: pytest.Log
     assert caplog.text == ""
 
 
-def test_a_bug_is_told_without_its_details(served, caplog: pytest.LogCaptureFixture) -> None:
+def test_an_internal_error_is_answered_without_details(served, caplog: pytest.LogCaptureFixture) -> None:
     message = served.refused("/translate", 500, json=ASKED | {"q": "explode"})
     assert "boom" not in message
     until(lambda: "boom" in caplog.text)
     assert is_well(served)
 
 
-def test_the_end_waits_for_what_has_begun(serve) -> None:
+def test_shutdown_waits_for_requests_in_progress(serve) -> None:
     with serve() as served, ThreadPoolExecutor(1) as pool:
         served.engine.gate.clear()
         first = pool.submit(served.post, "/translate", **ASKED)
@@ -253,7 +253,7 @@ def test_the_end_waits_for_what_has_begun(serve) -> None:
         assert first.result()["translatedText"] == "O GATO"
 
 
-def test_the_end_does_not_wait_for_a_document_that_takes_long(
+def test_shutdown_does_not_wait_for_a_long_document(
     serve, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     begun, patience, ended = threading.Event(), threading.Event(), threading.Event()
@@ -278,7 +278,7 @@ def test_the_end_does_not_wait_for_a_document_that_takes_long(
     assert "Traceback" not in caplog.text
 
 
-def test_every_answer_is_guarded(served) -> None:
+def test_every_response_has_security_headers(served) -> None:
     answers = [requests.get(served.url + path, timeout=20) for path in ("/health", "/nowhere", "/docs")]
     answers.append(requests.post(f"{served.url}/translate", timeout=20))
     assert [answer.status_code for answer in answers] == [200, 404, 200, 400]

@@ -1,4 +1,4 @@
-"""Whose scripts may ask, and what they may read."""
+"""CORS: which origins may send requests, and what they may read."""
 
 import pytest
 import requests

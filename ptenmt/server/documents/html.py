@@ -89,7 +89,7 @@ def _parsed(source: str) -> "etree._Element":
     root = etree.fromstring(content, parser)
     if parser.error_log.filter_from_level(etree.ErrorLevels.FATAL):  # nothing after such an error is parsed
         raise Refusal("the HTML is nested too deeply", 413)
-    return root
+    return etree.Element("html") if root is None else root  # a document type alone has no root
 
 
 class _AttributeCheck:
@@ -103,19 +103,20 @@ class _AttributeCheck:
 
 
 def _slots(element: "etree._Element") -> Iterator[_Slot]:
-    """All texts of an element in order, without those of untranslated elements in it."""
-    yield element, "text"
-    for child in element:
-        if _is_translated(child):
+    """The texts of an element in order, without those of untranslated elements."""
+    if _is_translated(element):
+        yield element, "text"
+        for child in element:
             yield from _slots(child)
-        yield child, "tail"
+            yield child, "tail"
 
 
 def _is_translated(node: "etree._Element") -> bool:
     """Whether the text in an element is translated; that of a comment is not."""
     if not isinstance(node.tag, str) or node.tag in _UNTRANSLATED:
         return False
-    return str(node.get("translate", "")).strip().lower() != "no"
+    is_marked = "notranslate" in node.get("class", "").split()
+    return not is_marked and node.get("translate", "").strip().lower() != "no"
 
 
 def _text(slot: _Slot) -> str:

@@ -60,9 +60,11 @@ export function attention(sentence, translation) {
 /** @returns {Promise<string>} Where the translated file is to be had. */
 export async function translateFile(file, languages) {
   const form = new FormData();
-  Object.entries({ ...languages, ...keyed() }).forEach(([name, value]) => form.append(name, value));
+  Object.entries(languages).forEach(([name, value]) => form.append(name, value));
   form.append("file", file);
-  const answer = await answered("translate_file", { method: "POST", body: form });
+  // A key in the header is checked before the file is received.
+  const headers = hasKey() ? { Authorization: `Bearer ${sessionStorage.getItem(KEY_NAME)}` } : {};
+  const answer = await answered("translate_file", { method: "POST", headers, body: form });
   return new URL(answer.translatedFileUrl).pathname.match(/download_file\/.*/)[0];
 }
 
