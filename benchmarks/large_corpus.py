@@ -37,7 +37,7 @@ OPTIONS = {
 
 def generate(file: Path, count: int) -> None:
     """Pairs of one to five sentences of the demo corpus and a number, none like another."""
-    from ptenmt.data.files import demo_pairs
+    from ptenmt.data.readers import demo_pairs
 
     sentences = demo_pairs("train")
     numbers = random.Random(1)

@@ -24,8 +24,8 @@ from rivals.machine import describe, same_command
 from ptenmt.cores import available_cores
 from ptenmt.ctranslate2_export import CTranslate2Model, convert
 from ptenmt.data.batches import sorted_batches
+from ptenmt.data.corpus import SentencePair, load_split
 from ptenmt.data.encoding import encode_pairs
-from ptenmt.data.pairs import SentencePair, load_split
 from ptenmt.evaluation.material import material_of_pairs, output_of_translations
 from ptenmt.evaluation.scores import Scorer
 from ptenmt.model import Transformer

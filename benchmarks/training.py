@@ -36,8 +36,8 @@ from ptenmt.config import Config
 from ptenmt.config.loading import dump_config
 from ptenmt.data.batches import BatchPlan
 from ptenmt.data.cache import corpus_cache
+from ptenmt.data.corpus import load_corpus
 from ptenmt.data.encoding import encode_training_pairs, learn_tokenizers
-from ptenmt.data.pairs import load_corpus
 from ptenmt.data.sources import fetch_sources
 from ptenmt.errors import PtenmtError
 

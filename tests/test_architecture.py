@@ -50,7 +50,7 @@ WITHOUT_TENSORFLOW = [
     "ptenmt",
     "ptenmt.cli.app",
     "ptenmt.tokenizers",
-    "ptenmt.data.pairs",
+    "ptenmt.data.corpus",
     "ptenmt.data.sources",
     "ptenmt.runs",
     "ptenmt.translation",

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from ptenmt.data.files import DEMO_FILE, demo_pairs
+from ptenmt.data.readers import DEMO_FILE, demo_pairs
 from tools.demo_corpus import UNSEEN, english, portuguese, statements
 from tools.demo_corpus.features import Pair
 from tools.demo_corpus.grammar import Picker, finish

@@ -85,7 +85,7 @@ class Task:
         Returns:
             How many sentences there are.
         """
-        from ptenmt.data.lines import read_lines
+        from ptenmt.data.readers import read_lines
         from ptenmt.runs import find_run
         from ptenmt.tokenizers import UNK, forbidden
         from ptenmt.translation import Translator
@@ -137,7 +137,7 @@ class _Recorder:
 def _test_sentences(config, data_dir: str | None) -> list[str]:
     from dataclasses import replace
 
-    from ptenmt.data.pairs import load_split
+    from ptenmt.data.corpus import load_split
 
     data = replace(config.data, data_dir=data_dir) if data_dir else config.data
     return [source for source, _ in load_split(data, config.seed, "test")]

@@ -12,7 +12,7 @@ from ptenmt.cli.options import Quiet, Verbose, complete_run
 from ptenmt.cli.tables import Grid, print_grid
 from ptenmt.cli.writing import duration, metric_name, metric_value, shown_perplexity
 from ptenmt.config.loading import show_value
-from ptenmt.data.pairs import HeldOutSplit
+from ptenmt.data.corpus import HeldOutSplit
 from ptenmt.tasks import UNITS
 
 if TYPE_CHECKING:

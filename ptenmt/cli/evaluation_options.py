@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from ptenmt.cli.options import SEARCH_PANEL
-from ptenmt.data.pairs import HeldOutSplit
+from ptenmt.data.corpus import HeldOutSplit
 
 _FILES, _SHOWN = "Files of your own", "What is shown"
 

@@ -22,7 +22,7 @@ from ptenmt.cli.options import (
 )
 from ptenmt.cli.tables import Grid, print_grid
 from ptenmt.config.loading import load_config
-from ptenmt.data.lines import read_lines
+from ptenmt.data.readers import read_lines
 from ptenmt.errors import ConfigError, DataError, PtenmtError
 from ptenmt.inspection.alignment import AlignedPair, alignment_panel, word_alignment, word_alignments
 from ptenmt.inspection.attention import (

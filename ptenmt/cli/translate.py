@@ -43,7 +43,7 @@ from ptenmt.cli.translation_options import (
     chosen_decoding,
 )
 from ptenmt.cli.translation_view import TranslationView
-from ptenmt.data.lines import Lines, opened_lines
+from ptenmt.data.readers import Lines, opened_lines
 from ptenmt.errors import DataError, OutputError, PtenmtError
 from ptenmt.runs import Choice, Run, find_run
 

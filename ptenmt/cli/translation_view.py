@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from ptenmt.cli.console import Screen
 from ptenmt.cli.writing import duration
-from ptenmt.data.lines import Lines
+from ptenmt.data.readers import Lines
 
 if TYPE_CHECKING:
     from rich.progress import Progress

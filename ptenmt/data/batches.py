@@ -7,7 +7,7 @@ from typing import Protocol
 import numpy as np
 
 from ptenmt.config import BatchConfig
-from ptenmt.data.ragged import Ragged, RaggedIds
+from ptenmt.data.store import Ragged, RaggedIds
 
 __all__ = [
     "Batch",

@@ -6,8 +6,8 @@ from hashlib import blake2b
 import numpy as np
 
 from ptenmt.config import DataConfig
-from ptenmt.data.files import SentencePair
-from ptenmt.data.texts import Chunk
+from ptenmt.data.readers import SentencePair
+from ptenmt.data.store import Chunk
 
 Filter = Callable[[Chunk], Chunk]
 """Leaves of some pairs those that are trained on; it sees all pairs, in their order."""

@@ -9,7 +9,7 @@ from typing import Any
 
 from ptenmt.config import TaskName
 from ptenmt.config.loading import flat_options, storage_options
-from ptenmt.data.pairs import HeldOutSplit
+from ptenmt.data.corpus import HeldOutSplit
 from ptenmt.errors import RunError
 from ptenmt.evaluation.judging import own_material
 from ptenmt.evaluation.results import Difference, SearchFacts, facts_of

@@ -4,7 +4,7 @@ import warnings
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from ptenmt.data.pairs import HeldOutSplit
+from ptenmt.data.corpus import HeldOutSplit
 from ptenmt.errors import ConfigError
 from ptenmt.evaluation.judging import Question, judged
 from ptenmt.evaluation.material import Files

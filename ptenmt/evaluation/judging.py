@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any, Self
 
 from ptenmt.config import Config
-from ptenmt.data.pairs import HeldOutSplit, fingerprint, load_split, load_training_pairs
+from ptenmt.data.corpus import HeldOutSplit, fingerprint, load_split, load_training_pairs
 from ptenmt.data.text import spacing
 from ptenmt.errors import ConfigError, PtenmtError, RunError
 from ptenmt.evaluation.contrasts import find_contrasts

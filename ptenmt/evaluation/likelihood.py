@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 from ptenmt.config import Config
 from ptenmt.data.batches import num_batches, sorted_batches
+from ptenmt.data.corpus import SentencePair
 from ptenmt.data.encoding import encode_pairs
-from ptenmt.data.pairs import SentencePair
 from ptenmt.evaluation.systems import Progress
 from ptenmt.tokenizers import TokenizerPair
 

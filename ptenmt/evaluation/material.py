@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ptenmt.config import DataConfig
-from ptenmt.data.lines import read_lines
-from ptenmt.data.pairs import SentencePair, fingerprint
+from ptenmt.data.corpus import SentencePair, fingerprint
+from ptenmt.data.readers import read_lines
 from ptenmt.data.text import TextPreparation, spacing
 from ptenmt.errors import ConfigError, DataError
 from ptenmt.translation import Translation

@@ -4,7 +4,7 @@ from dataclasses import dataclass, fields, is_dataclass
 from typing import Any, Literal
 
 from ptenmt.atomic_files import NOTHING
-from ptenmt.data.pairs import HeldOutSplit
+from ptenmt.data.corpus import HeldOutSplit
 from ptenmt.evaluation.contrasts import Contrasts
 from ptenmt.perplexity import perplexity
 

@@ -13,9 +13,8 @@ import tensorflow as tf
 from ptenmt.config import Config
 from ptenmt.data.cache import CorpusCache
 from ptenmt.data.download import OnProgress
-from ptenmt.data.prose import read_prose
 from ptenmt.data.sources import fetch_sources
-from ptenmt.data.word_windows import Predicts, WordWindows, split_for_windows
+from ptenmt.data.word_windows import Predicts, WordWindows, read_prose, split_for_windows
 from ptenmt.errors import DataError
 from ptenmt.evaluation.likelihood import compile_token_sums
 from ptenmt.events import CorpusReady, Sample, Scores, ValidationStep

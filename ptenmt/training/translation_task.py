@@ -11,9 +11,9 @@ import keras
 from ptenmt.config import Config
 from ptenmt.data.batches import EncodedPairs, TrainingPairs
 from ptenmt.data.cache import CorpusCache
+from ptenmt.data.corpus import Corpus, SentencePair, fingerprint, load_corpus
 from ptenmt.data.download import OnProgress
 from ptenmt.data.encoding import encode_pairs, encode_training_pairs, learn_tokenizers
-from ptenmt.data.pairs import Corpus, SentencePair, fingerprint, load_corpus
 from ptenmt.data.sources import fetch_sources
 from ptenmt.events import CorpusReady
 from ptenmt.model import Transformer

@@ -8,7 +8,7 @@ import tensorflow as tf
 from ptenmt.config import Config, DecodingConfig
 from ptenmt.ctranslate2_export import convert, why_not_ctranslate2
 from ptenmt.data.batches import EncodedPairs, num_batches, sorted_batches
-from ptenmt.data.pairs import SentencePair
+from ptenmt.data.corpus import SentencePair
 from ptenmt.errors import OutputError
 from ptenmt.evaluation.likelihood import compile_token_sums
 from ptenmt.evaluation.material import material_of_pairs, output_of_translations

@@ -9,7 +9,7 @@ from rich.console import Console
 
 from ptenmt.cli.console import Screen
 from ptenmt.cli.translation_view import TranslationView
-from ptenmt.data.lines import opened_lines
+from ptenmt.data.readers import opened_lines
 from ptenmt.translation import Translation
 
 LINE = "o gato"

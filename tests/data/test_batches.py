@@ -15,7 +15,7 @@ from ptenmt.data.batches import (
     num_batches,
     sorted_batches,
 )
-from ptenmt.data.ragged import Ragged, ragged_writer
+from ptenmt.data.store import Ragged, ragged_writer
 
 
 def numbered_pairs(count: int) -> EncodedPairs:

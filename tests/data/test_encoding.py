@@ -12,13 +12,13 @@ import numpy as np
 import pytest
 
 from ptenmt.config import BatchConfig, CorpusFile, DataConfig, TokenizerConfig
-from ptenmt.data import encoding, pairs
+from ptenmt.data import corpus as pairs
+from ptenmt.data import encoding
 from ptenmt.data.batches import Batch, BatchPlan
 from ptenmt.data.cache import CorpusCache
-from ptenmt.data.encoding import encode_pairs, encode_training_pairs, learn_tokenizers
-from ptenmt.data.files import demo_pairs
-from ptenmt.data.pairs import Corpus, load_corpus, load_split
-from ptenmt.data.sampling import SampledPairs
+from ptenmt.data.corpus import Corpus, load_corpus, load_split
+from ptenmt.data.encoding import SampledPairs, encode_pairs, encode_training_pairs, learn_tokenizers
+from ptenmt.data.readers import demo_pairs
 from ptenmt.tokenizers import END, START, TokenizerPair, build_tokenizers
 
 SUBWORDS = TokenizerConfig(kind="sentencepiece", vocabulary_size=600, shared=True)

@@ -7,8 +7,8 @@ import pytest
 
 from ptenmt.config import DataConfig
 from ptenmt.data import filters
-from ptenmt.data.files import SentencePair
 from ptenmt.data.filters import configured_filters, split_off
+from ptenmt.data.readers import SentencePair
 
 
 def few_sentences(count: int, different: int, seed: int) -> list[SentencePair]:

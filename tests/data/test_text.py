@@ -9,7 +9,7 @@ from typing import Literal
 import pytest
 
 from ptenmt.config import DataConfig
-from ptenmt.data.pairs import load_split
+from ptenmt.data.corpus import load_split
 from ptenmt.data.text import TextPreparation, join_tokens, repair_wordpiece, spacing
 
 SHARED_TFDS = Path(__file__).parents[3] / "shared" / "data" / "tfds"
@@ -185,7 +185,7 @@ def test_repaired_pieces_read_well() -> None:
 
 def test_plain_text_needs_no_heavy_package() -> None:
     code = (
-        "import sys; from ptenmt.data import pairs, text; from ptenmt.config import DataConfig; "
+        "import sys; from ptenmt.data import corpus, text; from ptenmt.config import DataConfig; "
         "plain = text.TextPreparation(DataConfig(source='demo')); "
         "assert plain.finish(plain.prepare_input('Sim, é.', 'pt'), 'en') == 'Sim, é.'; "
         "assert not {'sacremoses', 'tensorflow'} & sys.modules.keys()"

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from ptenmt.data import unpack
-from ptenmt.data.unpack import unpack_zip
+from ptenmt.data import download as unpack
+from ptenmt.data.download import unpack_zip
 from ptenmt.errors import DownloadError
 
 

@@ -7,9 +7,8 @@ import numpy as np
 import pytest
 
 from ptenmt.config import DataConfig
-from ptenmt.data.files import demo_pairs
-from ptenmt.data.prose import read_prose
-from ptenmt.data.word_windows import WordWindows, split_for_windows
+from ptenmt.data.readers import demo_pairs
+from ptenmt.data.word_windows import WordWindows, read_prose, split_for_windows
 from ptenmt.errors import DataError
 
 TEXT = "Alice was -- beginning; to\nget very\ttired of sitting by\r\nher sister's side.\n"

@@ -9,8 +9,8 @@ from copy_task import InstantValidator
 
 from ptenmt.config import Config
 from ptenmt.data.batches import BatchPlan, EncodedPairs
+from ptenmt.data.corpus import load_corpus
 from ptenmt.data.encoding import encode_pairs
-from ptenmt.data.pairs import load_corpus
 from ptenmt.model import Transformer
 from ptenmt.runs import Run
 from ptenmt.tokenizers import build_tokenizers

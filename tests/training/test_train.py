@@ -14,7 +14,7 @@ from copy_task import TrainedRun
 from told import begin, of
 
 from ptenmt.config import Config
-from ptenmt.data.pairs import load_corpus
+from ptenmt.data.corpus import load_corpus
 from ptenmt.events import (
     CheckpointSaved,
     CorpusReady,

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from ptenmt.config import CorpusFile
-from ptenmt.data.files import read_pairs
+from ptenmt.data.readers import read_pairs
 from ptenmt.errors import DataError
 
 ODD = "um\rdois\u2028três\x85quatro\x0bcinco\x0cseis"

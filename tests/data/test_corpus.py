@@ -9,9 +9,8 @@ from typing import Any
 import pytest
 
 from ptenmt.config import CorpusFile, DataConfig
-from ptenmt.data import tfds_source
-from ptenmt.data.files import demo_pairs
-from ptenmt.data.pairs import (
+from ptenmt.data import sources as tfds_source
+from ptenmt.data.corpus import (
     Corpus,
     SentencePair,
     fingerprint,
@@ -19,6 +18,7 @@ from ptenmt.data.pairs import (
     load_split,
     load_training_pairs,
 )
+from ptenmt.data.readers import demo_pairs
 from ptenmt.errors import DataError
 
 SHARED_TFDS = Path(__file__).parents[3] / "shared" / "data" / "tfds"

@@ -12,7 +12,7 @@ import tensorflow_datasets as tfds
 from http_server import Site, closed_port, serve
 
 from ptenmt.data import download
-from ptenmt.data.tfds_source import prepare_tfds, read_tfds
+from ptenmt.data.sources import prepare_tfds, read_tfds
 from ptenmt.errors import DataError, DownloadError
 
 pytestmark = pytest.mark.usefixtures("hasty")

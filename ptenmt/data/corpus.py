@@ -11,11 +11,10 @@ from unicodedata import unidata_version
 
 from ptenmt.config import CorpusFile, DataConfig
 from ptenmt.data.cache import Entry, corpus_cache
-from ptenmt.data.files import DEMO_FILE, SentencePair, demo_pairs, read_pairs
 from ptenmt.data.filters import Filter, complete, configured_filters, sharing_no_side, split_off
-from ptenmt.data.lines import status
+from ptenmt.data.readers import DEMO_FILE, SentencePair, demo_pairs, read_pairs, status
+from ptenmt.data.store import Chunk, TextPairs, fingerprint, in_chunks, write_texts
 from ptenmt.data.text import TextPreparation
-from ptenmt.data.texts import Chunk, TextPairs, fingerprint, in_chunks, write_texts
 from ptenmt.errors import DataError
 
 __all__ = [
@@ -235,7 +234,7 @@ def _training_files(data: DataConfig) -> list[CorpusFile]:
         return [CorpusFile(path=str(DEMO_FILE))]
     if data.source == "files":
         return list(data.train or (CorpusFile(path=data.path),))
-    from ptenmt.data.tfds_source import tfds_files
+    from ptenmt.data.sources import tfds_files
 
     return [CorpusFile(path=str(path)) for path in tfds_files(data.dataset, data.data_dir)]
 
@@ -271,7 +270,7 @@ def published_pairs(data: DataConfig, split: HeldOutSplit | Literal["train"]) ->
     """The pairs of a corpus that is not the user's own, as they come."""
     if data.source == "demo":
         return demo_pairs(split)
-    from ptenmt.data.tfds_source import read_tfds
+    from ptenmt.data.sources import read_tfds
 
     return read_tfds(data.dataset, data.data_dir, split)
 

@@ -3,7 +3,7 @@ from pathlib import Path
 
 import pytest
 
-from ptenmt.data.lines import opened_lines, read_lines
+from ptenmt.data.readers import opened_lines, read_lines
 from ptenmt.errors import DataError
 
 CONTENT = "\ufeffum\r\n\ndois\u2028três\rquatro\n" + "cinco\n" * 20_000 + "fim"

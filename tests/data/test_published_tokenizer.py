@@ -9,8 +9,9 @@ from pathlib import Path
 import pytest
 from http_server import Site, closed_port, serve
 
-from ptenmt.data import download, tokenizer_source
-from ptenmt.data.tokenizer_source import published_tokenizer
+from ptenmt.data import download
+from ptenmt.data import sources as tokenizer_source
+from ptenmt.data.sources import published_tokenizer
 from ptenmt.errors import DownloadError, TokenizerError
 
 FILES = ("assets/pt_vocab.txt", "assets/en_vocab.txt", "saved_model.pb")

@@ -1,0 +1,218 @@
+"""Arrays on disk: sequences of any length, and the text of sentence pairs, memory-mapped."""
+
+import hashlib
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import DTypeLike
+
+from ptenmt.data.readers import SentencePair
+
+_FIELDS = ("values", "lengths", "offsets")
+
+
+class Ragged:
+    """Sequences behind one another in one flat array, so that millions cost no Python objects.
+
+    Args:
+        values: All sequences' elements, [total].
+        lengths: Of each sequence, int32 [sequences].
+        offsets: Where each sequence begins in ``values``, int64 [sequences].
+    """
+
+    def __init__(self, values: np.ndarray, lengths: np.ndarray, offsets: np.ndarray) -> None:
+        self.values = values
+        self.lengths = lengths
+        self.offsets = offsets
+
+    @staticmethod
+    def mapped(folder: Path, name: str, dtype: DTypeLike) -> "Ragged":
+        """Map what :func:`ragged_writer` wrote under these arguments; nothing is read before it is used."""
+        files = (folder / f"{name}.{field}" for field in _FIELDS)
+        return Ragged(*map(_mapped, files, (dtype, np.int32, np.int64)))
+
+    def __len__(self) -> int:
+        return len(self.lengths)
+
+    def __getitem__(self, row: int) -> np.ndarray:
+        start = int(self.offsets[row])
+        return self.values[start : start + int(self.lengths[row])]
+
+    def padded(self, rows: Sequence[int] | np.ndarray, width: int | None = None) -> np.ndarray:
+        """The given sequences as int64 [B, width], padded with 0; by default as wide as the longest."""
+        lengths, offsets = self.lengths[rows], self.offsets[rows]
+        columns = np.arange(int(lengths.max(initial=0)) if width is None else width)
+        is_inside = columns < lengths[:, None]  # -> [B, width]
+        table = np.zeros(is_inside.shape, dtype=np.int64)
+        table[is_inside] = self.values[(offsets[:, None] + columns)[is_inside]]
+        return table
+
+
+class RaggedIds(Ragged):
+    """Ids in memory.
+
+    Args:
+        sequences: The ids, a sequence a sentence.
+    """
+
+    def __init__(self, sequences: Iterable[Sequence[int]]) -> None:
+        rows = [np.asarray(sequence, dtype=np.int32) for sequence in sequences]
+        lengths = np.array([len(row) for row in rows], dtype=np.int32)
+        values = np.concatenate(rows) if rows else np.empty(0, dtype=np.int32)
+        super().__init__(values, lengths, np.cumsum(lengths, dtype=np.int64) - lengths)
+
+
+class RaggedWriter:
+    """Appends sequences to the three files of :func:`ragged_writer`."""
+
+    def __init__(self, files: Sequence[Any], dtype: DTypeLike) -> None:
+        self._files = files
+        self._dtype = dtype
+        self._end = 0
+
+    def append(self, sequences: Sequence[bytes] | Sequence[Sequence[int]]) -> None:
+        """Write some sequences: texts as bytes, or ids."""
+        lengths = np.array([len(sequence) for sequence in sequences], dtype=np.int32)
+        offsets = self._end + np.cumsum(lengths, dtype=np.int64) - lengths
+        self._end += int(lengths.sum())
+        for file, content in zip(self._files, (self._flat(sequences), lengths, offsets), strict=True):
+            file.write(content.tobytes() if isinstance(content, np.ndarray) else content)
+
+    def _flat(self, sequences: Sequence[Any]) -> bytes:
+        if sequences and isinstance(sequences[0], bytes):
+            return b"".join(sequences)
+        flat = [token for sequence in sequences for token in sequence]
+        return np.array(flat, dtype=self._dtype).tobytes()
+
+
+@contextmanager
+def ragged_writer(folder: Path, name: str, dtype: DTypeLike) -> Iterator[RaggedWriter]:
+    """Write sequences one after the other into the files ``<name>.values``, ``.lengths`` and ``.offsets``.
+
+    Raises:
+        OSError: The folder cannot be written, or its disk is full.
+    """
+    with ExitStack() as stack:
+        files = [stack.enter_context((folder / f"{name}.{field}").open("wb")) for field in _FIELDS]
+        yield RaggedWriter(files, dtype)
+
+
+def _mapped(file: Path, dtype: DTypeLike) -> np.ndarray:
+    """A read-only array of a file's content; an empty file cannot be mapped."""
+    if file.stat().st_size == 0:
+        return np.empty(0, dtype)
+    return np.memmap(file, dtype=dtype, mode="r")
+
+
+Chunk = list[SentencePair]
+"""Some thousand pairs."""
+Part = tuple[int, int]
+"""How many pairs of one file are stored, and how often an epoch goes through them."""
+
+_CHUNK_PAIRS = 10_000
+
+
+class TextPairs:
+    """Sentence pairs that :func:`write_texts` wrote, in their order of an epoch.
+
+    Args:
+        folder: Where they are.
+        parts: What it returned.
+        checksum: Their ``fingerprint``, if it is known.
+    """
+
+    def __init__(self, folder: Path, parts: Sequence[Part], checksum: str = "") -> None:
+        self.fingerprint = checksum
+        self.parts = tuple((count, repeat) for count, repeat in parts)
+        self.source = Ragged.mapped(folder, "source", np.uint8)
+        self.target = Ragged.mapped(folder, "target", np.uint8)
+        self.rows = _rows(self.parts)
+
+    def __len__(self) -> int:
+        return sum(count * repeat for count, repeat in self.parts)
+
+    def __getitem__(self, row: int) -> SentencePair:
+        stored = row if self.rows is None else int(self.rows[row])
+        return self.source[stored].tobytes().decode(), self.target[stored].tobytes().decode()
+
+    def __iter__(self) -> Iterator[SentencePair]:
+        for part, (_, repeat) in enumerate(self.parts):
+            for _ in range(repeat):
+                for chunk in self.chunks(part):
+                    yield from chunk
+
+    def chunks(self, part: int) -> Iterator[Chunk]:
+        """The pairs of one file, once, some thousand at a time."""
+        begin = sum(count for count, _ in self.parts[:part])
+        end = begin + self.parts[part][0]
+        for start in range(begin, end, _CHUNK_PAIRS):
+            stop = min(start + _CHUNK_PAIRS, end)
+            yield list(zip(_texts(self.source, start, stop), _texts(self.target, start, stop), strict=True))
+
+
+def write_texts(folder: Path, parts: Iterable[tuple[Iterable[Chunk], int]]) -> list[Part]:
+    """Write sentence pairs into a folder.
+
+    Args:
+        folder: An empty one.
+        parts: The pairs of each file, and how often an epoch goes through them.
+
+    Returns:
+        How many pairs each file had, with the same repetition.
+
+    Raises:
+        OSError: The folder cannot be written.
+    """
+    written = []
+    with (
+        ragged_writer(folder, "source", np.uint8) as source,
+        ragged_writer(folder, "target", np.uint8) as target,
+    ):
+        for chunks, repeat in parts:
+            count = 0
+            for chunk in chunks:
+                source.append([text.encode() for text, _ in chunk])
+                target.append([text.encode() for _, text in chunk])
+                count += len(chunk)
+            written.append((count, repeat))
+    return written
+
+
+def in_chunks(pairs: Iterable[SentencePair]) -> Iterator[Chunk]:
+    """The pairs, some thousand at a time."""
+    iterator = iter(pairs)
+    while chunk := list(islice(iterator, _CHUNK_PAIRS)):
+        yield chunk
+
+
+def fingerprint(pairs: Iterable[SentencePair]) -> str:
+    """The SHA-256 checksum of sentence pairs in their order, in hexadecimal."""
+    checksum = hashlib.sha256()
+    for source, target in pairs:
+        checksum.update(f"{source}\t{target}\n".encode())
+    return checksum.hexdigest()
+
+
+def _rows(parts: Sequence[Part]) -> np.ndarray | None:
+    """Which stored pair each pair of an epoch is, int32; None if that is itself."""
+    if all(repeat == 1 for _, repeat in parts):
+        return None
+    ends = np.cumsum([count for count, _ in parts])
+    return np.concatenate(
+        [
+            np.tile(np.arange(end - count, end, dtype=np.int32), repeat)
+            for end, (count, repeat) in zip(ends, parts, strict=True)
+        ]
+    )
+
+
+def _texts(side: Ragged, begin: int, end: int) -> list[str]:
+    """The texts of consecutive rows, which lie one after the other."""
+    ends = np.cumsum(side.lengths[begin:end], dtype=np.int64).tolist()
+    start = int(side.offsets[begin])
+    content = side.values[start : start + ends[-1]].tobytes()
+    return [content[first:last].decode() for first, last in zip([0, *ends], ends, strict=False)]
