@@ -20,7 +20,6 @@ from ptenmt.cli.options import (
     Verbose,
     WhichWeights,
 )
-from ptenmt.cli.tables import Grid, print_grid
 from ptenmt.config.loading import load_config
 from ptenmt.data.readers import read_lines
 from ptenmt.errors import ConfigError, DataError, PtenmtError
@@ -36,13 +35,7 @@ from ptenmt.inspection.embeddings import nearest_neighbours, neighbour_bars
 from ptenmt.inspection.figures import figure_format
 from ptenmt.inspection.inspector import Inspector
 from ptenmt.inspection.positional_encoding import positions_map, similarity_map
-from ptenmt.inspection.probabilities import (
-    TokenProbability,
-    percent,
-    probability_bars,
-    runners_up_text,
-    token_probabilities,
-)
+from ptenmt.inspection.probabilities import probability_bars, probability_table, token_probabilities
 from ptenmt.inspection.tokens import token_panels
 from ptenmt.runs import find_run
 
@@ -236,10 +229,7 @@ def probabilities(
     screen = Screen(quiet=quiet, verbose=verbose)
     inspector = _inspector(run, checkpoint, screen)
     found = token_probabilities(inspector, text, target, runners_up=runners_up)
-    if output is None:
-        _print_probabilities(found)
-    else:
-        show([probability_bars(found)], output, screen)
+    show([probability_table(found) if output is None else probability_bars(found)], output, screen)
 
 
 @inspect.command()
@@ -466,26 +456,5 @@ def _alignment_facts(found: AlignedPair) -> dict[str, Any]:
         "layer": found.layer,
         "heads": found.heads,
         "links": found.links,
-        "weights": found.weights.round(4).tolist(),
+        "weights": found.weights.astype(float).round(4).tolist(),
     }
-
-
-def _print_probabilities(found: Iterable[TokenProbability]) -> None:
-    rows = [
-        (
-            each.piece,
-            percent(each.probability),
-            str(each.rank),
-            f"{each.entropy:.2f}",
-            runners_up_text(each.runners_up),
-        )
-        for each in found
-    ]
-    print_grid(
-        Grid(
-            title="Probability of each token, given those before it (entropy in nats)",
-            header=("token", "probability", "rank", "entropy", "runners-up"),
-            rows=rows,
-            numbers=frozenset({1, 2, 3}),
-        )
-    )

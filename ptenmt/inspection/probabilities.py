@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ptenmt.errors import ConfigError
-from ptenmt.inspection.figures import Bars, draw
+from ptenmt.inspection.figures import Bars, TextTable, draw
 from ptenmt.inspection.inspector import Inspector
 
 if TYPE_CHECKING:
@@ -92,15 +92,34 @@ def probability_bars(found: Sequence[TokenProbability]) -> Bars:
         value_name=f"probability; to the right the {listed}" if most else "probability",
         names=[each.piece for each in found],
         values=[each.probability for each in found],
-        notes=[runners_up_text(each.runners_up[:MAX_DRAWN]) for each in found],
+        notes=[_runners_up_text(each.runners_up[:MAX_DRAWN]) for each in found],
     )
 
 
-def runners_up_text(runners_up: Sequence[tuple[str, float]]) -> str:
+def probability_table(found: Sequence[TokenProbability]) -> TextTable:
+    """The probabilities in figures, with ranks and entropies."""
+    return TextTable(
+        title="Probability of each token, given those before it (entropy in nats)",
+        header=("token", "probability", "rank", "entropy", "runners-up"),
+        rows=[
+            (
+                each.piece,
+                _percent(each.probability),
+                str(each.rank),
+                f"{each.entropy:.2f}",
+                _runners_up_text(each.runners_up),
+            )
+            for each in found
+        ],
+        numbers=frozenset({1, 2, 3}),
+    )
+
+
+def _runners_up_text(runners_up: Sequence[tuple[str, float]]) -> str:
     """Such as ``has 3.1%, is 0.8%``."""
-    return ", ".join(f"{piece} {percent(probability)}" for piece, probability in runners_up)
+    return ", ".join(f"{piece} {_percent(probability)}" for piece, probability in runners_up)
 
 
-def percent(probability: float) -> str:
+def _percent(probability: float) -> str:
     """Such as ``3.1%``, or ``<0.1%``."""
     return f"{100 * probability:.1f}%" if probability >= 0.0005 else "<0.1%"

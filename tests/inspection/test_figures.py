@@ -198,3 +198,23 @@ def test_bars_keep_their_room_beside_long_names_and_notes(tmp_path: Path) -> Non
     assert endless.get_size_inches()[0] <= 20.1
     assert endless.axes[0].texts[0].get_text().endswith("…")
     save_figure(endless, tmp_path / "endless.svg")
+
+
+def test_long_labels_and_titles_are_inside_the_picture() -> None:
+    words = ["extraordinariamente", "complicadíssima", "a"]
+    figure = draw([heat_map(3, 3, row_labels=words, column_labels=words)] * 2, columns=2, title="all " * 30)
+    figure.draw_without_rendering()
+    texts = [
+        label for axis in figure.axes[:2] for label in (*axis.get_xticklabels(), *axis.get_yticklabels())
+    ]
+    boxes = [text.get_window_extent() for text in (*texts, *figure.texts)]
+    assert len(boxes) == 2 * 6 + 1
+    width, height = figure.bbox.size
+    assert all(-1 < box.x0 and box.x1 < width + 1 and -1 < box.y0 and box.y1 < height + 1 for box in boxes)
+
+
+def test_heads_of_a_long_sentence_stand_in_a_grid_that_stays_readable() -> None:
+    figure = draw([heat_map(64, 64)] * 4, columns=4)
+    assert figure.axes[0].get_subplotspec().get_geometry()[:2] == (2, 2)
+    assert figure.axes[0].get_xticklabels()[0].get_fontsize() >= 6
+    assert draw([heat_map(8, 8)] * 4, columns=4).axes[0].get_subplotspec().get_geometry()[:2] == (1, 4)
