@@ -11,8 +11,7 @@ from ptenmt.errors import DataError
 from ptenmt.inspection.attention import check_number, chosen_heads, weights_name
 from ptenmt.inspection.figures import HeatMap, draw
 from ptenmt.inspection.inspector import Inspector, Reading
-from ptenmt.inspection.words import membership, words_of
-from ptenmt.tokenizers import END
+from ptenmt.translation.postprocessing import word_weights
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -30,8 +29,8 @@ class AlignedPair:
     target_words: list[str]
     """N words."""
     weights: np.ndarray
-    """[N, M]: the attention of each target word to each source word. A row sums to 1 at most; the rest goes
-    to [START] and [END]."""
+    """[N, M]: the attention of each target word to the source words. A row sums to 1, or to 0 if its word has
+    no tokens or attends to none."""
     layer: int
     """The layer of the cross-attention, counted from 1."""
     heads: str
@@ -169,32 +168,16 @@ def _aligned(
     weights = inspector.model.attention(source, target)[weights_name("cross", layer)]  # -> [B, H, T, S]
     for reading, of_heads in zip(readings, weights, strict=True):
         ((heads, chosen),) = chosen_heads(of_heads, head).items()
-        yield _of_words(inspector, reading, chosen, layer, heads)
-
-
-def _of_words(
-    inspector: Inspector, reading: Reading, weights: np.ndarray, layer: int, heads: str
-) -> AlignedPair:
-    """Merge tokens to words: attention to a word's tokens is added up, attention from them is averaged.
-
-    Args:
-        inspector: Of the run.
-        reading: A sentence and its translation.
-        weights: [T, S]: row t belongs to the token that is written after t have been read.
-        layer: For the result.
-        heads: For the result.
-    """
-    pair = inspector.tokenizers
-    source, target = reading.source[1:-1], [token for token in reading.target[1:] if token != END]
-    source_words, source_owners = words_of(pair.source, reading.source_text, source)
-    target_words, target_owners = words_of(pair.target, reading.target_text, target)
-    paid = weights[: len(target), 1 : len(source) + 1]  # without [START] and [END]
-    written = membership(target_owners, len(target_words))  # -> [N, T]
-    shares = written / np.maximum(written.sum(axis=1, keepdims=True), 1)
-    return AlignedPair(
-        source_words=source_words,
-        target_words=target_words,
-        weights=shares @ paid @ membership(source_owners, len(source_words)).T,
-        layer=layer,
-        heads=heads,
-    )
+        source_words, target_words = reading.source_text.split(), reading.target_text.split()
+        of_words = word_weights(
+            chosen[: len(reading.target) - 1, : len(reading.source)],  # without padding
+            (source_words, reading.source_pieces),
+            (target_words, reading.target_pieces[1:]),  # row t is for writing token t + 1
+        )
+        yield AlignedPair(
+            source_words=source_words,
+            target_words=target_words,
+            weights=np.array(of_words, float).reshape(len(target_words), len(source_words)),
+            layer=layer,
+            heads=heads,
+        )

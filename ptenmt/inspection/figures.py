@@ -243,7 +243,8 @@ def draw(panels: Sequence[Panel], *, title: str = "", columns: int = 1) -> "Figu
     ]
     title_height = _LINE * math.ceil(1.3 * _text_width(title) / width)
     with _style(chain([title], *map(_texts_of, panels)), text_size):
-        figure = Figure(figsize=(width, sum(heights) + title_height), layout="constrained")
+        figure = Figure(figsize=(width, sum(heights) + title_height))
+        figure.set_layout_engine("constrained", h_pad=_LINE / 2)
         grid = figure.subplots(len(heights), columns, squeeze=False, height_ratios=heights)
         axes = grid.ravel().tolist()
         for axis, panel in zip(axes, panels, strict=False):

@@ -1,6 +1,7 @@
 """Post-processing: from the token ids of hypotheses to text, and from attention over tokens to words."""
 
 import unicodedata
+from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
@@ -204,7 +205,7 @@ def word_weights(
 
 
 def words_of_tokens(words: Sequence[str], tokens: Sequence[str]) -> list[int | None]:
-    """The index of the word that each token is part of; None for special tokens and those not found.
+    """The index of the word that each token is part of; None for those not found, [START], [END] and [PAD].
 
     Tokenizers normalise text, so case, accents and white space are ignored.
     """
@@ -212,10 +213,17 @@ def words_of_tokens(words: Sequence[str], tokens: Sequence[str]) -> list[int | N
     characters = "".join(folded)
     owners = [number for number, word in enumerate(folded) for _ in word]
     found: list[int | None] = []
-    place = 0
+    place = after_unknown = 0
     for token in tokens:
+        if token == SPECIAL_PIECES[UNK]:  # stands for the next word, or for characters of it
+            start = max(place, after_unknown)
+            owner = owners[start] if start < len(owners) else None
+            found.append(owner)
+            after_unknown = start if owner is None else bisect_right(owners, owner)
+            continue
         spelled = "" if token in SPECIAL_PIECES else _fold(token.removeprefix("##").replace("▁", " "))
-        at = characters.find(spelled, place, place + _SEARCH_WINDOW + len(spelled)) if spelled else -1
+        end = max(place, after_unknown) + _SEARCH_WINDOW
+        at = characters.find(spelled, place, end + len(spelled)) if spelled else -1
         found.append(None if at < 0 else owners[at])
         place = place if at < 0 else at + len(spelled)
     return found

@@ -34,7 +34,9 @@ def test_white_space_takes_no_long_search() -> None:
         ("Não sei.", ["▁N", "ão", "▁sei", ".", "[END]"], [0, 0, 1, 2, None]),
         ('He said "no"', ["he", "said", "``", "no", "''", "[END]"], [0, 1, None, 3, None, None]),
         ("isn't it", ["is", "n", "'", "t", "it"], [0, 0, 0, 0, 1]),
-        ("a ß", ["a", "[UNK]", "x"], [0, None, None]),
+        ("a ß", ["a", "[UNK]", "x"], [0, 1, None]),
+        ("does extraordinary xyz it", ["do", "##es", "[UNK]", "[UNK]", "it"], [0, 0, 1, 2, 3]),
+        ("abßcd it", ["▁ab", "[UNK]", "cd", "▁it", "[UNK]"], [0, 0, 0, 1, None]),
     ],
 )
 def test_every_piece_finds_its_word(text: str, pieces: list[str], words: list[int | None]) -> None:
