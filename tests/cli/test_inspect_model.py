@@ -142,4 +142,4 @@ def test_probabilities_are_a_table_or_a_picture(ptenmt, tmp_path: Path):
 def test_a_run_without_weights_is_told(ptenmt, random_run: Path, tmp_path: Path):
     run = shutil.copytree(random_run, tmp_path / "run", ignore=shutil.ignore_patterns("weights"))
     answer = ptenmt("inspect", "attention", "o gato", "--run", str(run), code=1)
-    assert f"no checkpoint in {run}" in answer.stderr
+    assert f"no weights in {run}" in answer.stderr
