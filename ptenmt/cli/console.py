@@ -84,8 +84,8 @@ class Screen:
             yield Bar(progress, what)
 
     @contextmanager
-    def downloads(self) -> Iterator["Downloads"]:
-        """Show a progress bar per downloaded file."""
+    def downloads(self) -> Iterator[Callable[["DownloadProgress"], None]]:
+        """Show a progress bar per downloaded file; on a plain console, a line per file."""
         from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn
 
         columns = (
@@ -95,8 +95,20 @@ class Screen:
             TimeRemainingColumn(),
         )
         progress = Progress(*columns, console=self.console, disable=not self.is_live)
+        tasks: dict[str, TaskID] = {}
+
+        def show(state: "DownloadProgress") -> None:
+            if state.name not in tasks:
+                tasks[state.name] = progress.add_task(state.name, total=None)
+                if not self.is_live:
+                    self.say(f"downloading {state.name} from {state.url}")
+            progress.start()
+            progress.update(tasks[state.name], completed=state.done, total=state.total)
+            if state.done == state.total:
+                progress.stop()  # so that other bars may follow
+
         try:
-            yield Downloads(self, progress)
+            yield show
         finally:
             progress.stop()
 
@@ -122,26 +134,6 @@ class Bar:
     def show(self, what: str, done: int, total: int) -> None:
         """Update description, progress and total."""
         self._progress.update(self._task, description=what, completed=done, total=total)
-
-
-class Downloads:
-    """A bar per file; on a plain console, a line per file."""
-
-    def __init__(self, screen: Screen, progress: "Progress") -> None:
-        self._screen = screen
-        self._progress = progress
-        self._tasks: dict[str, TaskID] = {}
-
-    def show(self, state: "DownloadProgress") -> None:
-        """Update the bar of a file."""
-        if state.name not in self._tasks:
-            self._tasks[state.name] = self._progress.add_task(state.name, total=None)
-            if not self._screen.is_live:
-                self._screen.say(f"fetching {state.name} from {state.url}")
-        self._progress.start()
-        self._progress.update(self._tasks[state.name], completed=state.done, total=state.total)
-        if state.done == state.total:
-            self._progress.stop()  # so that other bars may follow
 
 
 def result_console() -> "Console":

@@ -25,8 +25,8 @@ def download(
     options = load_config(config, overrides or [])
     if options.data.source == "tfds":
         load_tensorflow(screen)
-    with screen.downloads() as downloads:
-        tokenizer = fetch_sources(options, downloads.show)
+    with screen.downloads() as show:
+        tokenizer = fetch_sources(options, show)
     if options.data.source == "tfds":
         screen.say(f"data set {options.data.dataset}: ready")
     if tokenizer.kind == "wordpiece":

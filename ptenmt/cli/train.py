@@ -60,13 +60,13 @@ def train(
     from ptenmt.training.dry_run import dry_run as run_dry
 
     view = TrainingView(screen, options)
-    with screen.downloads() as downloads, view.showing():
+    with screen.downloads() as show_download, view.showing():
         if dry_run:
             with screen.working("dry run"):
-                found = run_dry(options, name, on_event=view.show, on_download=downloads.show, **given)
+                found = run_dry(options, name, on_event=view.show, on_download=show_download, **given)
             print_facts(f"{name}: dry run", _dry_run_facts(found))
             return
-        result = train_run(options, name, on_event=view.show, on_download=downloads.show, **given)
+        result = train_run(options, name, on_event=view.show, on_download=show_download, **given)
     if not result.is_chief:  # one worker's messages are enough
         raise typer.Exit(0 if result.stopped_by is None else 128 + signal.Signals(result.stopped_by))
     if result.stopped_by is None:

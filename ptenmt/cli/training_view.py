@@ -1,9 +1,9 @@
 """Display of training events: two bars and current figures on a terminal, plain lines elsewhere."""
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from rich.console import Group
 from rich.live import Live
@@ -34,6 +34,8 @@ _DROPPED = {
     "pairs": "training pairs dropped",
     "windows": "windows dropped because their next word is unknown",
 }
+_MIN_LABEL_WIDTH = 4
+_MAX_SAMPLE_CHARACTERS = 2000
 _NEXT_WORD_LABELS = ("input", "next", "actual", "predicted")
 
 
@@ -44,11 +46,6 @@ class _Labels(NamedTuple):
     target: str
     reference: str
     translation: str
-
-    @property
-    def width(self) -> int:
-        """Width of the longest label, at least 4."""
-        return max(4, *map(len, self))
 
 
 class TrainingView:
@@ -84,17 +81,6 @@ class TrainingView:
         self.has_saved = False
         self._best = ""
         self._plain_reports = 0
-        self._handlers: dict[type, Callable[[Any], None]] = {
-            CorpusReady: self._corpus_ready,
-            TrainingStarted: self._training_started,
-            Warned: lambda event: screen.warn(event.message),
-            StepDone: self._step_done,
-            EpochDone: self._epoch_done,
-            ValidationStep: self._validation_step,
-            Validated: self._validated,
-            CheckpointSaved: self._checkpoint_saved,
-            PatienceLost: self._patience_lost,
-        }
 
     @contextmanager
     def showing(self) -> Iterator["TrainingView"]:
@@ -106,10 +92,31 @@ class TrainingView:
                 self._live.stop()
 
     def show(self, event: Event) -> None:
-        """Show an event; events without a handler are ignored."""
-        handler = self._handlers.get(type(event))
-        if handler is not None:
-            handler(event)
+        """Show an event."""
+        match event:
+            case CorpusReady():
+                self._corpus_ready(event)
+            case TrainingStarted():
+                self._training_started(event)
+            case Warned():
+                self._screen.warn(event.message)
+            case StepDone():
+                self._step_done(event)
+            case ValidationStep() if self._live is not None:
+                self._bars.update(
+                    self._steps_task, description="validation", completed=event.done, total=event.total
+                )
+            case EpochDone():
+                self._plain_reports = 0
+            case Validated():
+                self._validated(event)
+            case CheckpointSaved():
+                self.has_saved = True
+                self._screen.say(f"saved after {_place(event.epoch, event.step)}: {event.path}", "green")
+            case PatienceLost():
+                best = f"{metric_name(self._metric)} than {metric_value(self._metric, event.best_score)}"
+                stale = counted(event.stale, "validation")
+                self._screen.say(f"early stopping: {stale} in a row without a better {best}", "bold")
 
     def _corpus_ready(self, event: CorpusReady) -> None:
         removed = ", ".join(f"{count:,} {reason}" for reason, count in event.removed.items() if count)
@@ -150,6 +157,7 @@ class TrainingView:
             self._steps_task = self._bars.add_task(
                 f"epoch {event.epoch + 1}", total=event.steps_per_epoch, completed=event.step, left=""
             )
+            self._figures.plain = "compiling the first step…"
             lines = Group(self._bars, self._figures, self._standing)
             self._live = Live(lines, console=self._screen.console, transient=True)
             self._live.start()
@@ -179,29 +187,22 @@ class TrainingView:
             parts = [f"epoch {event.epoch}", f"step {event.step}/{per_epoch}", *figures, left]
             self._screen.say("  ".join(filter(None, parts)))
 
-    def _validation_step(self, event: ValidationStep) -> None:
-        if self._live is not None:
-            self._bars.update(
-                self._steps_task, description="validation", completed=event.done, total=event.total
-            )
-
-    def _epoch_done(self, _event: EpochDone) -> None:
-        self._plain_reports = 0
-
     def _validated(self, event: Validated) -> None:
-        """Show scores in a line, or two on a narrow terminal; then the samples."""
+        """Show the scores, then the samples."""
         scores = event.scores
         score = metric_value(self._metric, getattr(scores, self._metric))
         if event.is_best:
             self._best = f"best {metric_name(self._metric)} {score} at step {event.step:,}"
         patience = "" if event.patience_left is None else _patience(event.patience_left)
         remark = "best so far" if event.is_best else patience
-        head = f"epoch {self._epochs_done(event.step)}  step {event.step:,}  {_scores(scores)}"
+        assert self._started is not None, "TrainingStarted comes first"
+        head = f"epoch {_epochs_done(self._started, event.step)}  step {event.step:,}  {_scores(scores)}"
         figures = (
             f"loss {event.train_loss:.3f}|{scores.loss:.3f}  "
             f"accuracy {event.train_accuracy:.3f}|{scores.accuracy:.3f}"
         )
-        self._say_in_two([head, figures, remark] if remark else [head, figures])
+        console, parts = self._screen.console, list(filter(None, [head, figures, remark]))
+        self._screen.say(_filled(parts, console.width) if console.is_terminal else "  ".join(parts), "bold")
         standing = list(filter(None, [self._best, patience]))
         self._standing.plain = _filled(standing, self._screen.console.width)
         for sample in scores.samples:
@@ -209,41 +210,14 @@ class TrainingView:
             self._sentence(self._labels.reference, sample.reference)
             self._sentence(self._labels.translation, sample.translation)
 
-    def _say_in_two(self, parts: list[str]) -> None:
-        """Show a bold line; if it is wider than the terminal, its first part on a line of its own."""
-        console, line = self._screen.console, "  ".join(parts)
-        if not console.is_terminal or len(line) <= console.width:
-            self._screen.say(line, "bold")
-            return
-        self._screen.say(parts[0], "bold")
-        self._screen.say("  " + "  ".join(parts[1:]), "bold")
-
-    def _epochs_done(self, step: int) -> str:
-        """Completed epochs of all, in tenths within an epoch: ``0.5/20``."""
-        assert self._started is not None
-        started = self._started
-        whole, rest = divmod(step, started.steps_per_epoch)
-        tenths = f".{rest * 10 // started.steps_per_epoch}" if rest else ""
-        epochs = _epochs(started)
-        return f"{whole:>{len(str(epochs))}}{tenths}/{epochs}"
-
     def _sentence(self, label: str, text: str) -> None:
-        """Show a sentence on one line; truncated on a terminal."""
-        line = Text.assemble((f"  {label:>{self._labels.width}}  ", "cyan"), text)
+        """Show a sentence on one line, truncated to the terminal's width."""
+        width = max(_MIN_LABEL_WIDTH, *map(len, self._labels))
+        line = Text.assemble((f"  {label:>{width}}  ", "cyan"), text[:_MAX_SAMPLE_CHARACTERS])
         if self._screen.console.is_terminal:
             self._screen.console.print(line, overflow="ellipsis", no_wrap=True)
         else:
             self._screen.console.print(line, soft_wrap=True)
-
-    def _checkpoint_saved(self, event: CheckpointSaved) -> None:
-        self.has_saved = True
-        self._screen.say(f"saved after {_place(event.epoch, event.step)}: {event.path}", "green")
-
-    def _patience_lost(self, event: PatienceLost) -> None:
-        best = f"{metric_name(self._metric)} than {metric_value(self._metric, event.best_score)}"
-        self._screen.say(
-            f"early stopping: {counted(event.stale, 'validation')} in a row without a better {best}", "bold"
-        )
 
 
 def _scores(scores: Scores) -> str:
@@ -273,6 +247,14 @@ def _place(epoch: int, step: int) -> str:
 def _epochs(started: TrainingStarted) -> int:
     """Number of epochs, including a partial last one."""
     return math.ceil(started.total_steps / started.steps_per_epoch)
+
+
+def _epochs_done(started: TrainingStarted, step: int) -> str:
+    """Completed epochs of all, in tenths within an epoch: ``0.5/20``."""
+    whole, rest = divmod(step, started.steps_per_epoch)
+    tenths = f".{rest * 10 // started.steps_per_epoch}" if rest else ""
+    epochs = _epochs(started)
+    return f"{whole:>{len(str(epochs))}}{tenths}/{epochs}"
 
 
 def _patience(left: int) -> str:

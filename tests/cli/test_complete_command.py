@@ -166,7 +166,7 @@ def test_a_look_inside(ptenmt: Command, tmp_path: Path):
     unknown = ptenmt("inspect", "attention", "they met a ZEBRA", "--run", "causal")
     assert "zebra" in unknown.stdout
     assert "[UNK]" not in unknown.stdout
-    assert "layer 1: from the words to the words" in unknown.stdout
+    assert "layer 1: words (columns) seen from each (rows)" in unknown.stdout
     assert "the model has never seen: zebra" in unknown.stderr
     picture = tmp_path / "heads.png"
     ptenmt("inspect", "attention", "they walked home", "--run", "pooled", "--output", str(picture))
@@ -193,7 +193,7 @@ def test_neighbours_of_words(ptenmt: Command):
     assert shown[0] == "CAT (cat)"
     assert len(shown) >= 2 * (1 + 3)
     told = ptenmt("inspect", "embeddings", "zebra", "--run", "causal", code=1).stderr
-    assert "the vocabulary does not know 'zebra'" in told
+    assert "vocabulary does not contain 'zebra'" in told
     assert "--side" not in told
     told = ptenmt("inspect", "embeddings", "cat", "--run", "causal", "--side", "target", code=1).stderr
     assert "leave out --side" in told

@@ -39,7 +39,7 @@ def test_progress_is_a_line_a_file(ptenmt, empty: Path, monkeypatch: pytest.Monk
 
     monkeypatch.setattr("ptenmt.data.sources.fetch_sources", fetch)
     assert ptenmt("download", "--set", "data.source=demo").stderr.splitlines() == [
-        "fetching a.zip from http://x/a.zip",
-        "fetching b.zip from http://x/b.zip",
+        "downloading a.zip from http://x/a.zip",
+        "downloading b.zip from http://x/b.zip",
         f"tokenizer: {empty}",
     ]

@@ -58,7 +58,7 @@ def test_a_training_is_resumed(ptenmt) -> None:
 
     again = ptenmt("train", "-c", "tiny.yaml", "--set", "training.epochs=11")
     assert "resuming after epoch 11 of 11, from checkpoints/tiny/state/ckpt-2\n" in again.stderr
-    assert "nothing is left to do: raise training.epochs to train on, or use --fresh\n" in again.stderr
+    assert "nothing left to do: raise training.epochs to continue, or use --fresh\n" in again.stderr
     assert "epoch 11/11" not in again.stderr
     assert epochs_recorded() == [*range(1, 12)]
 
