@@ -26,8 +26,8 @@ def average(
 ) -> None:
     """Average the weights of a run's checkpoints into a new run, which often translates better.
 
-    How many there are to average is up to the training: checkpoint.keep and checkpoint.keep_best of its
-    config. With optimizer.ema it is the moving averages that are averaged.
+    The training's checkpoint.keep and checkpoint.keep_best limit how many there are. With optimizer.ema, the
+    moving averages are averaged.
 
     Example: ptenmt average --run base --last 5
     """
@@ -40,8 +40,8 @@ def average(
     averaged = Run(path)
     of = ", ".join(averaged.facts()["averaged_from"]["checkpoints"])
     if averaged.config().task == "next-word":
-        screen.say(f"averaged {of}: {path}; complete with")
-        screen.say_command(["ptenmt", "complete", "--run", str(path), "TEXT"])
-        return
-    screen.say(f"averaged {of}: {path}; see what it is worth with")
-    screen.say_command(["ptenmt", "evaluate", "--run", str(path), "--split", "validation"])
+        purpose, command = "complete", ["complete", "--run", str(path), "TEXT"]
+    else:
+        purpose, command = "score it", ["evaluate", "--run", str(path), "--split", "validation"]
+    screen.say(f"averaged {of}: {path}; {purpose} with")
+    screen.say_command(["ptenmt", *command])

@@ -15,7 +15,7 @@ from ptenmt.runs import Choice, Run, find_run
 from ptenmt.tokenizers import SPECIAL_PIECES
 
 _SHOWN_WORDS = 5
-_LEAST_TOP_P = 1e-6
+_MIN_TOP_P = 1e-6
 
 
 def complete(
@@ -23,26 +23,26 @@ def complete(
     top_k: Annotated[
         int | None,
         typer.Option(
-            min=1, metavar="K", help="Show the K likeliest next words.", show_default="5 without --words"
+            min=1, metavar="K", help="Show the K most probable next words.", show_default="5 without --words"
         ),
     ] = None,
-    words: Annotated[int | None, typer.Option(min=1, metavar="N", help="Go on with N words.")] = None,
+    words: Annotated[int | None, typer.Option(min=1, metavar="N", help="Generate N words.")] = None,
     temperature: Annotated[
         float | None,
         typer.Option(
             min=MIN_TEMPERATURE,
             metavar="T",
-            help="Draw the words of --words by lot: below 1 the likely become likelier, above 1 less so.",
-            show_default="the likeliest word each time",
+            help="Sample the words of --words: below 1 sharpens the distribution, above 1 flattens it.",
+            show_default="greedy",
         ),
     ] = None,
     top_p: Annotated[
         float | None,
         typer.Option(
-            min=_LEAST_TOP_P,
+            min=_MIN_TOP_P,
             max=1,
             metavar="P",
-            help="Draw from the likeliest words whose probabilities reach P together.",
+            help="Sample from the most probable words whose probabilities sum to P.",
         ),
     ] = None,
     seed: Annotated[
@@ -51,7 +51,7 @@ def complete(
             min=0,
             max=NUM_SEEDS - 1,
             metavar="N",
-            help="The number that what is drawn by lot follows from.",
+            help="Random seed for sampling.",
             show_default="0",
         ),
     ] = None,
@@ -60,10 +60,10 @@ def complete(
     quiet: Quiet = False,
     verbose: Verbose = False,
 ) -> None:
-    """Say which words may come next in a text, or go on with it.
+    """Predict the next word of a text, or continue it.
 
-    For runs that were trained with task: next-word. Of a longer text than the model's window, the last words
-    count. A word that the model has never seen is read as unknown, and that is said.
+    For runs trained with task: next-word. If the text is longer than the model's context window, its last
+    words count. Words that the model has never seen are read as unknown, with a warning.
 
     Example: ptenmt complete "a daisy chain would be worth the trouble of getting up"
 
@@ -72,13 +72,13 @@ def complete(
     from ptenmt.completion import Completer
 
     screen = Screen(quiet=quiet, verbose=verbose)
-    how = _how(words, temperature, top_p, seed)
+    how = _decoding(words, temperature, top_p, seed)
     found = find_run(run)
     completer = Completer.load(found, screen.warn, checkpoint)
     if remark := completer.read(text).remark:
         screen.warn(remark)
     known = completer.tokenizer.vocabulary_size - len(SPECIAL_PIECES)
-    screen.say(f"{found.name} knows {known:,} words{_quality(found, checkpoint)}")
+    screen.say(f"{found.name}: vocabulary of {known:,} words{_quality(found, checkpoint)}")
     if top_k is not None or words is None:
         likely = completer.next_words(text, top_k or _SHOWN_WORDS)
         rows = [(each.word, f"{each.probability:.4f}") for each in likely]
@@ -89,35 +89,32 @@ def complete(
 
 
 def _quality(run: Run, checkpoint: Choice) -> str:
-    """What the best weights were worth; of the latest nobody can tell, and so nothing is told."""
+    """The perplexity of the best weights; that of the latest is not known."""
     from ptenmt.completion import held_out_loss
 
     shown = shown_perplexity(held_out_loss(run) if checkpoint == "best" else None)
     if shown == NOTHING:
         return ""
-    return f"; perplexity {shown} on the text that was held out, unknown words apart"
+    return f"; perplexity {shown} on held-out text, unknown words excluded"
 
 
-def _how(
+def _decoding(
     words: int | None, temperature: float | None, top_p: float | None, seed: int | None
 ) -> DecodingConfig:
-    """How words are chosen, checked as the section decoding is.
+    """The decoding options.
 
     Raises:
         BadParameter: An option would have no effect.
     """
     for name, value in {"--temperature": temperature, "--top-p": top_p, "--seed": seed}.items():
         if words is None and value is not None:
-            raise typer.BadParameter("how words are drawn is of no use without --words", param_hint=name)
-    if temperature is None and top_p is None:
-        if seed is not None:
-            raise typer.BadParameter(
-                "nothing is drawn by lot without --temperature or --top-p", param_hint="--seed"
-            )
-        return DecodingConfig(beam_size=1)
+            raise typer.BadParameter("sampling needs --words", param_hint=name)
+    is_sampled = temperature is not None or top_p is not None
+    if seed is not None and not is_sampled:
+        raise typer.BadParameter("sampling needs --temperature or --top-p", param_hint="--seed")
     return DecodingConfig(
         beam_size=1,
-        top_k=0,
+        top_k=0 if is_sampled else 1,
         seed=seed or 0,
         temperature=1.0 if temperature is None else temperature,
         top_p=1.0 if top_p is None else top_p,

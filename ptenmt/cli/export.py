@@ -7,12 +7,7 @@ from typing import Annotated
 import typer
 
 from ptenmt.cli.console import Screen, silent_libraries
-from ptenmt.cli.options import (
-    Quiet,
-    RunName,
-    Verbose,
-    WhichWeights,
-)
+from ptenmt.cli.options import Quiet, RunName, Verbose, WhichWeights
 from ptenmt.cli.writing import amount
 from ptenmt.ctranslate2_export import Quantization
 from ptenmt.export.packaging import Format, export_model
@@ -25,15 +20,14 @@ def export(
         Format,
         typer.Option(
             "--format",
-            help="For CTranslate2; for TensorFlow (Serving), text in and text out; for Argos Translate and "
-            "LibreTranslate; or the bare weights, for any framework.",
+            help="ctranslate2; savedmodel for TensorFlow (Serving), text in and text out; argos for Argos "
+            "Translate and LibreTranslate; weights for any framework.",
         ),
     ] = "ctranslate2",
     quantization: Annotated[
         Quantization | None,
         typer.Option(
-            help="How weights are stored (ctranslate2, argos): int8 takes a quarter of the room, and is the "
-            "fastest.",
+            help="How weights are stored (ctranslate2, argos): int8 is the smallest and fastest.",
             show_default="int8",
         ),
     ] = None,
@@ -43,7 +37,7 @@ def export(
             "--output",
             "-o",
             metavar="DIR|FILE",
-            help="Where to, a folder, or for argos a file; an export that is there is replaced.",
+            help="A folder, or for argos a file; an export that is there is replaced.",
             show_default="below the run's export/",
         ),
     ] = None,
@@ -52,8 +46,8 @@ def export(
 ) -> None:
     """Export a run's model for another program, with a model card and checksums.
 
-    ptenmt translate and ptenmt serve need no export. A savedmodel translates with greedy search, text in the
-    form of the training corpus.
+    ptenmt translate and ptenmt serve need no export. A savedmodel translates text in the form of the training
+    corpus, with greedy search.
 
     Example: ptenmt export --run mine --format argos --output mine.argosmodel
     """

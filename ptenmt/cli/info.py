@@ -24,7 +24,7 @@ def info(
     quiet: Quiet = False,
     verbose: Verbose = False,
 ) -> None:
-    """Show what a run is: config, sizes, progress, best score, where its time went. Without --run: all runs.
+    """Show a run's config, sizes, progress, best score, time and memory. Without --run: list all runs.
 
     Example: ptenmt info --run base
     """
@@ -66,11 +66,12 @@ def _all_runs(runs: list[Run], warn: Callable[[str], None]) -> Grid:
             )
         )
     header = ("run", "data", "epoch", "parameters", "best score", "last started")
-    return Grid(title=str(RUNS_FOLDER), header=header, rows=rows, numbers=frozenset({2, 3, 4}))
+    title = f"{RUNS_FOLDER}; default: {find_run().name}"
+    return Grid(title=title, header=header, rows=rows, numbers=frozenset({2, 3, 4}))
 
 
 def _best_score(validations: Sequence[dict[str, Any]]) -> str:
-    """The highest BLEU; of a run that has none, such as a next-word model, the lowest perplexity."""
+    """The highest BLEU; without one, as for next-word models, the lowest perplexity."""
     bleu, losses = (
         [scores[name] for scores in validations if scores.get(name) is not None] for name in ("bleu", "loss")
     )
@@ -81,7 +82,7 @@ def _best_score(validations: Sequence[dict[str, Any]]) -> str:
 
 
 def _summary(run: Run) -> dict[str, str]:
-    """What a run is and how far, by name."""
+    """Facts of a run by name."""
     facts, last = needed_facts(run, _SHOWN_FACTS), History(run.path).last()
     unit, sizes = UNITS[run.config().task], facts["vocabulary_sizes"]
     rows = {
@@ -100,8 +101,8 @@ def _summary(run: Run) -> dict[str, str]:
         origin = facts["averaged_from"]
         rows["averaged from"] = f"{', '.join(origin['checkpoints'])} of {origin['run']}"
     else:
-        told = 0 if last is None else last["step"]
-        rows["progress"] = _progress(run, facts, max([told, *(info.step for info in _latest(run))]))
+        recorded = 0 if last is None else last["step"]
+        rows["progress"] = _progress(run, facts, max([recorded, *(info.step for info in _latest(run))]))
     rows |= _best(run)
     rows["checkpoints"] = _checkpoints(run)
     rows |= _costs(last or {})
@@ -111,7 +112,6 @@ def _summary(run: Run) -> dict[str, str]:
 
 
 def _progress(run: Run, facts: dict[str, Any], step: int) -> str:
-    """How far the training has told, or its newest checkpoint tells, that it is."""
     options = run.config().training
     per_epoch = facts.get("steps_per_epoch")
     end = "" if options.max_steps is None else f", or {options.max_steps:,} steps"
@@ -120,18 +120,18 @@ def _progress(run: Run, facts: dict[str, Any], step: int) -> str:
 
 
 def _checkpoints(run: Run) -> str:
-    """Their names, and of which step the newest is, from which training resumes."""
+    """Names of the checkpoints, and the step of the newest, from which training resumes."""
     names = ", ".join(path.name for path in reversed(run.checkpoints()))
     return names + "".join(f" of step {info.step:,}" for info in _latest(run)) if names else "none"
 
 
 def _latest(run: Run) -> list[WeightsInfo]:
-    """The latest weights, if there are any; saved together with the newest checkpoint."""
+    """The latest weights, if any; they are saved together with the newest checkpoint."""
     return list_weights(run.weights_folder, "latest")
 
 
 def _best(run: Run) -> dict[str, str]:
-    """The best validation, and where its model is."""
+    """The best validation and its scores."""
     config, models = run.config(), best_weights(run.weights_folder)
     metric = config.validation.metric
     best = History(run.path).best(metric)
@@ -145,17 +145,17 @@ def _best(run: Run) -> dict[str, str]:
     ]
     shown = shown_perplexity(scores.get("loss"))
     if "bleu" not in scores and shown != NOTHING:
-        apart = ", unknown words apart" if config.task == "next-word" else ""
+        apart = ", unknown words excluded" if config.task == "next-word" else ""
         others.append(f"perplexity {shown}{apart}")
     return {
         f"best {metric_name(metric)}": f"{metric_value(metric, scores.get(metric))} at step {best['step']:,}"
         f" in epoch {best['epoch']}",
-        "scores there": ", ".join(others),
+        "all scores": ", ".join(others),
     }
 
 
 def _costs(last: dict[str, Any]) -> dict[str, str]:
-    """Where time and memory went, as far as the history's newest line says."""
+    """Time and memory, from the history's last line."""
     rows = {}
     if "seconds" in last:
         seconds = last["seconds"]
@@ -171,5 +171,5 @@ def _costs(last: dict[str, Any]) -> dict[str, str]:
 
 
 def _time(stamp: str) -> str:
-    """A time stamp to the minute; all are UTC."""
+    """A UTC time stamp to the minute."""
     return f"{stamp[:16].replace('T', ' ')} UTC"

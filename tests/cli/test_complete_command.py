@@ -113,10 +113,10 @@ def test_words_by_lot(ptenmt: Command):
         (["--words", "3", "--temperature", "0"], "--temperature: 0.0 is not in the range x>=1e-06"),
         (["--words", "3", "--temperature", "1e-320"], "is not in the range x>=1e-06"),
         (["--words", "3", "--top-p", "1.5"], "--top-p: 1.5 is not in the range"),
-        (["--words", "3", "--seed", "1"], "--seed: nothing is drawn by lot without --temperature"),
-        (["--temperature", "2"], "--temperature: how words are drawn is of no use without --words"),
-        (["--top-p", "0.5"], "--top-p: how words are drawn is of no use without --words"),
-        (["--top-k", "3", "--seed", "1"], "--seed: how words are drawn is of no use without --words"),
+        (["--words", "3", "--seed", "1"], "--seed: sampling needs --temperature or --top-p"),
+        (["--temperature", "2"], "--temperature: sampling needs --words"),
+        (["--top-p", "0.5"], "--top-p: sampling needs --words"),
+        (["--top-k", "3", "--seed", "1"], "--seed: sampling needs --words"),
     ],
 )
 def test_what_cannot_be_drawn(ptenmt: Command, options: list[str], message: str):
@@ -129,14 +129,15 @@ def test_what_is_told_of_a_run(ptenmt: Command, tmp_path: Path):
     run = tmp_path / "run"
     shutil.copytree("checkpoints/pooled", run)
     assert (
-        "run knows 13 words; perplexity 1.0 on the text" in ptenmt("complete", "a", "--run", str(run)).stderr
+        "run: vocabulary of 13 words; perplexity 1.0 on held-out text"
+        in ptenmt("complete", "a", "--run", str(run)).stderr
     )
     latest = ptenmt("complete", "a", "--run", str(run), "--checkpoint", "latest").stderr
-    assert "run knows 13 words\n" in latest, "the perplexity is of the best weights"
+    assert "run: vocabulary of 13 words\n" in latest, "the perplexity is of the best weights"
     history = run / "history.jsonl"
     losses = re.sub(r'"loss": [-.e\d]+', '"loss": 1234.5', history.read_text(encoding="utf-8"))
     history.write_text(losses, encoding="utf-8")
-    assert "run knows 13 words\n" in ptenmt("complete", "a", "--run", str(run)).stderr
+    assert "run: vocabulary of 13 words\n" in ptenmt("complete", "a", "--run", str(run)).stderr
     assert "perplexity" not in ptenmt("info", "--run", str(run)).stdout
 
 
@@ -225,7 +226,7 @@ def test_info_tells_windows(ptenmt: Command):
     facts = ptenmt("info", "--run", "pooled").stdout
     assert "411 train, 103 validation" in facts
     assert "perplexity 1.0" in facts
-    assert "unknown words apart" in facts
+    assert "unknown words excluded" in facts
     assert "BLEU" not in facts.partition("options")[0]
     assert "pooled" in ptenmt("info").stdout
 

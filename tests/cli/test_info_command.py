@@ -39,7 +39,7 @@ def test_one_run_in_full(ptenmt, beside: Path) -> None:
     (best,) = best_weights(beside / "checkpoints/tiny/weights")
     assert table["best BLEU"] == f"{best.score:.1f} at step {best.step} in epoch {best.step // 6}"
     assert re.fullmatch(
-        r"BLEU \d+\.\d, chrF \d+\.\d, loss \d\.\d{3}, accuracy \d\.\d{3}", table["scores there"]
+        r"BLEU \d+\.\d, chrF \d+\.\d, loss \d\.\d{3}, accuracy \d\.\d{3}", table["all scores"]
     )
     shares = [int(share) for share in re.findall(r"(\d+)%", table["time"])]
     assert len(shares) == 4
@@ -86,7 +86,7 @@ def test_the_best_is_the_earlier_of_equals_and_never_what_is_no_number(ptenmt, c
     file.write_text(json.dumps(lines[0]) + "\n")
     table = rows(ptenmt("info", "--run", "tiny").stdout)
     assert table["best BLEU"].startswith("– at step 6")
-    assert table["scores there"] == "BLEU –, chrF 2.0, loss –, accuracy 0.500"
+    assert table["all scores"] == "BLEU –, chrF 2.0, loss –, accuracy 0.500"
 
 
 def test_values_are_shown_as_yaml_writes_them(ptenmt, copied_run: Path) -> None:
