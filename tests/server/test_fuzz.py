@@ -13,7 +13,7 @@ CASES_A_ROUTE = 1_000
 def test_no_request_makes_the_server_fail(served, tmp_path: Path) -> None:
     pytest.importorskip("schemathesis")
     command = Path(sys.executable).with_name("schemathesis")
-    told = subprocess.run(
+    completed = subprocess.run(
         [
             *(command, "run", f"{served.url}/openapi.json", "--url", served.url),
             *("--checks", "not_a_server_error", "-n", str(CASES_A_ROUTE)),
@@ -24,5 +24,5 @@ def test_no_request_makes_the_server_fail(served, tmp_path: Path) -> None:
         check=False,
         cwd=tmp_path,
     )
-    assert told.returncode == 0, told.stdout
+    assert completed.returncode == 0, completed.stdout
     assert served.post("/translate", q="o gato", source="pt", target="en") == {"translatedText": "O GATO"}

@@ -119,6 +119,7 @@ def test_pipelined_requests_whose_responses_are_not_read_take_little_memory(
     assert "Traceback" not in caplog.text
 
 
+@pytest.mark.skipif(not hasattr(socket, "TCP_USER_TIMEOUT"), reason="Linux disconnects such clients")
 def test_a_client_that_does_not_read_is_disconnected_without_a_traceback(
     serve, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -137,19 +138,21 @@ def test_a_client_that_does_not_read_is_disconnected_without_a_traceback(
     assert caplog.text == ""
 
 
-def test_a_client_that_sends_nonsense_after_a_refusal_fills_no_log(
-    served, caplog: pytest.LogCaptureFixture
+@pytest.mark.parametrize(("num_bytes", "status"), [(10, 400), (100_000, 413)])
+def test_a_client_that_sends_nonsense_in_a_body_fills_no_log(
+    served, num_bytes: int, status: int, caplog: pytest.LogCaptureFixture
 ) -> None:
     with connected(served) as connection:
         connection.sendall(HEAD + b"Transfer-Encoding: chunked\r\n\r\n")
-        connection.sendall(b"186a0\r\n" + b"x" * 100_000 + b"\r\n")
-        assert connection.recv(65536).startswith(b"HTTP/1.1 413 ")
+        connection.sendall(b"%x\r\n" % num_bytes + b"x" * num_bytes + b"\r\n")
+        if status == 413:
+            assert connection.recv(65536).startswith(b"HTTP/1.1 413 ")
         connection.sendall(b"nonsense\r\n" * 1_000)
         with contextlib.suppress(OSError):
-            received(connection)
+            answer = received(connection)
+            assert status == 413 or answer.startswith(b"HTTP/1.1 400 ")
     assert is_well(served)
-    assert "Traceback" not in caplog.text
-    assert len(caplog.records) <= 1
+    assert caplog.text == ""
 
 
 def test_requests_of_a_disconnected_client_leave_the_queue(serve) -> None:
@@ -268,11 +271,11 @@ def test_shutdown_does_not_wait_for_a_long_document(
     with ThreadPoolExecutor(1) as pool:
         with serve() as served:
             request = {"data": ASKED, "files": {"file": ("a.txt", b"o gato")}, "timeout": 20}
-            told = pool.submit(requests.post, f"{served.url}/translate_file", **request)
+            response = pool.submit(requests.post, f"{served.url}/translate_file", **request)
             assert begun.wait(20)
         assert not ended.is_set()
         patience.set()
-        answer = told.result()
+        answer = response.result()
     assert (answer.status_code, answer.headers["retry-after"]) == (503, "10")
     assert answer.json() == {"error": "the server is shutting down"}
     assert "Traceback" not in caplog.text

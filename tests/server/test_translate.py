@@ -92,7 +92,7 @@ def test_of_html_only_text_is_translated(served) -> None:
 
 
 @pytest.mark.parametrize(
-    ("fields", "told"),
+    ("fields", "message"),
     [
         ({"q": None}, "q is missing"),
         ({"target": None}, "target is missing"),
@@ -109,10 +109,10 @@ def test_of_html_only_text_is_translated(served) -> None:
         ({"q": [""] * 257}, "there are 257 texts; 256 are allowed"),
     ],
 )
-def test_what_cannot_be_done_is_said(served, fields: dict, told: str) -> None:
+def test_what_cannot_be_done_is_said(served, fields: dict, message: str) -> None:
     given = {"q": "o gato", "source": "pt", "target": "en"} | fields
     body = {name: value for name, value in given.items() if value is not None}
-    assert told in served.refused("/translate", 400, json=body)
+    assert message in served.refused("/translate", 400, json=body)
 
 
 @pytest.mark.parametrize(
@@ -231,7 +231,7 @@ def zipped(kinds: str = KINDS, **files: bytes) -> bytes:
 
 
 @pytest.mark.parametrize(
-    ("name", "content", "status", "told"),
+    ("name", "content", "status", "message"),
     [
         ("x.pdf", b"%PDF", 400, "files of type .pdf are not supported"),
         ("x", b"", 400, "files of type (none)"),
@@ -250,10 +250,10 @@ def zipped(kinds: str = KINDS, **files: bytes) -> bytes:
     ],
 )
 def test_a_document_that_cannot_be_read_is_said(
-    served, name: str, content: bytes, status: int, told: str
+    served, name: str, content: bytes, status: int, message: str
 ) -> None:
     answer = upload(served, name, content)
-    assert (answer.status_code, told in answer.json()["error"]) == (status, True), answer.text
+    assert (answer.status_code, message in answer.json()["error"]) == (status, True), answer.text
 
 
 def test_a_document_that_is_missing_is_said(served) -> None:

@@ -1,4 +1,4 @@
-"""Word documents: text changes, layout stays."""
+"""Word documents: text is translated, formatting stays."""
 
 import io
 import struct
@@ -69,7 +69,7 @@ def word_document(document: str = DOCUMENT, method: int = zipfile.ZIP_STORED, **
     return packed(files | others, method)
 
 
-def test_word_documents_keep_their_looks() -> None:
+def test_word_documents_keep_their_formatting() -> None:
     document = WordDocument(word_document())
     assert document.texts == ["o meu gato", "o gato ", "bebe", "leite", "um", "fim"]
     with zipfile.ZipFile(io.BytesIO(upper_case("a.docx", word_document()))) as archive:
@@ -93,20 +93,20 @@ def test_word_documents_keep_their_looks() -> None:
         ('<w:b w:val="1"/>', "<w:b/>", 2),
     ],
 )
-def test_runs_that_look_alike_are_one_text(first: str, second: str, num_texts: int) -> None:
+def test_runs_with_equal_formatting_are_one_text(first: str, second: str, num_texts: int) -> None:
     runs = [f"<w:r><w:rPr>{look}</w:rPr><w:t>a</w:t></w:r>" for look in (first, second)]
     document = WordDocument(word_document(f"<w:document {W}><w:p>{''.join(runs)}</w:p></w:document>"))
     assert document.texts[:-1] == [["a", "a"], ["aa"]][num_texts == 1]
 
 
 @pytest.mark.parametrize("between", ['<w:bookmarkStart w:id="1"/>', "<!-- c -->", "<?x y?>", "<w:r/>"])
-def test_what_nobody_sees_does_not_cut_a_text(between: str) -> None:
+def test_invisible_elements_do_not_split_a_text(between: str) -> None:
     run = "<w:r><w:t>a</w:t></w:r>"
     document = WordDocument(word_document(f"<w:document {W}><w:p>{run}{between}{run}</w:p></w:document>"))
     assert document.texts == ["aa", "fim"]
 
 
-def test_paragraphs_in_paragraphs_are_texts_of_their_own() -> None:
+def test_paragraphs_in_paragraphs_are_separate_texts() -> None:
     inner = "<w:p><w:r><w:t>b</w:t></w:r></w:p>"
     body = f"<w:p><w:r><w:t>a</w:t><w:pict>{inner}</w:pict><w:t>c</w:t></w:r><w:r><w:t>d</w:t></w:r></w:p>"
     document = WordDocument(word_document(f"<w:document {W}>{body}</w:document>"))
@@ -117,16 +117,37 @@ MANY_ATTRIBUTES = " ".join(f"a{number}='1'" for number in range(101))
 
 
 @pytest.mark.parametrize(
-    ("document", "told"),
+    ("document", "message"),
     [
         ("<w:r/>" * 500_001, r"500,\d+ tags; 500,000 are allowed"),
         ("<w:r><w:t>a</w:t></w:r><w:br/>" * 20_001, "more than 20,000 texts"),
         (f"<w:r><w:rPr><w:b {MANY_ATTRIBUTES}/></w:rPr><w:t>a</w:t></w:r>", "101 attributes in one place"),
     ],
 )
-def test_too_many_elements_are_refused(document: str, told: str) -> None:
-    with pytest.raises(Refusal, match=told):
+def test_too_many_elements_are_refused(document: str, message: str) -> None:
+    with pytest.raises(Refusal, match=message):
         WordDocument(word_document(f"<w:document {W}><w:p>{document}</w:p></w:document>"))
+
+
+def test_notes_headers_and_comments_are_translated() -> None:
+    kinds = KINDS.replace(
+        "</Types>",
+        f'<Override PartName="/word/notes.xml" ContentType="{KIND}.footnotes+xml"/>'
+        f'<Override PartName="/word/comments.xml" ContentType="{KIND}.comments+xml"/></Types>',
+    )
+    paragraph = "<w:p><w:r><w:t>{}</w:t></w:r></w:p>"
+    content = word_document(
+        **{
+            "[Content_Types].xml": kinds.encode(),
+            "word/_rels/document.xml.rels": relationships(
+                footnotes="notes.xml", comments="comments.xml"
+            ).encode(),
+            "word/notes.xml": f"<w:footnotes {W}>{paragraph.format('nota')}</w:footnotes>".encode(),
+            "word/comments.xml": f"<w:comments {W}>{paragraph.format('ah')}</w:comments>".encode(),
+        }
+    )
+    translated = WordDocument(upper_case("a.docx", content))
+    assert translated.texts[-2:] == ["NOTA", "AH"]
 
 
 def test_entities_are_not_expanded() -> None:
@@ -136,7 +157,7 @@ def test_entities_are_not_expanded() -> None:
         WordDocument(word_document(document))
 
 
-def test_what_is_another_office_document_is_refused() -> None:
+def test_other_office_documents_are_refused() -> None:
     kinds = KINDS.replace("wordprocessingml.document", "spreadsheetml.sheet")
     with pytest.raises(Refusal, match="not a Word document"):
         WordDocument(word_document(**{"[Content_Types].xml": kinds.encode()}))
@@ -144,10 +165,10 @@ def test_what_is_another_office_document_is_refused() -> None:
 
 @pytest.mark.parametrize("method", [zipfile.ZIP_DEFLATED, zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA])
 @pytest.mark.parametrize("name", ["word/header1.xml", "word/media/image2.png"])
-def test_what_says_that_it_is_small_is_not_unpacked_beyond(method: int, name: str) -> None:
-    size, told = 8_000_000, 1_000
+def test_no_more_is_unpacked_than_a_file_declares(method: int, name: str) -> None:
+    size, declared = 8_000_000, 1_000
     content = word_document(method=method, **{name: bytes(size)}).replace(
-        struct.pack("<L", size), struct.pack("<L", told)
+        struct.pack("<L", size), struct.pack("<L", declared)
     )
     tracemalloc.start()
     with pytest.raises(Refusal):
@@ -157,12 +178,12 @@ def test_what_says_that_it_is_small_is_not_unpacked_beyond(method: int, name: st
     assert peak < 1_000_000
 
 
-def test_a_damaged_picture_is_told_before_anything_is_translated() -> None:
+def test_a_damaged_picture_is_an_error_before_anything_is_translated() -> None:
     with pytest.raises(Refusal, match="not a Word document"):
         WordDocument(word_document().replace(b"PNG gato", b"PNG rato"))
 
 
-def test_a_place_in_the_file_that_no_file_has_is_told() -> None:
+def test_an_impossible_offset_in_the_archive_is_an_error() -> None:
     content = word_document()
     central, end = content.rindex(b"PK\x01\x02"), content.rindex(b"PK\x05\x06")
     entry, directory = bytearray(content[central:end]), bytearray(content[end:])
@@ -174,7 +195,7 @@ def test_a_place_in_the_file_that_no_file_has_is_told() -> None:
 
 
 @pytest.mark.parametrize("within", ["<!-- c -->", "<?x y?>"])
-def test_a_comment_in_a_text_does_not_cut_it(within: str) -> None:
+def test_a_comment_in_a_text_does_not_split_it(within: str) -> None:
     body = f"<w:document {W}><w:p><w:r><w:t>um{within} dois</w:t></w:r></w:p></w:document>"
     translated = WordDocument(upper_case("a.docx", word_document(body)))
     assert translated.texts == ["UM DOIS", "FIM"]
