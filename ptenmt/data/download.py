@@ -1,12 +1,9 @@
 """Resumable, verified downloads over HTTP, and safe unpacking of zip archives."""
 
-import dataclasses
 import hashlib
-import json
 import logging
 import lzma
 import os
-import re
 import stat
 import tempfile
 import time
@@ -27,46 +24,30 @@ logger = logging.getLogger(__name__)
 
 _CHUNK = 1 << 16
 _TIMEOUT = (10.0, 30.0)  # seconds to connect, and between two arrivals of data
-_ATTEMPTS = 4  # in a row that bring the file no further
+_ATTEMPTS = 4  # in a row without progress
 _BACKOFF = 0.5  # seconds before the second attempt, doubled before each next one
 _TEMPORARY = {408, 429, 500, 502, 503, 504}
-
+_MAX_UNPACKED_BYTES = 1_000_000_000  # the published tokenizer has half a million
 
 OnProgress = Callable[[DownloadProgress], None]
 
 
 class _Interrupted(Exception):
-    """The server or the connection gave up for now; another attempt may succeed."""
+    """The server or the connection failed for now; another attempt may succeed."""
 
 
-@dataclass(frozen=True)
-class _Version:
-    """Which edition of the file a part belongs to."""
-
-    url: str
-    validator: str  # a strong ETag, else Last-Modified, else ""
-    total: int | None
-
-
-@dataclass(frozen=True)
-class _Job:
-    """One file to fetch, and the names of its unfinished pieces."""
-
+@dataclass
+class _Download:
     url: str
     destination: Path
     sha256: str | None
     on_progress: OnProgress | None
-
-    def beside(self, suffix: str) -> Path:
-        return self.destination.with_name(self.destination.name + suffix)
+    validator: str = ""
+    """Strong ETag or Last-Modified of the version that the part belongs to, for ``If-Range``."""
 
     @property
     def part(self) -> Path:
-        return self.beside(".part")
-
-    @property
-    def note(self) -> Path:
-        return self.beside(".part.json")
+        return self.destination.with_name(f"{self.destination.name}.part")
 
     def is_done(self) -> bool:
         if not self.destination.is_file():
@@ -76,10 +57,6 @@ class _Job:
     def part_size(self) -> int:
         return self.part.stat().st_size if self.part.exists() else 0
 
-    def discard(self) -> None:
-        self.part.unlink(missing_ok=True)
-        self.note.unlink(missing_ok=True)
-
     def failure(self, reason: str) -> DownloadError:
         return DownloadError(
             f"cannot download {self.destination.name} from {self.url}: {reason}",
@@ -88,18 +65,18 @@ class _Job:
 
 
 def fetch(url: str, destination: Path, *, sha256: str | None, on_progress: OnProgress | None = None) -> Path:
-    """Fetch ``url`` into ``destination``, unless it is there already.
+    """Download ``url`` to ``destination``, unless the file exists already.
 
-    The bytes gather in ``<destination>.part`` and get the final name only when they are complete and
-    verified. An interrupted download goes on where it stopped if the server still has the same version.
-    Of several processes that want the same file, one downloads and the others wait. Proxies come
-    from the environment (``HTTPS_PROXY`` and its kin).
+    The bytes are written to ``<destination>.part``, which is renamed when it is complete and verified. After
+    an interruption the download resumes; a later call resumes it, too, if the checksum is known. Of several
+    processes that want the same file, one downloads and the others wait. Proxies come from the environment
+    (``HTTPS_PROXY`` etc.).
 
     Args:
         url: An ``http`` or ``https`` address.
-        destination: The file to make; its folder is made too. A file there with another checksum
-            than ``sha256`` is replaced.
-        sha256: The checksum in hexadecimal; None takes what comes.
+        destination: The file to write; its folder is created. An existing file with another checksum than
+            ``sha256`` is replaced.
+        sha256: The checksum in hexadecimal; None accepts any content.
         on_progress: Called with the state after every chunk.
 
     Returns:
@@ -108,42 +85,45 @@ def fetch(url: str, destination: Path, *, sha256: str | None, on_progress: OnPro
     Raises:
         DownloadError: The file cannot be reached, verified or written.
     """
-    job = _Job(url, destination, sha256, on_progress)
+    job = _Download(url, destination, sha256, on_progress)
     try:
         if not job.is_done():
-            with exclusive(job.beside(".lock")):
-                _download(job)
+            with exclusive(destination.with_name(f"{destination.name}.lock")):
+                if not job.is_done():  # or another process downloaded it meanwhile
+                    _download(job)
     except requests.RequestException as error:
         raise job.failure(str(error)) from error
     except OSError as error:
         raise DownloadError(
             f"cannot write {error.filename or job.part}: {error.strerror or error}",
-            hint=f"make room or mend the permissions of {destination.parent}, or choose another folder",
+            hint=f"make room or fix the permissions of {destination.parent}, or choose another folder",
         ) from error
     return destination
 
 
-def _download(job: _Job) -> None:
-    if job.is_done():  # another process fetched it while this one waited
-        return
+def _download(job: _Download) -> None:
     if job.destination.exists():
-        logger.warning("%s has not the expected checksum, fetching it again", job.destination)
+        logger.warning("%s does not have the expected checksum, downloading it again", job.destination)
+    if job.sha256 is None:  # a part of an earlier call may be of another version
+        job.part.unlink(missing_ok=True)
+    is_resumed = job.part.exists()
     with requests.Session() as session:
         _receive(session, job)
+        if job.sha256 is not None and is_resumed and _sha256(job.part) != job.sha256.lower():
+            job.part.unlink()
+            _receive(session, job)
     actual = _sha256(job.part)
-    logger.debug("%s has SHA-256 %s", job.url, actual)
     if job.sha256 is not None and actual != job.sha256.lower():
-        job.discard()
+        job.part.unlink()
         raise DownloadError(
-            f"{job.url} has SHA-256 {actual}, expected {job.sha256}; nothing of it was kept",
+            f"{job.url} has SHA-256 {actual}, expected {job.sha256}; the download was deleted",
             hint="the file was changed or damaged: check the address, or the checksum in the config",
         )
     job.part.replace(job.destination)
-    job.note.unlink(missing_ok=True)
 
 
-def _receive(session: requests.Session, job: _Job) -> None:
-    """Make ``job.part`` the whole file, in as many attempts as bring it further."""
+def _receive(session: requests.Session, job: _Download) -> None:
+    """Complete ``job.part``, in as many attempts as make progress."""
     furthest = job.part_size()
     failures = 0
     while True:
@@ -159,48 +139,41 @@ def _receive(session: requests.Session, job: _Job) -> None:
             furthest = max(furthest, job.part_size())
             if failures >= _ATTEMPTS:
                 raise job.failure(_reason(error)) from error
-            logger.debug("%s broke off at byte %d: %s", job.url, furthest, error)
+            logger.debug("%s: interrupted at byte %d: %s", job.url, furthest, error)
         time.sleep(_BACKOFF * 2 ** (failures - 1))
 
 
-def _attempt(session: requests.Session, job: _Job) -> None:
-    known = _remembered(job)
-    offset = job.part_size() if known else 0
-    with _get(session, job, offset, known) as response:
-        if known and offset and _continues(response, offset, known):
-            return _append(response, job, known.total)
-        job.discard()
-        if response.status_code == 200:
-            version = _version(response, job.url)
-            job.note.write_text(json.dumps(dataclasses.asdict(version)), encoding="utf-8")
-            return _append(response, job, version.total)
-        if not offset:
-            raise job.failure(f"HTTP {response.status_code} {response.reason}")
-    # The server could not go on from our part, which is gone now: ask for the whole file.
-    return _attempt(session, job)
-
-
-def _get(session: requests.Session, job: _Job, offset: int, known: _Version | None) -> requests.Response:
+def _attempt(session: requests.Session, job: _Download) -> None:
+    if job.sha256 is None and not job.validator:  # nothing would tell that the rest is of the same version
+        job.part.unlink(missing_ok=True)
+    offset = job.part_size()
     headers = {"Accept-Encoding": "identity"}
     if offset:
         headers["Range"] = f"bytes={offset}-"
-    if offset and known and known.validator:
-        headers["If-Range"] = known.validator
-    response = session.get(job.url, headers=headers, stream=True, timeout=_TIMEOUT)
-    status = f"HTTP {response.status_code} {response.reason}"
-    if response.status_code in _TEMPORARY:
-        response.close()
-        raise _Interrupted(status)
-    if not response.ok and response.status_code != 416:
-        response.close()
-        raise job.failure(status)
-    return response
+        if job.validator:
+            headers["If-Range"] = job.validator
+    with session.get(job.url, headers=headers, stream=True, timeout=_TIMEOUT) as response:
+        status = f"HTTP {response.status_code} {response.reason}"
+        if response.status_code in _TEMPORARY:
+            raise _Interrupted(status)
+        is_rest = response.headers.get("Content-Range", "").startswith(f"bytes {offset}-")
+        if response.status_code == 416 or (response.status_code == 206 and not is_rest):
+            job.part.unlink(missing_ok=True)  # the part does not fit the file
+            raise _Interrupted(status)
+        if response.status_code not in (200, 206):
+            raise job.failure(status)
+        etag = response.headers.get("ETag", "")
+        is_strong = etag and not etag.startswith("W/")
+        job.validator = etag if is_strong else response.headers.get("Last-Modified", "")
+        _save(response, job, offset if response.status_code == 206 else 0)
 
 
-def _append(response: requests.Response, job: _Job, total: int | None) -> None:
-    """Write the body at the end of the part, as the bytes come: a ``.gz`` stays compressed."""
-    with job.part.open("ab") as file:
-        _report(job, file.tell(), total)
+def _save(response: requests.Response, job: _Download, offset: int) -> None:
+    """Write the body to the part from ``offset``, as the bytes come: a ``.gz`` file stays compressed."""
+    length = response.headers.get("Content-Length", "")
+    total = offset + int(length) if length.isdecimal() else None
+    with job.part.open("ab" if offset else "wb") as file:
+        _report(job, offset, total)
         for chunk in response.raw.stream(_CHUNK, decode_content=False):
             file.write(chunk)
             _report(job, file.tell(), total)
@@ -211,41 +184,10 @@ def _append(response: requests.Response, job: _Job, total: int | None) -> None:
         raise _Interrupted(f"{done} of {total} bytes arrived")
 
 
-def _report(job: _Job, done: int, total: int | None) -> None:
+def _report(job: _Download, done: int, total: int | None) -> None:
     if job.on_progress:
         name = job.destination.name
         job.on_progress(DownloadProgress(url=job.url, name=name, done=done, total=total))
-
-
-def _remembered(job: _Job) -> _Version | None:
-    """What the part is a part of; None if nobody could tell that it fits the rest."""
-    try:
-        version = _Version(**json.loads(job.note.read_text(encoding="utf-8")))
-    except (FileNotFoundError, ValueError, TypeError):
-        return None
-    can_tell = bool(version.validator) or job.sha256 is not None
-    return version if can_tell and version.url == job.url else None
-
-
-def _version(response: requests.Response, url: str) -> _Version:
-    etag = response.headers.get("ETag", "")
-    strong = "" if etag.startswith("W/") else etag
-    if response.status_code == 206:
-        size = response.headers.get("Content-Range", "").rpartition("/")[2]
-    else:
-        size = response.headers.get("Content-Length", "")
-    total = int(size) if size.isdecimal() else None
-    return _Version(url, strong or response.headers.get("Last-Modified", ""), total)
-
-
-def _continues(response: requests.Response, offset: int, known: _Version) -> bool:
-    """Whether the answer is the rest of the very file whose first ``offset`` bytes we have."""
-    if response.status_code != 206:
-        return False
-    start = re.match(r"bytes (\d+)-", response.headers.get("Content-Range", ""))
-    seen = _version(response, known.url)
-    same = seen.validator in ("", known.validator) and seen.total == known.total
-    return start is not None and int(start[1]) == offset and same
 
 
 def _sha256(path: Path) -> str:
@@ -254,16 +196,13 @@ def _sha256(path: Path) -> str:
 
 
 def _reason(error: Exception) -> str:
-    """The system's own words ("Connection refused") instead of requests' and urllib3's wrapping."""
+    """The system's own message ("Connection refused") instead of requests' and urllib3's wrapping."""
     inner = getattr(error.args[0], "reason", error) if error.args else error
     return str(inner.__cause__ or inner)
 
 
-_MAX_BYTES = 1_000_000_000  # unpacked; the published tokenizer has half a million
-
-
 def unpack_zip(archive: Path, folder: Path) -> None:
-    """Unpack ``archive`` as ``folder``: all of it, or nothing.
+    """Unpack an untrusted archive as ``folder``: all of it, or nothing.
 
     Args:
         archive: The zip file.
@@ -283,12 +222,13 @@ def unpack_zip(archive: Path, folder: Path) -> None:
             _extract(content, folder)
     except (zipfile.BadZipFile, zlib.error, lzma.LZMAError, EOFError, NotImplementedError) as error:
         raise DownloadError(
-            f"{archive} is no zip archive or is damaged: {error}", hint=f"delete {archive} and fetch it again"
+            f"{archive} is no zip archive or is damaged: {error}",
+            hint=f"delete {archive} and download it again",
         ) from error
     except OSError as error:
         raise DownloadError(
             f"cannot unpack {archive} as {folder}: {error.strerror or error}",
-            hint=f"make room or mend the permissions of {folder.parent}",
+            hint=f"make room or fix the permissions of {folder.parent}",
         ) from error
 
 
@@ -299,14 +239,14 @@ def _check(content: zipfile.ZipFile, archive: Path) -> None:
             raise DownloadError(f"refused to unpack {archive}: its entry {entry.orig_filename!r} {fault}")
     # zipfile never writes more of an entry than it declares, so the declared sum is an upper bound.
     size = sum(entry.file_size for entry in content.infolist())
-    if size > _MAX_BYTES:
+    if size > _MAX_UNPACKED_BYTES:
         raise DownloadError(
-            f"refused to unpack {archive}: {size:,} bytes unpacked, the limit is {_MAX_BYTES:,}"
+            f"refused to unpack {archive}: {size:,} bytes unpacked, the limit is {_MAX_UNPACKED_BYTES:,}"
         )
 
 
 def _fault(entry: zipfile.ZipInfo) -> str:
-    """What speaks against unpacking the entry; "" if nothing does."""
+    """Why the entry is refused; "" if it is not."""
     name = entry.orig_filename
     if name.startswith("/") or "\\" in name or ":" in name or "\0" in name or ".." in name.split("/"):
         return "would land outside of the folder"

@@ -1,4 +1,4 @@
-"""The two tokenizers of a translation direction: built, saved into a run, read back."""
+"""The source and target tokenizers of a run: build, save and load them."""
 
 import hashlib
 import json
@@ -26,7 +26,7 @@ _COPY_AGAIN = "copy the whole folder again from where it was trained"
 
 @dataclass(frozen=True)
 class _Facts:
-    """What ``tokenizer.json`` says."""
+    """The content of ``tokenizer.json``."""
 
     format: int
     kind: str
@@ -54,17 +54,17 @@ class TokenizerPair:
 
     @property
     def checksums(self) -> list[str]:
-        """Of the source's tokenizer and the target's."""
+        """The checksums of the source and the target tokenizer."""
         return [self.source.checksum, self.target.checksum]
 
     def save(self, folder: Path) -> None:
-        """Write the pair into a folder of its own, wholly or not at all.
+        """Write the pair to a folder of its own, all or nothing.
 
         Args:
-            folder: What stood there before is replaced; its parents are created.
+            folder: An existing one is replaced; parents are created.
 
         Raises:
-            TokenizerError: If it cannot be written.
+            TokenizerError: The folder cannot be written.
         """
         try:
             with folder_written_whole(folder) as new:
@@ -97,15 +97,15 @@ class Pairs(Protocol):
 
 
 def build_tokenizers(config: TokenizerConfig, pairs: Pairs, languages: tuple[str, str]) -> TokenizerPair:
-    """Make the tokenizers that a config asks for.
+    """Build the tokenizers of a config.
 
     Args:
         config: The ``tokenizer`` section; with ``wordpiece``, ``path`` names a folder on this machine.
-        pairs: The training pairs, which ``sentencepiece`` and ``words`` learn from; gone through twice.
+        pairs: The training pairs, from which ``sentencepiece`` and ``words`` learn; read twice.
         languages: ISO 639-1 codes of source and target.
 
     Raises:
-        TokenizerError: If the pairs do not suffice, or the published tokenizer cannot be used.
+        TokenizerError: There are too few pairs, or the published tokenizer cannot be used.
     """
     if config.kind == "wordpiece":
         return _published(config, languages)
@@ -116,10 +116,10 @@ def build_tokenizers(config: TokenizerConfig, pairs: Pairs, languages: tuple[str
 
 
 def load_tokenizers(folder: Path) -> TokenizerPair:
-    """Read back a pair that :meth:`TokenizerPair.save` wrote.
+    """Load a pair that :meth:`TokenizerPair.save` wrote.
 
     Raises:
-        TokenizerError: If a file is missing, damaged or of another format.
+        TokenizerError: A file is missing, damaged or of another format.
     """
     facts = _read_facts(folder / _FACTS_FILE)
     for name, checksum in facts.files.items():
@@ -141,7 +141,7 @@ def _published(config: TokenizerConfig, languages: tuple[str, str]) -> Tokenizer
 
 
 def _texts(config: TokenizerConfig, pairs: Pairs, side: int) -> Iterator[str]:
-    """The sentences of one side that a vocabulary is learnt from."""
+    """Return the sentences of one side that a vocabulary is learned from."""
     limit = config.training_sentences // (2 if config.shared else 1) or 1
     if config.kind == "words" or len(pairs) <= limit:
         return (pair[side] for pair in pairs)

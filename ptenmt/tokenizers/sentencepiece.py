@@ -1,9 +1,13 @@
-"""Sub-words learnt from the training pairs by SentencePiece: any languages, case and accents kept."""
+"""SentencePiece sub-words, learned from the training pairs: any languages, case and accents preserved."""
 
 import hashlib
 import io
+import math
+import random
+from array import array
+from bisect import bisect
 from collections.abc import Iterable, Iterator, Sequence
-from functools import cached_property
+from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import Any, Self
 
@@ -19,7 +23,10 @@ from ptenmt.tokenizers.base import (
     clean_text,
     without_framing,
 )
-from ptenmt.tokenizers.subwords import BpeCuts, UnigramCuts
+
+_CUTS_PER_WORD = 64
+_CACHED_WORDS = 1 << 14
+_UNKNOWN_PENALTY = 10.0  # SentencePiece's own, in nats below the rarest piece
 
 _TRAINER_OPTIONS: dict[str, Any] = {
     "pad_id": PAD,
@@ -33,23 +40,23 @@ _TRAINER_OPTIONS: dict[str, Any] = {
     "unk_surface": SPECIAL_PIECES[UNK],
     # NFKC would turn 1.ª into 1.a, m² into m2 and … into ...; clean_text composes accents instead.
     "normalization_rule_name": "identity",
-    # Every character of a corpus below 100,000 characters; of a larger one not the handful of strays
-    # in foreign scripts. Those are [UNK]: a byte fallback would take 256 pieces that training hardly
-    # ever shows to the model, and let it write bytes that form no character.
+    # All characters of a corpus below 100,000 characters; without the few foreign ones of a larger
+    # corpus. Those are [UNK]: byte fallback would add 256 tokens that training hardly ever shows to
+    # the model, and let it generate bytes that form no character.
     "character_coverage": 0.99999,
-    # A small corpus has fewer pieces than asked for, which is no error.
+    # A small corpus has fewer sub-words than requested, which is no error.
     "hard_vocab_limit": False,
-    # By default sentences beyond 4,192 bytes are skipped in silence.
+    # By default sentences beyond 4,192 bytes are skipped silently.
     "max_sentence_length": 1 << 20,
-    # The scores are sums of one part a thread, and the number itself is written into the model: a
-    # fixed one gives the same bytes on every machine.
+    # Scores are summed per thread, and the number of threads is written into the model: a fixed
+    # number gives the same bytes on every machine.
     "num_threads": 4,
     "minloglevel": 2,
 }
 
 
 class SentencePieceTokenizer(Tokenizer):
-    """Sub-words of a SentencePiece model; decoding gives the text back, blanks and all.
+    """Sub-words of a SentencePiece model; decoding restores the text, spaces included.
 
     Args:
         proto: The bytes of a model trained by :meth:`train`.
@@ -64,19 +71,19 @@ class SentencePieceTokenizer(Tokenizer):
     def __init__(self, proto: bytes) -> None:
         self._proto = proto
         self._processor = _processor(proto)
-        self._sampler: tuple[float, UnigramCuts | BpeCuts] | None = None
+        self._sampler: tuple[float, UnigramSampler | BpeSampler] | None = None
 
     @classmethod
     def train(cls, texts: Iterable[str], *, vocabulary_size: int, algorithm: SubwordAlgorithm) -> Self:
-        """Learn the pieces; the same texts in the same order always give the same model.
+        """Learn the sub-words; the same texts in the same order always give the same model.
 
         Args:
             texts: The training sentences of one language, or of both.
-            vocabulary_size: The most pieces, special tokens included.
-            algorithm: How pieces are found.
+            vocabulary_size: The maximum number of tokens, special tokens included.
+            algorithm: ``unigram`` or ``bpe``.
 
         Raises:
-            TokenizerError: If there is no text, or more characters than the vocabulary can hold.
+            TokenizerError: There is no text, or more characters than the vocabulary can hold.
         """
         import sentencepiece
 
@@ -101,18 +108,18 @@ class SentencePieceTokenizer(Tokenizer):
         except RuntimeError as error:
             if not has_text:
                 raise TokenizerError(
-                    "the training sentences hold no text to learn pieces from",
+                    "the training sentences have no text to learn sub-words from",
                     hint="check the data section: is the text where data.path or data.train says?",
                 ) from error
             raise TokenizerError(
                 f"SentencePiece cannot train with tokenizer.vocabulary_size={vocabulary_size}: {error}",
-                hint="every character needs a piece: raise tokenizer.vocabulary_size",
+                hint="every character needs a token: raise tokenizer.vocabulary_size",
             ) from error
         return cls(model.getvalue())
 
     @property
     def vocabulary_size(self) -> int:
-        """How many pieces there are: as many as asked for, fewer where the corpus is small."""
+        """Number of tokens: as many as requested, fewer if the corpus is small."""
         return int(self._processor.get_piece_size())
 
     @property
@@ -126,17 +133,17 @@ class SentencePieceTokenizer(Tokenizer):
         return hashlib.sha256(self._proto).hexdigest()
 
     def encode(self, texts: Sequence[str]) -> list[list[int]]:
-        """Give each text's ids, without [START] and [END]; all cores share the work."""
+        """Return each text's ids, without [START] and [END]; runs on all cores."""
         encoded: list[list[int]] = self._processor.encode([clean_text(text) for text in texts])
         return encoded
 
     def sample(self, texts: Sequence[str], strength: float, seed: Sequence[int]) -> list[list[int]]:
-        """Give each text's ids, cut into pieces at random.
+        """Return each text's ids in a random segmentation.
 
         Args:
             texts: Any number of texts.
-            strength: Unigram's alpha (the likelihoods' exponent), or the share of merges that BPE drops.
-            seed: What the choice follows from, together with the texts: on every machine the same.
+            strength: Unigram's alpha, the exponent of likelihoods; or BPE's probability of dropping a merge.
+            seed: Seed; the same seed and texts give the same ids on every machine.
         """
         import numpy as np
 
@@ -146,10 +153,12 @@ class SentencePieceTokenizer(Tokenizer):
         drawn = [b"".join([draw(word, next(numbers)) for word in words]) for words in sentences]
         return [np.frombuffer(ids, np.int32).tolist() for ids in drawn]
 
-    def _cuts(self, strength: float) -> UnigramCuts | BpeCuts:
+    def _cuts(self, strength: float) -> "UnigramSampler | BpeSampler":
         if self._sampler is None or self._sampler[0] != strength:
             is_bpe = self._is_bpe()
-            cuts = BpeCuts(self._processor, strength) if is_bpe else UnigramCuts(self._processor, strength)
+            cuts = (
+                BpeSampler(self._processor, strength) if is_bpe else UnigramSampler(self._processor, strength)
+            )
             self._sampler = strength, cuts
         return self._sampler[1]
 
@@ -209,3 +218,86 @@ def _processor(proto: bytes) -> Any:
     if specials != SPECIAL_PIECES:
         raise TokenizerError(f"a SentencePiece model that does not begin with {' '.join(SPECIAL_PIECES)}")
     return processor
+
+
+class UnigramSampler:
+    """Samples from a word's 64 most likely segmentations, in proportion to likelihood to the power of alpha.
+
+    Subword regularization (Kudo, 2018). SentencePiece samples too, but with another seed in every process.
+    Here one uniform random number chooses a word's segmentation, so the same numbers give the same tokens.
+    No token spans a space, so a sentence is segmented word by word.
+
+    Args:
+        processor: A SentencePieceProcessor of a unigram model.
+        alpha: Above 0; lower values make the distribution flatter.
+    """
+
+    def __init__(self, processor: Any, alpha: float) -> None:
+        self._processor = processor
+        self._alpha = alpha
+        size = processor.get_piece_size()
+        self._scores = [processor.get_score(piece) for piece in range(size)]
+        self._scores[UNK] = min(self._scores) - _UNKNOWN_PENALTY
+        self._cuts = lru_cache(_CACHED_WORDS)(self._all_cuts)
+
+    def draw(self, word: str, number: float) -> bytes:
+        """Return the token ids, int32 bytes, of the segmentation that a number in [0, 1) chooses."""
+        chances, cuts = self._cuts(word)
+        return cuts[min(bisect(chances, number * chances[-1]), len(cuts) - 1)]
+
+    def _all_cuts(self, word: str) -> tuple["array[float]", list[bytes]]:
+        """Return the cumulative weights of the segmentations, and the segmentations."""
+        cuts = self._processor.nbest_encode(word, nbest_size=_CUTS_PER_WORD)
+        scores = [self._alpha * sum(self._scores[piece] for piece in cut) for cut in cuts]
+        chances = array("d")
+        for score in scores:
+            chances.append((chances[-1] if chances else 0.0) + math.exp(score - max(scores)))
+        return chances, [array("i", cut).tobytes() for cut in cuts]
+
+
+class BpeSampler:
+    """Merges a word's characters as BPE does, but drops merges at random.
+
+    BPE-dropout (Provilkov et al., 2020), with 64 segmentations of each word, of which one is chosen.
+
+    Args:
+        processor: A SentencePieceProcessor of a BPE model.
+        dropout: The probability of dropping a merge.
+    """
+
+    def __init__(self, processor: Any, dropout: float) -> None:
+        self._dropout = dropout
+        size = processor.get_piece_size()
+        self._ids = {processor.id_to_piece(piece): piece for piece in range(len(SPECIAL_PIECES), size)}
+        self._scores = {text: processor.get_score(piece) for text, piece in self._ids.items()}
+        self._cut = lru_cache(_CACHED_WORDS * 4)(self._merge)
+
+    def draw(self, word: str, number: float) -> bytes:
+        """Return the token ids, int32 bytes, of the segmentation that a number in [0, 1) chooses."""
+        return self._cut(word, int(number * _CUTS_PER_WORD))
+
+    def _merge(self, word: str, number: int) -> bytes:
+        chance = random.Random(f"{number} {word}").random
+        pieces = [*f"▁{word}"]
+        left_out: set[int] = set()
+        while True:
+            open_merges = [
+                (-self._scores[pieces[place] + pieces[place + 1]], place)
+                for place in range(len(pieces) - 1)
+                if place not in left_out and pieces[place] + pieces[place + 1] in self._scores
+            ]
+            if not open_merges:
+                break
+            _, place = min(open_merges)
+            if chance() < self._dropout:
+                left_out.add(place)
+                continue
+            pieces[place : place + 2] = [pieces[place] + pieces[place + 1]]
+            # The pairs at the new piece are new ones; those behind it move up.
+            left_out = {old - (old > place) for old in left_out if not place - 1 <= old <= place + 1}
+        ids = [self._ids.get(piece, UNK) for piece in pieces]
+        # SentencePiece makes one [UNK] of several in a row.
+        kept = [
+            piece for place, piece in enumerate(ids) if not (piece == UNK and place and ids[place - 1] == UNK)
+        ]
+        return array("i", kept).tobytes()

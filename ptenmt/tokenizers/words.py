@@ -1,4 +1,4 @@
-"""A vocabulary of whole words, for small runs whose every token one wants to read."""
+"""A vocabulary of whole words, for small models whose every token should be readable."""
 
 import hashlib
 import json
@@ -17,18 +17,18 @@ from ptenmt.errors import TokenizerError
 from ptenmt.tokenizers.base import SPECIAL_PIECES, UNK, Tokenizer, clean_text, without_framing
 
 _COMBINING = (range(0x300, 0x20000), range(0xE0100, 0xE01F0))
-"""Where Unicode has signs that combine with the one before, such as the vowels of Hindi."""
+"""Where Unicode has combining marks, such as the vowels of Hindi."""
 _BLANKED = str.maketrans(dict.fromkeys(string.punctuation.replace("'", ""), " "))
 _OPTIONS_FILE = "words.json"
 
 
 class WordTokenizer(Tokenizer):
-    """Words as tokens, and punctuation marks where they are kept; what is not in the vocabulary is [UNK].
+    """Whole words as tokens; words outside the vocabulary are [UNK].
 
     Args:
         words: The vocabulary by id, special tokens first.
         punctuation: ``kept``: each mark is a token; ``deleted``: ``I'm`` becomes ``Im``; ``space``: ASCII's
-            marks, all but the apostrophe, become blanks.
+            marks except the apostrophe become spaces.
     """
 
     kind = "words"
@@ -52,17 +52,17 @@ class WordTokenizer(Tokenizer):
 
         Args:
             texts: The training sentences of one language, or of both.
-            vocabulary_size: The most words, special tokens included.
+            vocabulary_size: The maximum number of words, special tokens included.
             punctuation: See the class.
-            order: How they are sorted: by falling frequency, or as they appear.
+            order: By descending frequency, or by first appearance.
 
         Raises:
-            TokenizerError: If the texts hold no word.
+            TokenizerError: The texts contain no word.
         """
         counts = Counter(word for text in texts for word in split_words(text, punctuation))
         if not counts:
             raise TokenizerError(
-                "the training sentences hold no words to build a vocabulary from",
+                "the training sentences have no words to build a vocabulary from",
                 hint="check the data section: is the text where data.path or data.train says?",
             )
         frequent = [word for word, _ in counts.most_common(vocabulary_size - len(SPECIAL_PIECES))]
@@ -72,34 +72,34 @@ class WordTokenizer(Tokenizer):
         return cls([*SPECIAL_PIECES, *frequent], punctuation)
 
     def split(self, text: str) -> list[str]:
-        """Give a text's words and punctuation marks, one for each id that :meth:`encode` gives."""
+        """Return a text's words and punctuation marks, one for each id of :meth:`encode`."""
         return split_words(text, self.punctuation)
 
     @property
     def vocabulary_size(self) -> int:
-        """How many words there are, special tokens included."""
+        """Number of words, special tokens included."""
         return len(self._words)
 
     @property
     def checksum(self) -> str:
-        """The SHA-256 checksum of the words in their order, and of what becomes of punctuation."""
+        """The SHA-256 checksum of the words in order and of the handling of punctuation."""
         kept = [] if self.punctuation == "kept" else [f"\n{self.punctuation}"]
         return hashlib.sha256("\n".join([*self._words, *kept]).encode()).hexdigest()
 
     def encode(self, texts: Sequence[str]) -> list[list[int]]:
-        """Give each text's ids, without [START] and [END]."""
+        """Return each text's ids, without [START] and [END]."""
         return [[self._ids.get(word, UNK) for word in self.split(text)] for text in texts]
 
     def decode(self, sequences: Sequence[Sequence[int]]) -> list[str]:
-        """Give each sequence's words joined by blanks; unknown ones read ``[UNK]``."""
+        """Return each sequence's words joined by spaces; unknown ones read ``[UNK]``."""
         return [" ".join(self.pieces(without_framing(ids))) for ids in sequences]
 
     def pieces(self, ids: Sequence[int]) -> list[str]:
-        """Give the word that each id stands for."""
+        """Return the word of each id."""
         return [self._words[token] for token in ids]
 
     def save(self, folder: Path, side: str) -> str:
-        """Write the vocabulary, a word a line in the order of the ids, and what becomes of punctuation."""
+        """Write the vocabulary, one word per line in the order of ids, and the handling of punctuation."""
         name = f"{side}.txt"
         (folder / name).write_bytes("".join(f"{word}\n" for word in self._words).encode())
         options = json.dumps({"punctuation": self.punctuation})
@@ -108,13 +108,13 @@ class WordTokenizer(Tokenizer):
 
     @classmethod
     def load(cls, folder: Path, names: Sequence[str]) -> list[Self]:
-        """Read back vocabularies that :meth:`save` wrote."""
+        """Load vocabularies that :meth:`save` wrote."""
         punctuation = _read_punctuation(folder / _OPTIONS_FILE)
         return [cls(_read_words(folder / name), punctuation) for name in names]
 
 
 def split_words(text: str, punctuation: Punctuation) -> list[str]:
-    """Give a text's words, and its punctuation marks where they are kept."""
+    """Return a text's words, and its punctuation marks if they are kept."""
     text = clean_text(text)
     if punctuation == "kept":
         return word_pattern().findall(text)
@@ -136,7 +136,7 @@ def word_pattern() -> re.Pattern[str]:
 
 
 def _is_punctuation(sign: str) -> bool:
-    """Whether a sign is punctuation to Unicode, or one of ASCII's symbols such as ``$``."""
+    """Whether a character is Unicode punctuation, or an ASCII symbol such as ``$``."""
     return unicodedata.category(sign).startswith("P") or sign in string.punctuation
 
 

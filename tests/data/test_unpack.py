@@ -77,7 +77,7 @@ def test_refuses_encrypted_entries(tmp_path: Path) -> None:
 
 
 def test_refuses_bombs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(unpack, "_MAX_BYTES", 1999)
+    monkeypatch.setattr(unpack, "_MAX_UNPACKED_BYTES", 1999)
     archive = zipped(tmp_path / "a.zip", ("x", bytes(1000)), ("y", bytes(1000)))
     with pytest.raises(DownloadError, match="2,000 bytes unpacked, the limit is 1,999"):
         unpack_zip(archive, tmp_path / "a")

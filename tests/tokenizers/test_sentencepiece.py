@@ -125,7 +125,7 @@ def test_training_writes_nothing(pairs: Pairs, capfd: pytest.CaptureFixture[str]
 
 @pytest.mark.parametrize("texts", [[], [""], [" ", "\n", "\x00"]])
 def test_no_text_is_an_error(texts: list[str]) -> None:
-    with pytest.raises(TokenizerError, match="hold no text") as error:
+    with pytest.raises(TokenizerError, match="have no text") as error:
         train(texts)
     assert "data" in error.value.hint
 
