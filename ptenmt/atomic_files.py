@@ -1,7 +1,5 @@
-"""Writing files whole or not at all."""
+"""Writing files and folders whole or not at all."""
 
-import contextlib
-import errno
 import json
 import math
 import os
@@ -15,7 +13,7 @@ from typing import IO, Any
 from ptenmt.errors import OutputError
 
 NOTHING = "–"
-"""Stands for what there is not, where people read."""
+"""Shown in place of a missing value."""
 
 _SUFFIX = ".unfinished"
 
@@ -24,20 +22,20 @@ _SUFFIX = ".unfinished"
 def written_whole(file: Path) -> Iterator[IO[str]]:
     """Write a text file whole or not at all: a temporary file beside it, fsync, rename.
 
-    A link is followed. A device or a pipe, such as ``/dev/null``, is written to as it is.
+    A link is followed. A device or a pipe, such as ``/dev/null``, is written to directly.
 
     Raises:
-        OutputError: It cannot be written; what stood there before is unharmed.
+        OutputError: It cannot be written; what was there before is unharmed.
     """
     with _opened(file, mode="w", encoding="utf-8", newline="") as stream:
         yield stream
 
 
 def write_bytes(file: Path, content: bytes) -> None:
-    """Write a binary file whole or not at all, as ``written_whole`` does a text file.
+    """Write a binary file whole or not at all; see ``written_whole``.
 
     Raises:
-        OutputError: It cannot be written; what stood there before is unharmed.
+        OutputError: It cannot be written; what was there before is unharmed.
     """
     with _opened(file, mode="wb") as stream:
         stream.write(content)
@@ -74,7 +72,7 @@ def _replacing(file: Path, **how: Any) -> Iterator[IO[Any]]:
 
 
 def remove_unfinished(folder: Path) -> None:
-    """Remove the temporary files of writers that were killed; no other may be at work in the folder."""
+    """Remove the temporary files of killed processes; no other process may be writing into the folder."""
     for path in folder.glob(f".*{_SUFFIX}"):
         if path.is_dir():
             shutil.rmtree(path, ignore_errors=True)
@@ -86,13 +84,11 @@ def remove_unfinished(folder: Path) -> None:
 def folder_written_whole(folder: Path) -> Iterator[Path]:
     """Write a folder whole or not at all: a new one beside it, fsync, rename.
 
-    Where one stands already it takes two renames, and for some microseconds between them there is none: who
-    reads what others may be replacing looks again. Of several that write the same folder at once, one is the
-    last.
+    Replacing a folder takes two renames; for some microseconds between them there is none.
 
     Args:
-        folder: What stood there before is replaced, or comes back if that fails; its parents are made. A link
-            is followed.
+        folder: Its parents are created. An existing folder is replaced, and restored if that fails. A link is
+            followed.
 
     Yields:
         The empty folder to write into.
@@ -100,25 +96,31 @@ def folder_written_whole(folder: Path) -> Iterator[Path]:
     folder = folder.resolve()
     folder.parent.mkdir(parents=True, exist_ok=True)
     new = Path(tempfile.mkdtemp(dir=folder.parent, prefix=f".{folder.name}.", suffix=_SUFFIX))
+    old = new.with_name(f".old{new.name}")
     try:
         new.chmod(0o777 & ~_umask())
         yield new
         for path in (*new.rglob("*"), new):
             sync(path)
-        _put_in_place(new, folder)
+        if folder.is_dir():
+            folder.rename(old)
+        new.rename(folder)
         sync(folder.parent)
     finally:
-        shutil.rmtree(new, ignore_errors=True)
+        if old.exists() and not folder.exists():  # interrupted between the renames
+            old.rename(folder)
+        for path in (new, old):
+            shutil.rmtree(path, ignore_errors=True)
 
 
 def check_writable(path: Path) -> None:
-    """Find out whether a file or folder can be written whole, before long work for it; nothing stays behind.
+    """Check before long work that a file or folder can be written; leaves nothing behind.
 
     Args:
-        path: Of the file or folder; its parents need not be there.
+        path: The file or folder; its parents need not exist.
 
     Raises:
-        OutputError: It cannot be.
+        OutputError: It cannot be written.
     """
     try:
         folder = path.resolve().parent
@@ -130,35 +132,8 @@ def check_writable(path: Path) -> None:
         raise OutputError(f"cannot write {path}: {error.strerror or error}") from error
 
 
-def _put_in_place(new: Path, folder: Path) -> None:
-    """Rename a folder; what stands in its place comes back if that fails."""
-    old = new.with_name(f".old{new.name}")
-    try:
-        while not _is_renamed(new, folder):
-            shutil.rmtree(old, ignore_errors=True)  # another writer's, if it has been faster again
-            with contextlib.suppress(FileNotFoundError):
-                folder.rename(old)
-    except BaseException:  # an interruption too
-        if old.exists() and not folder.exists():
-            old.rename(folder)
-        raise
-    finally:
-        shutil.rmtree(old, ignore_errors=True)
-
-
-def _is_renamed(new: Path, folder: Path) -> bool:
-    """Rename a folder if nothing is in the way, which an empty folder is not, and tell whether it was so."""
-    try:
-        new.rename(folder)
-    except OSError as error:
-        if error.errno in (errno.ENOTEMPTY, errno.EEXIST):
-            return False
-        raise
-    return True
-
-
 def sync(path: Path) -> None:
-    """Wait until a file or folder is on the disk; Windows cannot do that for folders.
+    """Flush a file or folder to the disk; Windows cannot do that for folders.
 
     Raises:
         OSError: It cannot be written.
@@ -179,15 +154,15 @@ def write_text(file: Path, text: str) -> None:
 
 
 def json_text(value: Any, indent: int | None = None) -> str:
-    """JSON in which null stands for the numbers that JSON does not know: NaN and the infinities."""
-    return json.dumps(_known_to_json(value), indent=indent, ensure_ascii=False, allow_nan=False)
+    """JSON with null for numbers that JSON does not have: NaN and the infinities."""
+    return json.dumps(_finite(value), indent=indent, ensure_ascii=False, allow_nan=False)
 
 
-def _known_to_json(value: Any) -> Any:
+def _finite(value: Any) -> Any:
     if isinstance(value, dict):
-        return {name: _known_to_json(part) for name, part in value.items()}
+        return {name: _finite(part) for name, part in value.items()}
     if isinstance(value, list | tuple):
-        return [_known_to_json(part) for part in value]
+        return [_finite(part) for part in value]
     return None if isinstance(value, float) and not math.isfinite(value) else value
 
 

@@ -1,9 +1,9 @@
 """Packages for Argos Translate, which LibreTranslate runs on: a zip archive with a model and its tokenizer.
 
-Argos cuts a text into sentences with a spaCy pipeline if the package brings one, hands the bare pieces that
-SentencePiece makes of each to CTranslate2, and joins the pieces that come back. So what ptenmt does around
-its engine is put into the model: marks at both ends of the source, tokens that are never said, positions
-enough for any sentence; and into the SentencePiece model: what is done to a text before it is cut.
+Argos splits a text into sentences with the package's spaCy pipeline, tokenizes each with SentencePiece, and
+passes the bare sub-words to CTranslate2. So what ptenmt does around its engine goes into the model: [START] and
+[END] around the source, tokens that are never generated, positions for any sentence; and into the SentencePiece
+model: the preparation of the text.
 """
 
 import io
@@ -34,7 +34,7 @@ PACKAGE_VERSION = "1.0"
 ENDING = ".argosmodel"
 _ARGOS_VERSION = "1.9.0"
 _LONGEST_SOURCE = 1024
-"""CTranslate2 cuts what is longer, unless it is told otherwise."""
+"""CTranslate2 truncates longer ones by default."""
 _NEVER = -1e9
 _SPACY_CONFIG = """[nlp]
 lang = "xx"
@@ -50,7 +50,7 @@ batch_size = 1000
 """
 _SPACY_META = {"lang": "xx", "name": "blank", "version": "0.0.0", "pipeline": []}
 _SPACY_SUFFIXES = """[.!?…。！？؟।"'”’»)\\]]$"""
-"""What spaCy is to split off words: the marks that end sentences, and what may stand behind them."""
+"""What spaCy splits off words: the marks that end sentences, and quotes and brackets after them."""
 _METADATA = "metadata.json"
 
 _USAGE = """
@@ -82,15 +82,15 @@ def check_argos(trained: TrainedModel) -> None:
     config, is_shared = trained.config, trained.tokenizers.shared
     if config.tokenizer.kind != "sentencepiece" or not is_shared:
         raise ExportError(
-            "Argos Translate wants one SentencePiece model for both languages, and this run has "
+            "Argos Translate needs one SentencePiece model for both languages, and this run has "
             f"tokenizer.kind={config.tokenizer.kind}, tokenizer.shared={str(is_shared).lower()}",
             "train with --set tokenizer.kind=sentencepiece --set tokenizer.shared=true",
         )
     if (found := spacing(config.data)) != "none":
         trained.on_warning(
-            f"the corpus has words and punctuation apart (data.tokenization {found}), and Argos neither "
-            "parts nor joins them: translations will be worse, with blanks before punctuation; better train "
-            "on plain text, as configs/files.yaml does"
+            f"the corpus separates words and punctuation (data.tokenization {found}), and Argos does not: "
+            "translations will be worse, with spaces before punctuation; better train on plain text, as "
+            "configs/files.yaml does"
         )
 
 
@@ -132,7 +132,7 @@ def package_files(trained: TrainedModel, quantization: Quantization) -> dict[str
 
 
 def check_replaceable(file: Path) -> None:
-    """Refuse to write over what is no package of ours.
+    """Refuse to overwrite anything but an earlier package.
 
     Raises:
         OutputError: It is a folder, or another file.
@@ -148,7 +148,7 @@ def check_replaceable(file: Path) -> None:
     except (OSError, zipfile.BadZipFile):
         names = set()
     if not {_METADATA, CARD_FILE, SUMS_FILE} <= names:
-        raise OutputError(f"{file} is there already, and no export", hint)
+        raise OutputError(f"{file} exists and is not an export", hint)
 
 
 def write_package(file: Path, config: Config, files: Mapping[str, bytes]) -> int:
@@ -168,7 +168,7 @@ def write_package(file: Path, config: Config, files: Mapping[str, bytes]) -> int
     archive = io.BytesIO()
     with zipfile.ZipFile(archive, "w", zipfile.ZIP_DEFLATED) as package:
         for name, content in files.items():
-            # A date of its own, so that equal models make equal packages.
+            # A fixed date, so that equal models make equal packages.
             entry = zipfile.ZipInfo(f"{_folder(config)}/{name}")
             entry.external_attr = 0o644 << 16
             package.writestr(entry, content, zipfile.ZIP_DEFLATED)
@@ -181,7 +181,7 @@ def write_package(file: Path, config: Config, files: Mapping[str, bytes]) -> int
 
 
 def _without_forbidden(trained: TrainedModel) -> "Weights":
-    """The weights, with logits by which nothing is produced that a translation never has."""
+    """The weights, with a bias that keeps forbidden tokens from being generated."""
     (name,) = (name for name in trained.weights if name.endswith("final/bias"))
     bias = trained.weights[name].copy()
     bias[forbidden(trained.config.tokenizer)] = _NEVER

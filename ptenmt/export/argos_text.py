@@ -1,8 +1,8 @@
-"""A SentencePiece model that prepares text by itself, for programs that hand it what a user typed.
+"""A SentencePiece model that prepares text itself, for programs that pass it what a user typed.
 
-ptenmt prepares a text before it is cut: white space and control characters become blanks, accents are
-composed, capitals lowered if the corpus was. SentencePiece has a table for that, of characters and short
-sequences; ptenmt trains with an empty one.
+ptenmt prepares a text before tokenization: white space and control characters become spaces, accents are
+composed, text is lower-cased if the corpus was. SentencePiece has a normalization table for that, of characters
+and short sequences; ptenmt trains with an empty one.
 """
 
 import tempfile
@@ -17,15 +17,15 @@ from ptenmt.errors import OutputError
 from ptenmt.tokenizers.base import clean_text
 
 _NO_TEXT = frozenset({"Cn", "Co", "Cs"})
-"""Unicode's categories of what is no character, or one that is agreed upon in private, or half of one."""
+"""Unicode categories: unassigned, private use, surrogates."""
 _NO_FILE = b"\x1a\x02\x32\x00"
-"""A message in which the file that the table came from has no name."""
+"""A message that clears the name of the table's file."""
 _NEIGHBOUR = "q"
-"""A letter that composes with no accent, and that no preparation changes."""
+"""A letter that no accent composes with and no preparation changes."""
 
 
 def with_preparation(model: bytes, data: DataConfig) -> bytes:
-    """Make a SentencePiece model do what a run does to text first, but for splitting off punctuation.
+    """Give a SentencePiece model the run's text preparation, except for splitting off punctuation.
 
     Args:
         model: The model's bytes, with an empty table.
@@ -49,17 +49,17 @@ def with_preparation(model: bytes, data: DataConfig) -> bytes:
             )
     except OSError as error:
         raise OutputError(f"cannot write into {tempfile.gettempdir()}: {error.strerror or error}") from error
-    # Messages of Protocol Buffers behind each other are one, in which the later table counts.
+    # Concatenated Protocol Buffers messages merge; the later table wins.
     changed = model + normalizer.serialized_model_proto() + _NO_FILE
     return bytes(sentencepiece.SentencePieceProcessor(model_proto=changed).serialized_model_proto())
 
 
 def _rules(data: DataConfig) -> Iterator[tuple[str, str]]:
-    """Characters and sequences that preparation changes, and what it makes of them."""
+    """Characters and sequences that preparation changes, and their replacements."""
     preparation = TextPreparation(replace(data, tokenization="none", lowercase=lowers_typed(data)))
 
     def prepared(text: str) -> str:
-        between = f"{_NEIGHBOUR}{text}{_NEIGHBOUR}"  # blanks at the edges would be lost
+        between = f"{_NEIGHBOUR}{text}{_NEIGHBOUR}"  # spaces at the edges would be lost
         return clean_text(preparation.prepare_input(between, data.source_language))[1:-1]
 
     for code in range(1, 0x20000):

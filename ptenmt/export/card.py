@@ -1,4 +1,4 @@
-"""The model card of an export: what it is, what it was trained on, how good it is, what it cannot do."""
+"""Model cards: what a model is, its training data, scores and limits."""
 
 import hashlib
 from collections.abc import Iterable, Mapping, Sequence
@@ -28,7 +28,7 @@ _TFDS_PAGE = "https://www.tensorflow.org/datasets/catalog"
 _SECTIONS = ("tokenizer", "model", "batch", "training", "optimizer", "decoding")
 _TEXT_OPTIONS = ("source_language", "target_language", "tokenization", "lowercase", "normalization")
 _UNKNOWN_LICENCE = (
-    "ptenmt does not know the licence of these files: whoever passes this model on should name it here."
+    "ptenmt does not know the licence of these files: name it here before you distribute this model."
 )
 
 
@@ -50,7 +50,7 @@ def model_card(trained: TrainedModel, usage: str, *, extra: str = "") -> str:
     Args:
         trained: What is exported.
         usage: How the export is used, in Markdown.
-        extra: Sections that are this format's alone, in Markdown.
+        extra: Sections that only this format has, in Markdown.
 
     Returns:
         Markdown, a newline at its end.
@@ -85,7 +85,7 @@ def _what(trained: TrainedModel, facts: dict[str, Any], source: str, target: str
         f"{trained.info.label}, checksum `{trained.info.checksum}`."
     )
     if begun := facts.get("initialised_from"):
-        told += f" The training began with the weights of the run `{Path(begun).parent.name}`."
+        told += f" Training started from the weights of the run `{Path(begun).parent.parent.name}`."
     if averaged := facts.get("averaged_from"):
         told += f" The weights are the mean of {len(averaged['checkpoints'])} checkpoints of one training."
     return told
@@ -106,7 +106,7 @@ def _data(data: DataConfig, facts: dict[str, Any]) -> str:
 
 
 def _corpus(data: DataConfig) -> str:
-    """What the pairs are, and under which licence."""
+    """The source of the pairs, and their licence."""
     if data.source == "demo":
         return "ptenmt's demo corpus, composed by a small grammar. Licence: Apache-2.0."
     if data.source == "files":
@@ -126,7 +126,7 @@ def _file_names(data: DataConfig) -> Iterable[str]:
 
 
 def _scores(trained: TrainedModel) -> str:
-    """What the exported weights, or the newest ones, reached in validation."""
+    """Validation scores of these weights, or else of the last validation."""
     lines = History(trained.run.path).validations()
     step = trained.info.step
     found = [line for line in lines if line["step"] == step] or lines
@@ -144,7 +144,7 @@ def _scores(trained: TrainedModel) -> str:
 
 
 def _how_scored() -> dict[str, tuple[str, int, str]]:
-    """Of each of a validation's scores: its name, its digits, and how it is computed."""
+    """For each score of a validation: its name, its digits, and how it is computed."""
     from sacrebleu.metrics import BLEU, CHRF
 
     signatures = []
@@ -163,13 +163,13 @@ def _limits(config: Config, source: str, target: str) -> str:
     lines = [
         f"One direction, {source} to {target}, a sentence at a time; context beyond it is not seen.",
         f"The longest sentence has {config.model.max_positions} tokens, and training has seen few long ones.",
-        "It has learnt the words, the register and the bias of the data above: elsewhere it is worse, and it "
-        "answers what it does not know fluently and wrongly. It may leave out or invent.",
-        "It is not fit for decisions about health, law or safety unless somebody who knows both languages "
-        "reads its output.",
+        "It reflects the vocabulary, register and biases of the data above. On other text it is worse, and "
+        "fluent but wrong where it knows too little. It may omit or invent content.",
+        "Do not use it for decisions about health, law or safety unless a speaker of both languages checks "
+        "its output.",
     ]
     if config.tokenizer.kind == "wordpiece":
-        lines.append("Its text is lower-case and without accents: its tokenizer knows no other.")
+        lines.append("Its text is lower-case and without accents: like its tokenizer's vocabulary.")
     elif config.data.lowercase:
         lines.append("Its text is lower-case, as its training data was made.")
     return "\n".join(f"- {line}" for line in lines)
@@ -182,7 +182,7 @@ def _versions(facts: dict[str, Any]) -> str:
 
 
 def _options(config: Config) -> str:
-    """The options that shape a model and its text, as YAML."""
+    """The options that define the model and its text, as YAML."""
     values = asdict(config)
     kept = {section: values[section] for section in _SECTIONS}
     kept["data"] = {name: values["data"][name] for name in _TEXT_OPTIONS}

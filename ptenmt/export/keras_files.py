@@ -1,4 +1,4 @@
-"""A run's weights as Keras saves them, and what else is needed to compute with them."""
+"""The export format ``weights``: safetensors, config, tokenizers, and Keras' own files."""
 
 import importlib.util
 import tempfile
@@ -33,24 +33,24 @@ logits = model((source_ids, target_ids))  # [B, S] and [B, T] -> [B, T, V]
 ```
 
 `tokenizer/` turns text into ids and back. Ids 0 to 3 are [PAD], [UNK], [START] and [END]; the source has
-[START] and [END] around it, the decoder begins with [START].
+[START] and [END] around it, the decoder input starts with [START].
 """
 
 _MEANINGS = {
-    "embedding/tokens/embeddings": "a row a word, to be multiplied by √D, plus sinusoidal positions",
-    "self_attention/query": "self-attention: queries of all heads, side by side",
+    "embedding/tokens/embeddings": "a row per token, multiplied by √D, plus sinusoidal positions",
+    "self_attention/query": "self-attention: queries of all heads, concatenated",
     "self_attention/key": "self-attention: keys",
     "self_attention/value": "self-attention: values",
-    "self_attention/output": "self-attention: the heads' results back to D",
-    "cross_attention/query": "attention to the source: queries",
-    "cross_attention/key": "attention to the source: keys",
-    "cross_attention/value": "attention to the source: values",
-    "cross_attention/output": "attention to the source: the heads' results back to D",
+    "self_attention/output": "self-attention: concatenated heads to D",
+    "cross_attention/query": "cross-attention: queries",
+    "cross_attention/key": "cross-attention: keys",
+    "cross_attention/value": "cross-attention: values",
+    "cross_attention/output": "cross-attention: concatenated heads to D",
     "feed_forward/expand": "feed-forward: D to its inner width",
-    "feed_forward/gate": "feed-forward: the gate, which has the activation",
+    "feed_forward/gate": "feed-forward: gate, with the activation",
     "feed_forward/contract": "feed-forward: back to D",
     "self_attention_norm": "layer norm of self-attention",
-    "cross_attention_norm": "layer norm of the attention to the source",
+    "cross_attention_norm": "layer norm of cross-attention",
     "feed_forward_norm": "layer norm of the feed-forward sub-layer",
     "/norm/": "layer norm at the end of the stack",
     "final": "hidden states to logits",
@@ -86,7 +86,7 @@ def weights_files(trained: TrainedModel) -> dict[str, bytes]:
 
 
 def _save(trained: TrainedModel, file: Path) -> None:
-    with warnings.catch_warnings():  # Keras reads its variables in a way that NumPy means to give up
+    with warnings.catch_warnings():  # Keras uses a deprecated function of NumPy
         warnings.simplefilter("ignore", DeprecationWarning)
         if file.suffix == ".keras":
             trained.keras_model.save(file)
@@ -95,7 +95,7 @@ def _save(trained: TrainedModel, file: Path) -> None:
 
 
 def name_table(weights: Mapping[str, "np.ndarray"]) -> str:
-    """A Markdown table of what each array is, those of all layers in one row."""
+    """A Markdown table of the arrays; those of all layers share a row."""
     rows: dict[str, str] = {}
     for path, array in weights.items():
         name = "/".join("block{i}" if part.startswith("block") else part for part in path.split("/"))
@@ -104,7 +104,7 @@ def name_table(weights: Mapping[str, "np.ndarray"]) -> str:
     head = [
         "## Names",
         "",
-        "A `kernel` is [inputs, outputs], as Keras has it: PyTorch's `Linear` wants its transpose. `{i}`",
+        "A `kernel` is [inputs, outputs], as in Keras; PyTorch's `Linear` has the transpose. `{i}`",
         "counts the layers from 1.",
         "",
         "| name | shape | what it is |",

@@ -43,13 +43,13 @@ def test_a_card_tells_what_else_there_is_to_tell(own_run: Run):
         run.config(), data=DataConfig(source="tfds"), tokenizer=TokenizerConfig(kind="wordpiece")
     )
     facts = run.facts() | {
-        "initialised_from": "/home/jdoe/other/weights-3",
+        "initialised_from": "/home/jdoe/other/weights/best.safetensors",
         "averaged_from": {"run": "x", "checkpoints": ["a", "b"]},
     }
     run.write(config, facts)
     (run.path / "history.jsonl").unlink()
     card = model_card(TrainedModel.load(run), "use it")
-    assert "began with the weights of the run `other`" in card
+    assert "started from the weights of the run `other`" in card
     assert "the mean of 2 checkpoints" in card
     assert "transcripts of TED talks. Licence: CC BY-NC-ND 4.0." in card
     assert "This model has not been scored." in card

@@ -1,0 +1,85 @@
+"""Files and folders are written whole or not at all."""
+
+from pathlib import Path
+
+import pytest
+
+from ptenmt.atomic_files import check_writable, folder_written_whole, remove_unfinished, write_bytes
+from ptenmt.errors import OutputError
+
+
+class Interrupted(BaseException):
+    """Like KeyboardInterrupt, no Exception."""
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """With a file from before."""
+    with folder_written_whole(tmp_path / "new" / "folder") as new:
+        (new / "file").write_text("before")
+    return tmp_path / "new" / "folder"
+
+
+def test_a_folder_is_replaced_as_a_whole(folder: Path) -> None:
+    with folder_written_whole(folder) as new:
+        assert list(new.iterdir()) == []
+        (new / "other").write_text("after")
+        assert (folder / "file").read_text() == "before"
+    assert [file.name for file in folder.iterdir()] == ["other"]
+    assert [file.name for file in folder.parent.iterdir()] == ["folder"]
+    assert folder.stat().st_mode & 0o777 == folder.parent.stat().st_mode & 0o777
+
+
+def test_what_was_there_stays_if_the_work_ends_early(folder: Path) -> None:
+    with pytest.raises(Interrupted), folder_written_whole(folder) as new:
+        (new / "other").write_text("half")
+        raise Interrupted
+    assert (folder / "file").read_text() == "before"
+    assert [file.name for file in folder.parent.iterdir()] == ["folder"]
+
+
+def test_what_was_there_comes_back_if_the_last_rename_fails(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rename = Path.rename
+
+    def failing(self: Path, target: Path) -> Path:
+        if self.name.endswith(".unfinished") and not self.name.startswith(".old"):
+            raise OSError(5, "Input/output error")
+        return rename(self, target)
+
+    monkeypatch.setattr(Path, "rename", failing)
+    with pytest.raises(OSError, match="Input/output error"), folder_written_whole(folder) as new:
+        (new / "other").write_text("after")
+    assert (folder / "file").read_text() == "before"
+    assert [file.name for file in folder.parent.iterdir()] == ["folder"]
+
+
+def test_a_file_is_not_replaced_by_a_folder(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("precious")
+    with pytest.raises(NotADirectoryError), folder_written_whole(tmp_path / "file") as new:
+        (new / "other").write_text("after")
+    assert [file.read_text() for file in tmp_path.iterdir()] == ["precious"]
+
+
+def test_a_link_to_a_folder_is_followed(folder: Path, tmp_path: Path) -> None:
+    (tmp_path / "link").symlink_to(folder)
+    with folder_written_whole(tmp_path / "link") as new:
+        (new / "other").write_text("after")
+    assert (tmp_path / "link").is_symlink()
+    assert (folder / "other").read_text() == "after"
+
+
+def test_leftovers_of_killed_processes_are_removed(tmp_path: Path) -> None:
+    (tmp_path / ".folder.abc.unfinished").mkdir()
+    (tmp_path / ".file.abc.unfinished").touch()
+    write_bytes(tmp_path / "file", b"whole")
+    remove_unfinished(tmp_path)
+    assert [file.name for file in tmp_path.iterdir()] == ["file"]
+
+
+def test_what_cannot_be_written_is_known_before(tmp_path: Path) -> None:
+    check_writable(tmp_path / "new" / "file")
+    assert list(tmp_path.iterdir()) == []
+    with pytest.raises(OutputError, match="cannot write /proc/new/file"):
+        check_writable(Path("/proc/new/file"))
