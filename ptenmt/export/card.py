@@ -169,7 +169,7 @@ def _limits(config: Config, source: str, target: str) -> str:
         "its output.",
     ]
     if config.tokenizer.kind == "wordpiece":
-        lines.append("Its text is lower-case and without accents: like its tokenizer's vocabulary.")
+        lines.append("Its text is lower-case and without accents, like its tokenizer's vocabulary.")
     elif config.data.lowercase:
         lines.append("Its text is lower-case, as its training data was made.")
     return "\n".join(f"- {line}" for line in lines)
