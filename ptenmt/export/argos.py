@@ -1,9 +1,9 @@
 """Packages for Argos Translate, which LibreTranslate runs on: a zip archive with a model and its tokenizer.
 
 Argos splits a text into sentences with the package's spaCy pipeline, tokenizes each with SentencePiece, and
-passes the bare sub-words to CTranslate2. So what ptenmt does around its engine goes into the model: [START] and
-[END] around the source, tokens that are never generated, positions for any sentence; and into the SentencePiece
-model: the preparation of the text.
+passes the bare sub-words to CTranslate2. So what ptenmt does around its engine goes into the model: [START]
+and [END] around the source, tokens that are never generated, positions for any sentence; and into the
+SentencePiece model: the preparation of the text.
 """
 
 import io
