@@ -31,9 +31,13 @@ def test_a_folder_is_replaced_as_a_whole(folder: Path) -> None:
 
 
 def test_what_was_there_stays_if_the_work_ends_early(folder: Path) -> None:
-    with pytest.raises(Interrupted), folder_written_whole(folder) as new:
-        (new / "other").write_text("half")
-        raise Interrupted
+    def interrupted() -> None:
+        with folder_written_whole(folder) as new:
+            (new / "other").write_text("half")
+            raise Interrupted
+
+    with pytest.raises(Interrupted):
+        interrupted()
     assert (folder / "file").read_text() == "before"
     assert [file.name for file in folder.parent.iterdir()] == ["folder"]
 

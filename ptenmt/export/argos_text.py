@@ -1,8 +1,8 @@
 """A SentencePiece model that prepares text itself, for programs that pass it what a user typed.
 
 ptenmt prepares a text before tokenization: white space and control characters become spaces, accents are
-composed, text is lower-cased if the corpus was. SentencePiece has a normalization table for that, of characters
-and short sequences; ptenmt trains with an empty one.
+composed, text is lower-cased if the corpus was. SentencePiece has a normalization table for that, of
+characters and short sequences; ptenmt trains with an empty one.
 """
 
 import tempfile
