@@ -8,11 +8,13 @@ from pathlib import Path
 import numpy as np
 
 from ptenmt.config import Config, DecodingConfig
+from ptenmt.data.text import TextPreparation
+from ptenmt.errors import DataError, TokenizerError
 from ptenmt.history import History
-from ptenmt.inspection.typed import TypedWords, read_typed
 from ptenmt.model.numpy_transformer import NumpyNextWord
 from ptenmt.runs import Choice, Run
-from ptenmt.tokenizers import SPECIAL_PIECES, Tokenizer
+from ptenmt.tokenizers import SPECIAL_PIECES, UNK, Tokenizer
+from ptenmt.tokenizers.words import WordTokenizer
 from ptenmt.trained_model import TrainedModel
 
 LIKELIEST = DecodingConfig(beam_size=1)
@@ -26,6 +28,42 @@ class NextWord:
     word: str
     probability: float
     """From 0 to 1, among all words and special tokens."""
+
+
+@dataclass(frozen=True)
+class ContextWords:
+    """The words of a text with their ids."""
+
+    words: list[str]
+    """As typed, but for the run's text preparation."""
+    ids: list[int]
+    """[UNK] for words outside the vocabulary."""
+
+    @property
+    def warning(self) -> str:
+        """A message about words outside the vocabulary; empty if there are none."""
+        unknown = [word for word, token in zip(self.words, self.ids, strict=True) if token == UNK]
+        return f"the model has never seen: {', '.join(dict.fromkeys(unknown))}" if unknown else ""
+
+    def last(self, count: int) -> "ContextWords":
+        """The last words only."""
+        return ContextWords(self.words[-count:], self.ids[-count:])
+
+
+def context_words(text: str, tokenizer: Tokenizer, config: Config) -> ContextWords:
+    """Split and encode a text as the training text of a next-word model was: in the target language.
+
+    Raises:
+        DataError: The text has no words.
+        TokenizerError: The tokenizer is not one of words.
+    """
+    if not isinstance(tokenizer, WordTokenizer):
+        raise TokenizerError("a next-word model reads words, and this tokenizer has sub-words")
+    prepared = TextPreparation(config.data).prepare_input(text, config.data.target_language)
+    words, ids = tokenizer.split(prepared), tokenizer.encode([prepared])[0]
+    if not ids:
+        raise DataError(f"there is no word in {text!r} for the model to read", "give a word or more")
+    return ContextWords(words, ids)
 
 
 class Completer:
@@ -101,13 +139,13 @@ class Completer:
             ids.append(_next_id(self._logits(ids), how, random))
         return self.tokenizer.decode([ids[num_given:]])[0]
 
-    def read(self, text: str) -> TypedWords:
+    def read(self, text: str) -> ContextWords:
         """Split a text into the words that the model reads.
 
         Raises:
             DataError: It has none.
         """
-        return read_typed(text, self.tokenizer, self._config)
+        return context_words(text, self.tokenizer, self._config)
 
     def _logits(self, ids: Sequence[int]) -> np.ndarray:
         """Scores [V] of the word after the ids."""

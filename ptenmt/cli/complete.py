@@ -75,8 +75,8 @@ def complete(
     how = _decoding(words, temperature, top_p, seed)
     found = find_run(run)
     completer = Completer.load(found, screen.warn, checkpoint)
-    if remark := completer.read(text).remark:
-        screen.warn(remark)
+    if warning := completer.read(text).warning:
+        screen.warn(warning)
     known = completer.tokenizer.vocabulary_size - len(SPECIAL_PIECES)
     screen.say(f"{found.name}: vocabulary of {known:,} words{_quality(found, checkpoint)}")
     if top_k is not None or words is None:

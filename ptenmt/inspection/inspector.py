@@ -1,4 +1,4 @@
-"""What is looked into: a run's model in NumPy, its tokenizers, and sentences as the model reads them."""
+"""The inspected run: its model in NumPy, its tokenizers, and sentences as the model reads them."""
 
 import warnings
 from collections.abc import Callable, Sequence
@@ -7,9 +7,9 @@ from functools import cached_property
 from pathlib import Path
 from typing import Literal
 
+from ptenmt.completion import ContextWords, context_words
 from ptenmt.data.text import repair_wordpiece
 from ptenmt.errors import DataError
-from ptenmt.inspection.typed import TypedWords, read_typed
 from ptenmt.model.numpy_transformer import NumpyNextWord, NumpyTransformer
 from ptenmt.runs import Choice, Run
 from ptenmt.tasks import check_task
@@ -28,24 +28,24 @@ class Reading:
     source: list[int]
     """S ids, [START] and [END] included."""
     target: list[int]
-    """T + 1 ids: [START] first, and [END] last, unless the translation was cut before it."""
+    """T + 1 ids: [START] first, and [END] last, unless the translation was truncated."""
     source_text: str
-    """As the tokenizer sees it."""
+    """The prepared text that is tokenized."""
     target_text: str
-    """As the tokenizer sees it; of the model's own translation, what the tokenizer makes of the ids."""
+    """As ``source_text``; of the model's own translation, its decoded ids."""
     source_pieces: list[str]
-    """What the source's ids stand for."""
+    """The tokens of ``source``."""
     target_pieces: list[str]
-    """What the target's ids stand for."""
+    """The tokens of ``target``."""
 
 
 class Inspector:
-    """Looks into a run. Weights, and what translates, are loaded when they are first needed.
+    """Looks inside a run. Its weights and its translator are loaded when first used.
 
     Args:
         run: A path, a name below ``checkpoints/``, or None for the run trained or averaged last.
         checkpoint: ``best``: the weights that scored best in validation; ``latest``: the newest.
-        on_warning: Told, in a sentence, of what is not as it should be.
+        on_warning: Called with a message for every warning.
 
     Raises:
         RunError: There is no such run.
@@ -85,7 +85,7 @@ class Inspector:
 
     @cached_property
     def translator(self) -> Translator:
-        """What translates with the run, as ``ptenmt translate`` does.
+        """The run's translator, as ``ptenmt translate`` uses it.
 
         Raises:
             CheckpointError: The weights cannot be read.
@@ -93,10 +93,10 @@ class Inspector:
         return Translator.of(self._trained)
 
     def read(self, text: str, translation: str | None = None) -> Reading:
-        """Bring a sentence and its translation into the form that the model reads.
+        """Encode a sentence and its translation.
 
         Args:
-            text: The sentence; of one that is longer than the model can read, the beginning.
+            text: The sentence; truncated if it is longer than the model can read.
             translation: Its translation; by default the model's own.
 
         Raises:
@@ -112,32 +112,34 @@ class Inspector:
                 raise DataError(f"nothing is left of {given!r} for the model to read", "give a word or more")
         return reading
 
-    def read_words(self, text: str) -> TypedWords:
-        """A text's last words, as many as a next-word model reads at a time.
+    def read_words(self, text: str) -> ContextWords:
+        """The last words of a text, as many as a next-word model reads at a time.
 
         Raises:
-            DataError: There is none.
+            DataError: The text has no words.
             RunError: The run translates.
         """
         check_task(self.run, self.config.task, "next-word")
-        typed = read_typed(text, self.tokenizers.source, self.config).last(self.config.data.window)
-        if typed.remark:
-            self._warn(typed.remark)
+        typed = context_words(text, self.tokenizers.source, self.config).last(self.config.data.window)
+        if typed.warning:
+            self._warn(typed.warning)
         return typed
 
     def read_all(self, texts: Sequence[str], translations: Sequence[str] | None = None) -> list[Reading]:
-        """Bring several sentences into the form that the model reads (see ``read``); they may be empty."""
+        """Encode several sentences and translations (see ``read``); they may be empty."""
         check_task(self.run, self.config.task, "translation")
-        sources, num_cut = self._encoding.sources(texts)
+        sources, num_truncated = self._encoding.sources(texts)
         if translations is None:
             targets = self._translated(sources)
-            target_texts = [self._worded(ids) for ids in targets]
+            target_texts = [self._text_of(ids) for ids in targets]
         else:
-            targets, num_targets_cut = self._encoding.targets(translations)
-            num_cut += num_targets_cut
+            targets, num_truncated_targets = self._encoding.targets(translations)
+            num_truncated += num_truncated_targets
             target_texts = [self._encoding.prepare_target(translation) for translation in translations]
-        if num_cut:
-            self._tell_of_long_ones(num_cut)
+        if num_truncated:
+            texts_have = "1 text has" if num_truncated == 1 else f"{num_truncated:,} texts have"
+            positions = self.config.model.max_positions
+            self._warn(f"truncated: {texts_have} more tokens than the model's {positions} positions")
         return [
             Reading(
                 source=source,
@@ -157,23 +159,18 @@ class Inspector:
             DataError: The run is a next-word model, and there is no word in it.
         """
         if self.config.task == "next-word":
-            return read_typed(word, self.tokenizers.source, self.config).ids
+            return context_words(word, self.tokenizers.source, self.config).ids
         encode = self._encoding.sources if side == "source" else self._encoding.targets
         ((ids,), _) = encode([word])
         return ids[1:-1]
 
     def _translated(self, sources: Sequence[list[int]]) -> list[list[int]]:
-        """The ids of the model's translations; of nothing, nothing."""
+        """The ids of the model's translations; blank for a blank sentence."""
         real = [source for source in sources if source != _BLANK]
         found = iter(self.translator.best(real) if real else [])
         return [list(_BLANK) if source == _BLANK else next(found) for source in sources]
 
-    def _worded(self, ids: list[int]) -> str:
+    def _text_of(self, ids: list[int]) -> str:
         """The text of ids, with the spacing of the training corpus."""
         (text,) = self.tokenizers.target.decode([ids])
         return repair_wordpiece(text) if self.config.tokenizer.kind == "wordpiece" else text
-
-    def _tell_of_long_ones(self, count: int) -> None:
-        what = "a text has more tokens" if count == 1 else f"{count} texts have more tokens"
-        longest = self.config.model.max_positions
-        self._warn(f"{what} than the model's {longest} positions: what is beyond is left out")

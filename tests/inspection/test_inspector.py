@@ -61,13 +61,13 @@ def test_what_is_too_long_to_read_is_told(copied: TrainedRun):
     inspector = Inspector(copied.path, on_warning=told.append)
     reading = inspector.read("bala " * 40, "bala")
     assert len(reading.source) == copied.config.model.max_positions == 32
-    assert told == ["a text has more tokens than the model's 32 positions: what is beyond is left out"]
+    assert told == ["truncated: 1 text has more tokens than the model's 32 positions"]
     told.clear()
     exact = inspector.read_all(["bala " * 30], ["hime " * 30])[0]
     assert len(exact.source) == len(exact.target) == 32
     assert told == []
     inspector.read_all(["bala " * 31], ["hime " * 31])
-    assert told == ["2 texts have more tokens than the model's 32 positions: what is beyond is left out"]
+    assert told == ["truncated: 2 texts have more tokens than the model's 32 positions"]
 
 
 def test_the_latest_weights_can_be_looked_into(run: Run):
