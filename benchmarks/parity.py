@@ -26,8 +26,8 @@ from ptenmt.ctranslate2_export import CTranslate2Model, convert
 from ptenmt.data.batches import sorted_batches
 from ptenmt.data.corpus import SentencePair, load_split
 from ptenmt.data.encoding import encode_pairs
-from ptenmt.evaluation.material import material_of_pairs, output_of_translations
 from ptenmt.evaluation.scores import Scorer
+from ptenmt.evaluation.test_set import TestSet
 from ptenmt.model import Transformer
 from ptenmt.runs import find_run
 from ptenmt.tokenizers import PAD, UNK, TokenizerPair, forbidden, frame
@@ -81,7 +81,7 @@ def translator_of(export: CTranslate2Model, reference: Translator) -> Translator
 
 def translate(translator: Translator, pairs: Sequence[SentencePair]) -> Found:
     found = Found({}, {})
-    material = material_of_pairs(pairs, translator.config.data)
+    test_set = TestSet.from_pairs(pairs, translator.config.data)
     for beam_size in BEAMS:
         searching = translator.with_options(beam_size=beam_size)
         done: dict[int, Translation] = {}
@@ -89,14 +89,11 @@ def translate(translator: Translator, pairs: Sequence[SentencePair]) -> Found:
             done |= some
         translations = [done[row] for row in range(len(pairs))]
         found.translations[beam_size] = translations
-        output = output_of_translations(translations, material)
-        texts = {"detokenised": (material.references, output.texts)}
-        if material.token_references is not None:
-            texts["tokenised"] = (material.token_references, output.tokens)
-        found.bleu[beam_size] = {}
-        for form, (references, hypotheses) in texts.items():
-            scorer = Scorer(form, references, ("BLEU",))
-            found.bleu[beam_size] |= {form: scorer.values(scorer.count(hypotheses))["BLEU"]}
+        hypotheses = test_set.hypotheses_from_translations(translations)
+        found.bleu[beam_size] = {
+            form: Scorer(form, references, ("BLEU",)).values(hypotheses.in_form(form))["BLEU"]
+            for form, references in test_set.references_by_form.items()
+        }
     return found
 
 

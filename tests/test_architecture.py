@@ -41,7 +41,7 @@ ROWS = [
     {"data"},
     {"tokenizers"},
     {"config", "events"},
-    {"atomic_files", "cores", "languages", "locks", "markup", "perplexity"},
+    {"atomic_files", "cores", "languages", "locks", "perplexity"},
     {"errors"},
 ]
 HEIGHT = {name: -row for row, names in enumerate(ROWS) for name in names}

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from ptenmt.atomic_files import NOTHING, json_text
-from ptenmt.cli.console import Screen, load_tensorflow, standard_output
+from ptenmt.cli.console import Screen, standard_output
 from ptenmt.cli.options import Quiet, Verbose, complete_run
 from ptenmt.cli.tables import Grid, print_grid
 from ptenmt.cli.writing import duration, metric_name, metric_value, shown_perplexity
@@ -24,7 +24,7 @@ def compare(
         list[str],
         typer.Argument(
             metavar="RUN RUN…",
-            help="Two runs or more: folders, or names below checkpoints/.",
+            help="Two or more runs: folders, or names below checkpoints/.",
             autocompletion=complete_run,
             show_default=False,
         ),
@@ -32,37 +32,35 @@ def compare(
     split: Annotated[
         HeldOutSplit | None,
         typer.Option(
-            help="Have all runs translate these pairs of the first one, each as its own config says.",
-            show_default="only what the runs' files tell",
+            help="Score all runs on these pairs of the first one, each decoding as its own config says.",
+            show_default="compare the runs' files only",
         ),
     ] = None,
-    as_json: Annotated[
-        bool, typer.Option("--json", help="Write all of it as a JSON object, for programs.")
-    ] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Write everything as one JSON object.")] = False,
     quiet: Quiet = False,
     verbose: Verbose = False,
 ) -> None:
     """Put runs side by side: sizes, times, the best validation, and the options that differ.
 
-    With --split their translations of the same pairs are scored, too, and p is how often resampling
-    alone would give such a difference from the first run, by sacreBLEU's paired bootstrap.
+    With --split, their translations of the same pairs are scored, too; p is that of sacreBLEU's paired
+    bootstrap test against the first run.
 
     Example: ptenmt compare base small --split test
     """
     screen = Screen(quiet=quiet, verbose=verbose)
+    from ptenmt.evaluation import LoadOptions
     from ptenmt.evaluation.comparison import compare as compare_runs
 
     with nullcontext() if split is None else screen.bar("loading", "") as bar:
         comparison = compare_runs(
             runs,
             split,
+            load=LoadOptions(on_warning=screen.warn),
             on_progress=bar.show if bar else lambda *_: None,
-            on_warning=screen.warn,
-            on_tensorflow=lambda: load_tensorflow(screen),
         )
     if comparison.splits_that_differ:
-        unlike = " and ".join(comparison.splits_that_differ)
-        screen.warn(f"not all runs have the same {unlike} {_units(comparison)}")
+        splits = " and ".join(comparison.splits_that_differ)
+        screen.warn(f"the runs have different {splits} {_units(comparison)}")
     if as_json:
         with standard_output() as stream:
             stream.write(json_text(comparison.facts(), indent=2) + "\n")
@@ -73,32 +71,32 @@ def compare(
 
 
 def _results(comparison: "RunComparison") -> Grid:
-    """What each run is, and what came of it."""
+    """The size of each run, its training and its scores."""
     rows: list[tuple[str, Callable[[RunSummary], str]]] = [
         ("parameters", lambda run: f"{run.parameters:,}"),
         (f"training {_units(comparison)}", lambda run: f"{run.pairs:,}"),
         ("steps", lambda run: _count(run.steps)),
         ("epochs", lambda run: NOTHING if run.epochs is None else f"{run.epochs:.4g}"),
         ("training time", lambda run: NOTHING if run.seconds is None else duration(run.seconds)),
-        ("tokens a second", lambda run: _count(run.tokens_per_second)),
+        ("tokens/s", lambda run: _count(run.tokens_per_second)),
         ("best step", lambda run: _count(run.best_step)),
     ]
-    told: list[Sequence[str]] = [(name, *map(show, comparison.runs)) for name, show in rows]
-    told += _validations(comparison)
-    told += _scores(comparison)
+    table: list[Sequence[str]] = [(name, *map(show, comparison.runs)) for name, show in rows]
+    table += _validations(comparison)
+    table += _scores(comparison)
     first, *others = (run.options for run in comparison.runs)
-    unlike = (f"{sum(options[name] != value for name, value in first.items()):,}" for options in others)
-    told.append(("options unlike the first's", NOTHING, *unlike))
-    return _grid("runs", comparison, told, frozenset(range(1, len(comparison.runs) + 1)))
+    counts = (f"{sum(options[name] != value for name, value in first.items()):,}" for options in others)
+    table.append(("options that differ from the first run", NOTHING, *counts))
+    return _grid("runs", comparison, table, frozenset(range(1, len(comparison.runs) + 1)))
 
 
 def _units(comparison: "RunComparison") -> str:
-    """What the runs' data are counted in."""
+    """The unit of the runs' data."""
     return " or ".join(dict.fromkeys(UNITS[run.task] for run in comparison.runs))
 
 
 def _validations(comparison: "RunComparison") -> list[Sequence[str]]:
-    """The best validation of each run; only next-word models have no BLEU, and a perplexity instead."""
+    """The best validation of each run; next-word models have a perplexity instead of BLEU."""
     tasks = {run.task for run in comparison.runs}
     metrics = ["bleu", "chrf"] if "translation" in tasks else []
     rows: list[Sequence[str]] = [
@@ -115,7 +113,7 @@ def _validations(comparison: "RunComparison") -> list[Sequence[str]]:
 
 
 def _scores(comparison: "RunComparison") -> list[Sequence[str]]:
-    """Scores of the pairs that all have translated, if they have."""
+    """Scores on the pairs that all runs translated, if they did."""
     if not comparison.scores:
         return []
     columns = [_column(each, is_first=number == 0) for number, each in enumerate(comparison.scores)]
@@ -129,13 +127,13 @@ def _column(scores: "RunScores", *, is_first: bool) -> dict[str, str]:
     column = {}
     for each in scores.differences:
         score = each.score
-        unlike = "" if is_first else " (=)" if each.p_value is None else f" (p {each.shown_p()})"
-        column[score.name] = f"{score.value:.1f} ± {score.margin:.1f}{unlike}"
-    return column | {"sentences a second": f"{scores.sentences_per_second:,.0f}"}
+        p = "" if is_first else " (=)" if each.p_value is None else f" (p {each.formatted_p()})"
+        column[score.name] = f"{score.value:.1f} ± {score.margin:.1f}{p}"
+    return column | {"sentences/s": f"{scores.sentences_per_second:,.0f}"}
 
 
 def _differences(comparison: "RunComparison") -> Grid:
-    """The options that are not the same everywhere."""
+    """The options that differ."""
     rows = [
         (name, *(NOTHING if value in (None, ()) else show_value(value) for value in values))
         for name, values in comparison.differences.items()

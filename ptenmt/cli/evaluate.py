@@ -1,19 +1,16 @@
 """``ptenmt evaluate``."""
 
-from collections.abc import Sequence
-from contextlib import ExitStack
-from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ptenmt.cli.console import Screen, load_tensorflow
 from ptenmt.cli.evaluation_options import (
     Baseline,
     Details,
-    Hypotheses,
+    HypothesesFile,
     References,
     Reports,
-    Source,
+    SourceFile,
     Split,
     TextsFolder,
     Tokenised,
@@ -32,17 +29,14 @@ from ptenmt.cli.options import (
 )
 from ptenmt.errors import PtenmtError
 
-if TYPE_CHECKING:
-    from ptenmt.evaluation import Evaluation
-
 
 def evaluate(
     run: RunName = None,
     checkpoint: WhichWeights = "best",
     split: Split = None,
-    source: Source = None,
+    source: SourceFile = None,
     references: References = None,
-    hypotheses: Hypotheses = None,
+    hypotheses: HypothesesFile = None,
     tokenised: Tokenised = False,
     baseline: Baseline = None,
     engine: WhichEngine = "auto",
@@ -55,12 +49,12 @@ def evaluate(
     quiet: Quiet = False,
     verbose: Verbose = False,
 ) -> None:
-    """Score a run, or finished translations: BLEU, chrF2++ and TER, how sure they are, and where it fails.
+    """Score a run, or finished translations: BLEU, chrF2++ and TER with confidence intervals; error analysis.
 
-    The scores are sacreBLEU's, with its signatures and 95 % bootstrap intervals: on detokenised text, and on
-    the corpus' own tokens where it comes tokenised. What the published tokenizer splits (n ' t) is joined
-    before. It translates as the section decoding of the run's config says, or --set. Loss, perplexity and
-    token accuracy are the Keras model's, whichever engine translates.
+    The scores are sacreBLEU's, with its signatures and 95% bootstrap intervals: on detokenized text, and on
+    the corpus' own tokens where it is tokenized (what the published tokenizer splits, n ' t, is joined
+    before). Decoding follows the section decoding of the run's config, or --set. Loss, perplexity and token
+    accuracy are teacher-forced, in float32, whichever engine translates.
 
     Example: ptenmt evaluate --run base --baseline older --report scores.html
 
@@ -70,82 +64,70 @@ def evaluate(
 
     Example: ptenmt evaluate --run base --sweep
     """
-    screen = Screen(quiet=quiet, verbose=verbose)
-    shared: dict[str, Any] = {
-        "source": source,
-        "references": references or (),
-        "tokenised": tokenised,
-        "checkpoint": checkpoint,
-        "engine": engine,
-        "on_warning": screen.warn,
-        "on_tensorflow": partial(load_tensorflow, screen),
-    }
     if references and split is not None:
-        raise PtenmtError("--split and --reference exclude each other", "leave one of them out")
+        raise _conflict("--split", "--reference")
     if sweep:
         _refuse_with_sweep(
             {
                 "--hypotheses": hypotheses,
                 "--baseline": baseline,
                 "--beam-size": beam_size,
-                "--set": overrides or None,
+                "--set": overrides,
                 "--output": output,
-                "--report": reports or None,
-                "--details": details or None,
+                "--report": reports,
+                "--details": details,
             }
         )
-        _sweep(screen, run, split or "validation", shared)
+    _check_outputs(output, reports or [])
+    from ptenmt import evaluation
+    from ptenmt.evaluation.report import write_report
+
+    screen = Screen(quiet=quiet, verbose=verbose)
+    if sweep and split == "test":
+        screen.warn("settings chosen on the test pairs bias their scores; the default is --split validation")
+    files = evaluation.EvaluationFiles(
+        source=source, references=references or (), hypotheses=hypotheses, is_tokenised=tokenised
+    )
+    load = evaluation.LoadOptions(
+        checkpoint=checkpoint,
+        engine=engine,
+        overrides=decoding_overrides(overrides or [], beam_size=beam_size),
+        on_warning=screen.warn,
+    )
+    if engine == "keras":
+        load_tensorflow(screen)
+    with screen.bar("loading", "") as bar:
+        arguments: dict[str, Any] = {"files": files, "load": load, "on_progress": bar.show}
+        if sweep:
+            swept = evaluation.sweep(run, split or "validation", **arguments)
+        else:
+            evaluated = evaluation.evaluate(run, split or "test", baseline=baseline, **arguments)
+    if sweep:
+        print_sweep(swept)
         return
-    shared |= {
-        "hypotheses": hypotheses,
-        "baseline": baseline,
-        "overrides": decoding_overrides(overrides or [], beam_size=beam_size),
-    }
-    evaluation = _evaluation(screen, run, split or "test", shared, output, reports or [])
-    print_evaluation(evaluation, with_details=details)
-
-
-def _evaluation(
-    screen: Screen,
-    run: str | None,
-    split: Any,
-    options: dict[str, Any],
-    output: Path | None,
-    reports: Sequence[Path],
-) -> "Evaluation":
-    """What is found, written already where it is to be.
-
-    What is to be written is opened first: that it cannot be should not come out after all the work.
-    """
-    from ptenmt.evaluation.report import opened_report
-    from ptenmt.evaluation.written import make_folder, write_texts
-
+    print_evaluation(evaluated, with_details=details)
     if output is not None:
-        make_folder(output)
-    with ExitStack() as stack:
-        writers = [stack.enter_context(opened_report(report)) for report in reports]
-        from ptenmt.evaluation import evaluate as evaluate_run
+        evaluated.write_texts(output)
+    for report in reports or []:
+        write_report(evaluated, report)
 
-        with screen.bar("loading", "") as bar:
-            evaluation = evaluate_run(run, split, on_progress=bar.show, **options)
-        for write_report in writers:
-            write_report(evaluation)
-    if output is not None:
-        write_texts(evaluation, output)
-    return evaluation
+
+def _conflict(one: str, other: str) -> PtenmtError:
+    return PtenmtError(f"{one} and {other} cannot be used together", "leave one of them out")
 
 
 def _refuse_with_sweep(options: dict[str, object]) -> None:
     for name, value in options.items():
-        if value is not None:
-            raise PtenmtError(f"--sweep and {name} exclude each other", "leave one of them out")
+        if value:
+            raise _conflict("--sweep", name)
 
 
-def _sweep(screen: Screen, run: str | None, split: Any, shared: dict[str, Any]) -> None:
-    from ptenmt.evaluation import sweep
+def _check_outputs(folder: Path | None, reports: list[Path]) -> None:
+    """Find out before the evaluation, not after it, that results cannot be written."""
+    from ptenmt.evaluation.evaluation import make_folder
+    from ptenmt.evaluation.report import check_report_file
 
-    if split == "test":
-        screen.warn("what is chosen on the test pairs says nothing about them any more")
-    with screen.bar("loading", "") as bar:
-        found = sweep(run, split, on_progress=bar.show, **shared)
-    print_sweep(found)
+    for report in reports:
+        check_report_file(report)
+    if folder is not None:
+        make_folder(folder)

@@ -1,4 +1,4 @@
-"""The options of ``ptenmt evaluate`` alone."""
+"""Options of ``ptenmt evaluate`` only."""
 
 from pathlib import Path
 from typing import Annotated
@@ -8,18 +8,18 @@ import typer
 from ptenmt.cli.options import SEARCH_PANEL
 from ptenmt.data.corpus import HeldOutSplit
 
-_FILES, _SHOWN = "Files of your own", "What is shown"
+_FILES, _OUTPUT = "Files of your own", "Output"
 
 Split = Annotated[
     HeldOutSplit | None,
     typer.Option(help="Which of the run's own pairs to score.", show_default="test; validation for --sweep"),
 ]
-Source = Annotated[
+SourceFile = Annotated[
     Path | None,
     typer.Option(
         "--source",
         metavar="FILE",
-        help="Translate this instead of the run's own pairs: a sentence a line, plain or .gz.",
+        help="Translate this instead of the run's own pairs: one sentence per line, plain or .gz.",
         rich_help_panel=_FILES,
     ),
 ]
@@ -28,18 +28,18 @@ References = Annotated[
     typer.Option(
         "--reference",
         metavar="FILE",
-        help="The right translations, a line each. May be given several times; then each sentence needs a "
+        help="Reference translations, one per line. May be given several times; then each sentence needs a "
         "line that is not empty in one of them.",
         rich_help_panel=_FILES,
     ),
 ]
-Hypotheses = Annotated[
+HypothesesFile = Annotated[
     Path | None,
     typer.Option(
         "--hypotheses",
         metavar="FILE",
-        help="Score these translations, a line each, instead of translating. Together with --reference no "
-        "run is needed; one that is named with --run tells which words it knows.",
+        help="Score these translations, one per line, instead of translating. With --reference no run is "
+        "needed; with --run, too, the words unknown to that run are counted.",
         rich_help_panel=_FILES,
     ),
 ]
@@ -47,8 +47,8 @@ Tokenised = Annotated[
     bool,
     typer.Option(
         "--tokenised",
-        help="These files have words and punctuation apart, as the training corpus has (as translate --raw "
-        "writes it). They are scored on these tokens, too.",
+        help="These files have words and punctuation separated by spaces, as the training corpus (and "
+        "translate --raw) has them. They are scored on these tokens, too.",
         rich_help_panel=_FILES,
     ),
 ]
@@ -57,14 +57,14 @@ Baseline = Annotated[
     typer.Option(
         "--baseline",
         metavar="RUN|FILE",
-        help="Compare with another run, or with a file of translations: is the difference more than chance?",
+        help="Compare with another run, or with a file of translations, with a significance test.",
     ),
 ]
 WithSweep = Annotated[
     bool,
     typer.Option(
         "--sweep",
-        help="Try beam sizes and length penalties, on the validation pairs, and say which to use.",
+        help="Try beam sizes and length penalties on the validation pairs, and report which to use.",
         rich_help_panel=SEARCH_PANEL,
     ),
 ]
@@ -72,9 +72,9 @@ Details = Annotated[
     bool,
     typer.Option(
         "--details",
-        help="Show where it fails, too: scores by length, by rarity of words and by how many are cut into "
-        "pieces; minimal pairs; the worst and the best sentences.",
-        rich_help_panel=_SHOWN,
+        help="Show more of the error analysis: scores by source length, word rarity and split words; "
+        "minimal pairs; the worst and the best sentences.",
+        rich_help_panel=_OUTPUT,
     ),
 ]
 TextsFolder = Annotated[
@@ -83,9 +83,9 @@ TextsFolder = Annotated[
         "--output",
         "-o",
         metavar="DIR",
-        help="Write sources, references and translations, the baseline's too, as text files into this "
-        "folder, for other programs.",
-        rich_help_panel=_SHOWN,
+        help="Write sources, references and translations, including the baseline's, to text files in this "
+        "folder.",
+        rich_help_panel=_OUTPUT,
     ),
 ]
 Reports = Annotated[
@@ -93,8 +93,7 @@ Reports = Annotated[
     typer.Option(
         "--report",
         metavar="FILE",
-        help="Write all of it, with charts and examples, into a page (.html) or a text (.md), or as "
-        "facts for programs (.json). May be given several times.",
-        rich_help_panel=_SHOWN,
+        help="Write a full report with charts and examples: .html, .md or .json. May be given several times.",
+        rich_help_panel=_OUTPUT,
     ),
 ]

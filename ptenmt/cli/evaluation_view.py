@@ -1,4 +1,4 @@
-"""How scores look in the terminal."""
+"""Evaluations in the terminal."""
 
 from typing import TYPE_CHECKING
 
@@ -6,82 +6,84 @@ from ptenmt.atomic_files import NOTHING
 from ptenmt.cli.tables import Grid, print_facts, print_grid
 
 if TYPE_CHECKING:
-    from ptenmt.evaluation import Evaluation, Setting, Sweep
-    from ptenmt.evaluation.contrasts import Contrasts
-    from ptenmt.evaluation.results import Band, Breakdown, Comparison, Sentence
+    from ptenmt.evaluation import Evaluation, Sweep, SweepSetting
+    from ptenmt.evaluation.error_analysis import Breakdown, EvaluatedSentence
+    from ptenmt.evaluation.minimal_pairs import MinimalPairResults
+    from ptenmt.evaluation.scores import BaselineComparison
 
 _NUM_UNKNOWN_SHOWN = 10
 
 
 def print_evaluation(evaluation: "Evaluation", *, with_details: bool) -> None:
-    """Print the scores, and where it fails."""
+    """Print the scores and the error analysis."""
     print_grid(_scores(evaluation))
     if evaluation.comparison is not None:
         print_grid(_comparison(evaluation.comparison))
     print_grid(_failures(evaluation))
     if not with_details:
         return
-    for breakdown in evaluation.weaknesses.breakdowns:
+    for breakdown in evaluation.error_analysis.breakdowns:
         print_grid(_breakdown(breakdown))
-    if evaluation.contrasts is not None:
-        print_grid(_contrasts(evaluation.contrasts))
+    if evaluation.minimal_pairs is not None:
+        print_grid(_minimal_pairs(evaluation.minimal_pairs))
     for which, sentences in (
-        ("worst", evaluation.weaknesses.worst),
-        ("best", evaluation.weaknesses.best),
+        ("worst", evaluation.error_analysis.worst),
+        ("best", evaluation.error_analysis.best),
     ):
         for rank, sentence in enumerate(sentences, start=1):
             print_facts(f"\n{which} {rank}: sentence {sentence.row:,}", _sentence(sentence))
 
 
 def print_sweep(sweep: "Sweep") -> None:
-    """Print what each way to search gave, and which to use."""
+    """Print the score of each setting, and which to use."""
     rows = [
         (
             str(setting.beam_size),
             NOTHING if setting.length_penalty is None else f"{setting.length_penalty:g}",
             f"{setting.bleu:.2f}",
             f"{sweep.num_pairs / setting.seconds:,.0f}",
-            _beside_best(setting, sweep),
+            _against_best(setting, sweep),
         )
         for setting in sweep.settings
     ]
     title = f"{sweep.name}: {sweep.num_pairs:,} {sweep.pairs_name}, {sweep.engine}"
-    header = ("beams", "length penalty", "BLEU", "sentences/s", "beside the best, each alone")
+    header = ("beams", "length penalty", "BLEU", "sentences/s", "p against the best (uncorrected)")
     print_grid(Grid(title=title, header=header, rows=rows, numbers=frozenset({0, 1, 2, 3})))
-    best, quickest = sweep.best, sweep.quickest
+    best, fastest = sweep.best, sweep.fastest
     use = {"best": _options(best)}
-    if quickest != best:
-        use["quickest that is not worse"] = _options(quickest)
+    if fastest != best:
+        use["fastest that is not worse"] = _options(fastest)
     print_facts(f"\nuse, with BLEU {sweep.signature.replace('|', ' ')}", use)
 
 
 def _scores(evaluation: "Evaluation") -> Grid:
-    """The figures, and how they were computed."""
+    """The scores, and how they were computed."""
     rows, perplexity = [], evaluation.perplexity
     if evaluation.loss is not None:
         rows += [
-            ("loss", f"{evaluation.loss:.4f}", "", "nats a token, right prefix given"),
+            ("loss", f"{evaluation.loss:.4f}", "", "nats per token, teacher-forced"),
             ("perplexity", NOTHING if perplexity is None else f"{perplexity:.2f}", "", "exp(loss)"),
-            ("token accuracy", f"{evaluation.accuracy:.4f}", "", "right prefix given"),
+            ("token accuracy", f"{evaluation.accuracy:.4f}", "", "teacher-forced"),
         ]
     for score in evaluation.scores:
         how = f"{score.text}: {score.signature.replace('|', ' ')}"
         rows.append((score.name, f"{score.value:.2f}", f"{score.low:.2f}–{score.high:.2f}", how))
     if evaluation.search is not None:
-        how = f"sentences a second: {evaluation.search.in_words}"
+        how = f"sentences/s: {evaluation.search.description}"
         rows.append(("speed", f"{evaluation.sentences_per_second:,.1f}", "", how))
-    title = f"{evaluation.name}: {evaluation.num_pairs:,} {evaluation.pairs_name}"
+    weights = "" if evaluation.checkpoint is None else f", {evaluation.checkpoint}"
+    title = f"{evaluation.name}{weights}: {evaluation.num_pairs:,} {evaluation.pairs_name}"
     return Grid(title=title, header=("score", "value", "95 %", "how"), rows=rows, numbers=frozenset({1}))
 
 
-def _comparison(comparison: "Comparison") -> Grid:
+def _comparison(comparison: "BaselineComparison") -> Grid:
     rows = [
         (
             each.score.name,
             f"{each.score.value:.2f}",
             f"{each.baseline.value:.2f}",
             f"{each.score.value - each.baseline.value:+.2f}",
-            each.shown_p(),
+            each.formatted_p(),
             f"{each.score.text}: {each.verdict}",
         )
         for each in comparison.differences
@@ -92,30 +94,33 @@ def _comparison(comparison: "Comparison") -> Grid:
 
 
 def _failures(evaluation: "Evaluation") -> Grid:
-    """What can be counted of what goes wrong."""
-    search, found = evaluation.search, evaluation.weaknesses
-    rows = [(f"{each.name} translations", f"{each.count:,}", each.meaning) for each in found.oddities]
+    """Everything that the error analysis counts."""
+    search, analysis = evaluation.search, evaluation.error_analysis
+    rows = [
+        (f"{each.name} translations", f"{each.count:,}", each.definition)
+        for each in analysis.degenerate_outputs
+    ]
     if search is not None:
-        rows.append(("cut translations", f"{search.num_cut:,}", "the length limit came before the end"))
+        rows.append(("truncated translations", f"{search.num_truncated:,}", "length limit reached"))
         if search.num_split:
             rows.append(("split sources", f"{search.num_split:,}", "longer than model.max_positions"))
-    if evaluation.num_shortened:
-        meaning = "longer than model.max_positions: loss and accuracy are of their beginnings"
-        rows.append(("shortened texts", f"{evaluation.num_shortened:,}", meaning))
-    words = found.words
+    if evaluation.num_truncated:
+        definition = "longer than model.max_positions: truncated for loss and accuracy"
+        rows.append(("truncated texts", f"{evaluation.num_truncated:,}", definition))
+    words = analysis.words
     if words is not None:
-        examples = ", ".join(list(words.unknown)[:_NUM_UNKNOWN_SHOWN])
-        meaning = f"of {words.num_words:,} source words, the tokenizer has no pieces for these"
-        rows.append(
-            ("unknown words", f"{words.num_unknown:,}", f"{meaning}: {examples}" if examples else meaning)
-        )
+        definition = f"of {words.num_words:,} source words, not in the vocabulary"
+        if words.unknown:
+            definition += f": {', '.join(list(words.unknown)[:_NUM_UNKNOWN_SHOWN])}"
+        rows.append(("unknown words", f"{words.num_unknown:,}", definition))
         if words.num_unseen is not None:
-            rows.append(("unseen words", f"{words.num_unseen:,}", "the training pairs have them not"))
-    if evaluation.contrasts is not None:
-        right, num_items = evaluation.contrasts.num_right, len(evaluation.contrasts.items)
-        meaning = "accents and contractions that must make a difference, both sentences right"
-        rows.append(("minimal pairs", f"{right}/{num_items}", meaning))
-    return Grid(title="\nwhere it fails", rows=rows, numbers=frozenset({1}))
+            definition = "source words that never occur in the training data"
+            rows.append(("unseen words", f"{words.num_unseen:,}", definition))
+    pairs = evaluation.minimal_pairs
+    if pairs is not None:
+        definition = "accents and contractions that change the meaning, both sentences correct"
+        rows.append(("minimal pairs", f"{pairs.num_correct}/{len(pairs.items)}", definition))
+    return Grid(title="\nerror analysis", rows=rows, numbers=frozenset({1}))
 
 
 def _breakdown(breakdown: "Breakdown") -> Grid:
@@ -124,35 +129,33 @@ def _breakdown(breakdown: "Breakdown") -> Grid:
         return Grid(title=title, rows=[(NOTHING, breakdown.missing)])
     bands = [band for band in breakdown.bands if band.scores]
     names = [score.name for score in bands[0].scores]
-    rows = [_band(band) for band in bands]
+    rows = []
+    for band in bands:
+        margins = [f" ±{score.margin:.1f}" if band.has_enough else "" for score in band.scores]
+        cells = [f"{score.value:.1f}{margin}" for score, margin in zip(band.scores, margins, strict=True)]
+        rows.append((band.name, f"{band.num_pairs:,}", *cells))
     header = (breakdown.title, "sentences", *names)
     return Grid(title=title, header=header, rows=rows, numbers=frozenset(range(1, len(header))))
 
 
-def _band(band: "Band") -> tuple[str, ...]:
-    margins = [f" ±{score.margin:.1f}" if band.has_enough else "" for score in band.scores]
-    shown = [f"{score.value:.1f}{margin}" for score, margin in zip(band.scores, margins, strict=True)]
-    return (band.name, f"{band.num_pairs:,}", *shown)
-
-
-def _contrasts(contrasts: "Contrasts") -> Grid:
-    """Each phenomenon, and what became of a pair that is wrong, if there is one."""
+def _minimal_pairs(results: "MinimalPairResults") -> Grid:
+    """Each phenomenon, with one of its wrong pairs."""
     rows = []
-    for phenomenon, (right, count) in contrasts.by_phenomenon.items():
-        items = [item for item in contrasts.items if item.phenomenon == phenomenon]
-        wrong = next((item for item in items if not all(item.is_right)), None)
+    for phenomenon, (num_correct, num_pairs) in results.by_phenomenon.items():
+        items = [item for item in results.items if item.phenomenon == phenomenon]
+        wrong = next((item for item in items if not all(item.is_correct)), None)
         example = ""
         if wrong is not None:
             pairs = zip(wrong.sources, wrong.translations, strict=True)
             example = "; ".join(f"{source} → {translation}" for source, translation in pairs)
-            if wrong.is_same_input:
-                example += " (the tokenizer makes the same of both)"
-        rows.append((phenomenon, f"{right}/{count}", example))
-    header = ("phenomenon", "right", "one that is wrong")
+            if wrong.has_same_input:
+                example += " (the same tokens to this model)"
+        rows.append((phenomenon, f"{num_correct}/{num_pairs}", example))
+    header = ("phenomenon", "correct", "a wrong pair")
     return Grid(title="\nminimal pairs", header=header, rows=rows, numbers=frozenset({1}))
 
 
-def _sentence(sentence: "Sentence") -> dict[str, str]:
+def _sentence(sentence: "EvaluatedSentence") -> dict[str, str]:
     facts = {} if sentence.source is None else {"source": sentence.source}
     for number, reference in enumerate(sentence.references, start=1):
         facts["reference" if number == 1 else f"reference {number}"] = reference
@@ -165,15 +168,15 @@ def _sentence(sentence: "Sentence") -> dict[str, str]:
     return facts
 
 
-def _beside_best(setting: "Setting", sweep: "Sweep") -> str:
+def _against_best(setting: "SweepSetting", sweep: "Sweep") -> str:
     if setting == sweep.best:
         return "best"
     if setting.p_value is None:
-        return "the same"
+        return "no difference"
     return f"p = {setting.p_value:.3f}" + (", worse" if setting.is_worse else "")
 
 
-def _options(setting: "Setting") -> str:
+def _options(setting: "SweepSetting") -> str:
     penalty = setting.length_penalty
     beams = f"--beam-size {setting.beam_size}"
     return beams if penalty is None else f"{beams} --set decoding.length_penalty={penalty:g}"

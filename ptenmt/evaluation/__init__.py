@@ -1,7 +1,18 @@
-"""Scores of translations, and where they fail."""
+"""Scores of translations with confidence intervals, significance tests, and error analysis."""
 
-from ptenmt.evaluation.evaluation import evaluate, sweep
-from ptenmt.evaluation.results import Evaluation, Score
-from ptenmt.evaluation.sweep import Setting, Sweep
+from ptenmt.evaluation.evaluation import Evaluation, evaluate
+from ptenmt.evaluation.scores import Score
+from ptenmt.evaluation.sweep import Sweep, SweepSetting, sweep
+from ptenmt.evaluation.systems import LoadOptions
+from ptenmt.evaluation.test_set import EvaluationFiles
 
-__all__ = ["Evaluation", "Score", "Setting", "Sweep", "evaluate", "sweep"]
+__all__ = [
+    "Evaluation",
+    "EvaluationFiles",
+    "LoadOptions",
+    "Score",
+    "Sweep",
+    "SweepSetting",
+    "evaluate",
+    "sweep",
+]

@@ -1,8 +1,7 @@
-"""Several runs side by side: what they differ in, and what came of it."""
+"""Several runs side by side: sizes, training, best validation, and scores on the same pairs."""
 
-import warnings
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -11,10 +10,9 @@ from ptenmt.config import TaskName
 from ptenmt.config.loading import flat_options, storage_options
 from ptenmt.data.corpus import HeldOutSplit
 from ptenmt.errors import RunError
-from ptenmt.evaluation.judging import own_material
-from ptenmt.evaluation.results import Difference, SearchFacts, facts_of
-from ptenmt.evaluation.scores import Scorer
-from ptenmt.evaluation.systems import Loading, Progress
+from ptenmt.evaluation.evaluation import held_out_test_set, json_facts
+from ptenmt.evaluation.scores import Difference, Scorer
+from ptenmt.evaluation.systems import LoadOptions, OnProgress, SearchFacts, System
 from ptenmt.history import History
 from ptenmt.run_facts import needed_facts
 from ptenmt.runs import Run, find_run
@@ -22,70 +20,68 @@ from ptenmt.tasks import UNITS
 
 _SPLITS = ("train", "validation", "test")
 _METRICS = ("bleu", "chrf", "loss", "accuracy")
-"""What a validation tells."""
 _NEEDED_FACTS = {"data", "parameters"}
 
 
 @dataclass(frozen=True, kw_only=True)
 class RunSummary:
-    """What a run is and what its training came to, from its files alone."""
+    """A run and the course of its training, from its files alone."""
 
     run: str
-    """The folder's name; its path, where several of those compared are called so."""
+    """The folder's name; its path where several of the compared runs have that name."""
     options: dict[str, Any]
-    """By dotted names, all but those that say where on a machine something is kept."""
+    """By dotted name, without those that say where a machine keeps something."""
     parameters: int
     pairs: int
-    """That it learns from; windows, if it predicts next words."""
+    """Training pairs; windows for a next-word model."""
     fingerprints: dict[str, str]
     """Of each split's pairs."""
     steps: int | None
-    """Done so far; None if the run has told nothing, as an average has not."""
+    """None without a history, as for an average of checkpoints."""
     epochs: float | None
-    """Done so far."""
     seconds: float | None
-    """Of training, validations and saves included."""
+    """Of training, including validations and saving."""
     tokens_per_second: float | None
-    """Real target tokens learnt, validations and saves not counted."""
+    """Real target tokens in training steps, without validations and saving."""
     best_step: int | None
     """Of the best validation by ``validation.metric``."""
     validation: dict[str, float | None]
-    """Loss, accuracy, BLEU and chrF there; None for what was no number."""
+    """Loss, accuracy, BLEU and chrF of that validation; None for a value that was not finite."""
 
     @property
     def task(self) -> TaskName:
-        """What it has learnt."""
+        """``translation`` or ``next-word``."""
         task: TaskName = self.options["task"]
         return task
 
 
 @dataclass(frozen=True, kw_only=True)
 class RunScores:
-    """How well and how fast a run translates the pairs that all are compared on."""
+    """How well and how fast a run translates the pairs that all runs are compared on."""
 
     differences: list[Difference]
-    """BLEU, chrF2++ and TER, detokenised, each beside the first run's."""
+    """BLEU, chrF2++ and TER, detokenized, each beside the first run's."""
     search: SearchFacts
     sentences_per_second: float
 
 
 @dataclass(frozen=True, kw_only=True)
 class RunComparison:
-    """Runs side by side, in the order asked for."""
+    """Runs side by side, in the requested order."""
 
     runs: list[RunSummary]
     differences: dict[str, list[Any]]
-    """The options whose values are not the same everywhere, each with its value in every run."""
+    """The options that differ, each with its value in every run."""
     splits_that_differ: list[str]
     """``train``, ``validation``, ``test``: where not all runs have the same pairs."""
     split: HeldOutSplit | None
-    """Which of the first run's pairs all of them have translated, if they have."""
+    """Which of the first run's pairs all runs translated, if they did."""
     scores: list[RunScores]
-    """Of each run; empty if they have not."""
+    """Of each run; empty if they did not."""
 
     def facts(self) -> dict[str, Any]:
-        """Everything, as JSON takes it."""
-        facts: dict[str, Any] = facts_of(self)
+        """Everything, as JSON values."""
+        facts: dict[str, Any] = json_facts(self)
         return facts
 
 
@@ -93,103 +89,87 @@ def compare(
     runs: Sequence[str | Path | Run],
     split: HeldOutSplit | None = None,
     *,
-    on_progress: Progress = lambda _what, _done, _total: None,
-    on_warning: Callable[[str], None] = warnings.warn,
-    on_tensorflow: Callable[[], None] = lambda: None,
+    load: LoadOptions | None = None,
+    on_progress: OnProgress = lambda _activity, _done, _total: None,
 ) -> RunComparison:
     """Put runs side by side.
 
     Args:
         runs: Two or more: paths, or names below ``checkpoints/``.
-        split: Have all of them translate these pairs of the first run, each as its own config says. None:
-            what their files tell is enough, and nothing is loaded.
-        on_progress: Told how far the translating is.
-        on_warning: Told of a damaged checkpoint that was passed over for an older one, and the like.
-        on_tensorflow: Called before TensorFlow is imported.
+        split: Have all runs translate these pairs of the first one, each as its own config says. None:
+            compare what their files say, without loading any model.
+        load: How to load the runs, with ``split``.
+        on_progress: Called after every step of the translation.
 
     Raises:
         RunError: There are fewer than two, or one cannot be found or read.
-        CheckpointError: One has no checkpoint that can be read.
+        CheckpointError: One has no readable weights.
         DataError: The first run's pairs cannot be read any more.
     """
     if len(runs) < 2:
-        raise RunError("comparing takes two runs or more", "ptenmt info lists the runs there are")
+        raise RunError("comparing takes two runs or more", "ptenmt info lists the runs")
     found = [run if isinstance(run, Run) else find_run(run) for run in runs]
     names = Counter(run.name for run in {run.path.absolute(): run for run in found}.values())
-    summaries = [_summary(run, run.name if names[run.name] == 1 else str(run.path)) for run in found]
-    loading = Loading(
-        checkpoint="best",
-        engine="auto",
-        overrides=(),
-        on_warning=on_warning,
-        on_tensorflow=on_tensorflow,
-    )
+    summaries = [_summarise(run, run.name if names[run.name] == 1 else str(run.path)) for run in found]
+    values = {name: [summary.options[name] for summary in summaries] for name in summaries[0].options}
     return RunComparison(
         runs=summaries,
-        differences=_differences(summaries),
-        splits_that_differ=[name for name in _SPLITS if _differ(name, summaries)],
+        differences={name: each for name, each in values.items() if any(value != each[0] for value in each)},
+        splits_that_differ=[
+            name for name in _SPLITS if len({summary.fingerprints.get(name) for summary in summaries}) > 1
+        ],
         split=split,
-        scores=[] if split is None else _scores(found, split, loading, on_progress),
+        scores=[] if split is None else _score(found, split, load or LoadOptions(), on_progress),
     )
 
 
-def _differences(summaries: Sequence[RunSummary]) -> dict[str, list[Any]]:
-    values = {name: [summary.options[name] for summary in summaries] for name in summaries[0].options}
-    return {name: each for name, each in values.items() if any(value != each[0] for value in each)}
-
-
-def _differ(split: str, summaries: Sequence[RunSummary]) -> bool:
-    """Whether not all runs have the same pairs."""
-    return len({summary.fingerprints.get(split) for summary in summaries}) > 1
-
-
-def _scores(runs: Sequence[Run], split: HeldOutSplit, loading: Loading, show: Progress) -> list[RunScores]:
-    """All runs on the first one's pairs, by one scorer."""
-    material = own_material(runs[0], split, loading)
-    scorer = Scorer("detokenised", material.references)
+def _score(
+    runs: Sequence[Run], split: HeldOutSplit, load: LoadOptions, on_progress: OnProgress
+) -> list[RunScores]:
+    """Score all runs on the first one's pairs."""
+    test_set = held_out_test_set(runs[0], split, load)
+    scorer = Scorer("detokenised", test_set.references)
     found = []
     for run in runs:
-        output, search = loading.system(run, run.config()).translate(material, show)
-        found.append((scorer.count(output.texts), search))
-    (baseline, _), *_ = found
+        hypotheses, search = System.load(run, load).translate(test_set, on_progress)
+        found.append((scorer.statistics(hypotheses.texts), search))
+    baseline = found[0][0]
     return [
         RunScores(
-            differences=scorer.differences(counts, baseline),
+            differences=scorer.differences(statistics, baseline),
             search=search,
-            sentences_per_second=len(material) / search.seconds,
+            sentences_per_second=len(test_set) / search.seconds,
         )
-        for counts, search in found
+        for statistics, search in found
     ]
 
 
-def _summary(run: Run, name: str) -> RunSummary:
+def _summarise(run: Run, name: str) -> RunSummary:
     facts, config = needed_facts(run, _NEEDED_FACTS), run.config()
     history = History(run.path)
-    options, elsewhere = flat_options(config), storage_options()
+    curve, validations = history.curve(), history.validations()
     last, best = history.last(), history.best(config.validation.metric)
     steps, per_epoch = None if last is None else last["step"], facts.get("steps_per_epoch")
+    timed = [sum(line["seconds"].values()) for line in [*curve, *validations] if "seconds" in line]
     return RunSummary(
         run=name,
-        options={name: value for name, value in options.items() if name not in elsewhere},
+        options={
+            option: value for option, value in flat_options(config).items() if option not in storage_options()
+        },
         parameters=facts["parameters"],
         pairs=facts["data"]["train"][UNITS[config.task]],
         fingerprints={split: part["fingerprint"] for split, part in facts["data"].items()},
         steps=steps,
         epochs=None if steps is None or per_epoch is None else steps / per_epoch,
-        seconds=_seconds([*history.curve(), *history.validations()]),
-        tokens_per_second=_tokens_per_second(history.curve()),
+        seconds=max(timed, default=None),
+        tokens_per_second=_tokens_per_second(curve),
         best_step=None if best is None else best["step"],
         validation={} if best is None else {metric: best["validation"].get(metric) for metric in _METRICS},
     )
 
 
-def _seconds(lines: Sequence[dict[str, Any]]) -> float | None:
-    """All that the training took; each line tells it so far, but those of old runs do not."""
-    return max((sum(line["seconds"].values()) for line in lines if "seconds" in line), default=None)
-
-
 def _tokens_per_second(curve: Sequence[dict[str, Any]]) -> float | None:
-    """Of all steps told so far; None if they do not tell it."""
+    """Over all training steps so far; None if the history does not record tokens and times."""
     if not curve or not all("tokens" in point and "seconds" in point for point in curve):
         return None
     seconds = curve[-1]["seconds"]["data"] + curve[-1]["seconds"]["step"]

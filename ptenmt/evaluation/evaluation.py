@@ -1,157 +1,441 @@
-"""Scoring a run, or finished hypotheses, against references."""
+"""Evaluate a run, or finished translations: scores, comparison with a baseline, error analysis."""
 
-import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Iterator
+from dataclasses import dataclass, fields, is_dataclass
 from pathlib import Path
+from typing import Any, Self
 
-from ptenmt.data.corpus import HeldOutSplit
-from ptenmt.errors import ConfigError
-from ptenmt.evaluation.judging import Question, judged
-from ptenmt.evaluation.material import Files
-from ptenmt.evaluation.results import Evaluation
-from ptenmt.evaluation.sweep import BEAM_SIZES, LENGTH_PENALTIES, Sweep, sweep_settings
-from ptenmt.evaluation.systems import Loading, Progress
-from ptenmt.runs import Choice, Run
-from ptenmt.translation.loading import EngineName
+from ptenmt.atomic_files import write_text
+from ptenmt.config import Config
+from ptenmt.data.corpus import HeldOutSplit, fingerprint, load_split, load_training_pairs
+from ptenmt.data.text import spacing
+from ptenmt.errors import ConfigError, OutputError, PtenmtError, RunError
+from ptenmt.evaluation.error_analysis import (
+    ErrorAnalysis,
+    EvaluatedSentence,
+    SourceWords,
+    analyse_errors,
+    count_words,
+)
+from ptenmt.evaluation.minimal_pairs import MinimalPairResults, translate_minimal_pairs
+from ptenmt.evaluation.scores import (
+    BaselineComparison,
+    Difference,
+    MetricName,
+    Score,
+    Scorer,
+    Statistics,
+    TextForm,
+)
+from ptenmt.evaluation.systems import LoadOptions, OnProgress, SearchFacts, System
+from ptenmt.evaluation.test_set import PLAIN_TEXT, TOKENISED_TEXT, EvaluationFiles, Hypotheses, TestSet
+from ptenmt.perplexity import perplexity
+from ptenmt.runs import Run, find_run
+from ptenmt.tasks import check_task
+from ptenmt.tokenizers import load_tokenizers
+
+SENTENCE_METRIC: MetricName = "chrF2++"
+_MAX_COUNTED_SENTENCES = 500_000
+"""Word frequencies come from this many training sentences, or up to twice as many, evenly spaced."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class ScoredTexts:
+    """The texts that were scored, one per sentence."""
+
+    hypotheses: list[str]
+    references: list[list[str | None]]
+    """[references, sentences]; None where a sentence has fewer references than others."""
+    baseline: list[str] | None
+    """The baseline's hypotheses."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Evaluation:
+    """Everything that ``ptenmt evaluate`` finds."""
+
+    name: str
+    """The run, or the file of hypotheses."""
+    folder: str | None
+    """The run's; None if finished hypotheses were scored without a run."""
+    checkpoint: str | None
+    """Which weights translated, such as ``best, step 1,512``; None: the hypotheses were given."""
+    split: HeldOutSplit | None
+    """Which of the run's own pairs; None: files."""
+    pairs_name: str
+    """Such as ``test pairs``, or ``pairs of talk.en``."""
+    files: dict[str, list[str]]
+    """The files that were read, by role (see ``EvaluationFiles.names``)."""
+    fingerprint: str
+    """SHA-256 of the prepared sources and first references."""
+    num_pairs: int
+    num_references: int
+    loss: float | None
+    """Teacher-forced cross-entropy in nats per target token; None without a model."""
+    accuracy: float | None
+    """Share of the target tokens that had the highest logit, teacher-forced."""
+    num_truncated: int | None
+    """Sources and references that were truncated to the model's positions for loss and accuracy."""
+    scores: list[Score]
+    """BLEU, chrF2++ and TER, detokenized; then, where the corpus is tokenized, of its tokens."""
+    comparison: BaselineComparison | None
+    search: SearchFacts | None
+    """None: the hypotheses were given."""
+    error_analysis: ErrorAnalysis
+    minimal_pairs: MinimalPairResults | None
+    """None without a model, or for other languages than Portuguese and English."""
+    sentences: list[EvaluatedSentence]
+    """All of them, in order."""
+    texts: dict[TextForm, ScoredTexts]
+
+    @property
+    def perplexity(self) -> float | None:
+        """exp(loss), unless it is too large to be meaningful."""
+        return perplexity(self.loss)
+
+    @property
+    def sentences_per_second(self) -> float | None:
+        """Translation speed; None: the hypotheses were given."""
+        return None if self.search is None else self.num_pairs / self.search.seconds
+
+    def facts(self) -> dict[str, Any]:
+        """Everything but the sentences and texts, as JSON values."""
+        return {
+            name: json_facts(getattr(self, name))
+            for name in _names(self)
+            if name not in {"sentences", "texts"}
+        }
+
+    def write_texts(self, folder: Path) -> list[Path]:
+        """Write sources, references and hypotheses to a folder, one sentence per line.
+
+        The files are ``source.txt`` and, for each form, such as ``detokenised``:
+        ``detokenised.hypotheses.txt``, ``detokenised.reference.txt`` and, if there are more references,
+        ``detokenised.reference2.txt`` and so on; with a baseline, ``detokenised.baseline.txt``.
+
+        Args:
+            folder: Created if missing; other files in it stay.
+
+        Returns:
+            The files.
+
+        Raises:
+            OutputError: They cannot be written.
+        """
+        columns: dict[str, list[str | None]] = {}
+        if all(sentence.source is not None for sentence in self.sentences):
+            columns["source"] = [sentence.source for sentence in self.sentences]
+        for form, texts in self.texts.items():
+            columns[f"{form}.hypotheses"] = [*texts.hypotheses]
+            if texts.baseline is not None:
+                columns[f"{form}.baseline"] = [*texts.baseline]
+            for number, references in enumerate(texts.references, start=1):
+                columns[f"{form}.reference{number if number > 1 else ''}"] = references
+        make_folder(folder)
+        for name, lines in columns.items():
+            write_text(folder / f"{name}.txt", "".join(f"{line or ''}\n" for line in lines))
+        return [folder / f"{name}.txt" for name in columns]
+
+
+def make_folder(folder: Path) -> None:
+    """Create a folder if it is missing.
+
+    Raises:
+        OutputError: It cannot be created.
+    """
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise OutputError(f"cannot create {folder}: {error.strerror or error}") from error
+
+
+def json_facts(value: Any) -> Any:
+    """A result as JSON values: of a dataclass its fields and properties."""
+    if is_dataclass(value):
+        return {name: json_facts(getattr(value, name)) for name in _names(value)}
+    if isinstance(value, dict):
+        return {name: json_facts(each) for name, each in value.items()}
+    if isinstance(value, list | tuple):
+        return [json_facts(each) for each in value]
+    return value
+
+
+def _names(value: Any) -> list[str]:
+    properties = [name for name, each in vars(type(value)).items() if isinstance(each, property)]
+    return [*(field.name for field in fields(value)), *properties]
+
+
+@dataclass(frozen=True, kw_only=True)
+class EvaluationRequest:
+    """A checked request: what to score, on what, and how to load runs."""
+
+    run: Run | None
+    """None: hypotheses and references are files, and nothing else is known."""
+    split: HeldOutSplit | None
+    """None: files."""
+    files: EvaluationFiles
+    test_set: TestSet
+    options: LoadOptions
+
+    @classmethod
+    def prepare(
+        cls, run: str | Path | Run | None, split: HeldOutSplit, files: EvaluationFiles, options: LoadOptions
+    ) -> Self:
+        """Find the run and read the test set.
+
+        Raises:
+            RunError: There is no such run, or it is not a translation model.
+            DataError: The pairs cannot be read.
+            ConfigError: The files are said to be tokenized but the run's corpus is plain text; or there are
+                hypotheses without references, and no run.
+        """
+        needs_no_run = run is None and files.hypotheses is not None and bool(files.references)
+        found = None if needs_no_run else _find_run(run, files)
+        data = TOKENISED_TEXT if files.is_tokenised else PLAIN_TEXT
+        if found is not None:
+            data = found.config().data
+        if files.is_tokenised and spacing(data) == "none":
+            raise ConfigError("--tokenised: the corpus of this run is plain text", "leave it out")
+        if files.references or found is None:
+            test_set = TestSet.from_files(files, data)
+            return cls(run=found, split=None, files=files, test_set=test_set, options=options)
+        test_set = held_out_test_set(found, split, options)
+        return cls(run=found, split=split, files=files, test_set=test_set, options=options)
+
+    @property
+    def pairs_name(self) -> str:
+        """Such as ``test pairs``, or ``pairs of talk.en``."""
+        return f"{self.split} pairs" if self.split else f"pairs of {self.files.references[0]}"
+
+    def require_run(self) -> Run:
+        """The run that translates.
+
+        Raises:
+            RunError: Hypotheses and references are files, so there is none.
+        """
+        if self.run is None:
+            raise RunError("no run is given, and finished translations need none", "name one with --run")
+        return self.run
+
+    def load(self, run: Run) -> System:
+        """Load a run to translate the test set (errors as of ``System.load``).
+
+        Raises:
+            ConfigError: The sources are unknown.
+        """
+        if self.test_set.sources is None:
+            raise ConfigError(
+                f"{run.name} cannot translate: only references are given", "add the sources: --source FILE"
+            )
+        return System.load(run, self.options)
+
+    def read_hypotheses(self, file: str | Path, run_given: str | Path | Run | None = None) -> Hypotheses:
+        """Read finished translations of the test set (errors as of ``TestSet.hypotheses_from_file``)."""
+        name = self.pairs_name
+        if self.split and self.run is not None:
+            name += f" of {self.run.path}" + (", the run trained last" if run_given is None else "")
+        return self.test_set.hypotheses_from_file(Path(file), is_tokenised=self.files.is_tokenised, name=name)
+
+
+def held_out_test_set(run: Run, split: HeldOutSplit, options: LoadOptions) -> TestSet:
+    """A run's own validation or test pairs, with a warning if they differ from those of its training."""
+    config = run.config()
+    check_task(run, config.task, "translation")
+    pairs = load_split(config.data, config.seed, split)
+    if run.data_fingerprint(split) not in (None, fingerprint(pairs)):
+        options.on_warning(
+            f"the {split} pairs differ from those held out when {run.name} was trained: "
+            "some of them may be in its training data"
+        )
+    return TestSet.from_pairs(pairs, config.data)
 
 
 def evaluate(
     run: str | Path | Run | None = None,
     split: HeldOutSplit = "test",
     *,
-    source: str | Path | None = None,
-    references: Sequence[str | Path] = (),
-    hypotheses: str | Path | None = None,
-    tokenised: bool = False,
+    files: EvaluationFiles | None = None,
     baseline: str | Path | None = None,
-    checkpoint: Choice = "best",
-    engine: EngineName = "auto",
-    overrides: Sequence[str] = (),
-    on_progress: Progress = lambda _what, _done, _total: None,
-    on_warning: Callable[[str], None] = warnings.warn,
-    on_tensorflow: Callable[[], None] = lambda: None,
+    load: LoadOptions | None = None,
+    on_progress: OnProgress = lambda _activity, _done, _total: None,
 ) -> Evaluation:
-    """Score a trained run, or finished hypotheses.
+    """Score a trained run, or finished translations.
 
     Args:
-        run: A path, a name below ``checkpoints/``, or None for the run trained or averaged last; for none at
-            all, where ``hypotheses`` and ``references`` are given.
-        split: Which pairs of the run's own data, if no references are given.
-        source: A file of sentences to translate instead, one a line.
-        references: Files of their right translations; each sentence needs one at least.
-        hypotheses: A file of translations to score; nothing is translated then.
-        tokenised: The files have words and punctuation apart, as the training corpus has; if not, they are
-            text as people write it.
+        run: A path, a name below ``checkpoints/``, or None for the run trained or averaged last; none is
+            needed where hypotheses and references are files.
+        split: Which of the run's own pairs to score, if no references are given.
+        files: Files to translate or to score instead.
         baseline: A run, or a file of translations, to compare with.
-        checkpoint: ``best``: the weights that scored best in validation; ``latest``: the newest.
-        engine: What translates, as for ``Translator.load``; loss and accuracy are the Keras model's always.
-        overrides: ``decoding.option=value`` each: how to search, where not as the run's config says.
-            Checkpoint, engine and overrides are the baseline's, too.
-        on_progress: Told how far it is.
-        on_warning: Told of a damaged checkpoint that was passed over for an older one, and the like.
-        on_tensorflow: Called before TensorFlow is imported.
+        load: How to load the run, and the baseline if it is one.
+        on_progress: Called after every step.
 
     Raises:
         RunError: There is no such run.
-        CheckpointError: It has no checkpoint that can be read.
-        DataError: Its data, or a file, cannot be read, or they do not fit together.
+        CheckpointError: It has no readable weights.
+        DataError: Its data, or a file, cannot be read, or files do not fit together.
         ExportError: The engine cannot express the model.
-        ConfigError: What is asked for does not go together.
+        ConfigError: The arguments contradict each other.
     """
-    files = _files(source, references, hypotheses, tokenised=tokenised)
-    if hypotheses is not None and (baseline is None or Path(baseline).is_file()):
-        _refuse_to_search(checkpoint, engine, overrides)
-    loading = Loading(
-        checkpoint=checkpoint,
-        engine=engine,
-        overrides=overrides,
-        on_warning=on_warning,
-        on_tensorflow=on_tensorflow,
-    )
-    question = Question.of(run, split, files, loading)
-    return judged(question, None if baseline is None else str(baseline), on_progress)
-
-
-def sweep(
-    run: str | Path | Run | None = None,
-    split: HeldOutSplit = "validation",
-    *,
-    source: str | Path | None = None,
-    references: Sequence[str | Path] = (),
-    tokenised: bool = False,
-    checkpoint: Choice = "best",
-    engine: EngineName = "auto",
-    beam_sizes: Sequence[int] = BEAM_SIZES,
-    length_penalties: Sequence[float] = LENGTH_PENALTIES,
-    on_progress: Progress = lambda _what, _done, _total: None,
-    on_warning: Callable[[str], None] = warnings.warn,
-    on_tensorflow: Callable[[], None] = lambda: None,
-) -> Sweep:
-    """Find out which beam size and length penalty a run translates best with; see ``evaluate``.
-
-    Args:
-        run: As for ``evaluate``.
-        split: As for ``evaluate``; what is chosen on the test pairs says nothing about them any more.
-        source: As for ``evaluate``.
-        references: As for ``evaluate``.
-        tokenised: As for ``evaluate``.
-        checkpoint: As for ``evaluate``.
-        engine: As for ``evaluate``.
-        beam_sizes: Those to try; 1 is greedy search.
-        length_penalties: Those to try with each of them but 1.
-        on_progress: As for ``evaluate``.
-        on_warning: As for ``evaluate``.
-        on_tensorflow: As for ``evaluate``.
-
-    Raises:
-        PtenmtError: As ``evaluate``; also if a beam size or a penalty is none.
-    """
-    files = _files(source, references, None, tokenised=tokenised)
-    loading = Loading(
-        checkpoint=checkpoint,
-        engine=engine,
-        overrides=(),
-        on_warning=on_warning,
-        on_tensorflow=on_tensorflow,
-    )
-    question = Question.of(run, split, files, loading)
-    assert question.run is not None
-    return sweep_settings(
-        question.system(question.run).translator,
-        question.material,
-        question.run.name,
-        question.pairs_name,
-        on_progress,
-        beam_sizes=beam_sizes,
-        length_penalties=length_penalties,
+    files, load = files or EvaluationFiles(), load or LoadOptions()
+    if files.hypotheses is not None and (baseline is None or Path(baseline).is_file()):
+        _refuse_load_options(load)
+    request = EvaluationRequest.prepare(run, split, files, load)
+    test_set = request.test_set
+    baseline_system = None
+    baseline_output = None
+    if baseline is not None:
+        if Path(baseline).is_file():
+            baseline_output = request.read_hypotheses(baseline, run)
+        else:
+            baseline_system = request.load(_find_baseline(str(baseline)))
+    system, search, teacher_forced = None, None, None
+    if files.hypotheses is not None:
+        output = request.read_hypotheses(files.hypotheses, run)
+    else:
+        system = request.load(request.require_run())
+        teacher_forced = system.teacher_forced(test_set, on_progress)
+        output, search = system.translate(test_set, on_progress)
+    if baseline_system is not None:
+        baseline_output, _ = baseline_system.translate(test_set, on_progress)
+    on_progress("scoring", 0, 1)
+    compared = [
+        _Compared.count(form, test_set, output, baseline_output) for form in test_set.references_by_form
+    ]
+    differences = [difference for each in compared for difference in each.differences()]
+    sentences = _sentences(test_set, output, baseline_output)
+    return Evaluation(
+        **_origin(request, system),
+        fingerprint=test_set.fingerprint(),
+        num_pairs=len(test_set),
+        num_references=len(test_set.references),
+        loss=None if teacher_forced is None else teacher_forced.loss,
+        accuracy=None if teacher_forced is None else teacher_forced.accuracy,
+        num_truncated=None if teacher_forced is None else teacher_forced.num_truncated,
+        scores=[difference.score for difference in differences]
+        or [score for each in compared for score in each.scorer.scores(each.statistics)],
+        comparison=None
+        if baseline is None
+        else BaselineComparison(name=str(baseline), differences=differences),
+        search=search,
+        error_analysis=analyse_errors(
+            sentences, compared[0].scorer, compared[0].statistics, _source_words(request, on_progress)
+        ),
+        minimal_pairs=None if system is None else translate_minimal_pairs(system.translator),
+        sentences=sentences,
+        texts={
+            form: ScoredTexts(
+                hypotheses=output.in_form(form),
+                references=references,
+                baseline=None if baseline_output is None else baseline_output.in_form(form),
+            )
+            for form, references in test_set.references_by_form.items()
+        },
     )
 
 
-def _refuse_to_search(checkpoint: Choice, engine: EngineName, overrides: Sequence[str]) -> None:
-    """Refuse what would have no effect where no run translates."""
+def _refuse_load_options(load: LoadOptions) -> None:
+    """Refuse options that have no effect where no run is loaded."""
     given = {
-        "--checkpoint": checkpoint != "best",
-        "--engine": engine != "auto",
-        "options of decoding": bool(overrides),
+        "--checkpoint": load.checkpoint != "best",
+        "--engine": load.engine != "auto",
+        "decoding options": bool(load.overrides),
     }
     names = " or ".join(name for name, is_given in given.items() if is_given)
     if names:
+        raise ConfigError(f"{names} cannot be used with finished translations: nothing is translated")
+
+
+def _find_run(run: str | Path | Run | None, files: EvaluationFiles) -> Run:
+    """The run that is scored, or whose pairs the given hypotheses translate."""
+    if isinstance(run, Run):
+        return run
+    try:
+        return find_run(run)
+    except RunError as error:
+        if run is not None or files.hypotheses is None:
+            raise
         raise ConfigError(
-            "finished translations are scored as they are: nothing is translated, and there is no use for "
-            f"{names}"
+            f"{files.hypotheses}: no references to score these translations against: {error.message}",
+            "give them, --reference FILE, or the run whose pairs they translate, --run NAME",
+        ) from error
+
+
+def _find_baseline(name: str) -> Run:
+    try:
+        return find_run(name)
+    except RunError as error:
+        raise RunError(f"{error.message}, and no file {name}", error.hint) from error
+
+
+@dataclass(frozen=True)
+class _Compared:
+    """The statistics of hypotheses in one text form, and of the baseline's."""
+
+    scorer: Scorer
+    statistics: Statistics
+    baseline: Statistics | None
+
+    @classmethod
+    def count(
+        cls, form: TextForm, test_set: TestSet, output: Hypotheses, baseline: Hypotheses | None
+    ) -> Self:
+        scorer = Scorer(form, test_set.references_by_form[form])
+        baseline_statistics = None if baseline is None else scorer.statistics(baseline.in_form(form))
+        return cls(scorer, scorer.statistics(output.in_form(form)), baseline_statistics)
+
+    def differences(self) -> list[Difference]:
+        return [] if self.baseline is None else self.scorer.differences(self.statistics, self.baseline)
+
+
+def _sentences(test_set: TestSet, output: Hypotheses, baseline: Hypotheses | None) -> list[EvaluatedSentence]:
+    scorer = Scorer("detokenised", test_set.references, (SENTENCE_METRIC,))
+    scores = scorer.sentence_values(output.texts, SENTENCE_METRIC)
+    baseline_scores = None if baseline is None else scorer.sentence_values(baseline.texts, SENTENCE_METRIC)
+    return [
+        EvaluatedSentence(
+            row=row + 1,
+            source=None if test_set.sources is None else test_set.sources[row],
+            references=test_set.references_of(row),
+            hypothesis=text,
+            score=scores[row],
+            baseline=None if baseline is None else baseline.texts[row],
+            baseline_score=None if baseline_scores is None else baseline_scores[row],
         )
+        for row, text in enumerate(output.texts)
+    ]
 
 
-def _files(
-    source: str | Path | None,
-    references: Sequence[str | Path],
-    hypotheses: str | Path | None,
-    *,
-    tokenised: bool,
-) -> Files:
-    return Files(
-        source=None if source is None else Path(source),
-        references=tuple(map(Path, references)),
-        hypotheses=None if hypotheses is None else Path(hypotheses),
-        tokenised=tokenised,
-    )
+def _origin(request: EvaluationRequest, system: System | None) -> dict[str, Any]:
+    """Which translations these are, and of what."""
+    run, hypotheses = request.run, request.files.hypotheses
+    return {
+        "name": str(hypotheses) if hypotheses is not None or run is None else run.name,
+        "folder": None if run is None else str(run.path),
+        "checkpoint": None if system is None else system.trained.info.label,
+        "split": request.split,
+        "pairs_name": request.pairs_name,
+        "files": request.files.names,
+    }
+
+
+def _source_words(request: EvaluationRequest, on_progress: OnProgress) -> SourceWords | None:
+    """The words of the sources, the run's tokenizer, and how often the training data has them."""
+    run, prepared = request.run, request.test_set.prepared
+    if run is None or prepared is None:
+        return None
+    on_progress("counting training words", 0, 1)
+    tokenizer = load_tokenizers(run.tokenizer_folder).source
+    try:
+        return SourceWords(prepared, tokenizer, count_words(_training_sources(run.config())))
+    except PtenmtError as error:
+        reason = f"the training data cannot be read: {error.message}"
+        return SourceWords(prepared, tokenizer, None, reason)
+
+
+def _training_sources(config: Config) -> Iterator[str]:
+    pairs = load_training_pairs(config.data, config.seed)
+    step = max(1, len(pairs) // _MAX_COUNTED_SENTENCES)
+    if step == 1:
+        return (source for source, _ in pairs)
+    return (pairs[row][0] for row in range(0, len(pairs), step))

@@ -1,36 +1,106 @@
-"""Corpus scores, how sure they are, and whether two differ: all of it computed by sacreBLEU.
-
-sacreBLEU counts something in every sentence (n-grams that match, edits, lengths), adds the counts up, and
-makes a score of the sums. The counts are kept here, so that scores of any of the sentences, and of thousands
-of resamples, cost no counting. Its significance module reads the same methods of its metrics.
-"""
+"""Corpus scores with confidence intervals and significance tests, all computed by sacreBLEU."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, Literal
 
-from ptenmt.evaluation.results import Difference, Score, TextForm
+from ptenmt.atomic_files import NOTHING
 
+TextForm = Literal["detokenised", "tokenised"]
+"""``detokenised``: normal spacing, cased; ``tokenised``: the corpus' own tokens, lower-cased."""
 MetricName = Literal["BLEU", "chrF", "chrF2++", "TER"]
-Counts = Mapping[str, Sequence[Sequence[float]]]
-"""For each metric, for each sentence, what sacreBLEU counted."""
+Statistics = Mapping[str, Sequence[Sequence[float]]]
+"""For each metric, the sufficient statistics of every sentence (matching n-grams, lengths, edits)."""
 References = Sequence[Sequence[str | None]]
-"""One or several references of every sentence, first all sentences' first; None: it has no such one."""
+"""[references, sentences]; None where a sentence has fewer references than others."""
 
 METRICS: tuple[MetricName, ...] = ("BLEU", "chrF2++", "TER")
-RESAMPLES = 1000
-_LEAST_RESAMPLES = 100
-_MOST_NUMBERS = 250_000_000
-"""That sacreBLEU may hold in memory at a time, 4 bytes each: of very large sets it draws fewer resamples."""
+LOWER_IS_BETTER = frozenset({"TER"})
+SIGNIFICANCE_LEVEL = 0.05
+_NUM_RESAMPLES = 1000
+_MIN_RESAMPLES = 100
+_MAX_RESAMPLED_VALUES = 250_000_000
+"""float32 values that sacreBLEU's bootstrap holds in memory at once; larger sets get fewer resamples."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Score:
+    """A corpus score with its bootstrap confidence interval and signature."""
+
+    name: str
+    """``BLEU``, ``chrF2++`` or ``TER``."""
+    text: TextForm
+    value: float
+    """0 to 100 (TER may exceed it); higher is better, except for TER."""
+    mean: float
+    """Of the bootstrap resamples."""
+    margin: float
+    """Half the width of the 95 % confidence interval around ``mean``."""
+    signature: str
+    """sacreBLEU's signature; quote it with the value."""
+
+    @property
+    def low(self) -> float:
+        """Lower end of the 95 % confidence interval, at least 0."""
+        return max(self.mean - self.margin, 0.0)
+
+    @property
+    def high(self) -> float:
+        """Upper end of the 95 % confidence interval, at most 100 where higher is better."""
+        end = self.mean + self.margin
+        return end if self.name in LOWER_IS_BETTER else min(end, 100.0)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Difference:
+    """A score beside the baseline's score of the same metric and text form."""
+
+    score: Score
+    baseline: Score
+    p_value: float | None
+    """Of sacreBLEU's paired bootstrap test; None: the outputs score identically sentence by sentence."""
+
+    @property
+    def is_better(self) -> bool:
+        """Whether the score is better than the baseline's, significantly or not."""
+        delta = self.score.value - self.baseline.value
+        return delta < 0 if self.score.name in LOWER_IS_BETTER else delta > 0
+
+    @property
+    def is_significant(self) -> bool:
+        """Whether p is below 0.05."""
+        return self.p_value is not None and self.p_value < SIGNIFICANCE_LEVEL
+
+    @property
+    def verdict(self) -> str:
+        """``better`` or ``worse``, with ``, not significant`` where p is 0.05 or more."""
+        if self.p_value is None:
+            return "no difference"
+        word = "better" if self.is_better else "worse"
+        return word if self.is_significant else f"{word}, not significant"
+
+    def formatted_p(self) -> str:
+        """The p-value with three decimals."""
+        return NOTHING if self.p_value is None else f"{self.p_value:.3f}"
+
+
+@dataclass(frozen=True, kw_only=True)
+class BaselineComparison:
+    """Every score beside the baseline's."""
+
+    name: str
+    """The run or file that is the baseline."""
+    differences: list[Difference]
 
 
 class Scorer:
-    """Scores hypotheses against the same references.
+    """Scores hypotheses against one set of references.
 
     Args:
-        form: ``detokenised``: as sacreBLEU does by default, BLEU by tokenisation 13a and cased;
-            ``tokenised``: lower-cased, and nothing is tokenised again.
-        references: What is right.
-        metrics: Which scores.
+        form: ``detokenised``: sacreBLEU's defaults, BLEU cased with tokenizer 13a; ``tokenised``: lower-cased
+            and not tokenized again.
+        references: One or several per sentence.
+        metrics: Which scores to compute.
     """
 
     def __init__(
@@ -39,99 +109,108 @@ class Scorer:
         self._form, self._references = form, references
         self._metrics = {name: _metric(name, form) for name in metrics}
 
-    def count(self, hypotheses: Sequence[str]) -> Counts:
-        """Count what the scores are made of, for each sentence."""
+    def values(self, hypotheses: Sequence[str]) -> dict[str, float]:
+        """The corpus scores by name, without intervals."""
+        return {
+            name: float(metric.corpus_score(hypotheses, self._references).score)
+            for name, metric in self._metrics.items()
+        }
+
+    def signature(self, name: MetricName) -> str:
+        """SacreBLEU's signature without resampling; valid once something was scored."""
+        return str(self._metrics[name].get_signature())
+
+    def sentence_values(self, hypotheses: Sequence[str], name: MetricName) -> list[float]:
+        """The score of each sentence alone."""
+        rows = zip(hypotheses, zip(*self._references, strict=True), strict=True)
+        metric = self._metrics[name]
+        return [
+            float(metric.sentence_score(text, [each for each in references if each is not None]).score)
+            for text, references in rows
+        ]
+
+    def statistics(self, hypotheses: Sequence[str]) -> Statistics:
+        """Count, once, what scores of any subset and of all bootstrap resamples are computed from.
+
+        This is the only private part of sacreBLEU that is used: its public functions take texts alone, so
+        that every subset and every comparison would count the same sentences again. TER dominates: of 1,803
+        sentences one count takes about 5 s, and an evaluation with its three breakdowns needs four.
+        """
         return {
             name: metric._extract_corpus_statistics(hypotheses, self._references)
             for name, metric in self._metrics.items()
         }
 
-    def values(self, counts: Counts) -> dict[str, float]:
-        """The scores alone, by name."""
-        return {
-            name: float(metric._aggregate_and_compute(counts[name]).score)
-            for name, metric in self._metrics.items()
-        }
-
-    def signature(self, name: MetricName) -> str:
-        """The signature of a score without resampling; something has to be counted before."""
-        return str(self._metrics[name].get_signature())
-
-    def sentence_values(self, counts: Counts, name: MetricName) -> list[float]:
-        """The score of each sentence alone."""
-        metric = self._metrics[name]
-        return [float(metric._compute_score_from_stats(row).score) for row in counts[name]]
-
-    def scores(self, counts: Counts, rows: Sequence[int] | None = None) -> list[Score]:
-        """The scores of all sentences, or of those of these numbers, with confidence intervals."""
+    def scores(self, statistics: Statistics, rows: Sequence[int] | None = None) -> list[Score]:
+        """Scores with confidence intervals, of all sentences or of the given rows."""
         scores = []
-        for name, metric in self._metrics.items():
-            chosen = counts[name] if rows is None else [counts[name][row] for row in rows]
-            results, signature = _resampled(metric, [chosen])
-            scores.append(self._score(name, results[0], signature))
+        for name in self._metrics:
+            chosen = statistics[name] if rows is None else [statistics[name][row] for row in rows]
+            scores += self._bootstrap(name, [chosen])[0]
         return scores
 
-    def differences(self, counts: Counts, baseline: Counts) -> list[Difference]:
-        """The scores of some hypotheses beside a baseline's, with sacreBLEU's paired bootstrap."""
+    def differences(self, statistics: Statistics, baseline: Statistics) -> list[Difference]:
+        """The scores beside a baseline's, with sacreBLEU's paired bootstrap test."""
         differences = []
-        for name, metric in self._metrics.items():
-            (ours, theirs) = counts[name], baseline[name]
-            (their_result, our_result), signature = _resampled(metric, [theirs, ours])
-            # Where nothing differs, the module would call that significant: p = 1 / (resamples + 1).
-            p_value = None if list(ours) == list(theirs) else float(our_result.p_value)
-            differences.append(
-                Difference(
-                    score=self._score(name, our_result, signature),
-                    baseline=self._score(name, their_result, signature),
-                    p_value=p_value,
-                )
-            )
+        for name in self._metrics:
+            ours, theirs = statistics[name], baseline[name]
+            (baseline_score, score), p_value = self._bootstrap(name, [theirs, ours])
+            # Of identical systems sacreBLEU would report the significant p = 1 / (resamples + 1).
+            p_value = None if list(ours) == list(theirs) else p_value
+            differences.append(Difference(score=score, baseline=baseline_score, p_value=p_value))
         return differences
 
-    def _score(self, name: str, result: Any, signature: str) -> Score:
-        return Score(
-            name=name,
-            text=self._form,
-            value=float(result.score),
-            mean=float(result.mean),
-            margin=float(result.ci),
-            signature=signature,
+    def _bootstrap(
+        self, name: MetricName, systems: Sequence[Sequence[Sequence[float]]]
+    ) -> tuple[list[Score], float | None]:
+        """The scores of one system or two, and the p-value of the second against the first."""
+        from sacrebleu.significance import PairedTest
+
+        num_values = len(systems[0]) * len(systems[0][0])
+        num_resamples = min(_NUM_RESAMPLES, max(_MIN_RESAMPLES, _MAX_RESAMPLED_VALUES // num_values))
+        test = PairedTest(
+            [(str(number), statistics) for number, statistics in enumerate(systems)],
+            {name: _PrecomputedMetric(self._metrics[name])},
+            None,
+            test_type="bs",
+            n_samples=num_resamples,
         )
+        signatures, results = test()
+        ((official_name, signature),) = signatures.items()
+        scores = [
+            Score(
+                name=name,
+                text=self._form,
+                value=float(result.score),
+                mean=float(result.mean),
+                margin=float(result.ci),
+                signature=str(signature),
+            )
+            for result in results[official_name]
+        ]
+        return scores, results[official_name][-1].p_value
 
 
-class _Counted:
-    """A metric of sacreBLEU for hypotheses in which everything is counted already."""
+class _PrecomputedMetric:
+    """A sacreBLEU metric whose "hypotheses" are the statistics that ``Scorer.statistics`` counted."""
 
     def __init__(self, metric: Any) -> None:
         self._metric = metric
 
-    def _extract_corpus_statistics(self, counts: Any, _references: Any) -> Any:
-        return counts
+    def _extract_corpus_statistics(self, statistics: Any, _references: Any) -> Any:
+        return statistics
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._metric, name)
 
 
-def _resampled(metric: Any, systems: Sequence[Sequence[Sequence[float]]]) -> tuple[list[Any], str]:
-    """What sacreBLEU's bootstrap says of one system, or of a baseline and another, and its signature."""
-    from sacrebleu.significance import PairedTest
-
-    numbers = len(systems[0]) * len(systems[0][0])
-    resamples = min(RESAMPLES, max(_LEAST_RESAMPLES, _MOST_NUMBERS // numbers))
-    named = [(str(number), counts) for number, counts in enumerate(systems)]
-    test = PairedTest(named, {"": _Counted(metric)}, None, test_type="bs", n_samples=resamples)
-    signatures, results = test()
-    ((name, signature),) = signatures.items()
-    return results[name], str(signature)
-
-
 def _metric(name: MetricName, form: TextForm) -> Any:
     from sacrebleu.metrics import BLEU, CHRF, TER
 
-    own_tokens = form == "tokenised"
+    is_tokenised = form == "tokenised"
     if name == "TER":
         return TER()
     if name == "BLEU":
-        # force: the texts may look tokenised to sacreBLEU, and where they are, that is what was asked for.
-        return BLEU(tokenize="none" if own_tokens else "13a", lowercase=own_tokens, force=True)
-    return CHRF(word_order=2 if name == "chrF2++" else 0, lowercase=own_tokens)
+        # force: no warning about text that looks tokenized; where it is, that was asked for.
+        return BLEU(tokenize="none" if is_tokenised else "13a", lowercase=is_tokenised, force=True)
+    return CHRF(word_order=2 if name == "chrF2++" else 0, lowercase=is_tokenised)

@@ -1,132 +1,178 @@
-"""A run that translates what is to be scored."""
+"""A run as a system under evaluation: its translations, their speed, and its teacher-forced loss."""
 
 import time
+import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, replace
 
-from ptenmt.config import Config
 from ptenmt.config.loading import override_decoding
-from ptenmt.errors import ConfigError, RunError
-from ptenmt.evaluation.material import Material, Output, output_of_texts, output_of_translations
-from ptenmt.evaluation.results import SearchFacts
-from ptenmt.runs import Choice, Run, find_run
-from ptenmt.tasks import check_task
+from ptenmt.data.batches import num_batches, sorted_batches
+from ptenmt.data.corpus import SentencePair
+from ptenmt.data.encoding import encode_pairs
+from ptenmt.errors import ConfigError
+from ptenmt.evaluation.test_set import Hypotheses, TestSet
+from ptenmt.model.numpy_transformer import NumpyNextWord, NumpyTransformer
+from ptenmt.runs import Choice, Run
+from ptenmt.tokenizers import TokenizerPair
 from ptenmt.trained_model import TrainedModel
 from ptenmt.translation import Translation, Translator
 from ptenmt.translation.loading import EngineName
 
-Progress = Callable[[str, int, int], None]
-"""Called with what is being done, and how much of how much is done."""
-_WINDOW = 512
-"""Texts between two steps of the progress, where they are read as a stream."""
+OnProgress = Callable[[str, int, int], None]
+"""Called with the current activity, how much of it is done, and how much there is."""
+_BUFFER_SIZE = 512
+_LOSS_BATCH = 64  # sentences of similar length
 
 
 @dataclass(frozen=True, kw_only=True)
-class Loading:
-    """How runs are loaded.
+class LoadOptions:
+    """How runs are loaded for an evaluation."""
 
-    Args:
-        checkpoint: Which of a run's weights.
-        engine: What translates.
-        overrides: ``decoding.option=value`` each: how to search, where not as each run's config says.
-        on_warning: Told, in a sentence, of what is not as it should be.
-        on_tensorflow: Called before TensorFlow is imported.
-    """
+    checkpoint: Choice = "best"
+    """``best``: the weights with the best validation score; ``latest``: the newest."""
+    engine: EngineName = "auto"
+    """What translates, as for ``Translator.load``."""
+    overrides: Sequence[str] = ()
+    """``decoding.option=value`` each: changes to the section ``decoding`` of the runs' configs."""
+    on_warning: Callable[[str], None] = warnings.warn
+    """Called with a message, such as for a damaged checkpoint that is skipped."""
 
-    checkpoint: Choice
-    engine: EngineName
-    overrides: Sequence[str]
-    on_warning: Callable[[str], None]
-    on_tensorflow: Callable[[], None]
 
-    def system(self, run: Run, config: Config, *, with_model: bool = False) -> "System":
-        """The run, ready to translate.
+@dataclass(frozen=True, kw_only=True)
+class SearchFacts:
+    """How a run translated."""
 
-        Args:
-            run: Where it is.
-            config: Its options.
-            with_model: The Keras model is going to be used, too: both are of the same weights, whatever a
-                training does to the run meanwhile.
+    engine: str
+    """``ctranslate2`` or ``keras``."""
+    compute_type: str
+    """Such as ``int8``."""
+    beam_size: int
+    """1: greedy."""
+    length_penalty: float
+    num_truncated: int
+    """Translations that reached the length limit before [END]."""
+    num_split: int
+    """Sentences longer than the model's positions, translated in parts."""
+    seconds: float
+    """For translating alone."""
 
-        Raises:
-            CheckpointError: It has no checkpoint that can be read.
-            ExportError: The engine cannot express the model.
-            ConfigError: An override is of no option for searching, or does not go with the run's others.
-        """
-        decoding = override_decoding(replace(config.decoding, num_hypotheses=1), self.overrides)
-        if decoding.num_hypotheses > 1:
-            raise ConfigError(
-                f"decoding.num_hypotheses={decoding.num_hypotheses}: one of each sentence is scored"
-            )
-        check_task(run, config.task, "translation")
-        trained = TrainedModel.load(run, checkpoint=self.checkpoint, on_warning=self.on_warning)
-        if with_model:
-            self.on_tensorflow()
-            assert trained.keras_model
-        translator = Translator.of(trained, self.engine)
-        return System(run=run, trained=trained, translator=translator.with_options(**asdict(decoding)))
+    @property
+    def description(self) -> str:
+        """Such as ``ctranslate2, int8, beam 4``."""
+        search = "greedy" if self.beam_size == 1 else f"beam {self.beam_size}"
+        return f"{self.engine}, {self.compute_type}, {search}"
+
+
+@dataclass(frozen=True, kw_only=True)
+class TeacherForced:
+    """Means over the real target tokens, each predicted from the source and the correct tokens before it."""
+
+    loss: float
+    """Cross-entropy in nats."""
+    accuracy: float
+    num_truncated: int
+    """Sources and references truncated to the model's positions."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class System:
-    """A run that translates."""
+    """A run that is ready to translate."""
 
-    run: Run
     trained: TrainedModel
     translator: Translator
 
-    def translate(self, material: Material, show: Progress) -> tuple[Output, SearchFacts]:
-        """Translate all sources."""
+    @classmethod
+    def load(cls, run: Run, options: LoadOptions) -> "System":
+        """Load a run.
+
+        Raises:
+            RunError: It is not a translation model.
+            CheckpointError: It has no readable weights.
+            ExportError: The engine cannot express the model.
+            ConfigError: An override is unknown, contradicts other options, or asks for several hypotheses.
+        """
+        trained = TrainedModel.load(
+            run, checkpoint=options.checkpoint, task="translation", on_warning=options.on_warning
+        )
+        decoding = override_decoding(replace(trained.config.decoding, num_hypotheses=1), options.overrides)
+        if decoding.num_hypotheses > 1:
+            raise ConfigError(
+                f"decoding.num_hypotheses={decoding.num_hypotheses}: one hypothesis per sentence is scored"
+            )
+        translator = Translator.of(trained, options.engine)
+        return cls(trained=trained, translator=translator.with_options(**asdict(decoding)))
+
+    def translate(self, test_set: TestSet, on_progress: OnProgress) -> tuple[Hypotheses, SearchFacts]:
+        """Translate all sources of a test set."""
         started = time.perf_counter()
-        translations = translate_all(self.translator, material, show)
+        translations = translate_test_set(self.translator, test_set, on_progress)
         seconds = time.perf_counter() - started
-        is_alike = material.is_prepared_like(self.translator.config.data)
-        if is_alike:
-            output = output_of_translations(translations, material)
+        if test_set.is_prepared_like(self.translator.config.data):
+            hypotheses = test_set.hypotheses_from_translations(translations)
         else:
-            output = output_of_texts([translation.text for translation in translations], material)
+            hypotheses = test_set.hypotheses_from_texts([each.text for each in translations])
         engine, decoding = self.translator.engine, self.translator.config.decoding
         facts = SearchFacts(
             engine=engine.name,
             compute_type=engine.compute_type,
             beam_size=decoding.beam_size,
             length_penalty=decoding.length_penalty,
-            num_cut=sum(not translation.is_complete for translation in translations),
+            num_truncated=sum(not translation.is_complete for translation in translations),
             num_split=sum(translation.is_split for translation in translations),
             seconds=seconds,
         )
-        return output, facts
+        return hypotheses, facts
+
+    def teacher_forced(self, test_set: TestSet, on_progress: OnProgress) -> TeacherForced:
+        """The loss and token accuracy on the first references."""
+        return teacher_forced(
+            self.trained.numpy_model, self.trained.tokenizers, test_set.pairs(), on_progress
+        )
 
 
-def translate_all(translator: Translator, material: Material, show: Progress) -> list[Translation]:
+def translate_test_set(
+    translator: Translator, test_set: TestSet, on_progress: OnProgress
+) -> list[Translation]:
     """Translate all sources, in order.
 
-    Sentences of a corpus are read as the training read them; other texts, and those of a corpus that was
-    prepared in another way, as users' texts are.
-    """
-    assert material.sources is not None
-    assert material.prepared is not None
-    total = len(material)
-    if material.is_corpus and material.is_prepared_like(translator.config.data):
-        translations: dict[int, Translation] = {}
-        for found in translator.translate_prepared(material.prepared, with_scores=False):
-            translations |= found
-            show("translating", len(translations), total)
-        return [translations[row] for row in range(total)]
-    done: list[Translation] = []
-    for window in translator.translate_buffers(material.sources, buffer_size=_WINDOW, with_scores=False):
-        done += window
-        show("translating", len(done), total)
-    return done
-
-
-def baseline_run(name: str) -> Run:
-    """The run that a baseline which is no file names.
+    Sentences of a corpus are read as in training; other texts, and those of a corpus that was prepared in
+    another way, as users' texts are.
 
     Raises:
-        RunError: There is none.
+        ValueError: The sources are unknown.
     """
-    try:
-        return find_run(name)
-    except RunError as error:
-        raise RunError(f"{error.message}, nor is there a file {name}", error.hint) from error
+    sources, prepared = test_set.sources, test_set.prepared
+    if sources is None or prepared is None:
+        raise ValueError("a test set without sources cannot be translated")
+    if test_set.is_corpus and test_set.is_prepared_like(translator.config.data):
+        by_row: dict[int, Translation] = {}
+        for found in translator.translate_prepared(prepared, with_scores=False):
+            by_row |= found
+            on_progress("translating", len(by_row), len(sources))
+        return [by_row[row] for row in range(len(sources))]
+    translations: list[Translation] = []
+    for buffer in translator.translate_buffers(sources, buffer_size=_BUFFER_SIZE, with_scores=False):
+        translations += buffer
+        on_progress("translating", len(translations), len(sources))
+    return translations
+
+
+def teacher_forced(
+    model: NumpyTransformer | NumpyNextWord,
+    tokenizers: TokenizerPair,
+    pairs: Sequence[SentencePair],
+    on_progress: OnProgress,
+) -> TeacherForced:
+    """Score the targets of pairs, in batches of similar length."""
+    encoded, num_truncated = encode_pairs(tokenizers, pairs, model.config.max_positions)
+    num_tokens, loss, num_correct = 0, 0.0, 0
+    total = num_batches(encoded, _LOSS_BATCH)
+    for done, (source, target) in enumerate(sorted_batches(encoded, _LOSS_BATCH), start=1):
+        losses, correct = model.token_losses(source, target)
+        num_tokens += len(losses)
+        loss += float(losses.sum(dtype="float64"))
+        num_correct += int(correct.sum())
+        on_progress("scoring references", done, total)
+    return TeacherForced(
+        loss=loss / num_tokens, accuracy=num_correct / num_tokens, num_truncated=num_truncated
+    )

@@ -4,8 +4,10 @@ from collections.abc import Callable, Iterator
 from itertools import islice
 from typing import Any
 
+import tensorflow as tf
+
 from ptenmt.data.batches import Batch
-from ptenmt.model import TokenSums
+from ptenmt.model import TokenSums, TrainableModel, real_positions, token_sums
 from ptenmt.training.workers import Workers
 
 
@@ -43,3 +45,22 @@ class Likelihood:
     def accuracy(self) -> float:
         """Share of the labels that were predicted right."""
         return float(self._sums.correct / self._sums.tokens)
+
+
+def compile_token_sums(model: TrainableModel) -> Callable[[Any, Any], TokenSums]:
+    """Compile the teacher-forced scoring of a batch.
+
+    Args:
+        model: Built; its weights may change afterwards.
+
+    Returns:
+        A function of source ids [B, S] and target ids [B, T + 1] that returns the sums over real labels.
+    """
+    ids = tf.TensorSpec([None, None], tf.int64)
+
+    @tf.function(input_signature=[ids, ids])
+    def score(source: Any, target: Any) -> Any:
+        hidden, labels = real_positions(model.hidden((source, target[:, :-1])), target[:, 1:])
+        return token_sums(model.final(hidden), labels)
+
+    return score

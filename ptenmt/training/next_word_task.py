@@ -16,12 +16,11 @@ from ptenmt.data.download import OnProgress
 from ptenmt.data.sources import fetch_sources
 from ptenmt.data.word_windows import Predicts, WordWindows, read_prose, split_for_windows
 from ptenmt.errors import DataError
-from ptenmt.evaluation.likelihood import compile_token_sums
 from ptenmt.events import CorpusReady, Sample, Scores, ValidationStep
 from ptenmt.model import NextWordModel
 from ptenmt.tokenizers import SPECIAL_PIECES, START, TokenizerPair, load_tokenizers
 from ptenmt.tokenizers.words import WordTokenizer
-from ptenmt.training.likelihood import Likelihood
+from ptenmt.training.likelihood import Likelihood, compile_token_sums
 from ptenmt.training.task import Split
 from ptenmt.training.workers import Workers
 

@@ -10,13 +10,12 @@ from ptenmt.ctranslate2_export import convert, why_not_ctranslate2
 from ptenmt.data.batches import EncodedPairs, num_batches, sorted_batches
 from ptenmt.data.corpus import SentencePair
 from ptenmt.errors import OutputError
-from ptenmt.evaluation.likelihood import compile_token_sums
-from ptenmt.evaluation.material import material_of_pairs, output_of_translations
 from ptenmt.evaluation.scores import Scorer
+from ptenmt.evaluation.test_set import TestSet
 from ptenmt.events import Sample, Scores, ValidationStep
 from ptenmt.model import Transformer
 from ptenmt.tokenizers import UNK, TokenizerPair, forbidden
-from ptenmt.training.likelihood import Likelihood
+from ptenmt.training.likelihood import Likelihood, compile_token_sums
 from ptenmt.training.workers import Workers
 from ptenmt.translation import Translation, Translator
 from ptenmt.translation.ctranslate2_engine import CTranslate2Engine
@@ -54,7 +53,7 @@ class Validator:
         self._sentences = config.batch.sentences
         self._pairs = pairs
         self._encoded = encoded
-        self._material = material_of_pairs(pairs, config.data)
+        self._test_set = TestSet.from_pairs(pairs, config.data)
         self._score = compile_token_sums(model)
         self._model = model
         self._tokenizers = tokenizers
@@ -80,9 +79,8 @@ class Validator:
             translations |= found
             yield ValidationStep(done=done + len(translations), total=total)
         ordered = [translations[row] for row in range(len(self._pairs))]
-        output = output_of_translations(ordered, self._material)
-        scorer = Scorer("detokenised", self._material.references, ("BLEU", "chrF"))
-        scores = scorer.values(scorer.count(output.texts))
+        scorer = Scorer("detokenised", self._test_set.references, ("BLEU", "chrF"))
+        scores = scorer.values([translation.text for translation in ordered])
         yield Scores(
             loss=likelihood.loss,
             accuracy=likelihood.accuracy,

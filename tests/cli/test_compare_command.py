@@ -55,13 +55,13 @@ def test_runs_stand_side_by_side(ptenmt) -> None:
     assert table["steps"] == ["60", "60"]
     assert table["epochs"] == ["10", "10"]
     assert table["training time"][0] == "12 min"  # 720 s
-    assert table["tokens a second"][0] == "40"  # 2,000 tokens in the 50 s until they were counted
+    assert table["tokens/s"][0] == "40"  # 2,000 tokens in the 50 s until they were counted
     assert table["best step"] == ["30", f"{best['step']:,}"]
     assert table["validation BLEU"] == ["12.3", f"{best['validation']['bleu']:.1f}"]
     assert table["validation chrF"][0] == "45.6"
     assert table["validation loss"] == ["1.500", f"{best['validation']['loss']:.3f}"]
     assert table["validation accuracy"][0] == "0.500"
-    assert table["options unlike the first's"] == ["–", "2"]
+    assert table["options that differ from the first run"] == ["–", "2"]
     assert table["model.dropout"] == ["0.3", "0.0"]
     assert table["training.epochs"] == ["20", "10"]
     assert "model.d_model" not in table
@@ -89,8 +89,8 @@ def test_a_run_is_like_itself(ptenmt) -> None:
     table = rows(answer.stdout)
     assert table["parameters"] == ["6,646"] * 3
     assert table[""] == ["tiny"] * 3
-    assert table["options unlike the first's"] == ["–", "0", "0"]
-    assert "options that differ" not in answer.stdout
+    assert table["options that differ from the first run"] == ["–", "0", "0"]
+    assert "\noptions that differ\n" not in answer.stdout
 
 
 def test_runs_of_one_name_are_told_apart_by_their_folders(ptenmt, two_runs: Path) -> None:
@@ -102,7 +102,7 @@ def test_runs_of_one_name_are_told_apart_by_their_folders(ptenmt, two_runs: Path
 def test_a_run_that_has_told_nothing(ptenmt, two_runs: Path) -> None:
     (two_runs / "checkpoints/other/history.jsonl").unlink()
     table = rows(ptenmt("compare", "tiny", "other").stdout)
-    for name in ("steps", "epochs", "training time", "tokens a second", "best step", "validation BLEU"):
+    for name in ("steps", "epochs", "training time", "tokens/s", "best step", "validation BLEU"):
         assert table[name][1] == "–"
 
 
@@ -111,7 +111,7 @@ def test_other_pairs_are_told(ptenmt, two_runs: Path) -> None:
     facts = json.loads(file.read_text())
     facts["data"]["test"]["fingerprint"] = "0" * 64
     file.write_text(json.dumps(facts))
-    assert ptenmt("compare", "tiny", "other").stderr == "warning: not all runs have the same test pairs\n"
+    assert ptenmt("compare", "tiny", "other").stderr == "warning: the runs have different test pairs\n"
     assert ptenmt("compare", "tiny", "other", "--quiet").stderr == ""
 
 
@@ -128,7 +128,7 @@ def test_a_narrow_terminal_names_the_run_of_each_figure(ptenmt) -> None:
 @pytest.mark.parametrize(
     ("runs", "told"),
     [
-        (["tiny"], "error: comparing takes two runs or more\n  ptenmt info lists the runs there are\n"),
+        (["tiny"], "error: comparing takes two runs or more\n  ptenmt info lists the runs\n"),
         (["tiny", "nobody"], "error: no run in checkpoints/nobody\n  runs here: other, tiny\n"),
     ],
 )
@@ -191,11 +191,11 @@ def test_all_translate_the_same_pairs(ptenmt, tmp_path: Path) -> None:
     assert float(table["test pairs: chrF2++"][1].split()[0]) < float(
         table["test pairs: chrF2++"][0].split()[0]
     )
-    assert all(float(rate.replace(",", "")) > 0 for rate in table["test pairs: sentences a second"])
+    assert all(float(rate.replace(",", "")) > 0 for rate in table["test pairs: sentences/s"])
     scored = json.loads(ptenmt("compare", "tiny", "other", "--split", "test", "--json").stdout)["scores"]
     assert [each["score"]["low"] for each in scored[0]["differences"]] == [each["low"] for each in scores[:3]]
     assert scored[0]["differences"][0]["verdict"] == "no difference"
-    assert scored[1]["search"]["in_words"] == "ctranslate2, int8, beam 4"
+    assert scored[1]["search"]["description"] == "ctranslate2, int8, beam 4"
 
 
 def evaluated(ptenmt, run: str) -> str:

@@ -5,10 +5,12 @@ from pathlib import Path
 
 import pytest
 
+from ptenmt.errors import OutputError
+
 
 @pytest.fixture
 def scored(empty: Path) -> list[str]:
-    """Words that have finished translations scored, with a rival."""
+    """Arguments to score finished translations against a baseline."""
     (empty / "right.en").write_text("the cat sleeps here .\nthe dog barks .\n")
     (empty / "ours.en").write_text("the cat eats here .\nthe dog barks .\n")
     (empty / "theirs.en").write_text("a dog <sings> .\nno .\n")
@@ -30,11 +32,12 @@ def test_each_kind_of_report_has_what_the_table_has(ptenmt, scored: list[str]) -
     assert "Against theirs.en" in written["report.md"]
 
 
-def test_several_reports_are_all_written_or_none(ptenmt, scored: list[str]) -> None:
+def test_reports_that_cannot_be_written_are_refused_before_the_evaluation(ptenmt, scored: list[str]) -> None:
     names = ["scores.html", "scores.md", "scores.json"]
     words = [word for name in names for word in ("--report", name)]
     answer = ptenmt(*scored, *words, "--report", "nowhere/scores.md", code=1)
     assert "cannot write nowhere/scores.md" in answer.stderr
+    assert answer.stdout == ""
     assert not any(Path(name).exists() for name in names)
     ptenmt(*scored, *words)
     assert Path(names[0]).read_text().startswith("<!doctype html>")
@@ -42,7 +45,7 @@ def test_several_reports_are_all_written_or_none(ptenmt, scored: list[str]) -> N
     assert json.loads(Path(names[2]).read_text())["name"] == "ours.en"
 
 
-def test_an_unknown_ending_is_told_before_the_work(
+def test_an_unknown_extension_is_refused_before_the_evaluation(
     ptenmt, scored: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def work(*_args: object, **_options: object) -> None:
@@ -51,7 +54,26 @@ def test_an_unknown_ending_is_told_before_the_work(
     monkeypatch.setattr("ptenmt.evaluation.evaluate", work)
     answer = ptenmt(*scored, "--report", "scores.pdf", code=1)
     assert answer.stderr == (
-        "error: cannot tell from its name which kind of report scores.pdf is to be\n"
-        "  end it in .html, .htm, .md, .markdown, .json\n"
+        "error: unknown report format: scores.pdf\n"
+        "  use one of the extensions .html, .htm, .md, .markdown, .json\n"
     )
     assert not Path("scores.pdf").exists()
+
+
+def test_the_scores_survive_a_report_that_cannot_be_written(
+    ptenmt, scored: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(_evaluation: object, file: Path) -> None:
+        raise OutputError(f"cannot write {file}: No space left on device")
+
+    table = ptenmt(*scored).stdout
+    monkeypatch.setattr("ptenmt.evaluation.report.write_report", fail)
+    answer = ptenmt(*scored, "--report", "scores.html", code=1)
+    assert answer.stdout == table
+    assert answer.stderr == "error: cannot write scores.html: No space left on device\n"
+
+
+def test_copies_are_not_counted_without_sources(ptenmt, scored: list[str]) -> None:
+    table = ptenmt(*scored).stdout
+    assert "empty translations" in table
+    assert "copied translations" not in table

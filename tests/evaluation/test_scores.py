@@ -6,7 +6,7 @@ from sacrebleu.metrics import BLEU, CHRF, TER
 from sacrebleu.significance import PairedTest
 
 from ptenmt.evaluation import scores as scores_module
-from ptenmt.evaluation.results import facts_of
+from ptenmt.evaluation.evaluation import json_facts
 from ptenmt.evaluation.scores import METRICS, Scorer
 
 HYPOTHESES = ["The cat sat on the mat.", "it 's a dog !", "Nothing at all , I fear", ""] * 4
@@ -29,7 +29,7 @@ def sacrebleus_own(form: str) -> dict[str, object]:
 @pytest.mark.parametrize("references", [[REFERENCES], [REFERENCES, OTHERS]])
 def test_they_equal_sacrebleus_own(form, references):
     scorer = Scorer(form, references)
-    counts = scorer.count(HYPOTHESES)
+    counts = scorer.statistics(HYPOTHESES)
     found = scorer.scores(counts)
     assert [score.name for score in found] == list(METRICS)
     for score, metric in zip(found, sacrebleus_own(form).values(), strict=True):
@@ -39,26 +39,26 @@ def test_they_equal_sacrebleus_own(form, references):
         assert score.low < score.mean < score.high
         assert score.signature == str(metric.get_signature())
         assert (score.name, score.text) == (expected.name, form)
-        assert scorer.values(counts)[score.name] == score.value
+        assert scorer.values(HYPOTHESES)[score.name] == score.value
 
 
 def test_bleu_and_ter_are_what_a_hand_computes():
     """4-grams 1 of 3, trigrams 2 of 4, bigrams 3 of 5, words 5 of 6, equal lengths; one edit in 6 words."""
     scorer = Scorer("detokenised", [["the cat sat on a mat"]])
-    values = scorer.values(scorer.count(["the cat sat on the mat"]))
+    values = scorer.values(["the cat sat on the mat"])
     assert values["BLEU"] == pytest.approx(100 * (5 / 6 * 3 / 5 * 2 / 4 * 1 / 3) ** 0.25)
     assert values["TER"] == pytest.approx(100 / 6)
 
 
 def test_a_signature_says_how():
     scorer = Scorer("detokenised", [REFERENCES, OTHERS])
-    bleu, chrf, ter = scorer.scores(scorer.count(HYPOTHESES))
+    bleu, chrf, ter = scorer.scores(scorer.statistics(HYPOTHESES))
     assert "nrefs:var|bs:1000|seed:12345|case:mixed|eff:no|tok:13a|smooth:exp" in bleu.signature
     assert "nc:6|nw:2" in chrf.signature
     assert "tok:tercom" in ter.signature
     assert all(score.signature.endswith(f"version:{sacrebleu.__version__}") for score in (bleu, chrf, ter))
     scorer = Scorer("tokenised", [REFERENCES])
-    bleu, chrf, _ = scorer.scores(scorer.count(HYPOTHESES))
+    bleu, chrf, _ = scorer.scores(scorer.statistics(HYPOTHESES))
     assert "nrefs:1|" in bleu.signature
     assert "case:lc|eff:no|tok:none" in bleu.signature
     assert "case:lc" in chrf.signature
@@ -68,10 +68,10 @@ def test_intervals_end_where_scores_end():
     """Of two sentences, one right and one wrong, resamples vary more than scores can."""
     right = "the cat sat on the mat today"
     scorer = Scorer("detokenised", [[right, "yes"]])
-    bleu, chrf, ter = scorer.scores(scorer.count([right, "no no"]))
+    bleu, chrf, ter = scorer.scores(scorer.statistics([right, "no no"]))
     for score in (bleu, chrf):
         assert score.mean + score.margin > 100
-        assert (score.high, facts_of(score)["high"]) == (100, 100)
+        assert (score.high, json_facts(score)["high"]) == (100, 100)
     assert ter.mean - ter.margin < 0
     assert ter.low == 0
     assert ter.high == ter.mean + ter.margin > 100
@@ -85,7 +85,7 @@ def test_right_is_100_and_wrong_is_0(form):
     scorer = Scorer(form, [["the dog sees the big cat"]])
 
     def values(hypothesis):
-        return [round(value, 6) for value in scorer.values(scorer.count([hypothesis])).values()]
+        return [round(value, 6) for value in scorer.values([hypothesis]).values()]
 
     assert values("the dog sees the big cat") == [100, 100, 0]
     assert values("xxxx") == [0, 0, 100]
@@ -95,10 +95,10 @@ def test_right_is_100_and_wrong_is_0(form):
 
 def test_scores_of_some_sentences_are_those_of_these_alone():
     scorer = Scorer("detokenised", [REFERENCES])
-    some = scorer.scores(scorer.count(HYPOTHESES), [2, 0])
+    some = scorer.scores(scorer.statistics(HYPOTHESES), [2, 0])
     alone = Scorer("detokenised", [[REFERENCES[2], REFERENCES[0]]])
-    assert some == alone.scores(alone.count([HYPOTHESES[2], HYPOTHESES[0]]))
-    values = scorer.sentence_values(scorer.count(HYPOTHESES), "chrF2++")
+    assert some == alone.scores(alone.statistics([HYPOTHESES[2], HYPOTHESES[0]]))
+    values = scorer.sentence_values(HYPOTHESES, "chrF2++")
     assert values[1] == CHRF(word_order=2).sentence_score(HYPOTHESES[1], [REFERENCES[1]]).score
 
 
@@ -107,19 +107,19 @@ def test_differences_are_those_of_sacrebleus_paired_bootstrap():
     scorer = Scorer("detokenised", [REFERENCES])
     systems = [("baseline", worse), ("ours", HYPOTHESES)]
     _, expected = PairedTest(systems, sacrebleus_own("detokenised"), [REFERENCES], test_type="bs")()
-    differences = scorer.differences(scorer.count(HYPOTHESES), scorer.count(worse))
+    differences = scorer.differences(scorer.statistics(HYPOTHESES), scorer.statistics(worse))
     for difference in differences:
         theirs, ours = expected[difference.score.name]
         assert (difference.baseline.value, difference.score.value) == (theirs.score, ours.score)
         assert difference.p_value == ours.p_value
-    assert [difference.score for difference in differences] == scorer.scores(scorer.count(HYPOTHESES))
+    assert [difference.score for difference in differences] == scorer.scores(scorer.statistics(HYPOTHESES))
 
 
 def test_a_clear_difference_is_significant_and_none_is_none():
     right = [f"sentence number {number} says that all is well" for number in range(60)]
     wrong = [text.replace("says that", "claims") if number % 2 else text for number, text in enumerate(right)]
     scorer = Scorer("detokenised", [right])
-    ours, theirs = scorer.count(right), scorer.count(wrong)
+    ours, theirs = scorer.statistics(right), scorer.statistics(wrong)
     for difference in scorer.differences(ours, theirs):
         assert difference.is_better
         assert difference.is_significant
@@ -127,15 +127,17 @@ def test_a_clear_difference_is_significant_and_none_is_none():
     for difference in scorer.differences(theirs, ours):
         assert not difference.is_better
         assert difference.is_significant
-    same = scorer.differences(ours, scorer.count(list(right)))
+    same = scorer.differences(ours, scorer.statistics(list(right)))
     assert [difference.p_value for difference in same] == [None] * 3
     assert not any(difference.is_significant or difference.is_better for difference in same)
 
 
 def test_of_very_large_sets_fewer_resamples_are_drawn(monkeypatch: pytest.MonkeyPatch):
     scorer = Scorer("detokenised", [REFERENCES], ("BLEU",))
-    counts = scorer.count(HYPOTHESES)
-    monkeypatch.setattr(scores_module, "_MOST_NUMBERS", 200 * len(HYPOTHESES) * len(counts["BLEU"][0]))
+    counts = scorer.statistics(HYPOTHESES)
+    monkeypatch.setattr(
+        scores_module, "_MAX_RESAMPLED_VALUES", 200 * len(HYPOTHESES) * len(counts["BLEU"][0])
+    )
     assert "bs:200|" in scorer.scores(counts)[0].signature
-    monkeypatch.setattr(scores_module, "_MOST_NUMBERS", 1)
+    monkeypatch.setattr(scores_module, "_MAX_RESAMPLED_VALUES", 1)
     assert "bs:100|" in scorer.scores(counts)[0].signature

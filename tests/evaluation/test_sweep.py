@@ -4,7 +4,7 @@ import pytest
 from copy_task import TrainedRun
 
 from ptenmt.errors import ConfigError
-from ptenmt.evaluation import Setting, Sweep, evaluate, sweep
+from ptenmt.evaluation import EvaluationFiles, LoadOptions, Sweep, SweepSetting, evaluate, sweep
 
 
 @pytest.fixture(scope="module")
@@ -12,12 +12,13 @@ def found(copied: TrainedRun) -> Sweep:
     return sweep(copied.path, beam_sizes=(4, 1), length_penalties=(1.0, 0.0))
 
 
-@pytest.mark.usefixtures("without_likelihood")
 def test_every_setting_scores_as_it_does_alone(copied: TrainedRun, found: Sweep):
     tried = [(setting.beam_size, setting.length_penalty) for setting in found.settings]
     assert tried == [(1, None), (4, 0.0), (4, 1.0)]
     for beams, setting in ((1, found.settings[0]), (4, found.settings[2])):
-        alone = evaluate(copied.path, "validation", overrides=[f"decoding.beam_size={beams}"])
+        alone = evaluate(
+            copied.path, "validation", load=LoadOptions(overrides=[f"decoding.beam_size={beams}"])
+        )
         assert setting.bleu == alone.scores[0].value
     assert (found.name, found.pairs_name, found.num_pairs) == ("run", "validation pairs", 20)
     assert "tok:13a" in found.signature
@@ -27,34 +28,33 @@ def test_every_setting_scores_as_it_does_alone(copied: TrainedRun, found: Sweep)
 def test_the_best_has_the_highest_score_and_differs_from_none(found: Sweep):
     assert found.best.bleu == max(setting.bleu for setting in found.settings)
     assert found.best.p_value is None
-    assert not found.quickest.is_worse
+    assert not found.fastest.is_worse
 
 
-def test_the_quickest_is_none_that_is_significantly_worse():
+def test_the_fastest_is_none_that_is_significantly_worse():
     settings = [
-        Setting(beam_size=beams, length_penalty=1.0, bleu=bleu, seconds=seconds, p_value=p_value)
+        SweepSetting(beam_size=beams, length_penalty=1.0, bleu=bleu, seconds=seconds, p_value=p_value)
         for beams, bleu, seconds, p_value in ((1, 20.0, 1.0, 0.01), (2, 29.0, 2.0, 0.2), (4, 30.0, 4.0, None))
     ]
     found = Sweep(
         name="", pairs_name="", num_pairs=1, engine="", signature="", settings=settings, best=settings[2]
     )
-    assert found.quickest == settings[1]
+    assert found.fastest == settings[1]
 
 
 def test_progress_counts_all_settings(copied: TrainedRun, tmp_path: Path):
     source, reference = tmp_path / "source", tmp_path / "reference"
     source.write_text("bala dico\nfute\n")
     reference.write_text("bala dico\nfute\n")
-    told: list[tuple[str, int, int]] = []
+    calls: list[tuple[str, int, int]] = []
     found = sweep(
         copied.path,
-        source=source,
-        references=[reference],
+        files=EvaluationFiles(source=source, references=[reference]),
         beam_sizes=(2,),
         length_penalties=(0.5, 1.5),
-        on_progress=lambda *so_far: told.append(so_far),
+        on_progress=lambda *so_far: calls.append(so_far),
     )
-    assert told[-1] == ("sweeping", 4, 4)
+    assert calls[-1] == ("sweeping", 4, 4)
     assert found.pairs_name == f"pairs of {reference}"
 
 

@@ -1,15 +1,24 @@
 import pytest
 
-from ptenmt.evaluation.oddities import find_oddities, repeats
-from ptenmt.evaluation.results import Band, Sentence
+from ptenmt.evaluation.error_analysis import (
+    NUM_EXAMPLES,
+    Band,
+    EvaluatedSentence,
+    SourceWords,
+    analyse_errors,
+    count_words,
+    find_degenerate_outputs,
+    max_repeats,
+)
 from ptenmt.evaluation.scores import Scorer
-from ptenmt.evaluation.weaknesses import NUM_SHOWN, Sources, Vocabulary, count_words, find_weaknesses
 from ptenmt.tokenizers import SPECIAL_PIECES, Tokenizer
 from ptenmt.tokenizers.words import WordTokenizer
 
 
-def sentence(hypothesis: str, reference: str, source: str | None = "o", score: float = 0.0) -> Sentence:
-    return Sentence(row=1, source=source, references=[reference], hypothesis=hypothesis, score=score)
+def sentence(
+    hypothesis: str, reference: str, source: str | None = "o", score: float = 0.0
+) -> EvaluatedSentence:
+    return EvaluatedSentence(row=1, source=source, references=[reference], hypothesis=hypothesis, score=score)
 
 
 @pytest.mark.parametrize(
@@ -27,36 +36,41 @@ def sentence(hypothesis: str, reference: str, source: str | None = "o", score: f
     ],
 )
 def test_repeats(text, times):
-    assert repeats(text) == times
+    assert max_repeats(text) == times
 
 
 @pytest.mark.parametrize(
     ("name", "odd", "sound"),
     [
         ("empty", sentence(" ", "a cat"), sentence("a", "a cat")),
-        ("repeating", sentence("a cat a cat a cat", "a cat"), sentence("no no no", "no , no no no !")),
+        ("repetitive", sentence("a cat a cat a cat", "a cat"), sentence("no no no", "no , no no no !")),
         (
-            "copying",
+            "copied",
             sentence("o gato come peixe today", "the cat eats fish today", "o gato come peixe hoje"),
             sentence("o gato sleeps in the house", "the cat sleeps in the house", "o gato dorme em casa"),
         ),
         ("over-long", sentence("w " * 16, "w " * 10), sentence("w " * 15, "w " * 10)),
     ],
 )
-def test_oddities_are_counted(name, odd, sound):
-    (found,) = [each for each in find_oddities([sound, odd, sound]) if each.name == name]
+def test_degenerate_outputs_are_counted(name, odd, sound):
+    (found,) = [each for each in find_degenerate_outputs([sound, odd, sound]) if each.name == name]
     assert (found.count, found.examples) == (1, [odd])
-    assert found.meaning
+    assert found.definition
 
 
-def test_of_many_odd_ones_some_are_shown():
-    (empty, *_) = find_oddities([sentence("", "a")] * 30)
+def test_some_of_many_degenerate_outputs_are_examples():
+    (empty, *_) = find_degenerate_outputs([sentence("", "a")] * 30)
     assert (empty.count, len(empty.examples)) == (30, 5)
+
+
+def test_copies_are_not_counted_where_the_sources_are_unknown():
+    found = find_degenerate_outputs([sentence("o gato come peixe", "the cat eats fish", None)])
+    assert [each.name for each in found] == ["empty", "repetitive", "over-long"]
 
 
 def test_a_name_that_both_languages_share_is_not_copied():
     named = sentence("maria joana pedro", "maria joana pedro", "maria joana pedro")
-    assert [each.count for each in find_oddities([named])] == [0, 0, 0, 0]
+    assert [each.count for each in find_degenerate_outputs([named])] == [0, 0, 0, 0]
 
 
 class Letters(WordTokenizer):
@@ -72,14 +86,14 @@ SOURCES = ["o gato come", "ó x gatos " + "o " * 10, "gato"]
 def found(tokenizer: Tokenizer, seen: dict[str, int] | None):
     references = ["the cat eats", "many cats", "cat"]
     scorer = Scorer("detokenised", [references])
-    counts = scorer.count(["the cat eats", "many dogs", "dog"])
-    values = scorer.sentence_values(counts, "chrF2++")
+    counts = scorer.statistics(["the cat eats", "many dogs", "dog"])
+    values = scorer.sentence_values(["the cat eats", "many dogs", "dog"], "chrF2++")
     sentences = [
-        Sentence(row=row + 1, source=source, references=[reference], hypothesis="", score=value)
+        EvaluatedSentence(row=row + 1, source=source, references=[reference], hypothesis="", score=value)
         for row, (source, reference, value) in enumerate(zip(SOURCES, references, values, strict=True))
     ]
-    vocabulary = Vocabulary(tokenizer, seen, "" if seen is not None else "the files are gone")
-    return scorer, counts, find_weaknesses(sentences, scorer, counts, Sources(SOURCES, vocabulary))
+    sources = SourceWords(SOURCES, tokenizer, seen, "" if seen is not None else "the files are gone")
+    return scorer, counts, analyse_errors(sentences, scorer, counts, sources)
 
 
 @pytest.mark.parametrize(
@@ -89,12 +103,12 @@ def found(tokenizer: Tokenizer, seen: dict[str, int] | None):
 def test_no_sentence_is_among_the_worst_and_the_best(count, num_worst, num_best, is_alike):
     scores = [50.0 if is_alike else float(row) for row in range(count)]
     sentences = [
-        Sentence(row=row, source=None, references=["a"], hypothesis="a", score=score)
+        EvaluatedSentence(row=row, source=None, references=["a"], hypothesis="a", score=score)
         for row, score in enumerate(scores)
     ]
     scorer = Scorer("detokenised", [["a"] * count])
-    weaknesses = find_weaknesses(sentences, scorer, scorer.count(["a"] * count), None)
-    worst, best = ([each.row for each in chosen] for chosen in (weaknesses.worst, weaknesses.best))
+    analysis = analyse_errors(sentences, scorer, scorer.statistics(["a"] * count), None)
+    worst, best = ([each.row for each in chosen] for chosen in (analysis.worst, analysis.best))
     assert (len(worst), len(best)) == (num_worst, num_best)
     assert not {*worst} & {*best}
     if not is_alike:
@@ -109,8 +123,8 @@ def bands(breakdown) -> dict[str, int]:
 def test_scores_by_length_rarity_and_cut_words():
     words = WordTokenizer([*SPECIAL_PIECES, "o", "gato", "come", "x"])
     seen = {"o": 5000, "gato": 150, "come": 3, "ó": 70, "x": 12}
-    scorer, counts, weaknesses = found(words, seen)
-    length, rarity, cut = weaknesses.breakdowns
+    scorer, counts, analysis = found(words, seen)
+    length, rarity, cut = analysis.breakdowns
     assert bands(length) == {"0–9": 2, "10–19": 1}
     assert bands(rarity) == {"never": 1, "1–9": 1, "100–999": 1}
     assert bands(cut) == {"none": 3}
@@ -121,34 +135,34 @@ def test_scores_by_length_rarity_and_cut_words():
 
 def test_a_word_of_several_pieces_is_cut():
     letters = Letters([*SPECIAL_PIECES, *"ogatcmes"])
-    _, _, weaknesses = found(letters, {})
-    assert bands(weaknesses.breakdowns[2]) == {"30 % or more": 2, "under 10 %": 1}
-    words = weaknesses.words
-    assert (words.num_words, words.num_cut, words.num_unseen) == (3 + 13 + 1, 2 + 1 + 1, 17)
+    _, _, analysis = found(letters, {})
+    assert bands(analysis.breakdowns[2]) == {"30% or more": 2, "under 10%": 1}
+    words = analysis.words
+    assert (words.num_words, words.num_split, words.num_unseen) == (3 + 13 + 1, 2 + 1 + 1, 17)
     assert (words.num_unknown, words.num_sentences_with_unknown) == (2, 1)
     assert words.unknown == {"ó": 1, "x": 1}
 
 
 def test_without_training_pairs_it_says_why():
-    _, _, weaknesses = found(WordTokenizer([*SPECIAL_PIECES, "o"]), None)
-    length, rarity, cut = weaknesses.breakdowns
+    _, _, analysis = found(WordTokenizer([*SPECIAL_PIECES, "o"]), None)
+    length, rarity, cut = analysis.breakdowns
     assert rarity.missing == "the files are gone"
     assert rarity.bands == []
     assert not length.missing
     assert not cut.missing
-    assert weaknesses.words.num_unseen is None
+    assert analysis.words.num_unseen is None
 
 
 def test_the_worst_and_the_best():
     references = [f"sentence {number} of many" for number in range(50)]
     scorer = Scorer("detokenised", [references])
-    counts = scorer.count(["x"] * 50)
+    counts = scorer.statistics(["x"] * 50)
     sentences = [sentence("x", "y", None, score=float(score)) for score in range(50)]
-    weaknesses = find_weaknesses(sentences[::-1], scorer, counts, None)
-    assert [each.score for each in weaknesses.worst] == list(range(NUM_SHOWN))
-    assert [each.score for each in weaknesses.best] == list(range(49, 49 - NUM_SHOWN, -1))
-    assert {each.missing for each in weaknesses.breakdowns} == {"no sources are known"}
-    assert weaknesses.words is None
+    analysis = analyse_errors(sentences[::-1], scorer, counts, None)
+    assert [each.score for each in analysis.worst] == list(range(NUM_EXAMPLES))
+    assert [each.score for each in analysis.best] == list(range(49, 49 - NUM_EXAMPLES, -1))
+    assert {each.missing for each in analysis.breakdowns} == {"the sources are unknown"}
+    assert analysis.words is None
 
 
 def test_words_are_counted_without_case_or_marks():

@@ -7,31 +7,32 @@ from copy_task import TrainedRun
 from scored_files import HYPOTHESES, OTHERS, REFERENCES, sacrebleu_command, write
 
 from ptenmt.errors import ConfigError, DataError, RunError
-from ptenmt.evaluation import evaluate
-from ptenmt.evaluation.written import write_texts
+from ptenmt.evaluation import EvaluationFiles, LoadOptions, evaluate
 from ptenmt.translation import Translator
 
 
 def test_finished_hypotheses_are_scored_without_a_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.chdir(tmp_path)  # no run here
     files = {name: write(tmp_path / name, lines) for name, lines in (("h", HYPOTHESES), ("r", REFERENCES))}
-    evaluation = evaluate(hypotheses=files["h"], references=[files["r"]])
-    write_texts(evaluation, tmp_path)
+    evaluation = evaluate(files=EvaluationFiles(hypotheses=files["h"], references=[files["r"]]))
+    evaluation.write_texts(tmp_path)
     assert [score.value for score in evaluation.scores] == sacrebleu_command(tmp_path, "detokenised")
     assert (tmp_path / "detokenised.hypotheses.txt").read_text() == files["h"].read_text()
     assert (tmp_path / "detokenised.reference.txt").read_text() == files["r"].read_text()
     assert not (tmp_path / "source.txt").exists()
     assert (evaluation.name, evaluation.pairs_name) == (str(files["h"]), f"pairs of {files['r']}")
     assert (evaluation.folder, evaluation.split, evaluation.loss, evaluation.perplexity) == (None,) * 4
-    assert (evaluation.search, evaluation.contrasts, evaluation.weaknesses.words) == (None,) * 3
+    assert (evaluation.search, evaluation.minimal_pairs, evaluation.error_analysis.words) == (None,) * 3
     assert evaluation.files == {"hypotheses": [str(files["h"])], "reference": [str(files["r"])]}
 
 
 def test_tokenised_files_are_scored_on_their_tokens_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.chdir(tmp_path)
     hypotheses, reference = write(tmp_path / "h", HYPOTHESES), write(tmp_path / "r", REFERENCES)
-    evaluation = evaluate(hypotheses=hypotheses, references=[reference], tokenised=True)
-    write_texts(evaluation, tmp_path)
+    evaluation = evaluate(
+        files=EvaluationFiles(hypotheses=hypotheses, references=[reference], is_tokenised=True)
+    )
+    evaluation.write_texts(tmp_path)
     values = [score.value for score in evaluation.scores]
     assert [score.text for score in evaluation.scores] == ["detokenised"] * 3 + ["tokenised"] * 3
     assert values[:3] == sacrebleu_command(tmp_path, "detokenised")
@@ -40,8 +41,11 @@ def test_tokenised_files_are_scored_on_their_tokens_too(tmp_path: Path, monkeypa
     assert evaluation.sentences[1].hypothesis == "isn't it a house?"
     assert (tmp_path / "tokenised.hypotheses.txt").read_text() == hypotheses.read_text()
     rival = write(tmp_path / "rival", OTHERS)
-    compared = evaluate(hypotheses=hypotheses, references=[reference], tokenised=True, baseline=rival)
-    write_texts(compared, tmp_path)
+    compared = evaluate(
+        files=EvaluationFiles(hypotheses=hypotheses, references=[reference], is_tokenised=True),
+        baseline=rival,
+    )
+    compared.write_texts(tmp_path)
     assert (tmp_path / "tokenised.baseline.txt").read_text() == rival.read_text()
     assert "never!\n" in (tmp_path / "detokenised.baseline.txt").read_text()
 
@@ -50,14 +54,17 @@ def test_several_references_need_only_one_each(tmp_path: Path, monkeypatch: pyte
     monkeypatch.chdir(tmp_path)
     hypotheses, one = write(tmp_path / "h", HYPOTHESES), write(tmp_path / "one", REFERENCES)
     other, same = write(tmp_path / "other", OTHERS), write(tmp_path / "same", HYPOTHESES)
-    both = evaluate(hypotheses=hypotheses, references=[one, other])
+    both = evaluate(files=EvaluationFiles(hypotheses=hypotheses, references=[one, other]))
     assert both.num_references == 2
     assert both.sentences[0].references == [REFERENCES[0], OTHERS[0]]
     assert both.sentences[1].references == [REFERENCES[1]]
-    assert both.scores[0].value > evaluate(hypotheses=hypotheses, references=[one]).scores[0].value
-    right = evaluate(hypotheses=hypotheses, references=[one, same])
+    assert (
+        both.scores[0].value
+        > evaluate(files=EvaluationFiles(hypotheses=hypotheses, references=[one])).scores[0].value
+    )
+    right = evaluate(files=EvaluationFiles(hypotheses=hypotheses, references=[one, same]))
     assert [round(score.value, 6) for score in right.scores[:2]] == [100, 100]
-    write_texts(right, tmp_path)
+    right.write_texts(tmp_path)
     assert [score.value for score in right.scores] == sacrebleu_command(tmp_path, "detokenised", references=2)
 
 
@@ -67,9 +74,15 @@ def test_files_that_do_not_fit_are_told(tmp_path: Path, monkeypatch: pytest.Monk
     short, hole = write(tmp_path / "short", HYPOTHESES[:3]), write(tmp_path / "hole", OTHERS)
     blank = write(tmp_path / "blank", [" ", ""])
 
-    def refused(error: type[Exception], message: str, **options: object) -> None:
+    def refused(
+        error: type[Exception],
+        message: str,
+        load: LoadOptions | None = None,
+        baseline: object = None,
+        **files,
+    ) -> None:
         with pytest.raises(error, match=message):
-            evaluate(**options)
+            evaluate(files=EvaluationFiles(**files), baseline=baseline, load=load)
 
     refused(DataError, "short has 3 lines, but there are 4", hypotheses=short, references=[reference])
     refused(
@@ -78,33 +91,34 @@ def test_files_that_do_not_fit_are_told(tmp_path: Path, monkeypatch: pytest.Monk
     refused(DataError, "line 2 of .*hole is empty", hypotheses=hypotheses, references=[hole])
     refused(DataError, "blank is empty", hypotheses=hypotheses, references=[blank])
     refused(DataError, "cannot read .*gone", hypotheses=tmp_path / "gone", references=[reference])
-    refused(ConfigError, "sources alone", source=reference)
-    refused(ConfigError, "references alone", references=[reference])
-    refused(ConfigError, "--tokenised is about files", tokenised=True)
+    refused(ConfigError, "sources cannot be scored without references", source=reference)
+    refused(ConfigError, "references cannot be scored without translations", references=[reference])
+    refused(ConfigError, "--tokenised describes files", is_tokenised=True)
     finished = {"hypotheses": hypotheses, "references": [reference]}
-    for name, options in {
-        "--engine": {"engine": "keras"},
-        "--checkpoint": {"checkpoint": "latest"},
-        "options of decoding": {"overrides": ["decoding.beam_size=2"]},
-        "--checkpoint or --engine": {"checkpoint": "latest", "engine": "keras"},
+    for names, load in {
+        "--engine": LoadOptions(engine="keras"),
+        "--checkpoint": LoadOptions(checkpoint="latest"),
+        "decoding options": LoadOptions(overrides=["decoding.beam_size=2"]),
+        "--checkpoint or --engine": LoadOptions(checkpoint="latest", engine="keras"),
     }.items():
-        refused(ConfigError, f"there is no use for {name}$", **finished, **options)
-        refused(ConfigError, f"there is no use for {name}$", **finished, **options, baseline=reference)
-    refused(RunError, "no run in", **finished, baseline="nowhere", engine="keras")
-    refused(RunError, "no run in", hypotheses=hypotheses, references=[reference], baseline="nowhere")
-    refused(RunError, "no run in checkpoints/gone", run="gone", hypotheses=hypotheses)
+        message = f"^{names} cannot be used with finished translations"
+        refused(ConfigError, message, load, **finished)
+        refused(ConfigError, message, load, baseline=reference, **finished)
+    refused(RunError, "no run in", LoadOptions(engine="keras"), baseline="nowhere", **finished)
+    refused(RunError, "no run in", baseline="nowhere", **finished)
     refused(RunError, "no run in .*/checkpoints")
-    with pytest.raises(ConfigError, match="h: there is nothing to score .* against: no run in") as failure:
-        evaluate(hypotheses=hypotheses)
+    with pytest.raises(RunError, match="no run in checkpoints/gone"):
+        evaluate("gone", files=EvaluationFiles(hypotheses=hypotheses))
+    with pytest.raises(ConfigError, match="h: no references to score .* against: no run in") as failure:
+        evaluate(files=EvaluationFiles(hypotheses=hypotheses))
     assert "--reference FILE" in failure.value.hint
     assert "--run NAME" in failure.value.hint
 
 
-@pytest.mark.usefixtures("without_likelihood")
 def test_files_of_ones_own_are_translated(copied: TrainedRun, tmp_path: Path):
     source = write(tmp_path / "source", ["bala dico", "", "galo hime jaro"])
     reference = write(tmp_path / "reference", ["bala dico", "kilo", "galo hime jaro lume"])
-    evaluation = evaluate(copied.path, source=source, references=[reference])
+    evaluation = evaluate(copied.path, files=EvaluationFiles(source=source, references=[reference]))
     expected = [
         translation.text
         for translation in Translator.load(copied.path).translate(["bala dico", "", "galo hime jaro"])
@@ -112,12 +126,14 @@ def test_files_of_ones_own_are_translated(copied: TrainedRun, tmp_path: Path):
     assert [sentence.hypothesis for sentence in evaluation.sentences] == expected
     assert [sentence.source for sentence in evaluation.sentences] == ["bala dico", "", "galo hime jaro"]
     assert evaluation.split is None
-    assert evaluation.weaknesses.oddities[0].count == 1
+    assert evaluation.error_analysis.degenerate_outputs[0].count == 1
     with pytest.raises(ConfigError, match="the corpus of this run is plain text"):
-        evaluate(copied.path, source=source, references=[reference], tokenised=True)
+        evaluate(copied.path, files=EvaluationFiles(source=source, references=[reference], is_tokenised=True))
 
 
 def test_a_run_that_is_the_baseline_needs_sources(copied: TrainedRun, tmp_path: Path):
     hypotheses, reference = write(tmp_path / "h", HYPOTHESES), write(tmp_path / "r", REFERENCES)
-    with pytest.raises(ConfigError, match="only references are known"):
-        evaluate(hypotheses=hypotheses, references=[reference], baseline=str(copied.path))
+    with pytest.raises(ConfigError, match="only references are given"):
+        evaluate(
+            files=EvaluationFiles(hypotheses=hypotheses, references=[reference]), baseline=str(copied.path)
+        )

@@ -3,14 +3,15 @@ import re
 from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
+from xml.etree import ElementTree
 
 import pytest
 from copy_task import TrainedRun
-from found import BLEU, EMPTY, HARD, SENTENCE, evaluation
+from sample_evaluation import BLEU, EMPTY, HARD, SENTENCE, evaluation
 
 from ptenmt.errors import OutputError
-from ptenmt.evaluation.report import report_format, report_text
-from ptenmt.evaluation.results import Weaknesses
+from ptenmt.evaluation.error_analysis import ErrorAnalysis
+from ptenmt.evaluation.report import nearest_reference, report_format, report_text, word_differences
 from ptenmt.history import History
 from ptenmt.runs import Run
 from ptenmt.weights import best_weights
@@ -65,20 +66,20 @@ FACTS = [
     "0.012",
     "31.4 ± 1.2",
     "no difference",
-    "worse, but it may be chance",
+    "worse, not significant",
     "better",
     "worse",
     "1,500",
-    "The training pairs cannot be read.",
+    "Not available: the training data cannot be read.",
     "1.0%",  # 18 of 1803 are empty
     "20.0%",  # 4,000 of 20,000 words are cut
     "0 of 1",
     "wrong, same input",
     "sleeps and grandmother / grandma",
     "12.3",
-    "Of fewer than 20 sentences there is no interval.",
+    "Groups of fewer than 20 sentences have no interval.",
     "pair 1,234 · chrF2++ 43.2 · baseline 5.4",
-    "601 sentences a second",
+    "601 sentences/s",
     "f00d" * 16,
     "b.en",
     "(empty)",
@@ -113,7 +114,8 @@ def test_the_page_has_a_dark_side_in_all_colours(page: Page) -> None:
     light, dark = re.findall(r":root \{(.*?)\}", style, re.DOTALL)
     names = re.findall(r"(--[\w-]+):", light)
     assert names == re.findall(r"(--[\w-]+):", dark)
-    assert set(re.findall(r"var\((--[\w-]+)\)", style)) == set(names)
+    charts = {"--one", "--two"}  # colours of the figures
+    assert set(re.findall(r"var\((--[\w-]+)\)", style)) == set(names) - charts
 
 
 def test_what_differs_is_marked(page: Page, markdown: str) -> None:
@@ -153,9 +155,9 @@ def test_json_has_the_same_facts() -> None:
     facts = json.loads(report_text(evaluation(), "json"))
     assert facts["run"] is None
     assert facts["scores"][0]["value"] == BLEU.value
-    assert facts["weaknesses"]["worst"][1]["baseline"] == HARD
+    assert facts["error_analysis"]["worst"][1]["baseline"] == HARD
     assert facts["fingerprint"] == "f00d" * 16
-    assert facts["surroundings"]["sacrebleu"][0].isdigit()
+    assert facts["environment"]["sacrebleu"][0].isdigit()
 
 
 def test_json_has_what_follows_from_the_facts() -> None:
@@ -164,22 +166,23 @@ def test_json_has_what_follows_from_the_facts() -> None:
     assert (facts["scores"][0]["low"], facts["scores"][0]["high"]) == (30.25, 32.75)
     told = [(each["is_better"], each["is_significant"]) for each in facts["comparison"]["differences"]]
     assert told == [(True, True), (False, False), (False, True), (False, False)]
-    assert facts["comparison"]["differences"][3]["verdict"] == "worse, but it may be chance"
-    assert (facts["contrasts"]["num_right"], facts["contrasts"]["by_phenomenon"]) == (
+    assert facts["comparison"]["differences"][3]["verdict"] == "worse, not significant"
+    assert (facts["minimal_pairs"]["num_correct"], facts["minimal_pairs"]["by_phenomenon"]) == (
         0,
         {"accents: avó, avô": [0, 1]},
     )
     assert facts["sentences_per_second"] == 601
-    assert facts["search"]["in_words"] == "ctranslate2, int8, beam 4"
-    bands = facts["weaknesses"]["breakdowns"][0]["bands"]
+    assert facts["search"]["description"] == "ctranslate2, int8, beam 4"
+    bands = facts["error_analysis"]["breakdowns"][0]["bands"]
     assert [band["has_enough"] for band in bands] == [True, True, False, False]
     assert not facts.keys() & {"sentences", "texts"}
 
 
 def test_a_few_sentences_have_neither_interval_nor_bar(page: Page, markdown: str) -> None:
     assert "± 9.9" not in page.text() + markdown
-    bars = markdown[markdown.index("BLEU by source length") :].partition("\n```")[0]
-    assert [line.split()[0] for line in bars.splitlines()[1:]] == ["1–9", "10–19"]
+    chart = page.text().partition("BLEU by source length")[2].partition("source length sentences")[0]
+    assert "1–9 10–19" in chart
+    assert "20–29" not in chart
 
 
 def test_weights_that_nobody_translated_with_are_not_named(copied: TrainedRun) -> None:
@@ -188,28 +191,31 @@ def test_weights_that_nobody_translated_with_are_not_named(copied: TrainedRun) -
     assert "| weights | weights-3 |" in report_text(evaluation(**of_run(copied.path)), "markdown")
 
 
-def test_texts_that_the_loss_knows_in_part_are_told() -> None:
-    assert "whose beginnings" not in report_text(evaluation(), "markdown")
-    assert "| 7, whose beginnings alone loss and accuracy know |" in report_text(
-        evaluation(num_shortened=7), "markdown"
-    )
+def test_texts_truncated_for_the_loss_are_counted() -> None:
+    assert "truncated for loss" not in report_text(evaluation(), "markdown")
+    assert "| 7 (truncated for loss and accuracy) |" in report_text(evaluation(num_truncated=7), "markdown")
 
 
 def test_what_there_is_not_is_left_out() -> None:
-    nothing = Weaknesses(breakdowns=[], worst=[], best=[], oddities=[], words=None)
+    nothing = ErrorAnalysis(breakdowns=[], worst=[], best=[], degenerate_outputs=[], words=None)
     bare = evaluation(
-        weaknesses=nothing, contrasts=None, comparison=None, search=None, files={}, pairs_name="test pairs"
+        error_analysis=nothing,
+        minimal_pairs=None,
+        comparison=None,
+        search=None,
+        files={},
+        pairs_name="test pairs",
     )
     page = Page(report_text(bare, "html"))
     titles = [text for tag, text in page.texts if tag == "h2"]
-    assert titles == ["Scores", "What was scored, and with what"]
+    assert titles == ["Scores", "Setup"]
     assert "hypotheses from a file" in page.text()
     assert report_text(bare, "markdown").count("\n## ") == 2
 
 
 def test_a_sentence_without_source(markdown: str) -> None:
-    alone = replace(evaluation().weaknesses, worst=[replace(EMPTY, source=None)], best=[])
-    found = report_text(evaluation(weaknesses=alone, contrasts=None), "markdown")
+    alone = replace(evaluation().error_analysis, worst=[replace(EMPTY, source=None)], best=[])
+    found = report_text(evaluation(error_analysis=alone, minimal_pairs=None), "markdown")
     worst = found[found.index("## Worst sentences") :]
     assert "- source" not in worst
     assert "- source: o gato \\<dorme\\>" in markdown
@@ -225,7 +231,7 @@ def test_the_ending_chooses(name: str, form: str) -> None:
 
 @pytest.mark.parametrize("name", ["report", "report.pdf", ".html"])
 def test_another_ending_is_an_error(name: str) -> None:
-    with pytest.raises(OutputError, match="cannot tell from its name which kind") as failure:
+    with pytest.raises(OutputError, match="unknown report format") as failure:
         report_format(Path(name))
     assert ".html" in failure.value.hint
 
@@ -241,7 +247,7 @@ def test_a_run_shows_its_curves_and_options(copied: TrainedRun) -> None:
     assert len(validations) == 24
     captions = [text for tag, text in page.texts if tag == "figcaption"]
     for title in (
-        "Loss (nats a token)",
+        "Loss (nats per token)",
         "Token accuracy",
         "BLEU",
         "chrF",
@@ -249,11 +255,11 @@ def test_a_run_shows_its_curves_and_options(copied: TrainedRun) -> None:
         "Speed (tokens/s)",
     ):
         assert any(caption.startswith(title) for caption in captions)
-        assert f"```text\n{title}" in markdown
+        assert f"\n- {title}" in markdown
     (best,) = best_weights(copied.path / "weights")
     assert f"step {best.step:,}" in page.text()
     last = validations[-1]["validation"]
-    assert f"validation: {last['loss']:.4g} at {validations[-1]['step']:,}" in page.text()
+    assert f"→ {last['loss']:.4g}, lowest" in markdown
     assert f"| {validations[-1]['step']:,} | {last['loss']:.3f} |" in markdown
     assert "| model.d\\_model | 32 |" in markdown
     assert "7.39" in page.text()  # the perplexity, exp(2)
@@ -262,17 +268,66 @@ def test_a_run_shows_its_curves_and_options(copied: TrainedRun) -> None:
     facts = json.loads(report_text(found, "json"))
     assert facts["run"]["config"]["model"]["d_model"] == 32
     assert facts["run"]["validations"] == validations
-    assert facts["run"]["told"]["data"] == Run(copied.path).facts()["data"]
+    assert facts["run"]["facts"]["data"] == Run(copied.path).facts()["data"]
 
 
 def test_a_run_without_history_says_so(copied: TrainedRun, tmp_path: Path) -> None:
     Run(tmp_path / "silent").write(copied.config, {"parameters": 7})
     text = report_text(evaluation(**of_run(tmp_path / "silent")), "markdown")
-    assert "This run has told no history." in text
+    assert "This run has no training history." in text
     History(tmp_path / "silent").add(
         {"step": 5, "loss": float("nan"), "accuracy": 0.25, "learning_rate": 0.1}
     )
     text = report_text(evaluation(**of_run(tmp_path / "silent")), "markdown")
     assert "Loss (nats" not in text  # no number was told
-    assert "training ▁ 0.25 → 0.25" in text
+    assert "training 0.25 → 0.25, lowest 0.25, highest 0.25" in text
     assert SENTENCE.hypothesis in text.replace("<b>", "").replace("</b>", "")
+
+
+def test_figures_are_valid_inline_svg_in_the_colours_of_the_page(copied: TrainedRun) -> None:
+    text = report_text(evaluation(**of_run(copied.path)), "html")
+    figures = re.findall(r"<svg.*?</svg>", text, re.DOTALL)
+    assert len(figures) == 1 + 6  # bands of the source length, and curves
+    ids = re.findall(r'\bid="([^"]+)"', text)
+    assert len(ids) == len(set(ids))
+    for figure in figures:
+        root = ElementTree.fromstring(figure)
+        own = {element.attrib["id"] for element in root.iter() if "id" in element.attrib}
+        assert set(re.findall(r"[\"(]#([\w-]+)", figure)) <= own
+        assert not {"#000000", "#ffffff"} & set(re.findall("#[0-9a-f]{6}", figure))
+        assert list(root.iter("{http://www.w3.org/2000/svg}text")), "text stays text"
+    assert "steps" in figures[-1]
+
+
+# Word differences
+
+
+WORD_DIFFERENCES = [
+    ("The cat sat.", "The cat sat.", "", ""),
+    ("The cat sat", "The dog sat", "cat", "dog"),
+    ("The big cat sat.", "The cat sat!", "big|.", "!"),
+    ("a b c d", "a d", "b c", ""),
+    ("It's  fine , really", "It's fine, really", "", ""),
+    ("isn't", "is n't", "isn't", "is n't"),
+    ("", "Nothing at all", "", "Nothing at all"),
+    ("  é  ", "e", "é", "e"),
+    ("<b>", "b", "<|>", ""),
+    ("a well-known man", "a well known man", "well-known", "well known"),
+]
+
+
+@pytest.mark.parametrize(("one", "other", "only_one", "only_other"), WORD_DIFFERENCES)
+def test_words_that_the_other_text_lacks_are_marked(
+    one: str, other: str, only_one: str, only_other: str
+) -> None:
+    for text, compared, expected in ((one, other, only_one), (other, one, only_other)):
+        parts = word_differences(text, compared)
+        assert "".join(part for part, _ in parts) == text
+        assert "|".join(part for part, differs in parts if differs) == expected
+        assert all(first[1] != second[1] for first, second in zip(parts, parts[1:], strict=False))
+
+
+def test_the_nearest_reference_shares_most_words() -> None:
+    references = ["She sleeps.", "The cat is asleep.", "The cat sleeps."]
+    assert nearest_reference("The cat sleeps now.", references) == references[2]
+    assert nearest_reference("", references) == references[0]

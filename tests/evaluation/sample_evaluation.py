@@ -1,22 +1,20 @@
-"""An evaluation that nobody computed: every part of it is there, with texts that are hard to show."""
+"""A made-up evaluation with every part, and with texts that are hard to escape."""
 
 from dataclasses import replace
 from typing import Any
 
-from ptenmt.evaluation.contrasts import Contrast, Contrasts
-from ptenmt.evaluation.results import (
+from ptenmt.evaluation import Evaluation, Score
+from ptenmt.evaluation.error_analysis import (
     Band,
     Breakdown,
-    Comparison,
-    Difference,
-    Evaluation,
-    Oddity,
-    Score,
-    SearchFacts,
-    Sentence,
-    Weaknesses,
-    Words,
+    DegenerateOutputs,
+    ErrorAnalysis,
+    EvaluatedSentence,
+    WordCoverage,
 )
+from ptenmt.evaluation.minimal_pairs import MinimalPairResult, MinimalPairResults
+from ptenmt.evaluation.scores import BaselineComparison, Difference
+from ptenmt.evaluation.systems import SearchFacts
 
 HARD = "<script>alert('x')</script> | `a` *b* [c](http://d.e) & \\ _f_ ${g}"
 BLEU = Score(
@@ -29,7 +27,7 @@ BLEU = Score(
 )
 CHRF = replace(BLEU, name="chrF2++", value=52.718, mean=52.7, margin=0.9)
 TER = replace(BLEU, name="TER", value=61.803, mean=61.9, margin=2.1)
-SENTENCE = Sentence(
+SENTENCE = EvaluatedSentence(
     row=1234,
     source="o gato <dorme>",
     references=["a dog barks", "the cat sleeps here"],
@@ -38,24 +36,24 @@ SENTENCE = Sentence(
     baseline=HARD,
     baseline_score=5.4,
 )
-EMPTY = Sentence(row=7, source="sim", references=["yes"], hypothesis="", score=0.0)
+EMPTY = EvaluatedSentence(row=7, source="sim", references=["yes"], hypothesis="", score=0.0)
 
 
 def evaluation(**changes: Any) -> Evaluation:
-    """Of a file of hypotheses, unless changed."""
+    """The evaluation of a file of hypotheses, with changes."""
     return replace(_EVALUATION, **changes)
 
 
-_CONTRAST = Contrast(
+_MINIMAL_PAIR = MinimalPairResult(
     phenomenon="accents: avó, avô",
     sources=("a avó dorme", "o avô dorme"),
     translations=("the grandmother sleeps", "the grandmother sleeps"),
     expected=(["grandmother", "grandma"], ["grandfather"]),
-    expected_of_both=["sleeps"],
-    is_right=(True, False),
-    is_same_input=True,
+    expected_in_both=["sleeps"],
+    is_correct=(True, False),
+    has_same_input=True,
 )
-_WEAKNESSES = Weaknesses(
+_ERROR_ANALYSIS = ErrorAnalysis(
     breakdowns=[
         Breakdown(
             title="source length",
@@ -67,18 +65,18 @@ _WEAKNESSES = Weaknesses(
                 Band(name="30–39", num_pairs=0, scores=[]),
             ],
         ),
-        Breakdown(title="rarity", unit="share", bands=[], missing="The training pairs cannot be read."),
+        Breakdown(title="rarity", unit="share", bands=[], missing="the training data cannot be read"),
     ],
     worst=[EMPTY, SENTENCE],
     best=[replace(SENTENCE, row=99, hypothesis="the cat sleeps here", score=100.0)],
-    oddities=[
-        Oddity(name="empty", meaning="no word at all", count=18, examples=[EMPTY]),
-        Oddity(name="copying", meaning="the source itself", count=0, examples=[]),
+    degenerate_outputs=[
+        DegenerateOutputs(name="empty", definition="no word at all", count=18, examples=[EMPTY]),
+        DegenerateOutputs(name="copied", definition="the source itself", count=0, examples=[]),
     ],
-    words=Words(
+    words=WordCoverage(
         num_words=20_000,
         num_unknown=50,
-        num_cut=4_000,
+        num_split=4_000,
         num_unseen=500,
         num_sentences_with_unknown=45,
         unknown={"xpto|": 12},
@@ -96,9 +94,9 @@ _EVALUATION = Evaluation(
     num_references=2,
     loss=None,
     accuracy=None,
-    num_shortened=None,
+    num_truncated=None,
     scores=[BLEU, CHRF, TER, replace(BLEU, text="tokenised", value=33.3)],
-    comparison=Comparison(
+    comparison=BaselineComparison(
         name="other.txt",
         differences=[
             Difference(score=BLEU, baseline=replace(BLEU, value=30.0), p_value=0.012),
@@ -112,12 +110,12 @@ _EVALUATION = Evaluation(
         compute_type="int8",
         beam_size=4,
         length_penalty=0.6,
-        num_cut=3,
+        num_truncated=3,
         num_split=1,
         seconds=3.0,
     ),
-    weaknesses=_WEAKNESSES,
-    contrasts=Contrasts(items=[_CONTRAST]),
+    error_analysis=_ERROR_ANALYSIS,
+    minimal_pairs=MinimalPairResults(items=[_MINIMAL_PAIR]),
     sentences=[SENTENCE, EMPTY],
     texts={},
 )

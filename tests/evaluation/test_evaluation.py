@@ -13,9 +13,9 @@ from ptenmt.config import DecodingConfig
 from ptenmt.data.corpus import load_split
 from ptenmt.data.encoding import encode_pairs
 from ptenmt.errors import CheckpointError, ConfigError, RunError
-from ptenmt.evaluation import Evaluation, evaluate, judging
-from ptenmt.evaluation.likelihood import likelihood
-from ptenmt.evaluation.written import write_texts
+from ptenmt.evaluation import Evaluation, EvaluationFiles, LoadOptions, evaluate
+from ptenmt.evaluation import evaluation as evaluation_module
+from ptenmt.evaluation.systems import System, teacher_forced
 from ptenmt.runs import Run
 from ptenmt.translation import Translator
 from ptenmt.weights import best_weights, read_info, read_weights, write_weights
@@ -52,7 +52,7 @@ def test_loss_and_accuracy_are_those_a_hand_computes(
 def test_scores_are_those_of_the_sacrebleu_command(
     copied: TrainedRun, evaluation: Evaluation, tmp_path: Path
 ):
-    write_texts(evaluation, tmp_path)
+    evaluation.write_texts(tmp_path)
     assert [score.value for score in evaluation.scores] == sacrebleu_command(tmp_path, "detokenised")
     pairs = load_split(copied.config.data, copied.config.seed, "test")
     translator = Translator.load(copied.path)
@@ -72,44 +72,44 @@ def test_it_says_what_was_scored_and_how(copied: TrainedRun, evaluation: Evaluat
     assert evaluation.checkpoint == best_weights(copied.path / "weights")[0].label
     assert evaluation.fingerprint == Run(copied.path).data_fingerprint("test")
     search = evaluation.search
-    assert (search.num_cut, search.num_split) == (0, 0)
+    assert (search.num_truncated, search.num_split) == (0, 0)
     assert (search.engine, search.compute_type, search.beam_size) == ("ctranslate2", "int8", 4)
     assert search.length_penalty == copied.config.decoding.length_penalty
     assert [sentence.row for sentence in evaluation.sentences] == list(range(1, 31))
     assert evaluation.comparison is None
-    assert evaluation.num_shortened == 0
+    assert evaluation.num_truncated == 0
 
 
 def test_it_knows_the_words_of_the_run(evaluation: Evaluation):
-    words = evaluation.weaknesses.words
+    words = evaluation.error_analysis.words
     assert words.num_words == sum(len(sentence.source.split()) for sentence in evaluation.sentences)
-    assert (words.num_unknown, words.num_cut, words.num_unseen) == (0, 0, 0)
-    length, rarity, cut = evaluation.weaknesses.breakdowns
+    assert (words.num_unknown, words.num_split, words.num_unseen) == (0, 0, 0)
+    length, rarity, cut = evaluation.error_analysis.breakdowns
     assert [band.num_pairs for band in length.bands] == [30, 0, 0, 0, 0]
     assert sum(band.num_pairs for band in rarity.bands[3:]) == 30  # twelve words in 450 sentences
     assert cut.bands[0].num_pairs == 30
     assert length.bands[0].scores == evaluation.scores
-    assert len(evaluation.contrasts.items) > 30
+    assert len(evaluation.minimal_pairs.items) > 30
 
 
 def test_the_engine_and_the_beams_are_a_choice(
     copied: TrainedRun, evaluation: Evaluation, monkeypatch: pytest.MonkeyPatch
 ):
-    monkeypatch.setattr(judging, "find_contrasts", lambda _: None)
-    reference = evaluate(copied.path, engine="keras", overrides=["decoding.beam_size=1"])
+    monkeypatch.setattr(evaluation_module, "translate_minimal_pairs", lambda _: None)
+    reference = evaluate(copied.path, load=LoadOptions(engine="keras", overrides=["decoding.beam_size=1"]))
     search = reference.search
     assert (search.engine, search.compute_type, search.beam_size) == ("keras", "float32", 1)
     assert (reference.loss, reference.accuracy) == (evaluation.loss, evaluation.accuracy)
     assert reference.scores[0].value == pytest.approx(evaluation.scores[0].value, abs=5)
     with pytest.raises(ConfigError, match="decoding.beam_size=0 must be 1 or more"):
-        evaluate(copied.path, overrides=["decoding.beam_size=0"])
+        evaluate(copied.path, load=LoadOptions(overrides=["decoding.beam_size=0"]))
 
 
 def test_a_training_that_goes_on_changes_nothing(
     copied: TrainedRun, evaluation: Evaluation, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
     """While it is translated, the best model gives way to another one: to an earlier checkpoint."""
-    monkeypatch.setattr(judging, "find_contrasts", lambda _: None)
+    monkeypatch.setattr(evaluation_module, "translate_minimal_pairs", lambda _: None)
     run = Run(Path(shutil.copytree(copied.path, tmp_path / "copy")))
     best = run.weights_folder / "best.safetensors"
     before, arrays = read_weights(best)
@@ -120,7 +120,7 @@ def test_a_training_that_goes_on_changes_nothing(
             write_weights(best, worse, config=run.config().model, step=999, metric="bleu", score=99.0)
             Translator.load(run)
 
-    found = evaluate(run, on_progress=replace_the_best, on_warning=pytest.fail)
+    found = evaluate(run, on_progress=replace_the_best, load=LoadOptions(on_warning=pytest.fail))
     assert read_info(best).step == 999
     assert (found.checkpoint, found.loss) == (before.label, evaluation.loss)
     assert found.scores == evaluation.scores
@@ -128,9 +128,8 @@ def test_a_training_that_goes_on_changes_nothing(
 
 def test_progress_reaches_its_end(evaluation: Evaluation, progress: list[tuple[str, int, int]]):
     assert evaluation.num_pairs == 30
-    assert ("scoring references", 2, 2) in progress
+    assert ("scoring references", 1, 1) in progress
     assert ("translating", 30, 30) in progress
-    assert [done for what, done, _ in progress if what == "scoring references"] == [1, 2]
 
 
 def test_facts_are_json(evaluation: Evaluation):
@@ -138,12 +137,12 @@ def test_facts_are_json(evaluation: Evaluation):
     assert facts["loss"] == evaluation.loss
     assert facts["perplexity"] == evaluation.perplexity
     assert facts["scores"][0]["signature"] == evaluation.scores[0].signature
-    assert facts["weaknesses"]["worst"][0]["score"] == evaluation.weaknesses.worst[0].score
+    assert facts["error_analysis"]["worst"][0]["score"] == evaluation.error_analysis.worst[0].score
     assert "sentences" not in facts
 
 
 def test_the_validation_pairs_score_as_they_did_in_training(copied: TrainedRun):
-    evaluation = evaluate(copied.path, "validation", overrides=["decoding.beam_size=1"])
+    evaluation = evaluate(copied.path, "validation", load=LoadOptions(overrides=["decoding.beam_size=1"]))
     best = best_weights(copied.path / "weights")[0].step
     last = next(line["validation"] for line in copied.history if line["step"] == best)
     assert evaluation.num_pairs == 20
@@ -152,7 +151,6 @@ def test_the_validation_pairs_score_as_they_did_in_training(copied: TrainedRun):
     assert evaluation.scores[0].value == pytest.approx(last["bleu"])
 
 
-@pytest.mark.usefixtures("without_likelihood")
 def test_a_baseline_is_a_run_or_a_file(copied: TrainedRun, evaluation: Evaluation, tmp_path: Path):
     same = evaluate(copied.path, baseline=str(copied.path))
     assert [each.p_value for each in same.comparison.differences] == [None] * 3
@@ -165,13 +163,12 @@ def test_a_baseline_is_a_run_or_a_file(copied: TrainedRun, evaluation: Evaluatio
         assert difference.score == score
         assert difference.is_better
         assert difference.is_significant
-    given = evaluate(copied.path, hypotheses=worse, baseline=str(copied.path))
+    given = evaluate(copied.path, files=EvaluationFiles(hypotheses=worse), baseline=str(copied.path))
     assert (given.name, given.split, given.loss) == (str(worse), "test", None)
     assert not any(difference.is_better for difference in given.comparison.differences)
-    assert given.weaknesses.words == evaluation.weaknesses.words
+    assert given.error_analysis.words == evaluation.error_analysis.words
 
 
-@pytest.mark.usefixtures("without_likelihood")
 def test_a_corpus_that_comes_tokenised_is_scored_on_its_tokens_too(copied: TrainedRun, tmp_path: Path):
     run = Run(Path(shutil.copytree(copied.path, tmp_path / "copy")))
     data = replace(copied.config.data, tokenization="given")
@@ -185,28 +182,27 @@ def test_a_corpus_that_comes_tokenised_is_scored_on_its_tokens_too(copied: Train
     assert tokens.hypotheses == raw
     assert tokens.references == [[target for _, target in pairs]]
     source = write(tmp_path / "source", ["bala dico ."])
-    files = {"source": source, "references": [write(tmp_path / "reference", ["bala dico ."])]}
-    assert len(evaluate(run, **files).scores) == 3
-    assert len(evaluate(run, **files, tokenised=True).scores) == 6
+    files = EvaluationFiles(source=source, references=[write(tmp_path / "reference", ["bala dico ."])])
+    assert len(evaluate(run, files=files).scores) == 3
+    assert len(evaluate(run, files=replace(files, is_tokenised=True)).scores) == 6
 
 
-@pytest.mark.usefixtures("without_likelihood")
 def test_cut_translations_and_split_sources_are_counted(
     copied: TrainedRun, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
     run = Run(Path(shutil.copytree(copied.path, tmp_path / "copy")))
     run.write(replace(copied.config, decoding=DecodingConfig(max_length=2)), {})
     pairs = [("bala", "bala"), ("bala dico fute", "x"), (" ".join(["bala"] * 40), "x")]
-    monkeypatch.setattr(judging, "load_split", lambda *_: pairs)
+    monkeypatch.setattr(evaluation_module, "load_split", lambda *_: pairs)
     evaluation = evaluate(run)
-    assert (evaluation.search.num_cut, evaluation.search.num_split) == (2, 1)
+    assert (evaluation.search.num_truncated, evaluation.search.num_split) == (2, 1)
 
 
 def test_texts_that_the_loss_knows_in_part_are_counted(copied: TrainedRun, translator: Translator):
     long = " ".join(["bala"] * 31)
     pairs = [("bala", "bala"), (long, "dico"), ("dico", long)]
-    found = likelihood(translator.engine.model, translator.tokenizers, pairs, copied.config, lambda *_: None)
-    assert found.num_shortened == 2
+    model = System.load(Run(copied.path), LoadOptions()).trained.numpy_model
+    assert teacher_forced(model, translator.tokenizers, pairs, lambda *_: None).num_truncated == 2
 
 
 def test_pairs_are_framed_and_cut_to_the_positions(translator: Translator):
@@ -225,12 +221,11 @@ def test_a_run_without_checkpoint_says_how_to_get_one(copied: TrainedRun, tmp_pa
     untrained = Run(tmp_path / "untrained")
     untrained.write(copied.config, {})
     (untrained.path / "tokenizer").symlink_to(copied.path / "tokenizer")
-    with pytest.raises(CheckpointError, match="no checkpoint in") as failure:
+    with pytest.raises(CheckpointError, match="no weights in") as failure:
         evaluate(untrained)
     assert "ptenmt train" in failure.value.hint
 
 
-@pytest.mark.usefixtures("without_likelihood")
 def test_pairs_that_were_not_set_aside_are_told(copied: TrainedRun, tmp_path: Path) -> None:
     shutil.copytree(copied.path, tmp_path / "copy")
     lines = Path(str(copied.config.data.path)).read_text().splitlines(keepends=True)
@@ -239,9 +234,9 @@ def test_pairs_that_were_not_set_aside_are_told(copied: TrainedRun, tmp_path: Pa
     run = Run(tmp_path / "copy")
     run.write(config, {"data": run.facts()["data"]})
     warnings: list[str] = []
-    evaluate(run, "test", on_warning=warnings.append)
+    evaluate(run, "test", load=LoadOptions(on_warning=warnings.append))
     (warning,) = warnings
-    assert warning.startswith("the test pairs are not those that were set aside when copy was trained")
+    assert warning.startswith("the test pairs differ from those held out when copy was trained")
     warnings.clear()
-    evaluate(copied.path, "test", on_warning=warnings.append)
+    evaluate(copied.path, "test", load=LoadOptions(on_warning=warnings.append))
     assert warnings == []

@@ -5,7 +5,7 @@ from types import SimpleNamespace
 import pytest
 
 from ptenmt.config import Config, DataConfig
-from ptenmt.evaluation.contrasts import contrast_pairs, find_contrasts, is_right
+from ptenmt.evaluation.minimal_pairs import is_correct, minimal_pairs, translate_minimal_pairs
 from ptenmt.tokenizers import SPECIAL_PIECES
 from ptenmt.tokenizers.words import WordTokenizer
 
@@ -26,7 +26,7 @@ def phrasebook(answers: dict[str, str], words: list[str], **data: str) -> Phrase
 
 
 def test_the_shipped_pairs_differ_and_can_be_told_apart():
-    pairs = contrast_pairs()
+    pairs = minimal_pairs()
     assert len(pairs) >= 30
     assert len({pair.sources for pair in pairs}) == len(pairs)
     kinds = {pair.phenomenon.partition(":")[0] for pair in pairs}
@@ -34,7 +34,7 @@ def test_the_shipped_pairs_differ_and_can_be_told_apart():
     for pair in pairs:
         one, other = pair.sources
         assert one != other
-        own, others, both = *pair.expected, pair.expected_of_both
+        own, others, both = *pair.expected, pair.expected_in_both
         assert others
         assert own or both, "any words would do"
         assert len({*own, *others, *both}) == len(own + others + both)
@@ -58,24 +58,24 @@ def test_the_shipped_pairs_differ_and_can_be_told_apart():
     ],
 )
 def test_a_translation_needs_its_own_words_and_none_of_the_others(translation, expected, excluded, right):
-    assert is_right(translation, expected, excluded=excluded) is right
+    assert is_correct(translation, expected, excluded=excluded) is right
 
 
-def test_who_tells_all_apart_has_all_right():
+def test_all_are_correct_if_all_are_distinguished():
     answers = {}
-    for pair in contrast_pairs():
+    for pair in minimal_pairs():
         for source, expected in zip(pair.sources, pair.expected, strict=True):
-            answers[source] = " ".join(words[0] for words in (pair.expected_of_both, expected) if words)
-    contrasts = find_contrasts(phrasebook(answers, []))
-    assert contrasts.num_right == len(contrasts.items) == len(contrast_pairs())
-    assert all(right == count for right, count in contrasts.by_phenomenon.values())
+            answers[source] = " ".join(words[0] for words in (pair.expected_in_both, expected) if words)
+    results = translate_minimal_pairs(phrasebook(answers, []))
+    assert results.num_correct == len(results.items) == len(minimal_pairs())
+    assert all(right == count for right, count in results.by_phenomenon.values())
 
 
 def test_what_both_must_have_is_in_both():
-    assert is_right("This is good.", [], ["good"], excluded=["not"])
-    assert not is_right("Banana.", [], ["good"], excluded=["not"])
-    assert is_right("This is not good.", ["not"], ["good"], excluded=[])
-    assert not is_right("This is not so.", ["not"], ["good"], excluded=[])
+    assert is_correct("This is good.", [], ["good"], excluded=["not"])
+    assert not is_correct("Banana.", [], ["good"], excluded=["not"])
+    assert is_correct("This is not good.", ["not"], ["good"], excluded=[])
+    assert not is_correct("This is not so.", ["not"], ["good"], excluded=[])
 
 
 @pytest.mark.parametrize(
@@ -94,30 +94,32 @@ def test_what_both_must_have_is_in_both():
     ],
 )
 def test_short_forms_and_negations_are_right(sources, translations):
-    contrasts = find_contrasts(phrasebook(dict(zip(sources, translations, strict=True)), []))
-    (item,) = [item for item in contrasts.items if item.sources == sources]
-    assert item.is_right == (True, True)
+    results = translate_minimal_pairs(phrasebook(dict(zip(sources, translations, strict=True)), []))
+    (item,) = [item for item in results.items if item.sources == sources]
+    assert item.is_correct == (True, True)
 
 
-def test_who_says_the_same_to_both_has_none_right():
+def test_none_are_correct_if_both_get_the_same_translation():
     answers = {}
-    for pair in contrast_pairs():
+    for pair in minimal_pairs():
         answers |= dict.fromkeys(pair.sources, " ".join([*pair.expected[0], *pair.expected[1]]))
-    contrasts = find_contrasts(phrasebook(answers, []))
-    assert contrasts.num_right == 0
-    assert sum(count for _, count in contrasts.by_phenomenon.values()) == len(contrasts.items)
+    results = translate_minimal_pairs(phrasebook(answers, []))
+    assert results.num_correct == 0
+    assert sum(count for _, count in results.by_phenomenon.values()) == len(results.items)
 
 
-def test_what_the_tokenizer_cannot_tell_apart_is_said():
+def test_pairs_with_the_same_tokens_are_marked():
     known = ["A", "minha", "avó", "é", "velha", "."]
-    items = find_contrasts(phrasebook({}, known)).items
-    same = {item.sources[0]: item.is_same_input for item in items}
+    items = translate_minimal_pairs(phrasebook({}, known)).items
+    same = {item.sources[0]: item.has_same_input for item in items}
     assert not same["A minha avó é velha."]
     assert same["Isto é um pão."]  # one word differs, and both are unknown
 
 
 def test_capitals_that_a_lower_cased_corpus_lacks_are_not_what_counts():
-    sources = {item.sources[0] for item in find_contrasts(phrasebook({}, ["a", "A", "isto", "é"])).items}
+    sources = {
+        item.sources[0] for item in translate_minimal_pairs(phrasebook({}, ["a", "A", "isto", "é"])).items
+    }
     assert "isto é um pão." in sources
     assert "A minha avó é velha." in sources
 
@@ -125,4 +127,4 @@ def test_capitals_that_a_lower_cased_corpus_lacks_are_not_what_counts():
 def test_other_languages_have_none():
     book = phrasebook({}, [])
     config = replace(book.config, data=replace(book.config.data, source_language="gl"))
-    assert find_contrasts(Phrasebook({}, config, [])) is None
+    assert translate_minimal_pairs(Phrasebook({}, config, [])) is None

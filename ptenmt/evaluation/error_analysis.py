@@ -1,0 +1,335 @@
+"""Error analysis: scores by what makes sentences hard, degenerate outputs, unknown words, worst and best."""
+
+from bisect import bisect_right
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+from ptenmt.evaluation.scores import Score, Scorer, Statistics
+from ptenmt.tokenizers import UNK, Tokenizer
+from ptenmt.tokenizers.words import word_pattern
+
+MIN_PAIRS = 20
+"""Scores of fewer sentences say little, and bootstrap resampling does not show how little."""
+NUM_EXAMPLES = 20
+_MAX_UNKNOWN_SHOWN = 20
+_MAX_DEGENERATE_EXAMPLES = 5
+_MAX_PHRASE = 8
+_MIN_REPEATS = 3
+_COPIED_SHARE, _MIN_COPIED = 0.5, 3
+_LONG_FACTOR, _LONG_WORDS = 1.5, 5
+
+
+@dataclass(frozen=True, kw_only=True)
+class EvaluatedSentence:
+    """A sentence with its references, its translation and their score; all detokenized."""
+
+    row: int
+    """Number of the pair, from 1: the line in a file."""
+    source: str | None
+    """None: unknown."""
+    references: list[str]
+    hypothesis: str
+    score: float
+    """chrF2++ of this sentence alone, 0 to 100."""
+    baseline: str | None = None
+    """The baseline's hypothesis."""
+    baseline_score: float | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Band:
+    """Sentences that are alike in something, and their scores."""
+
+    name: str
+    """Such as ``10–19``."""
+    num_pairs: int
+    scores: list[Score]
+    """Detokenized; empty where there is no pair."""
+
+    @property
+    def has_enough(self) -> bool:
+        """Whether there are enough pairs for meaningful scores and intervals."""
+        return self.num_pairs >= MIN_PAIRS
+
+
+@dataclass(frozen=True, kw_only=True)
+class Breakdown:
+    """Scores by something that makes sentences easy or hard."""
+
+    title: str
+    """Such as ``source length``."""
+    unit: str
+    """What the names of the bands count."""
+    bands: list[Band]
+    missing: str = ""
+    """Why there are no bands, if there are none."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class DegenerateOutputs:
+    """Hypotheses that are wrong in a way that can be detected without understanding them."""
+
+    name: str
+    """``empty``, ``repetitive``, ``copied`` or ``over-long``."""
+    definition: str
+    count: int
+    examples: list[EvaluatedSentence]
+    """The first few."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class WordCoverage:
+    """How well a run's vocabulary and training data cover the source words."""
+
+    num_words: int
+    num_unknown: int
+    """Words with [UNK] among their tokens."""
+    num_split: int
+    """Words of several tokens."""
+    num_unseen: int | None
+    """Words that never occur in the training data; None if that cannot be read."""
+    num_sentences_with_unknown: int
+    unknown: dict[str, int]
+    """The most frequent unknown words and their counts."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class ErrorAnalysis:
+    """Where a system fails."""
+
+    breakdowns: list[Breakdown]
+    worst: list[EvaluatedSentence]
+    """By ``EvaluatedSentence.score``, the worst first."""
+    best: list[EvaluatedSentence]
+    """The best first; none of them is among the worst."""
+    degenerate_outputs: list[DegenerateOutputs]
+    words: WordCoverage | None
+    """None if no run is known, and so no vocabulary."""
+
+
+@dataclass(frozen=True)
+class SourceWords:
+    """The words of the sources, and what a run knows of them.
+
+    Args:
+        texts: The sources as the tokenizer reads them.
+        tokenizer: The run's, of the source language.
+        training_counts: How often each lower-cased word occurs in the training data; None: it is unreadable.
+        missing: Why it is.
+    """
+
+    texts: Sequence[str]
+    tokenizer: Tokenizer
+    training_counts: Mapping[str, int] | None
+    missing: str = ""
+
+    @cached_property
+    def words(self) -> list[list[str]]:
+        """The words of each source."""
+        return [find_words(text) for text in self.texts]
+
+    @cached_property
+    def ids(self) -> dict[str, list[int]]:
+        """The token ids of each word."""
+        distinct = sorted({word for words in self.words for word in words})
+        return dict(zip(distinct, self.tokenizer.encode(distinct), strict=True))
+
+    def is_split(self, word: str) -> bool:
+        """Whether a word is several tokens."""
+        return len(self.ids[word]) > 1
+
+    def is_unknown(self, word: str) -> bool:
+        """Whether a word has [UNK] among its tokens."""
+        return UNK in self.ids[word]
+
+
+def find_words(text: str) -> list[str]:
+    """The words of a text, without punctuation."""
+    return [word for word in word_pattern().findall(text) if word[0].isalnum()]
+
+
+def count_words(texts: Iterable[str]) -> Counter[str]:
+    """How often each lower-cased word occurs."""
+    counts: Counter[str] = Counter()
+    for text in texts:
+        counts.update(find_words(text.lower()))
+    return counts
+
+
+def analyse_errors(
+    sentences: Sequence[EvaluatedSentence],
+    scorer: Scorer,
+    statistics: Statistics,
+    sources: SourceWords | None,
+) -> ErrorAnalysis:
+    """Find where a system fails.
+
+    Args:
+        sentences: All of them.
+        scorer: Of the detokenized hypotheses.
+        statistics: Theirs.
+        sources: The words of the same sentences; None if they or the run's vocabulary are unknown.
+    """
+    ranked = sorted(sentences, key=lambda each: (each.score, -len(each.hypothesis), each.row))
+    num_worst = min(NUM_EXAMPLES, (len(sentences) + 1) // 2)
+    best = sorted(ranked[num_worst:], key=lambda each: (-each.score, -len(each.hypothesis), each.row))
+    return ErrorAnalysis(
+        breakdowns=_breakdowns(sentences, scorer, statistics, sources),
+        worst=ranked[:num_worst],
+        best=best[:NUM_EXAMPLES],
+        degenerate_outputs=find_degenerate_outputs(sentences),
+        words=None if sources is None else _word_coverage(sources),
+    )
+
+
+# Scores by properties of the source
+
+
+@dataclass(frozen=True)
+class _Scale:
+    """How sentences are grouped: ``names[i]`` has values below ``edges[i]`` and in no band before it."""
+
+    title: str
+    unit: str
+    edges: tuple[float, ...]
+    names: tuple[str, ...]
+
+
+_LENGTH = _Scale(
+    "source length", "words in the source", (10, 20, 30, 40), ("0–9", "10–19", "20–29", "30–39", "40 or more")
+)
+_RARITY = _Scale(
+    "word rarity",
+    "occurrences of the source's rarest word in the training data",
+    (1, 10, 100, 1000),
+    ("never", "1–9", "10–99", "100–999", "1,000 or more"),
+)
+_SPLIT = _Scale(
+    "split words",
+    "share of the source's words that the tokenizer splits into sub-words",
+    (1e-9, 0.1, 0.2, 0.3),
+    ("none", "under 10%", "10–19%", "20–29%", "30% or more"),
+)
+
+
+def _breakdowns(
+    sentences: Sequence[EvaluatedSentence],
+    scorer: Scorer,
+    statistics: Statistics,
+    sources: SourceWords | None,
+) -> list[Breakdown]:
+    def breakdown(scale: _Scale, values: Sequence[float]) -> Breakdown:
+        rows: list[list[int]] = [[] for _ in scale.names]
+        for row, value in enumerate(values):
+            rows[bisect_right(scale.edges, value)].append(row)
+        bands = [
+            Band(name=name, num_pairs=len(chosen), scores=scorer.scores(statistics, chosen) if chosen else [])
+            for name, chosen in zip(scale.names, rows, strict=True)
+        ]
+        return Breakdown(title=scale.title, unit=scale.unit, bands=bands)
+
+    def missing(scale: _Scale, reason: str) -> Breakdown:
+        return Breakdown(title=scale.title, unit=scale.unit, bands=[], missing=reason)
+
+    texts = [sentence.source for sentence in sentences if sentence.source is not None]
+    if len(texts) < len(sentences):
+        return [missing(scale, "the sources are unknown") for scale in (_LENGTH, _RARITY, _SPLIT)]
+    if sources is None:
+        reason = "no run is given, so the vocabulary is unknown"
+        lengths = [len(text.split()) for text in texts]
+        return [breakdown(_LENGTH, lengths), missing(_RARITY, reason), missing(_SPLIT, reason)]
+    counts = sources.training_counts
+    if counts is None:
+        rarity = missing(_RARITY, sources.missing)
+    else:
+        most = _RARITY.edges[-1]
+        rarest = [min((counts.get(word.lower(), 0) for word in each), default=most) for each in sources.words]
+        rarity = breakdown(_RARITY, rarest)
+    shares = [sum(map(sources.is_split, each)) / max(len(each), 1) for each in sources.words]
+    lengths = [len(text.split()) for text in sources.texts]
+    return [breakdown(_LENGTH, lengths), rarity, breakdown(_SPLIT, shares)]
+
+
+def _word_coverage(sources: SourceWords) -> WordCoverage:
+    words = [word for each in sources.words for word in each]
+    unknown = Counter(filter(sources.is_unknown, words))
+    counts = sources.training_counts
+    return WordCoverage(
+        num_words=len(words),
+        num_unknown=unknown.total(),
+        num_split=sum(map(sources.is_split, words)),
+        num_unseen=None if counts is None else sum(not counts.get(word.lower()) for word in words),
+        num_sentences_with_unknown=sum(any(map(sources.is_unknown, each)) for each in sources.words),
+        unknown=dict(unknown.most_common(_MAX_UNKNOWN_SHOWN)),
+    )
+
+
+# Degenerate outputs
+
+
+def find_degenerate_outputs(sentences: Sequence[EvaluatedSentence]) -> list[DegenerateOutputs]:
+    """Count each kind and give some examples; copies of the source are left out where sources are unknown."""
+    kinds = _DEGENERATE
+    if any(sentence.source is None for sentence in sentences):
+        kinds = {name: kind for name, kind in kinds.items() if name != "copied"}
+    outputs = []
+    for name, (definition, applies) in kinds.items():
+        found = [sentence for sentence in sentences if applies(sentence)]
+        examples = found[:_MAX_DEGENERATE_EXAMPLES]
+        outputs.append(
+            DegenerateOutputs(name=name, definition=definition, count=len(found), examples=examples)
+        )
+    return outputs
+
+
+def max_repeats(text: str) -> int:
+    """How many times in a row a phrase of a few words occurs, at most; 1 where none is repeated."""
+    words = text.casefold().split()
+    most = min(len(words), 1)
+    for size in range(1, min(_MAX_PHRASE, len(words) // 2) + 1):
+        num_equal = 0
+        for word, later in zip(words, words[size:], strict=False):
+            num_equal = num_equal + 1 if word == later else 0
+            most = max(most, num_equal // size + 1)
+    return most
+
+
+def _is_repetitive(sentence: EvaluatedSentence) -> bool:
+    repeats = max_repeats(sentence.hypothesis)
+    return repeats >= _MIN_REPEATS and repeats > max(map(max_repeats, sentence.references))
+
+
+def _is_copied(sentence: EvaluatedSentence) -> bool:
+    words = find_words(sentence.hypothesis.casefold())
+    source = set(find_words((sentence.source or "").casefold()))
+    allowed = {word for reference in sentence.references for word in find_words(reference.casefold())}
+    num_copied = sum(word in source and word not in allowed for word in words)
+    return num_copied >= max(_MIN_COPIED, _COPIED_SHARE * len(words))
+
+
+def _is_over_long(sentence: EvaluatedSentence) -> bool:
+    num_words = len(sentence.hypothesis.split())
+    longest = max(len(text.split()) for text in sentence.references)
+    return num_words > _LONG_FACTOR * longest and num_words > longest + _LONG_WORDS
+
+
+_DEGENERATE: dict[str, tuple[str, Callable[[EvaluatedSentence], bool]]] = {
+    "empty": ("no text at all", lambda sentence: not sentence.hypothesis.strip()),
+    "repetitive": (
+        f"a phrase of up to {_MAX_PHRASE} words at least {_MIN_REPEATS} times in a row, and more often than "
+        "in any reference",
+        _is_repetitive,
+    ),
+    "copied": (
+        f"at least {_MIN_COPIED} words, and at least half of all, are copied from the source and in no "
+        "reference",
+        _is_copied,
+    ),
+    "over-long": (
+        f"more than {_LONG_FACTOR:g} times as long as the longest reference, and by more than "
+        f"{_LONG_WORDS} words",
+        _is_over_long,
+    ),
+}

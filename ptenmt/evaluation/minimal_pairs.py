@@ -1,0 +1,141 @@
+"""Minimal pairs: Portuguese sentences that differ by an accent or a short word, which English must show."""
+
+import re
+from dataclasses import dataclass
+from functools import cache
+from importlib import resources
+
+from ptenmt.config import DataConfig
+from ptenmt.data.text import TextPreparation
+from ptenmt.tokenizers import UNK, Tokenizer
+from ptenmt.translation import Translator
+
+LANGUAGES = ("pt", "en")
+_FILE = "minimal_pairs.tsv"
+
+
+@dataclass(frozen=True)
+class MinimalPair:
+    """Two source sentences, and English words that distinguish their translations."""
+
+    phenomenon: str
+    """Such as ``accents: avó, avô``."""
+    sources: tuple[str, str]
+    expected: tuple[list[str], list[str]]
+    """A correct translation has one of its own words and none of the other's. No words: any will do."""
+    expected_in_both: list[str]
+    """Both translations must have one of these, if there are any."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class MinimalPairResult:
+    """How a run translated one minimal pair."""
+
+    phenomenon: str
+    sources: tuple[str, str]
+    translations: tuple[str, str]
+    expected: tuple[list[str], list[str]]
+    expected_in_both: list[str]
+    is_correct: tuple[bool, bool]
+    has_same_input: bool
+    """Whether both are the same ids to the model, so that no model could distinguish them."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class MinimalPairResults:
+    """How a run translated the shipped minimal pairs."""
+
+    items: list[MinimalPairResult]
+
+    @property
+    def num_correct(self) -> int:
+        """Pairs both of whose translations are correct."""
+        return sum(all(item.is_correct) for item in self.items)
+
+    @property
+    def by_phenomenon(self) -> dict[str, tuple[int, int]]:
+        """For each phenomenon, how many pairs are correct, and how many there are."""
+        counts: dict[str, tuple[int, int]] = {}
+        for item in self.items:
+            num_correct, num_pairs = counts.get(item.phenomenon, (0, 0))
+            counts[item.phenomenon] = (num_correct + all(item.is_correct), num_pairs + 1)
+        return counts
+
+
+@cache
+def minimal_pairs() -> tuple[MinimalPair, ...]:
+    """The shipped pairs."""
+
+    def words(field: str) -> list[str]:
+        return field.split("|") if field else []
+
+    text = resources.files(__package__).joinpath(_FILE).read_text(encoding="utf-8")
+    pairs = []
+    for line in text.splitlines()[1:]:
+        phenomenon, both, one, one_expected, other, other_expected = line.split("\t")
+        expected = words(one_expected), words(other_expected)
+        pairs.append(MinimalPair(phenomenon, (one, other), expected, words(both)))
+    return tuple(pairs)
+
+
+def translate_minimal_pairs(translator: Translator) -> MinimalPairResults | None:
+    """Translate and check the shipped pairs; None for other languages than Portuguese and English."""
+    data = translator.config.data
+    if (data.source_language, data.target_language) != LANGUAGES:
+        return None
+    pairs = minimal_pairs()
+    encode = _InputEncoder(translator.tokenizers.source, data)
+    sources = [encode.in_known_case(source) for pair in pairs for source in pair.sources]
+    texts = [translation.text for translation in translator.translate(sources)]
+    ids = [encode.ids(source) for source in sources]
+    items = []
+    for number, pair in enumerate(pairs):
+        first, second = 2 * number, 2 * number + 1
+        one, other = pair.expected
+        both = pair.expected_in_both
+        items.append(
+            MinimalPairResult(
+                phenomenon=pair.phenomenon,
+                sources=(sources[first], sources[second]),
+                translations=(texts[first], texts[second]),
+                expected=pair.expected,
+                expected_in_both=both,
+                is_correct=(
+                    is_correct(texts[first], one, both, excluded=other),
+                    is_correct(texts[second], other, both, excluded=one),
+                ),
+                has_same_input=ids[first] == ids[second],
+            )
+        )
+    return MinimalPairResults(items=items)
+
+
+def is_correct(translation: str, *expected: list[str], excluded: list[str]) -> bool:
+    """Whether a translation has a word of each non-empty list, and none of the excluded ones."""
+    text = translation.casefold().replace("’", "'")
+    if not text.strip() or _has_any(text, excluded):
+        return False
+    return all(_has_any(text, words) for words in expected if words)
+
+
+def _has_any(text: str, words: list[str]) -> bool:
+    """Whether one of the words occurs as a whole word; *can* does not occur in *can't*."""
+    choice = "|".join(map(re.escape, words))
+    return bool(words) and re.search(rf"(?<![\w'])(?:{choice})(?![\w'])", text) is not None
+
+
+@dataclass(frozen=True)
+class _InputEncoder:
+    """Encodes what a user would type."""
+
+    tokenizer: Tokenizer
+    data: DataConfig
+
+    def ids(self, text: str) -> list[int]:
+        prepared = TextPreparation(self.data).prepare_input(text, self.data.source_language)
+        return self.tokenizer.encode([prepared])[0]
+
+    def in_known_case(self, text: str) -> str:
+        """In lower case where the vocabulary lacks the capitals, which are not what is tested."""
+        lower = text.lower()
+        return lower if self.ids(lower).count(UNK) < self.ids(text).count(UNK) else text

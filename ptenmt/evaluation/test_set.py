@@ -1,0 +1,276 @@
+"""Test sets: sources, references and hypotheses, in the text forms that scores compare."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Self
+
+from ptenmt.config import DataConfig
+from ptenmt.data.corpus import SentencePair, fingerprint
+from ptenmt.data.readers import read_lines
+from ptenmt.data.text import TextPreparation, spacing
+from ptenmt.errors import ConfigError, DataError
+from ptenmt.evaluation.scores import TextForm
+from ptenmt.translation import Translation
+
+PLAIN_TEXT = DataConfig(source="files", path="-", tokenization="none")
+"""How text with normal spacing is prepared where no run says it."""
+TOKENISED_TEXT = DataConfig(source="files", path="-", tokenization="given")
+"""The same for text whose words and punctuation are separated by spaces."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class EvaluationFiles:
+    """Files to score, one sentence per line, instead of a run's own pairs.
+
+    Raises:
+        ConfigError: They do not suffice, or contradict each other.
+    """
+
+    source: str | Path | None = None
+    """Sentences to translate; they need references."""
+    references: Sequence[str | Path] = ()
+    """Files of reference translations; each sentence needs a line that is not empty in one of them."""
+    hypotheses: str | Path | None = None
+    """Translations to score; nothing is translated then."""
+    is_tokenised: bool = False
+    """Whether words and punctuation are separated by spaces as in the training corpus, not as in prose."""
+
+    def __post_init__(self) -> None:
+        if self.source is not None and not self.references:
+            raise ConfigError(
+                f"{self.source}: sources cannot be scored without references", "add --reference FILE"
+            )
+        if self.references and self.source is None and self.hypotheses is None:
+            raise ConfigError(
+                f"{self.references[0]}: references cannot be scored without translations",
+                "add what to translate, --source FILE, or finished translations, --hypotheses FILE",
+            )
+        if self.is_tokenised and not self.names:
+            raise ConfigError("--tokenised describes files, and none is given")
+
+    @property
+    def names(self) -> dict[str, list[str]]:
+        """The given files by role: ``source``, ``reference``, ``hypotheses``."""
+        names = {
+            "source": [] if self.source is None else [str(self.source)],
+            "reference": [str(file) for file in self.references],
+            "hypotheses": [] if self.hypotheses is None else [str(self.hypotheses)],
+        }
+        return {role: files for role, files in names.items() if files}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Hypotheses:
+    """Translations of a test set, by any system."""
+
+    texts: list[str]
+    """Detokenized."""
+    tokens: list[str] | None
+    """Tokenized, where ``TestSet.token_references`` exist."""
+
+    def in_form(self, form: TextForm) -> list[str]:
+        """The texts in one of the forms that the test set has references in."""
+        return self.texts if form == "detokenised" else self.tokens or []
+
+
+@dataclass(frozen=True, kw_only=True)
+class TestSet:
+    """Sentences and their references; columns are in the same order."""
+
+    data: DataConfig
+    """How the text of the corpus is prepared."""
+    is_corpus: bool
+    """Whether the text came as the training corpus does; otherwise as users write it."""
+    sources: list[str] | None
+    """Detokenized; None: unknown."""
+    prepared: list[str] | None
+    """The sources as the tokenizer reads them."""
+    references: list[list[str | None]]
+    """Detokenized [references, sentences]; None where a sentence has fewer references than others."""
+    token_references: list[list[str | None]] | None
+    """The same tokenized; None where the corpus is plain text."""
+
+    @classmethod
+    def from_pairs(cls, pairs: Sequence[SentencePair], data: DataConfig) -> Self:
+        """Pairs of a run's own corpus."""
+        return cls._from_corpus([source for source, _ in pairs], [[target for _, target in pairs]], data)
+
+    @classmethod
+    def from_files(cls, files: EvaluationFiles, data: DataConfig) -> Self:
+        """References, and sources if given.
+
+        Args:
+            files: At least one of references.
+            data: How the corpus of the run is prepared.
+
+        Raises:
+            DataError: A file cannot be read, their lengths differ, or a sentence has no reference.
+        """
+        columns = {Path(file): _read(Path(file)) for file in files.references}
+        sources = None if files.source is None else _read(Path(files.source))
+        _check_lengths(columns if files.source is None else columns | {Path(files.source): sources or []})
+        references = _without_blanks(columns)
+        preparation = TextPreparation(data)
+        if files.is_tokenised:
+            prepare, target = preparation.prepare, data.target_language
+            prepared = None if sources is None else [prepare(text, data.source_language) for text in sources]
+            return cls._from_corpus(
+                prepared, _map_texts(references, lambda text: prepare(text, target)), data
+            )
+        prepared = None
+        if sources is not None:
+            prepared = [preparation.prepare_input(text, data.source_language) for text in sources]
+        return cls(
+            data=data,
+            is_corpus=False,
+            sources=sources,
+            prepared=prepared,
+            references=references,
+            token_references=None,
+        )
+
+    @classmethod
+    def _from_corpus(
+        cls, sources: list[str] | None, targets: list[list[str | None]], data: DataConfig
+    ) -> Self:
+        finish, target = TextPreparation(data).finish, data.target_language
+        return cls(
+            data=data,
+            is_corpus=True,
+            sources=None if sources is None else [finish(text, data.source_language) for text in sources],
+            prepared=sources,
+            references=_map_texts(targets, lambda text: finish(text, target)),
+            token_references=None if spacing(data) == "none" else targets,
+        )
+
+    def __len__(self) -> int:
+        return len(self.references[0])
+
+    @property
+    def references_by_form(self) -> dict[TextForm, list[list[str | None]]]:
+        """The references in every form in which hypotheses can be scored."""
+        forms: dict[TextForm, list[list[str | None]]] = {"detokenised": self.references}
+        if self.token_references is not None:
+            forms["tokenised"] = self.token_references
+        return forms
+
+    def references_of(self, row: int) -> list[str]:
+        """The detokenized references of a sentence."""
+        return [column[row] or "" for column in self.references if column[row] is not None]
+
+    def pairs(self) -> list[SentencePair]:
+        """The prepared sources with their first references, prepared too; for the teacher-forced loss.
+
+        Raises:
+            ValueError: The sources are unknown.
+        """
+        if self.prepared is None:
+            raise ValueError("a test set without sources has no pairs")
+        if self.token_references is not None:
+            targets = _first(self.token_references)
+        elif self.is_corpus:
+            targets = _first(self.references)
+        else:
+            preparation, language = TextPreparation(self.data), self.data.target_language
+            targets = [preparation.prepare_input(text, language) for text in _first(self.references)]
+        return list(zip(self.prepared, targets, strict=True))
+
+    def fingerprint(self) -> str:
+        """Checksum of the pairs, as ``run.json`` has that of a run's own; without sources, of references."""
+        if self.prepared is None:
+            return fingerprint([("", reference) for reference in _first(self.references)])
+        return fingerprint(self.pairs())
+
+    def is_prepared_like(self, data: DataConfig) -> bool:
+        """Whether another corpus is prepared in the same way, so that its model can read ``prepared``."""
+        return _preparation_options(self.data) == _preparation_options(data)
+
+    def hypotheses_from_translations(self, translations: Sequence[Translation]) -> Hypotheses:
+        """Translations by a run whose corpus is prepared as this one."""
+        needs_tokens = self.token_references is not None
+        return Hypotheses(
+            texts=[translation.text for translation in translations],
+            tokens=[translation.raw for translation in translations] if needs_tokens else None,
+        )
+
+    def hypotheses_from_texts(self, texts: Sequence[str]) -> Hypotheses:
+        """Detokenized translations by anybody."""
+        tokens = None
+        if self.token_references is not None:
+            preparation, language = TextPreparation(self.data), self.data.target_language
+            tokens = [preparation.prepare_input(text, language) for text in texts]
+        return Hypotheses(texts=list(texts), tokens=tokens)
+
+    def hypotheses_from_file(self, file: Path, *, is_tokenised: bool, name: str) -> Hypotheses:
+        """Translations from a file, one per line.
+
+        Args:
+            file: What to read.
+            is_tokenised: See ``EvaluationFiles``.
+            name: This test set in an error message, such as ``test pairs of checkpoints/base``.
+
+        Raises:
+            DataError: The file cannot be read, or has more or fewer lines than there are sentences.
+        """
+        texts = list(read_lines(file))
+        if len(texts) != len(self):
+            raise DataError(
+                f"{file} has {_count_lines(texts)}, but there are {len(self):,} {name}",
+                "line n must translate sentence n; --reference FILE or --run NAME choose other sentences",
+            )
+        if not is_tokenised:
+            return self.hypotheses_from_texts(texts)
+        preparation, language = TextPreparation(self.data), self.data.target_language
+        finished = [preparation.finish(text, language) for text in texts]
+        return Hypotheses(texts=finished, tokens=None if self.token_references is None else texts)
+
+
+def _map_texts(
+    columns: Sequence[Sequence[str | None]], change: Callable[[str], str]
+) -> list[list[str | None]]:
+    return [[None if text is None else change(text) for text in column] for column in columns]
+
+
+def _read(file: Path) -> list[str]:
+    lines = list(read_lines(file))
+    if not any(line.strip() for line in lines):
+        raise DataError(f"{file} is empty", "it must have one sentence per line")
+    return lines
+
+
+def _count_lines(texts: Sequence[str]) -> str:
+    return f"{len(texts):,} line{'' if len(texts) == 1 else 's'}"
+
+
+def _check_lengths(columns: Mapping[Path, Sequence[str]]) -> None:
+    first, *others = columns
+    for file in others:
+        if len(columns[file]) != len(columns[first]):
+            raise DataError(
+                f"{first} has {_count_lines(columns[first])}, but {file} has {len(columns[file]):,}",
+                "line n of one file must translate line n of the other",
+            )
+
+
+def _without_blanks(columns: Mapping[Path, Sequence[str]]) -> list[list[str | None]]:
+    """References with None for blank lines; every sentence needs one that is not blank."""
+    references = [[text if text.strip() else None for text in column] for column in columns.values()]
+    for number, row in enumerate(zip(*references, strict=True), start=1):
+        if all(text is None for text in row):
+            raise DataError(
+                f"line {number} of {' and of '.join(map(str, columns))} is empty",
+                "every sentence needs a reference",
+            )
+    return references
+
+
+def _first(references: Sequence[Sequence[str | None]]) -> list[str]:
+    """The first reference that each sentence has."""
+    return [next(text for text in row if text is not None) for row in zip(*references, strict=True)]
+
+
+def _preparation_options(data: DataConfig) -> tuple[str, ...]:
+    """Everything that the form of a corpus depends on."""
+    languages = (data.source_language, data.target_language)
+    return (spacing(data), data.normalization, str(data.lowercase), *languages)
