@@ -1,4 +1,4 @@
-"""Tokenised sentence pairs, and an epoch of them cut into padded batches."""
+"""Tokenized sentence pairs, and the padded batches of an epoch."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -30,15 +30,15 @@ _STEPS_AN_OCTAVE = 8
 
 
 class TrainingPairs(Protocol):
-    """What a :class:`BatchPlan` cuts into batches."""
+    """The interface of training examples for a :class:`BatchPlan`."""
 
     def __len__(self) -> int: ...
 
     def longest(self) -> np.ndarray:
-        """The longer side's length of each pair, int32 [pairs]."""
+        """Return the length of the longer side of each pair, int32 [pairs]."""
 
     def batch(self, rows: np.ndarray, width: int | None, seed: Sequence[int]) -> Batch:
-        """Some of the pairs as ids.
+        """Return some of the pairs as ids.
 
         Args:
             rows: Which.
@@ -49,29 +49,29 @@ class TrainingPairs(Protocol):
 
 @dataclass(frozen=True)
 class EncodedPairs:
-    """Tokenised sentence pairs, [START] and [END] included."""
+    """Tokenized sentence pairs, [START] and [END] included."""
 
     source: Ragged
     target: Ragged
     rows: np.ndarray | None = None
-    """Which of the sentences an epoch goes through, int32 [pairs]; by default through all, once."""
+    """Indices of the pairs of an epoch, int32 [pairs]; by default every pair once."""
 
     def __len__(self) -> int:
         return len(self.source) if self.rows is None else len(self.rows)
 
     def longest(self) -> np.ndarray:
-        """The longer side's length of each pair, int32 [pairs]."""
+        """Return the length of the longer side of each pair, int32 [pairs]."""
         longest: np.ndarray = np.maximum(self.source.lengths, self.target.lengths)
         return longest if self.rows is None else longest[self.rows]
 
     def batch(self, rows: np.ndarray, width: int | None, seed: Sequence[int]) -> Batch:  # noqa: ARG002
-        """Some of the pairs as ids; nothing is random in them."""
+        """Return some of the pairs as ids; the seed is not used."""
         stored = rows if self.rows is None else self.rows[rows]
         return self.source.padded(stored, width), self.target.padded(stored, width)
 
 
 class BatchPlan:
-    """How an epoch of training pairs is cut into batches.
+    """The division of an epoch of training pairs into batches.
 
     With ``batch.sentences`` random pairs meet in a batch. With ``batch.tokens`` pairs of similar length do,
     as many as fit, which pads far less; lengths are rounded up, so that there are a few dozen shapes of
@@ -100,15 +100,15 @@ class BatchPlan:
         self._cuts, self._widths = _cuts_by_tokens(counts, batch.tokens)
 
     def __len__(self) -> int:
-        """Batches an epoch, the same for every epoch."""
+        """Number of batches per epoch, the same for every epoch."""
         return len(self._cuts)
 
     def batches(self, epoch: int, first: int = 0) -> Iterator[Batch]:
-        """The batches of one epoch.
+        """Yield the batches of one epoch.
 
         Args:
             epoch: Which one, from 0.
-            first: The batch to begin with; those before it are passed over at no cost.
+            first: The first batch to yield; skipping those before it is free.
 
         Yields:
             Source and target ids of each batch.
@@ -125,7 +125,7 @@ class BatchPlan:
             yield self._pairs.batch(order[self._cuts[number] : end], width, (self._seed, epoch, number))
 
     def _numbers(self, random: np.random.Generator, order: np.ndarray) -> np.ndarray:
-        """In which order the batches come."""
+        """Return the order of the batches."""
         sizes = np.diff(self._cuts, append=len(order))
         if self._widths is None:
             widths = np.maximum.reduceat(self._longest[order], self._cuts)
@@ -139,7 +139,7 @@ class BatchPlan:
 
 
 def sorted_batches(pairs: EncodedPairs, sentences: int) -> Iterator[Batch]:
-    """All pairs once, batched by length so that little is padded."""
+    """Yield all pairs once, sorted by length to minimise padding."""
     order = np.lexsort((pairs.source.lengths, pairs.target.lengths))
     for start in range(0, len(order), sentences):
         rows = order[start : start + sentences]
@@ -147,7 +147,7 @@ def sorted_batches(pairs: EncodedPairs, sentences: int) -> Iterator[Batch]:
 
 
 def num_batches(pairs: EncodedPairs, sentences: int) -> int:
-    """How many batches of so many sentences all pairs make, a last partial one included."""
+    """Number of batches of ``sentences`` pairs, including a last partial one."""
     return -(-len(pairs) // sentences)
 
 
@@ -165,7 +165,7 @@ def _rounded_up(lengths: np.ndarray) -> np.ndarray:
 
 
 def _cuts_by_tokens(counts: np.ndarray, tokens: int) -> tuple[np.ndarray, np.ndarray]:
-    """Cut pairs of rising length into batches of ``tokens // length`` pairs.
+    """Divide pairs sorted by length into batches of ``tokens // length`` pairs.
 
     What is left of a length that fills no batch goes with the next longer ones.
 

@@ -1,4 +1,4 @@
-"""What is made of a corpus once and found again: prepared text, learnt vocabularies, token ids.
+"""A cache on disk for prepared text, learned tokenizers and token ids.
 
 An entry is a folder of files and of facts, named after a checksum of all that it was made from. It is there
 whole or not at all, and what is damaged is made anew.
@@ -30,9 +30,9 @@ from ptenmt.locks import exclusive
 logger = logging.getLogger(__name__)
 
 Kind = Literal["text", "tokenizer", "tokens"]
-"""What an entry holds."""
+"""The content of an entry."""
 Build = Callable[[Path], dict[str, Any]]
-"""Writes an entry's files into an empty folder; gives the facts to remember, as JSON takes them."""
+"""Writes an entry's files to an empty folder; returns its metadata as JSON values."""
 
 _ENTRY_NAME = re.compile(r"(text|tokenizer|tokens)-[0-9a-f]{32}")
 _INDEX = "entry.json"
@@ -42,7 +42,7 @@ _CHUNK = 1 << 20
 
 @dataclass(frozen=True)
 class Entry:
-    """Files and facts that were made before."""
+    """The files and metadata of an entry."""
 
     folder: Path
     facts: dict[str, Any]
@@ -50,7 +50,7 @@ class Entry:
 
 @dataclass(frozen=True)
 class CorpusCache:
-    """A folder of entries, which any number of processes may share.
+    """A folder of entries that any number of processes may share.
 
     Entries that nobody used for 30 days are removed when another is made.
 
@@ -61,7 +61,7 @@ class CorpusCache:
     folder: Path
 
     def find(self, kind: Kind, key: Any) -> Entry | None:
-        """The entry made from ``key``, if there is an intact one."""
+        """Return the entry for ``key``, if there is an intact one."""
         folder = self.folder / _name(kind, key)
         facts = _intact_facts(folder)
         if facts is None:
@@ -71,7 +71,7 @@ class CorpusCache:
         return Entry(folder, facts)
 
     def entry(self, kind: Kind, key: Any, build: Build) -> Entry:
-        """The entry made from ``key``, made now if it is not there.
+        """Return the entry for ``key``; build it if there is none.
 
         Args:
             kind: What it holds.
@@ -123,7 +123,7 @@ class CorpusCache:
             shutil.rmtree(new, ignore_errors=True)
 
     def _tidy(self) -> None:
-        """Remove what processes left unfinished that were killed, and what was not used for long."""
+        """Remove unfinished entries of killed processes, and entries that have not been used for long."""
         for path in self.folder.iterdir():
             name = path.name.removeprefix(".").removesuffix(".new")
             if not _ENTRY_NAME.fullmatch(name) or not (path.name != name or _is_old(path)):
@@ -168,7 +168,7 @@ def _temporary_folder(instead_of: Path, reason: str) -> Path:
 
 @functools.cache
 def _code() -> str:
-    """A checksum of the code that prepares and tokenises, so that no entry outlives it."""
+    """Checksum of the code that prepares and tokenizes, so that no entry outlives it."""
     checksum = hashlib.sha256()
     package = Path(__file__).parent.parent
     for part in ("data", "tokenizers"):

@@ -1,4 +1,4 @@
-"""The sentence pairs of a run, wherever they come from: read, prepared, filtered and split."""
+"""The sentence pairs of a run from any source: read, prepared, filtered and split."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
@@ -28,7 +28,7 @@ __all__ = [
 ]
 
 HeldOutSplit = Literal["validation", "test"]
-"""The splits that are not trained on."""
+"""The splits that are not used for training."""
 
 _HELD_OUT: tuple[HeldOutSplit, ...] = ("validation", "test")
 # Options that the training pairs do not depend on, or only by the files that they name.
@@ -37,18 +37,18 @@ _ELSEWHERE = {"cache_dir", "data_dir", "archive_url", "path", "train", "validati
 
 @dataclass(frozen=True, kw_only=True)
 class Corpus:
-    """Prepared sentence pairs, ready to be tokenised."""
+    """Prepared sentence pairs, ready for tokenization."""
 
     train: TextPairs
     validation: list[SentencePair]
     test: list[SentencePair]
     removed: dict[str, int]
-    """How many training pairs each filter removed, in the order in which they were applied."""
+    """Number of training pairs removed by each filter, in the order of application."""
 
 
 @dataclass
 class _Counts:
-    """What is counted while training pairs pass by."""
+    """Counts of the training pairs read and removed so far."""
 
     read: int = 0
     removed: dict[str, int] = field(default_factory=lambda: {"empty": 0})
@@ -64,7 +64,7 @@ class _Counts:
             yield chunk
 
     def complete(self, chunks: Iterable[Chunk]) -> Iterator[Chunk]:
-        """What is left of the pairs as they are read: those with text on both sides."""
+        """Count the pairs as they are read, and yield those with text on both sides."""
         return self.filtered(self._read(chunks), {"empty": complete})
 
     def _read(self, chunks: Iterable[Chunk]) -> Iterator[Chunk]:
@@ -74,7 +74,7 @@ class _Counts:
 
 
 def load_corpus(data: DataConfig, seed: int) -> Corpus:
-    """Load all sentence pairs of a run; the training pairs are read only if the cache has them not.
+    """Load all sentence pairs of a run; the training pairs are read only if they are not in the cache.
 
     Text is prepared on all splits; filters, ``limit`` and ``repeat`` concern training pairs only.
     Validation and test pairs that have no files of their own are split off the training pairs before any
@@ -144,13 +144,13 @@ def load_split(data: DataConfig, seed: int, split: HeldOutSplit) -> list[Sentenc
 
 
 def _training_entry(data: DataConfig, seed: int) -> Entry:
-    """What the cache has of the training pairs, and of the splits that are drawn from them."""
+    """Return the cache entry of the training pairs and of the splits that are drawn from them."""
     cache = corpus_cache(data.cache_dir)
     return cache.entry("text", _key(data, seed), lambda folder: _write_training_pairs(folder, data, seed))
 
 
 class _CompletePairs:
-    """The training pairs with text on both sides, read anew at each iteration."""
+    """The training pairs with text on both sides, read again at each iteration."""
 
     def __init__(self, data: DataConfig) -> None:
         self._data = data
@@ -164,7 +164,7 @@ class _CompletePairs:
 
 
 def _write_training_pairs(folder: Path, data: DataConfig, seed: int) -> dict[str, Any]:
-    """Make the cache entry of the training pairs; returns what else is to be known of them."""
+    """Write the cache entry of the training pairs; returns its metadata."""
     counts = _Counts()
     filters = configured_filters(data)
     drawn: dict[str, list[SentencePair]] = {}
@@ -194,7 +194,7 @@ def _write_training_pairs(folder: Path, data: DataConfig, seed: int) -> dict[str
 def _limited(
     parts: Iterable[tuple[Iterator[Chunk], int]], limit: int | None
 ) -> Iterator[tuple[Iterator[Chunk], int]]:
-    """The first ``limit`` pairs of all parts; the rest passes by to be counted."""
+    """Yield the first ``limit`` pairs of all parts; the others are read to be counted."""
     room = limit
 
     def first(chunks: Iterator[Chunk]) -> Iterator[Chunk]:
@@ -208,7 +208,7 @@ def _limited(
 
 
 def _key(data: DataConfig, seed: int) -> dict[str, Any]:
-    """All that the training pairs and those split off them depend on."""
+    """Everything that the training pairs and the splits drawn from them depend on."""
     sizes = _sizes(data)
     options = {name: value for name, value in asdict(data).items() if name not in _ELSEWHERE}
     packages = ("sacremoses",) if data.tokenization == "moses" else ()
@@ -220,7 +220,7 @@ def _key(data: DataConfig, seed: int) -> dict[str, Any]:
 
 
 def _file_state(path: Path) -> list[Any]:
-    """What changes when a file does."""
+    """Path, size and times, which change with the file."""
     state = status(path)
     return [str(path.absolute()), state.st_size, state.st_mtime_ns, state.st_ctime_ns]
 
@@ -246,7 +246,7 @@ def _training_parts(data: DataConfig) -> list[tuple[Iterator[SentencePair], int]
 
 
 def _given_pairs(data: DataConfig, split: HeldOutSplit) -> list[SentencePair] | None:
-    """The pairs of a split: its own, or all training pairs; None when they are split off those."""
+    """Read a split of its own, or all training pairs; None if it is drawn from the training pairs."""
     files = _files(data, split)
     if files:
         return [pair for file in files for pair in _prepared(data, read_pairs(file))]
@@ -260,14 +260,14 @@ def _files(data: DataConfig, split: HeldOutSplit) -> tuple[CorpusFile, ...]:
 
 
 def _sizes(data: DataConfig) -> dict[str, int]:
-    """How many pairs are split off for each split that has none of its own."""
+    """Number of pairs to draw for each split that has none of its own."""
     sizes = {"validation": data.validation_pairs, "test": data.test_pairs}
     is_split = data.source == "files" and data.hold_out
     return {split: sizes[split] for split in _HELD_OUT if is_split and not _files(data, split)}
 
 
 def published_pairs(data: DataConfig, split: HeldOutSplit | Literal["train"]) -> Iterable[SentencePair]:
-    """The pairs of a corpus that is not the user's own, as they come."""
+    """Read a split of a published corpus, unprepared."""
     if data.source == "demo":
         return demo_pairs(split)
     from ptenmt.data.sources import read_tfds

@@ -27,7 +27,7 @@ from ptenmt.tokenizers.sentencepiece import SentencePieceTokenizer
 def encode_pairs(
     tokenizers: TokenizerPair, pairs: Sequence[SentencePair], max_positions: int
 ) -> tuple[EncodedPairs, int]:
-    """Tokenise sentence pairs; also tell how many sentences had to be cut to ``max_positions``."""
+    """Tokenize sentence pairs; also return the number of sentences truncated to ``max_positions``."""
     sources, targets, cut = _framed(tokenizers, pairs, max_positions)
     return EncodedPairs(RaggedIds(sources), RaggedIds(targets)), cut
 
@@ -35,7 +35,7 @@ def encode_pairs(
 def learn_tokenizers(
     config: TokenizerConfig, train: TextPairs, languages: tuple[str, str], cache: CorpusCache
 ) -> TokenizerPair:
-    """Make the tokenizers that a config asks for, or find those learnt from the same pairs before.
+    """Build the tokenizers of a config, or load those learned from the same pairs before.
 
     Args:
         config: The ``tokenizer`` section; with ``wordpiece``, ``path`` names a folder on this machine.
@@ -67,7 +67,7 @@ def learn_tokenizers(
 def encode_training_pairs(
     tokenizers: TokenizerPair, train: TextPairs, max_positions: int, sampling: float, cache: CorpusCache
 ) -> tuple[TrainingPairs, int]:
-    """Tokenise the training pairs, or find what the same tokenizers made of them before.
+    """Tokenize the training pairs, or load the ids from an earlier run with the same tokenizers.
 
     Args:
         tokenizers: Of both languages.
@@ -117,7 +117,7 @@ def _write_ids(
 def _framed(
     tokenizers: TokenizerPair, pairs: Sequence[SentencePair], max_positions: int
 ) -> tuple[list[list[int]], list[list[int]], int]:
-    """The ids of both sides, and how many sentences were cut."""
+    """Return the ids of both sides, and the number of truncated sentences."""
     sources, sources_cut = encode_framed(tokenizers.source, [source for source, _ in pairs], max_positions)
     targets, targets_cut = encode_framed(tokenizers.target, [target for _, target in pairs], max_positions)
     return sources, targets, sources_cut + targets_cut
@@ -132,7 +132,7 @@ _SHARE_THAT_FITS = 0.9
 
 
 class SampledPairs:
-    """Training pairs that are tokenised when a batch asks for them, each time another way.
+    """Training pairs that are tokenized for each batch, each time with a new random segmentation.
 
     Other pieces than the best are more pieces, so batches are planned for longer sentences; by how much is
     measured. A sentence that still comes out longer than its batch has room for keeps its best pieces, so
@@ -165,11 +165,11 @@ class SampledPairs:
         return len(self._encoded)
 
     def longest(self) -> np.ndarray:
-        """The length to plan for, of the longer side of each pair, int32 [pairs]."""
+        """Return the expected length of the longer side of each pair, int32 [pairs]."""
         return self._planned(self._encoded.longest())
 
     def batch(self, rows: np.ndarray, width: int | None, seed: Sequence[int]) -> Batch:
-        """Some of the pairs as ids.
+        """Return some of the pairs as ids.
 
         Args:
             rows: Which.
@@ -187,13 +187,13 @@ class SampledPairs:
         return source.padded(every, width), target.padded(every, width)
 
     def _planned(self, longest: np.ndarray) -> np.ndarray:
-        """The lengths to plan for where the best pieces are so many, int32."""
+        """Return the expected sampled lengths for the lengths of the best segmentations, int32."""
         grown = np.ceil(longest * np.float32(self._growth)).astype(np.int32)
         planned: np.ndarray = np.minimum(grown, self._max_positions)
         return planned
 
     def _draw(self, rows: np.ndarray, seed: Sequence[int]) -> list[list[list[int]]]:
-        """Random pieces of the source sentences, and of the target sentences."""
+        """Sample segmentations of the source sentences and of the target sentences."""
         pairs = [self._texts[row] for row in rows.tolist()]
         tokenizers = (self._tokenizers.source, self._tokenizers.target)
         sides = []
@@ -204,7 +204,7 @@ class SampledPairs:
         return sides
 
     def _measured_growth(self) -> float:
-        """The longer sampled side over the longer side, as it is for all but a few pairs."""
+        """Return the 90 % quantile of the ratio of the sampled length to the best length."""
         number = min(_MEASURED_PAIRS, len(self))
         rows = np.arange(number) * len(self) // number
         drawn = np.array([[len(ids) for ids in side] for side in self._draw(rows, (0,))])
@@ -213,7 +213,7 @@ class SampledPairs:
 
 
 def _within(limit: int, drawn: list[list[int]], best: Ragged, rows: np.ndarray) -> RaggedIds:
-    """The drawn ids where they are not too long, else the best ones."""
+    """Return the sampled ids, or the best ones where the sampled ones are too long."""
     return RaggedIds(
         ids if len(ids) <= limit else best[row].tolist()
         for ids, row in zip(drawn, rows.tolist(), strict=True)

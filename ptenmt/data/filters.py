@@ -1,4 +1,4 @@
-"""Which pairs are trained on, and which are held out for validation and test."""
+"""Filters of training pairs, and the split into training, validation and test."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from hashlib import blake2b
@@ -10,18 +10,18 @@ from ptenmt.data.readers import SentencePair
 from ptenmt.data.store import Chunk
 
 Filter = Callable[[Chunk], Chunk]
-"""Leaves of some pairs those that are trained on; it sees all pairs, in their order."""
+"""Returns the pairs of a chunk to train on; called with all chunks in order."""
 
 _SPARE_CANDIDATES = 1_000
 
 
 def complete(chunk: Chunk) -> Chunk:
-    """The pairs of which both sides have text."""
+    """Return the pairs with text on both sides."""
     return [pair for pair in chunk if pair[0].strip() and pair[1].strip()]
 
 
 def configured_filters(data: DataConfig) -> dict[str, Filter]:
-    """The filters that the options ask for.
+    """Return the configured filters.
 
     Args:
         data: The options ``max_words``, ``max_length_ratio`` and ``deduplicate``.
@@ -45,7 +45,7 @@ def configured_filters(data: DataConfig) -> dict[str, Filter]:
 
 
 def sharing_no_side(held_out: Sequence[SentencePair]) -> Filter:
-    """A filter for pairs of which neither side is held out; case makes no difference.
+    """Return a filter that removes pairs with a held-out source or target, ignoring case.
 
     Args:
         held_out: Pairs for validation or test.
@@ -97,7 +97,7 @@ def split_off(
 def _first_ranked(
     pairs: Iterable[SentencePair], seed: int, limit: int, most_counted: int
 ) -> tuple[list[SentencePair], int]:
-    """The first different pairs by rank, and how many there are in all, counted to ``most_counted``."""
+    """Return the first different pairs by rank, and their total number up to ``most_counted``."""
     best: dict[bytes, SentencePair] = {}
     different: set[bytes] = set()
     highest = b"\xff" * 8
@@ -131,7 +131,7 @@ def _length_ratio(pair: SentencePair) -> float:
 
 
 class _Unseen:
-    """The pairs that did not occur before; remembers 8 bytes of each, in sorted runs that double in size."""
+    """Removes duplicates; stores 8 bytes per pair, in sorted runs that double in size."""
 
     def __init__(self) -> None:
         self._runs: list[np.ndarray] = []

@@ -24,18 +24,18 @@ _HINT = "save the file as UTF-8"
 
 
 class Lines:
-    """The lines of an open file, without their ends; they can be read once.
+    """The lines of an open file without their ends; they can be read once.
 
     Args:
-        file: Gives bytes, unpacked.
-        name: By which it goes in errors.
-        stored: The file as it lies on the disk, packed or not; None if nobody knows how long it is.
+        file: The uncompressed bytes.
+        name: The file's name in errors.
+        stored: The file on disk, compressed or not; None if its size is unknown.
         skip_invalid: Read a line that is not UTF-8 as an empty one, instead of ending there.
-        hint: How to mend a line that is not UTF-8.
+        hint: How to fix a line that is not UTF-8.
 
     Attributes:
-        num_invalid: How many lines so far were not UTF-8.
-        num_bytes: How many bytes, unpacked, were read so far.
+        num_invalid: Number of lines so far that were not UTF-8.
+        num_bytes: Number of uncompressed bytes read so far.
     """
 
     def __init__(
@@ -52,7 +52,7 @@ class Lines:
         self.num_invalid = self.num_bytes = 0
 
     def __iter__(self) -> Iterator[str]:
-        """Read on.
+        """Yield the next lines.
 
         Raises:
             DataError: The file cannot be read, or a line is not UTF-8.
@@ -63,7 +63,7 @@ class Lines:
                 yield self._decoded(number, line)
 
     def expected_bytes(self) -> float | None:
-        """How many bytes the whole file has, unpacked; of a packed one, an estimate. None: nobody knows."""
+        """Return the uncompressed size of the file, estimated for a compressed one; None if unknown."""
         if self._stored is None:
             return None
         size, position = os.fstat(self._stored.fileno()).st_size, self._stored.tell()
@@ -128,10 +128,10 @@ def configured_lines(path: Path) -> Iterator[str]:
 
 
 def status(path: Path) -> os.stat_result:
-    """What the file system says of a file that a config names.
+    """Return the status of a file that a config names.
 
     Raises:
-        DataError: It is not there, or nobody may know; with what a config's paths are relative to.
+        DataError: It does not exist or is not accessible; the hint explains relative paths.
     """
     try:
         return path.stat()

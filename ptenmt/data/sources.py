@@ -24,19 +24,19 @@ from ptenmt.locks import exclusive
 
 
 def fetch_sources(config: Config, on_progress: OnProgress | None = None) -> TokenizerConfig:
-    """Download whatever the config names and this machine lacks.
+    """Download the dataset and tokenizer of a config, unless they are on this machine.
 
     Args:
         config: The options; only ``data.source: tfds`` and ``tokenizer.kind: wordpiece`` need anything.
-        on_progress: Told about each download.
+        on_progress: Called with the state of each download.
 
     Returns:
-        The tokenizer's options, with ``path`` set to where the published tokenizer lies.
+        The tokenizer's options, with ``path`` set to the folder of the published tokenizer.
 
     Raises:
         DownloadError: A file cannot be fetched, verified or unpacked.
         DataError: The data set is unknown or cannot be prepared.
-        TokenizerError: ``tokenizer.path`` holds no tokenizer.
+        TokenizerError: ``tokenizer.path`` contains no tokenizer.
     """
     options = config.tokenizer
     if options.kind == "wordpiece":

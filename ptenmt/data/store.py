@@ -16,7 +16,7 @@ _FIELDS = ("values", "lengths", "offsets")
 
 
 class Ragged:
-    """Sequences behind one another in one flat array, so that millions cost no Python objects.
+    """Sequences concatenated in one flat array, so that millions need no Python objects.
 
     Args:
         values: All sequences' elements, [total].
@@ -31,7 +31,7 @@ class Ragged:
 
     @staticmethod
     def mapped(folder: Path, name: str, dtype: DTypeLike) -> "Ragged":
-        """Map what :func:`ragged_writer` wrote under these arguments; nothing is read before it is used."""
+        """Memory-map the files that :func:`ragged_writer` wrote with these arguments."""
         files = (folder / f"{name}.{field}" for field in _FIELDS)
         return Ragged(*map(_mapped, files, (dtype, np.int32, np.int64)))
 
@@ -43,7 +43,7 @@ class Ragged:
         return self.values[start : start + int(self.lengths[row])]
 
     def padded(self, rows: Sequence[int] | np.ndarray, width: int | None = None) -> np.ndarray:
-        """The given sequences as int64 [B, width], padded with 0; by default as wide as the longest."""
+        """Return rows as int64 [B, width], padded with 0; the default width is that of the longest."""
         lengths, offsets = self.lengths[rows], self.offsets[rows]
         columns = np.arange(int(lengths.max(initial=0)) if width is None else width)
         is_inside = columns < lengths[:, None]  # -> [B, width]
@@ -53,7 +53,7 @@ class Ragged:
 
 
 class RaggedIds(Ragged):
-    """Ids in memory.
+    """Token ids in memory.
 
     Args:
         sequences: The ids, a sequence a sentence.
@@ -75,7 +75,7 @@ class RaggedWriter:
         self._end = 0
 
     def append(self, sequences: Sequence[bytes] | Sequence[Sequence[int]]) -> None:
-        """Write some sequences: texts as bytes, or ids."""
+        """Append sequences: texts as bytes, or ids."""
         lengths = np.array([len(sequence) for sequence in sequences], dtype=np.int32)
         offsets = self._end + np.cumsum(lengths, dtype=np.int64) - lengths
         self._end += int(lengths.sum())
@@ -91,7 +91,7 @@ class RaggedWriter:
 
 @contextmanager
 def ragged_writer(folder: Path, name: str, dtype: DTypeLike) -> Iterator[RaggedWriter]:
-    """Write sequences one after the other into the files ``<name>.values``, ``.lengths`` and ``.offsets``.
+    """Write sequences to the files ``<name>.values``, ``.lengths`` and ``.offsets``.
 
     Raises:
         OSError: The folder cannot be written, or its disk is full.
@@ -102,22 +102,22 @@ def ragged_writer(folder: Path, name: str, dtype: DTypeLike) -> Iterator[RaggedW
 
 
 def _mapped(file: Path, dtype: DTypeLike) -> np.ndarray:
-    """A read-only array of a file's content; an empty file cannot be mapped."""
+    """Map a file read-only; an empty one, which cannot be mapped, gives an empty array."""
     if file.stat().st_size == 0:
         return np.empty(0, dtype)
     return np.memmap(file, dtype=dtype, mode="r")
 
 
 Chunk = list[SentencePair]
-"""Some thousand pairs."""
+"""A few thousand pairs."""
 Part = tuple[int, int]
-"""How many pairs of one file are stored, and how often an epoch goes through them."""
+"""The number of stored pairs of one file, and their repetitions per epoch."""
 
 _CHUNK_PAIRS = 10_000
 
 
 class TextPairs:
-    """Sentence pairs that :func:`write_texts` wrote, in their order of an epoch.
+    """Sentence pairs that :func:`write_texts` wrote, in the order of an epoch.
 
     Args:
         folder: Where they are.
@@ -146,7 +146,7 @@ class TextPairs:
                     yield from chunk
 
     def chunks(self, part: int) -> Iterator[Chunk]:
-        """The pairs of one file, once, some thousand at a time."""
+        """Yield the pairs of one file, once, in chunks."""
         begin = sum(count for count, _ in self.parts[:part])
         end = begin + self.parts[part][0]
         for start in range(begin, end, _CHUNK_PAIRS):
@@ -155,7 +155,7 @@ class TextPairs:
 
 
 def write_texts(folder: Path, parts: Iterable[tuple[Iterable[Chunk], int]]) -> list[Part]:
-    """Write sentence pairs into a folder.
+    """Write sentence pairs to a folder.
 
     Args:
         folder: An empty one.
@@ -183,14 +183,14 @@ def write_texts(folder: Path, parts: Iterable[tuple[Iterable[Chunk], int]]) -> l
 
 
 def in_chunks(pairs: Iterable[SentencePair]) -> Iterator[Chunk]:
-    """The pairs, some thousand at a time."""
+    """Yield the pairs in chunks."""
     iterator = iter(pairs)
     while chunk := list(islice(iterator, _CHUNK_PAIRS)):
         yield chunk
 
 
 def fingerprint(pairs: Iterable[SentencePair]) -> str:
-    """The SHA-256 checksum of sentence pairs in their order, in hexadecimal."""
+    """Return the SHA-256 checksum of sentence pairs in order, in hexadecimal."""
     checksum = hashlib.sha256()
     for source, target in pairs:
         checksum.update(f"{source}\t{target}\n".encode())
@@ -198,7 +198,7 @@ def fingerprint(pairs: Iterable[SentencePair]) -> str:
 
 
 def _rows(parts: Sequence[Part]) -> np.ndarray | None:
-    """Which stored pair each pair of an epoch is, int32; None if that is itself."""
+    """Return the index of the stored pair for each pair of an epoch, int32; None for the identity."""
     if all(repeat == 1 for _, repeat in parts):
         return None
     ends = np.cumsum([count for count, _ in parts])
@@ -211,7 +211,7 @@ def _rows(parts: Sequence[Part]) -> np.ndarray | None:
 
 
 def _texts(side: Ragged, begin: int, end: int) -> list[str]:
-    """The texts of consecutive rows, which lie one after the other."""
+    """Return the texts of consecutive rows, which are contiguous."""
     ends = np.cumsum(side.lengths[begin:end], dtype=np.int64).tolist()
     start = int(side.offsets[begin])
     content = side.values[start : start + ends[-1]].tobytes()

@@ -1,4 +1,4 @@
-"""What is done to a sentence before it is cut into tokens, and to a translation before it is read.
+"""Text preparation before tokenization, and detokenization of translations.
 
 Corpora like TED come with words and punctuation apart, in the Penn Treebank's way: ``it 's``, ``is n't``,
 quotes as two back-ticks and two apostrophes. What a user types has to be brought there, and what the model
@@ -14,8 +14,8 @@ from ptenmt.config import DataConfig
 from ptenmt.config.schema import Tokenization
 
 _Rules = Sequence[tuple[str, re.Pattern[str], str]]
-"""What a text must hold for a rule to apply, which is found fast; the rule; what it puts there. Rules for
-much that is common begin with plain text and look back from behind it, which ``re`` finds fast as well."""
+"""(required substring, pattern, replacement): the substring test is fast. Patterns for common text start with
+literal text and a lookbehind after it, which ``re`` finds fast as well."""
 
 _CONTROL = re.compile(r"[\x00-\x1f\x7f]")
 """ASCII control characters."""
@@ -95,12 +95,12 @@ _AFTER_JOINING = _compiled(
 
 
 def spacing(data: DataConfig) -> Tokenization:
-    """How words and punctuation stand in a corpus: ``data.tokenization``, or its source's default."""
+    """Return ``data.tokenization``, or the default of the data source."""
     return data.tokenization or ("given" if data.source == "tfds" else "none")
 
 
 def lowers_typed(data: DataConfig) -> bool:
-    """Whether what a user types is put into lower case: what the corpus comes in, if it is TED's.
+    """Whether user input is lower-cased, as the TED corpus is.
 
     A capital would be an unknown letter there, whatever the options say.
     """
@@ -138,7 +138,7 @@ _moses = lru_cache(_Moses)
 
 
 class TextPreparation:
-    """The changes that a run makes to text, the same in training and in translation.
+    """The text normalization of a run, the same in training and in translation.
 
     Args:
         data: The options ``normalization``, ``tokenization`` and ``lowercase``.
@@ -164,7 +164,7 @@ class TextPreparation:
         return text.lower() if self._data.lowercase else text
 
     def prepare_input(self, text: str, language: str) -> str:
-        """Prepare what a user typed, so that it looks like the corpus.
+        """Prepare user input, so that it looks like the corpus.
 
         Args:
             text: Any text, of any length. Control characters become blanks, and runs of white space one
@@ -185,7 +185,7 @@ class TextPreparation:
         """Repair the spacing of a translation.
 
         Args:
-            text: What the model said, tokenised as the corpus is.
+            text: The model's output, tokenized as the corpus is.
             language: ISO 639-1 code of its language.
 
         Returns:
@@ -203,7 +203,7 @@ class TextPreparation:
 
 
 def join_tokens(text: str, language: str) -> str:
-    """Write tokenised text the way people do: ``it 's fine , is n't it ?`` → ``it's fine, isn't it?``.
+    """Detokenize text: ``it 's fine , is n't it ?`` → ``it's fine, isn't it?``.
 
     Args:
         text: Tokens with blanks between them, in the Penn Treebank's or the Moses tokenizer's way.

@@ -47,7 +47,7 @@ def _target_side(data: DataConfig) -> Iterator[str]:
 
 
 def _first(lines: Iterable[str], characters: int | None) -> Iterator[str]:
-    """The lines up to so many characters, line ends counted."""
+    """Yield lines up to a number of characters, line ends included."""
     left = characters
     for line in lines:
         if left is None:
@@ -62,11 +62,11 @@ def _first(lines: Iterable[str], characters: int | None) -> Iterator[str]:
 Predicts = Literal["window", "every", "last"]
 
 TRAINING_SHARE = 4, 5
-"""Of the windows; the rest is held out."""
+"""The share of training windows; the rest is held out."""
 
 
 def split_for_windows(words: Sequence[str], window: int) -> tuple[list[str], list[str]]:
-    """Cut a text in two, so that each part has the windows of its split, and no window is in both.
+    """Split a text in two, so that each part has the windows of its split and no window is in both.
 
     Args:
         words: n of them, which have n - ``window`` windows, each followed by a word.
@@ -82,7 +82,7 @@ def split_for_windows(words: Sequence[str], window: int) -> tuple[list[str], lis
 
 
 class WordWindows:
-    """Windows of W words, as sources, and as targets [START] and what is to be predicted.
+    """Windows of W words as sources; [START] and the words to predict as targets.
 
     [UNK] is read, but never to be predicted: a window that has nothing known to predict is left out. If every
     word predicts, that is one without any known label; of windows cut by lot, which keep the last for sure,
@@ -124,7 +124,7 @@ class WordWindows:
         return np.full(len(self), self._window, dtype=np.int32)
 
     def batch(self, rows: np.ndarray, width: int | None, seed: Sequence[int]) -> Batch:  # noqa: ARG002
-        """Some windows as ids.
+        """Return some windows as ids.
 
         Args:
             rows: Which.
@@ -152,12 +152,12 @@ class WordWindows:
         return source, np.concatenate([first, labels], axis=1)
 
     def batches(self, windows: int) -> Iterator[Batch]:
-        """All windows once, so many at a time, in the order of the text."""
+        """Yield all windows once in batches, in the order of the text."""
         for start in range(0, len(self), windows):
             yield self.batch(np.arange(start, min(start + windows, len(self))), None, ())
 
     def window(self, row: int) -> tuple[list[int], int]:
-        """The ids of a window's words, and of the word after it."""
+        """Return the ids of a window's words, and of the word after it."""
         start = int(self._starts[row])
         *words, after = self._ids[start : start + self._window + 1].tolist()
         return words, after
