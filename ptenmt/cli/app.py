@@ -4,6 +4,7 @@ import atexit
 import contextlib
 import io
 import os
+import re
 import signal
 import sys
 from collections.abc import Iterator
@@ -123,6 +124,8 @@ def _reported_errors() -> Iterator[None]:
             raise
         context = getattr(error, "ctx", None)
         hint = f"see {context.command_path} --help" if context else ""
+        if re.match(r"(?i)no such option: -[^-a-z]", message):
+            hint = "write -- before a text that starts with -"
         print_error(PtenmtError(message[:1].lower() + message[1:], hint))
         raise typer.Exit(error.exit_code) from error
     except typer.Exit:

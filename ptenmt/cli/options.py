@@ -106,6 +106,7 @@ Threads = Annotated[
     typer.Option(
         "--threads",
         min=1,
+        max=1_024,
         metavar="N",
         help="Batches that CTranslate2 translates in parallel.",
         show_default="one per core",

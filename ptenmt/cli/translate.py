@@ -1,8 +1,9 @@
 """``ptenmt translate``."""
 
+import gc
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
@@ -11,7 +12,6 @@ from typing import TYPE_CHECKING
 import typer
 
 from ptenmt.cli.console import Screen, load_tensorflow
-from ptenmt.cli.destination import Destination
 from ptenmt.cli.options import (
     COMMAND_LINE,
     BeamSize,
@@ -25,7 +25,6 @@ from ptenmt.cli.options import (
     WhichWeights,
     decoding_overrides,
 )
-from ptenmt.cli.translation_form import TranslationForm
 from ptenmt.cli.translation_job import TranslationJob
 from ptenmt.cli.translation_options import (
     Alternatives,
@@ -42,6 +41,7 @@ from ptenmt.cli.translation_options import (
     Texts,
     chosen_decoding,
 )
+from ptenmt.cli.translation_output import Destination, Output, TranslationFormat
 from ptenmt.cli.translation_view import TranslationView
 from ptenmt.data.readers import Lines, opened_lines
 from ptenmt.errors import DataError, OutputError, PtenmtError
@@ -51,8 +51,9 @@ if TYPE_CHECKING:
     from ptenmt.translation import Translator
     from ptenmt.translation.loading import EngineName
 
-_HINT = "save the file as UTF-8, or leave such lines empty with --skip-invalid"
+_INVALID_HINT = "save the file as UTF-8, or write empty lines for such lines with --skip-invalid"
 _NAMES = {"beam_size": "--beam-size", "num_hypotheses": "--n-best", "max_length": "--max-length"}
+_INTERRUPTED = 130
 
 
 def translate(
@@ -79,43 +80,44 @@ def translate(
     quiet: Quiet = False,
     verbose: Verbose = False,
 ) -> None:
-    """Translate sentences: arguments, a file, standard input, or what is typed at a prompt.
+    """Translate sentences: arguments, a file, standard input, or interactively.
 
-    Every line is a text: empty ones stay empty, the order is kept, and only translations go to standard
-    output. Long texts are translated sentence by sentence. Where the training corpus comes tokenised, spacing
-    is repaired. How translations are searched for is up to the section decoding of the run's config.
+    Every line is a text: empty lines stay empty, the order is kept, and only translations go to standard
+    output. Long texts are translated sentence by sentence. Where the training corpus is tokenized, the
+    translation is detokenized. The section decoding of the run's config sets how to search.
 
     Example: ptenmt translate "este modelo parece funcionar bem"
 
     Example: ptenmt translate --input letter.pt.txt --output letter.en.txt
     """
     screen = Screen(quiet=quiet, verbose=verbose)
-    words = ["ptenmt", *context.meta[COMMAND_LINE]]
-    destination = Destination(file=output_file, resume=resume, command=words)
+    texts = None if texts == ["-"] else texts
+    output_file = None if str(output_file) in ("-", "/dev/stdout") else output_file
+    destination = Destination(file=output_file, resume=resume)
     _check(texts, input_file, output_file, interactive=interactive)
     if n_best is not None and alternatives is not None:
-        raise PtenmtError("--n-best and --alternatives exclude each other", "give one of them")
+        raise PtenmtError("--n-best and --alternatives cannot be used together", "give one of them")
     found = find_run(run)
     changes = decoding_overrides(overrides or [], beam_size=beam_size, n_best=n_best, max_length=max_length)
-    decoding = chosen_decoding(found.config().decoding, changes, _NAMES) if changes else None
-    with _opened(texts, input_file, skip_invalid=skip_invalid) as lines, destination.reserved():
-        if destination.left_over is not None:
+    decoding = chosen_decoding(found.config().decoding, changes, _NAMES)
+    with _open_texts(texts, input_file, skip_invalid=skip_invalid) as lines, destination.locked():
+        if destination.leftover is not None:
             screen.warn(
-                f"{destination.left_over} is of an interrupted run, and is begun anew without --resume"
+                f"{destination.leftover}, left by an interrupted run, is replaced; --resume continues it"
             )
-        translator, weights = _loaded(
-            found, screen, checkpoint, engine=engine, device=device, threads=threads
-        )
-        if decoding is not None:
-            translator = translator.with_options(**asdict(decoding))
-        num_best = translator.config.decoding.num_hypotheses
-        num_rows = alternatives or (num_best if n_best or num_best > 1 else 0)
+        translator, weights = _load(found, screen, checkpoint, engine=engine, device=device, threads=threads)
+        vocabulary_size = translator.tokenizers.target.vocabulary_size
+        if alternatives is not None and alternatives > vocabulary_size:
+            raise PtenmtError(f"--alternatives {alternatives}: the vocabulary has {vocabulary_size:,} tokens")
+        num_best = decoding.num_hypotheses
         job = TranslationJob(
-            translator=translator,
+            translator=translator.with_options(**asdict(decoding)),
             weights=weights,
-            form=TranslationForm(raw=raw, as_json=as_json, num_rows=num_rows),
-            prefix=_writable(prefix),
-            alternatives=alternatives,
+            format=TranslationFormat(
+                raw=raw, as_json=as_json, num_rows=alternatives or (num_best if n_best or num_best > 1 else 0)
+            ),
+            prefix=_encodable(prefix),
+            alternatives=alternatives or 0,
         )
         is_typed = not texts and input_file is None and sys.stdin.isatty()
         if is_typed and sys.stderr.isatty() and (interactive or not (output_file or as_json)):
@@ -128,43 +130,53 @@ def translate(
         file = lines if isinstance(lines, Lines) else None
         is_shown = not is_typed and (output_file or (input_file and not sys.stdout.isatty()))
         view = TranslationView(screen, file, is_shown=bool(file and is_shown))
-        job.run(lines, destination, view, line_by_line=is_typed or interactive)
+        command = ["ptenmt", *context.meta[COMMAND_LINE]]
+        _run(job, lines, destination, view, command, line_by_line=is_typed or interactive)
 
 
 def _check(
     texts: list[str] | None, input_file: Path | None, output_file: Path | None, *, interactive: bool
 ) -> None:
-    """Refuse what does not go together."""
+    """Refuse arguments that cannot be used together."""
     if texts and input_file is not None:
-        raise PtenmtError("TEXT and --input exclude each other", "give one of them")
+        raise PtenmtError("TEXT and --input cannot be used together", "give one of them")
     others = {"TEXT": texts, "--input": input_file, "--output": output_file}
     for name, value in others.items():
         if interactive and value:
-            raise PtenmtError(f"--interactive and {name} exclude each other", "give one of them")
-    if input_file is not None and output_file is not None and _same_file(input_file, output_file):
+            raise PtenmtError(f"--interactive and {name} cannot be used together", "give one of them")
+    if input_file is not None and output_file is not None and _is_same_file(input_file, output_file):
         raise OutputError(f"--output {output_file} is the input itself", "choose another file")
 
 
+def _is_same_file(one: Path, other: Path) -> bool:
+    return os.path.exists(other) and os.path.exists(one) and one.samefile(other)
+
+
 @contextmanager
-def _opened(
+def _open_texts(
     texts: list[str] | None, input_file: Path | None, *, skip_invalid: bool
 ) -> Iterator[Lines | list[str]]:
-    """What is to be translated; a missing file is told now, not once the model is loaded."""
+    """The texts to translate; opened before the model is loaded, to report a missing file at once."""
     if input_file is not None:
-        with opened_lines(input_file, skip_invalid=skip_invalid, hint=_HINT) as lines:
+        with opened_lines(input_file, skip_invalid=skip_invalid, hint=_INVALID_HINT) as lines:
             yield lines
     elif texts:
-        yield list(map(_writable, texts))
+        yield list(map(_encodable, texts))
     elif sys.stdin is None:
         raise DataError("cannot read standard input: it is closed", "give a TEXT, or --input FILE")
     else:
-        yield Lines(sys.stdin.buffer, "standard input", skip_invalid=skip_invalid, hint=_HINT)
+        yield Lines(sys.stdin.buffer, "standard input", skip_invalid=skip_invalid, hint=_INVALID_HINT)
 
 
-def _loaded(
+def _encodable(text: str) -> str:
+    """Replace lone surrogates: what Python makes of arguments that are not UTF-8, and cannot be written."""
+    return text.encode(errors="replace").decode()
+
+
+def _load(
     run: Run, screen: Screen, checkpoint: Choice, *, engine: "EngineName", device: str, threads: int | None
 ) -> tuple["Translator", str]:
-    """The translator, and a name for its weights."""
+    """The translator, and the checksum of its weights."""
     from ptenmt.trained_model import TrainedModel
     from ptenmt.translation import Translator
     from ptenmt.translation.loading import uses_keras
@@ -175,10 +187,63 @@ def _loaded(
     return Translator.of(trained, engine, device=device, threads=threads), trained.info.checksum
 
 
-def _writable(text: str) -> str:
-    """Bytes that are not UTF-8 reach Python as halves of surrogate pairs, which cannot be written."""
-    return text.encode(errors="replace").decode()
+def _run(
+    job: TranslationJob,
+    texts: Iterable[str],
+    destination: Destination,
+    view: TranslationView,
+    command: Sequence[str],
+    *,
+    line_by_line: bool,
+) -> None:
+    """Translate all texts.
+
+    Args:
+        job: How to translate them.
+        texts: The texts.
+        destination: Where the translations are written.
+        view: Shows the progress.
+        command: The words of this command, to be shown with ``--resume`` if it is interrupted.
+        line_by_line: Translate each text before the next is read.
+
+    Raises:
+        OutputError: The output cannot be written or resumed.
+        DataError: A text cannot be read.
+    """
+    stream = iter(texts)
+    output: Output | None = None
+    try:
+        with (
+            _rare_garbage_collection(),
+            destination.opened(stream, job.facts(), is_sampled=job.is_sampled) as output,
+            view.showing(output.num_saved or 0),
+        ):
+            if destination.resume and not output.num_saved:
+                view.report_nothing_to_resume(destination.file)
+            for translations in job.translate(stream, view.show, line_by_line=line_by_line):
+                output.append([each.source for each in translations], job.format.lines(translations))
+    except BaseException as error:
+        is_error = isinstance(error, Exception)
+        if output is None or output.num_saved is None or (is_error and not output.num_saved):
+            raise
+        view.report_stop(output.num_saved, command if destination.resume else _with_resume(command))
+        if isinstance(error, KeyboardInterrupt):
+            raise typer.Exit(_INTERRUPTED) from None  # it is reported
+        raise
+    view.report_end()
 
 
-def _same_file(one: Path, other: Path) -> bool:
-    return os.path.exists(other) and os.path.exists(one) and one.samefile(other)
+def _with_resume(command: Sequence[str]) -> list[str]:
+    place = command.index("translate") + 1
+    return [*command[:place], "--resume", *command[place:]]
+
+
+@contextmanager
+def _rare_garbage_collection() -> Iterator[None]:
+    """Collect reference cycles rarely: translating creates none, and the search takes 10 % of the time."""
+    thresholds = gc.get_threshold()
+    gc.set_threshold(100_000, *thresholds[1:])
+    try:
+        yield
+    finally:
+        gc.set_threshold(*thresholds)

@@ -1,7 +1,7 @@
 """The options of ``ptenmt translate`` alone."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Annotated
 
@@ -13,10 +13,11 @@ from ptenmt.config.loading import override_decoding
 from ptenmt.config.schema import MAX_ALTERNATIVES
 from ptenmt.errors import ConfigError
 
-_FILES, _FORM = "Files", "What is shown"
+_FILES, _FORMAT = "Files", "Output format"
 
 Texts = Annotated[
-    list[str] | None, typer.Argument(metavar="TEXT", help="Sentences; by default standard input.")
+    list[str] | None,
+    typer.Argument(metavar="TEXT", help="Sentences; standard input by default, or for a single -."),
 ]
 InputFile = Annotated[
     Path | None,
@@ -30,7 +31,7 @@ OutputFile = Annotated[
         "--output",
         "-o",
         metavar="FILE",
-        help="Write the translations to this file; it appears when it is whole.",
+        help="Write the translations to this file, which appears when it is complete; -: standard output.",
         rich_help_panel=_FILES,
     ),
 ]
@@ -38,7 +39,7 @@ Resume = Annotated[
     bool,
     typer.Option(
         "--resume",
-        help="Go on with an --output that was interrupted; what is translated is kept every 2,048 lines.",
+        help="Resume an interrupted --output; progress is saved every 2,048 lines.",
         rich_help_panel=_FILES,
     ),
 ]
@@ -46,7 +47,7 @@ SkipInvalid = Annotated[
     bool,
     typer.Option(
         "--skip-invalid",
-        help="Leave a line empty that is not UTF-8, and count it, instead of ending there.",
+        help="Write an empty line for input that is not valid UTF-8 instead of stopping.",
         rich_help_panel=_FILES,
     ),
 ]
@@ -55,8 +56,8 @@ NBest = Annotated[
     typer.Option(
         "--n-best",
         metavar="N",
-        help="Give N translations of each text, best first, a line each: rank, score and translation, "
-        "with tabs between them. Raises the beam size to N if that is not given.",
+        help="Write the N best translations of each text: rank, score and translation, separated by tabs. "
+        "Raises the beam size to N unless --beam-size is given.",
         rich_help_panel=SEARCH_PANEL,
     ),
 ]
@@ -65,7 +66,7 @@ MaxLength = Annotated[
     typer.Option(
         "--max-length",
         metavar="N",
-        help="The most tokens of a translation.",
+        help="Maximum number of tokens of a translation.",
         show_default="grows with the source",
         rich_help_panel=SEARCH_PANEL,
     ),
@@ -75,7 +76,7 @@ Prefix = Annotated[
     typer.Option(
         "--prefix",
         metavar="TEXT",
-        help="Complete this: what every translation begins with.",
+        help="Target prefix: what every translation starts with.",
         show_default=False,
         rich_help_panel=SEARCH_PANEL,
     ),
@@ -87,8 +88,8 @@ Alternatives = Annotated[
         min=1,
         max=MAX_ALTERNATIVES,
         metavar="N",
-        help="Give N different tokens after the prefix, the likeliest first, each with how it goes on; "
-        "written as with --n-best.",
+        help="Show the N most probable next tokens after the prefix, each with its completion; the format is "
+        "that of --n-best.",
         rich_help_panel=SEARCH_PANEL,
     ),
 ]
@@ -96,49 +97,49 @@ Raw = Annotated[
     bool,
     typer.Option(
         "--raw",
-        help="Keep the training corpus' spacing: 'well .' for 'well.'",
-        rich_help_panel=_FORM,
+        help="Keep the spacing of the training corpus: 'well .' instead of 'well.'",
+        rich_help_panel=_FORMAT,
     ),
 ]
 AsJson = Annotated[
     bool,
     typer.Option(
         "--json",
-        help="A JSON object a text: source, translation, raw, score, tokens, alternatives, milliseconds, "
-        "is_complete, is_split, unknown.",
-        rich_help_panel=_FORM,
+        help="Write a JSON object for each text: source, translation, raw, score, tokens, alternatives, "
+        "milliseconds, is_complete, is_split, unknown.",
+        rich_help_panel=_FORMAT,
     ),
 ]
 Interactive = Annotated[
     bool,
     typer.Option(
         "--interactive",
-        help="Ask for sentences, with line editing and history; so it is without TEXT at a terminal.",
-        rich_help_panel=_FORM,
+        help="Prompt for sentences, with line editing and history; the default at a terminal without TEXT.",
+        rich_help_panel=_FORMAT,
     ),
 ]
 
 
 def chosen_decoding(
-    decoding: DecodingConfig, overrides: Sequence[str], names: dict[str, str]
+    decoding: DecodingConfig, overrides: Sequence[str], names: Mapping[str, str]
 ) -> DecodingConfig:
-    """How to search: the run's options with some changed.
+    """Change the decoding options of a run.
 
-    Where more translations are wanted than there are beams, and nothing is said about beams, there will be as
-    many.
+    If more translations are requested than there are beams, and no beam size is, there will be as many beams.
 
     Args:
         decoding: The run's options.
         overrides: See ``override_decoding``.
-        names: What an option is called where these come from, if it has a name of its own: ``--n-best``.
+        names: The names that options have here, such as ``--n-best``, for error messages.
 
     Raises:
-        ConfigError: An option is unknown or unfit, or they do not go together.
+        ConfigError: An option is unknown or invalid, or options are incompatible.
     """
     given = {override.partition("=")[0].strip(): override.partition("=")[2] for override in overrides}
-    wanted = given.get("decoding.num_hypotheses", "")
-    if wanted.isdecimal() and "decoding.beam_size" not in given and not decoding.is_sampled:
-        overrides = [*overrides, f"decoding.beam_size={max(int(wanted), decoding.beam_size)}"]
+    num_best = given.get("decoding.num_hypotheses", "")
+    if num_best.isdecimal() and "decoding.beam_size" not in given and not decoding.is_sampled:
+        overrides = [*overrides, f"decoding.beam_size={max(int(num_best), decoding.beam_size)}"]
+        names = {**names, "beam_size": names.get("num_hypotheses", "decoding.num_hypotheses")}
     try:
         return override_decoding(decoding, overrides)
     except ConfigError as error:

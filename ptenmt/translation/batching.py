@@ -116,6 +116,7 @@ class Pipeline:
         engine: Translates the batches.
         options: How to search.
         target_prefix: Ids that the translation of every text starts with.
+        next_token_alternatives: See ``Engine.submit``.
         copies_unknown: Whether hypotheses with [UNK] need attention. Only those sentences are translated
             again, since attention costs much more than a second search.
         with_scores: Whether scores are needed.
@@ -124,6 +125,7 @@ class Pipeline:
     engine: Engine
     options: DecodingConfig
     target_prefix: Sequence[int] = ()
+    next_token_alternatives: int = 0
     copies_unknown: bool = False
     with_scores: bool = True
 
@@ -164,6 +166,7 @@ class Pipeline:
             batch.max_length,
             self.options,
             target_prefixes=first_only if self.target_prefix else (),
+            next_token_alternatives=self.next_token_alternatives,
             with_attention=with_attention,
             with_scores=self.with_scores,
         )

@@ -1,10 +1,9 @@
-"""A big file of translations in the making: there when it is whole, and gone on with if interrupted.
+"""Output files that appear when they are complete, and can be resumed if the run is interrupted.
 
-Beside the output stand, until it is done, ``.NAME.partial``, the translations so far, and a journal,
-``.NAME.partial.jsonl``: a JSON object a line, first what they depend on, then, after each window of texts,
-how many there are, with checksums of both languages. Whoever goes on does so behind a window, since windows
-decide which texts are translated together; so the result is, byte for byte, that of a run without
-interruption.
+Until the output is complete, two files stand beside it: ``.NAME.partial`` with the translations so far, and a
+journal ``.NAME.partial.jsonl``, a JSON object per line: first what the translations depend on, then, after
+each buffer of texts, their number, with checksums of texts and translations. A run is resumed after a buffer,
+since buffers decide which texts share batches: the result is, byte for byte, that of an uninterrupted run.
 """
 
 import errno
@@ -28,15 +27,20 @@ _CHUNK_BYTES = 1 << 20
 
 
 class ResumeError(OutputError):
-    """What an interrupted run left cannot be gone on with."""
+    """The output of an interrupted run cannot be resumed."""
+
+
+def partial_file(file: Path) -> Path:
+    """The file with the translations so far."""
+    return file.with_name(f".{file.name}.partial")
 
 
 @contextmanager
-def reserved(file: Path) -> Iterator[None]:
+def locked(file: Path) -> Iterator[None]:
     """Keep other processes from writing the same output.
 
     Raises:
-        OutputError: One does already, or the file cannot be written.
+        OutputError: Another process writes it, or it cannot be written.
     """
     target = file.resolve()
     if os.path.isdir(target) or not os.path.isdir(target.parent):
@@ -56,38 +60,33 @@ def reserved(file: Path) -> Iterator[None]:
 
 
 @contextmanager
-def drafted(file: Path, facts: Mapping[str, Any], texts: Iterator[str], *, resume: bool) -> Iterator["Draft"]:
-    """Write translations into a file that is ``reserved``.
-
-    The file appears when the block ends without an error; else what was translated is kept for the next time.
+def open_resumable(
+    file: Path, facts: Mapping[str, Any], texts: Iterator[str], *, resume: bool
+) -> Iterator["ResumableOutput"]:
+    """Open an output that is ``locked``; it replaces the file when the block ends without an error.
 
     Args:
         file: The output; a link is followed.
-        facts: What the translations depend on, besides the texts: names and values that JSON knows.
-        texts: What is translated; those that are translated already are read past.
-        resume: Go on with what an interrupted run left; if it left nothing, begin.
+        facts: What the translations depend on besides the texts, as JSON values by name.
+        texts: The texts to translate; those that are translated already are skipped.
+        resume: Continue an interrupted run; if there is none, start from the first text.
 
     Raises:
         OutputError: It cannot be written.
-        ResumeError: What was left is damaged, or belongs to other texts or facts.
+        ResumeError: The interrupted run is damaged, or was of other texts or facts.
     """
-    draft = Draft(file.resolve(), facts)
+    output = ResumableOutput(file.resolve(), facts)
     try:
-        with draft.opened(resume):
-            draft.pass_over(texts)
-            yield draft
+        with output.opened(resume):
+            output.skip_done(texts)
+            yield output
     except OSError as error:
         raise OutputError(f"cannot write {file}: {error.strerror or error}") from error
 
 
-def partial_file(file: Path) -> Path:
-    """Where the translations so far are, until the file is whole."""
-    return file.with_name(f".{file.name}.partial")
-
-
 @dataclass(frozen=True, kw_only=True)
 class _Mark:
-    """The end of a window: what is done up to there."""
+    """A line of the journal: the state after a buffer."""
 
     texts: int = 0
     num_bytes: int = 0
@@ -98,129 +97,118 @@ class _Mark:
     """CRC-32 of the translations."""
 
 
-class Draft:
-    """Translations on their way into a file; see ``drafted``."""
+class ResumableOutput:
+    """An output file in progress; see ``open_resumable``."""
 
     def __init__(self, file: Path, facts: Mapping[str, Any]) -> None:
         self._file = file
         self._partial = partial_file(file)
         self._journal = file.with_name(f".{file.name}.partial.jsonl")
         self._facts = {"format": _FORMAT, **facts}
-        self._kept = self._done = _Mark()
+        self._saved = self._written = _Mark()
 
     @property
-    def num_kept(self) -> int:
-        """How many texts need not be translated again by who goes on."""
-        return self._kept.texts
+    def num_saved(self) -> int:
+        """How many texts need not be translated again when the run is resumed."""
+        return self._saved.texts
 
-    def pass_over(self, texts: Iterator[str]) -> None:
-        """Read past the texts that are translated already.
+    def skip_done(self, texts: Iterator[str]) -> None:
+        """Skip the texts that are translated already.
 
         Raises:
             ResumeError: They are not the same.
         """
-        checksum, left = 0, self._kept.texts
+        checksum, left = 0, self._saved.texts
         while some := list(islice(texts, min(left, _CHUNK_TEXTS))):
             checksum, left = _checksum(some, checksum), left - len(some)
-        if left or checksum != self._kept.sources:
+        if left or checksum != self._saved.sources:
             raise ResumeError(
-                f"the input does not begin with the {self._kept.texts:,} lines that were "
-                f"translated before for {self._file.name}"
+                f"the input does not start with the {self._saved.texts:,} lines translated before "
+                f"for {self._file.name}"
             )
 
     def append(self, texts: Sequence[str], translations: str) -> None:
-        """Write the translations of a window.
+        """Write the translations of a buffer.
 
         Args:
-            texts: The window's.
-            translations: As the file is to hold them.
+            texts: The buffer's texts.
+            translations: As they are to stand in the file.
         """
-        self.keep()  # what another window follows is whole; the last one may be cut short by an error
+        self._save()  # the previous buffer was complete; this one may be the last, cut short by an error
         written = translations.encode()
         self._stream.write(written)
-        self._done = _Mark(
-            texts=self._done.texts + len(texts),
-            num_bytes=self._done.num_bytes + len(written),
-            sources=_checksum(texts, self._done.sources),
-            translations=zlib.crc32(written, self._done.translations),
+        self._written = _Mark(
+            texts=self._written.texts + len(texts),
+            num_bytes=self._written.num_bytes + len(written),
+            sources=_checksum(texts, self._written.sources),
+            translations=zlib.crc32(written, self._written.translations),
         )
-
-    def keep(self) -> None:
-        """Note that all windows so far are whole."""
-        if self._done == self._kept:
-            return
-        self._stream.flush()
-        self._note(asdict(self._done))
-        self._kept = self._done
 
     @contextmanager
     def opened(self, resume: bool) -> Iterator[None]:
-        """Begin or go on; when the block ends without an error, the file is put into its place."""
-        is_begun = resume and os.path.exists(self._partial) and os.path.exists(self._journal)
-        end = self._read() if is_begun else 0
-        mode = "r+b" if is_begun else "wb"
+        """Open the partial file and its journal; if the block ends without an error, complete the output."""
+        resume = resume and os.path.exists(self._partial) and os.path.exists(self._journal)
+        journal_end = self._read_journal() if resume else 0
+        mode = "r+b" if resume else "wb"
         try:
-            with self._partial.open(mode) as self._stream, self._journal.open(mode) as self._notes:
-                for file, place in ((self._stream, self._kept.num_bytes), (self._notes, end)):
+            with self._partial.open(mode) as self._stream, self._journal.open(mode) as self._marks:
+                for file, place in ((self._stream, self._saved.num_bytes), (self._marks, journal_end)):
                     file.truncate(place)
                     file.seek(place)
-                if not is_begun:
-                    self._note(self._facts)
-                with self._kept_if_interrupted():
+                if not resume:
+                    self._write_line(self._facts)
+                try:
                     yield
+                except (KeyboardInterrupt, SystemExit):
+                    self._save()  # unlike after an error of the input, all buffers are complete
+                    raise
                 self._stream.flush()
                 os.fsync(self._stream.fileno())
             self._partial.replace(self._file)
-            self._kept = _Mark()  # there is nothing more to go on with
+            self._saved = _Mark()  # nothing is left to resume
             sync(self._file.parent)
         finally:
-            if not self._kept.texts:
+            if not self._saved.texts:
                 self._partial.unlink(missing_ok=True)
                 self._journal.unlink(missing_ok=True)
 
-    @contextmanager
-    def _kept_if_interrupted(self) -> Iterator[None]:
-        """Who is interrupted has written whole windows only, unlike who met an error."""
-        try:
-            yield
-        except (KeyboardInterrupt, SystemExit):
-            self.keep()
-            raise
+    def _save(self) -> None:
+        """Record that all buffers written so far are complete."""
+        if self._written != self._saved:
+            self._stream.flush()
+            self._write_line(asdict(self._written))
+            self._saved = self._written
 
-    def _note(self, facts: Mapping[str, Any]) -> None:
-        self._notes.write(json.dumps(facts).encode() + b"\n")
-        self._notes.flush()
+    def _write_line(self, values: Mapping[str, Any]) -> None:
+        self._marks.write(json.dumps(values).encode() + b"\n")
+        self._marks.flush()
 
-    def _read(self) -> int:
-        """Find the place to go on from; see ``_last_mark``."""
+    def _read_journal(self) -> int:
+        """Find the last mark whose translations are intact; returns where its line ends.
+
+        After a power failure, marks may have reached the disk without their translations.
+        """
+        has_marks = False
         try:
-            return self._last_mark()
+            with self._journal.open("rb") as journal, self._partial.open("rb") as partial:
+                first = journal.readline()
+                self._check_facts(first)
+                end = len(first)
+                for line in journal:
+                    mark = _parse_mark(line)
+                    if mark is None:
+                        break
+                    has_marks = True
+                    if _checksum_up_to(mark, self._saved, partial) != mark.translations:
+                        break
+                    self._saved, end = mark, end + len(line)
         except OSError as error:
             raise ResumeError(
                 f"cannot read {error.filename or self._partial}: {error.strerror or error}"
             ) from error
-
-    def _last_mark(self) -> int:
-        """Find the last window whose translations are there; gives where its line in the journal ends.
-
-        After a loss of power, marks may have reached the disk whose translations have not.
-        """
-        is_any = False
-        with self._journal.open("rb") as notes, self._partial.open("rb") as partial:
-            first = notes.readline()
-            self._check_facts(first)
-            end = len(first)
-            for line in notes:
-                mark = _mark(line)
-                if mark is None:
-                    break
-                is_any = True
-                if _checksum_on(partial, self._kept, mark) != mark.translations:
-                    break
-                self._kept, end = mark, end + len(line)
-        if is_any and not self._kept.texts:
+        if has_marks and not self._saved.texts:
             raise ResumeError(f"{self._partial} is damaged")
-        self._done = self._kept
+        self._written = self._saved
         return end
 
     def _check_facts(self, line: bytes) -> None:
@@ -228,30 +216,30 @@ class Draft:
             found = dict(json.loads(line))
         except (ValueError, TypeError) as error:
             raise ResumeError(f"{self._journal} is damaged") from error
-        wrong = [
+        different = [
             f"{name} {found.get(name)}, not {value}"
             for name, value in self._facts.items()
             if found.get(name) != value
         ]
-        if wrong:
-            raise ResumeError(f"{self._file.name} was begun with {'; '.join(wrong)}")
+        if different:
+            raise ResumeError(f"{self._file.name} was started with {'; '.join(different)}")
 
 
-def _checksum_on(partial: IO[bytes], before: _Mark, mark: _Mark) -> int:
-    """That of the translations up to a mark, read on from the mark before; of fewer if there are fewer."""
-    checksum, left = before.translations, mark.num_bytes - before.num_bytes
+def _parse_mark(line: bytes) -> _Mark | None:
+    """A line of the journal; None if it was not written to its end."""
+    try:
+        return _Mark(**json.loads(line)) if line.endswith(b"\n") else None
+    except (ValueError, TypeError):
+        return None
+
+
+def _checksum_up_to(mark: _Mark, previous: _Mark, partial: IO[bytes]) -> int:
+    """The checksum of the translations up to a mark, read on from the previous one."""
+    checksum, left = previous.translations, mark.num_bytes - previous.num_bytes
     while some := partial.read(min(left, _CHUNK_BYTES)):
         checksum, left = zlib.crc32(some, checksum), left - len(some)
     return checksum
 
 
-def _checksum(texts: Sequence[str], before: int) -> int:
-    return zlib.crc32("".join(f"{text}\n" for text in texts).encode(), before)
-
-
-def _mark(line: bytes) -> _Mark | None:
-    """A mark out of the journal; None for a line that was not written to its end."""
-    try:
-        return _Mark(**json.loads(line)) if line.endswith(b"\n") else None
-    except (ValueError, TypeError):
-        return None
+def _checksum(texts: Sequence[str], previous: int) -> int:
+    return zlib.crc32("".join(f"{text}\n" for text in texts).encode(), previous)

@@ -153,19 +153,20 @@ class TextEncoder:
             segmented.append(SegmentedText(segments, after, is_split))
         return segmented
 
-    def single_segment(self, text: str) -> SegmentedText:
-        """Segment a text that has to be one sentence.
+    def segment_single(self, texts: Sequence[str]) -> list[SegmentedText]:
+        """Segment texts, each of which has to be a single sentence.
 
         Raises:
-            ConfigError: It has several segments.
+            ConfigError: A text has several segments.
         """
-        (segmented,) = self.segment([text])
-        if (count := len(segmented.segments)) > 1:
-            raise ConfigError(
-                "alternatives and alignments need a single sentence, but there are "
-                f"{count} segments in {shorten(text, _EXCERPT_WIDTH, placeholder='…')!r}",
-                "give one sentence at a time, or raise decoding.long_text",
-            )
+        segmented = self.segment(texts)
+        for text, each in zip(texts, segmented, strict=True):
+            if (count := len(each.segments)) > 1:
+                raise ConfigError(
+                    "alternatives and alignments need a single sentence, but there are "
+                    f"{count} segments in {shorten(text, _EXCERPT_WIDTH, placeholder='…')!r}",
+                    "give one sentence at a time, or raise decoding.long_text",
+                )
         return segmented
 
     def _sentences(self, before: str, text: str) -> Iterator[tuple[str, str]]:

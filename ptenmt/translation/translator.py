@@ -15,10 +15,10 @@ from ptenmt.runs import Choice, Run
 from ptenmt.tokenizers import TokenizerPair, forbidden
 from ptenmt.trained_model import TrainedModel
 from ptenmt.translation.batching import BLANK, Batch, Buffer, Pipeline, read_buffers
-from ptenmt.translation.engine import Engine, Hypothesis
+from ptenmt.translation.engine import Engine
 from ptenmt.translation.loading import EngineName, load_engine
 from ptenmt.translation.postprocessing import Alternative, Postprocessor, Translation, word_weights, words_of
-from ptenmt.translation.segmentation import Segment, TextEncoder
+from ptenmt.translation.segmentation import SegmentedText, TextEncoder
 
 if TYPE_CHECKING:
     import numpy as np
@@ -176,6 +176,7 @@ class Translator:
         texts: Iterable[str],
         *,
         prefix: str = "",
+        next_token_alternatives: int = 0,
         buffer_size: int = BUFFER_SIZE,
         max_segments: int | None = None,
         with_scores: bool = True,
@@ -190,6 +191,8 @@ class Translator:
         Args:
             texts: The texts. If reading them fails, those before are translated, then the error is raised.
             prefix: The target prefix: what every translation starts with.
+            next_token_alternatives: If above 0, translate each text, a single sentence, as ``alternatives``
+                does.
             buffer_size: How many texts to read at a time, fewer if they are long; their segments are batched
                 by length. With 1, each text is translated before the next is read; otherwise the next buffer
                 is read while the engine works.
@@ -203,18 +206,25 @@ class Translator:
         """
         require(buffer_size >= 1, f"buffer_size={buffer_size} must be 1 or more")
         target_prefix = self.encoder.target_prefix(prefix)
-        pipeline = self._pipeline(target_prefix, with_scores=with_scores)
+        segment: Callable[[Sequence[str]], list[SegmentedText]] = self.encoder.segment
+        if next_token_alternatives:
+            segment = self.encoder.segment_single
+            # [END] is none of the alternatives.
+            most = self.tokenizers.target.vocabulary_size - len(forbidden(self.config.tokenizer)) - 1
+            next_token_alternatives = min(next_token_alternatives, most)
+        pipeline = self._pipeline(target_prefix, next_token_alternatives, with_scores=with_scores)
         buffers: deque[Buffer] = deque()
 
         def complete(finished: Iterable[tuple[Buffer, list[int]]]) -> Iterator[list[Translation]]:
             """Post-process finished texts; yields the buffers that are done, in order."""
             for buffer, rows in finished:
-                on_done(self._postprocess(buffer, rows).values())
+                if rows:
+                    on_done(self._postprocess(buffer, rows).values())
             while buffers and buffers[0].is_done:
                 yield buffers.popleft().in_order()
 
         error = None
-        for buffer in read_buffers(texts, buffer_size, self.encoder.segment):
+        for buffer in read_buffers(texts, buffer_size, segment):
             _check_segments(buffer, max_segments)
             error = buffer.error
             buffers.append(buffer)
@@ -267,10 +277,8 @@ class Translator:
                 out of range.
         """
         require(1 <= count <= MAX_ALTERNATIVES, f"{count} alternatives: give 1 to {MAX_ALTERNATIVES:,}")
-        most = self.tokenizers.target.vocabulary_size - len(forbidden(self.config.tokenizer)) - 1  # [END]
-        segmented = self.encoder.single_segment(text)
-        hypotheses = self._search(segmented.segments[0], prefix, min(count, most))
-        return self._postprocessor.alternatives([segmented], [[hypotheses]])[0]
+        ((best,),) = self.translate_buffers([text], prefix=prefix, next_token_alternatives=count)
+        return [best, *best.alternatives]
 
     def align(self, text: str, prefix: str = "") -> Alignment:
         """Translate a sentence, and return which source tokens each target token attends to.
@@ -282,11 +290,21 @@ class Translator:
         Raises:
             ConfigError: The text is not a single sentence.
         """
-        segmented = self.encoder.single_segment(text)
-        segment = segmented.segments[0]
-        best = self._search(segment, prefix)[0]
-        weights = best.attention
-        if weights is None:  # a blank text
+        (segmented,) = self.encoder.segment_single([text])
+        (segment,) = segmented.segments
+        best, weights = BLANK[0], None
+        if not segment.is_blank:
+            target_prefix = self.encoder.target_prefix(prefix)
+            wait = self._engine().submit(
+                [segment.ids],
+                self.max_length(len(segment.ids), len(target_prefix)),
+                self.config.decoding,
+                target_prefixes=[target_prefix],
+                with_attention=True,
+            )
+            best = wait()[0][0]
+            weights = best.attention
+        if weights is None:
             import numpy as np
 
             weights = np.zeros((len(best.ids) - 1, len(segment.ids)))
@@ -319,31 +337,19 @@ class Translator:
         length: int = self.config.decoding.limit(num_source_tokens)
         return min(length + num_prefix_tokens, self.config.model.max_positions)
 
-    def _search(self, segment: Segment, prefix: str, next_token_alternatives: int = 0) -> list[Hypothesis]:
-        """The hypotheses of a single segment, with attention."""
-        target_prefix = self.encoder.target_prefix(prefix)
-        if segment.is_blank:
-            return BLANK
-        wait = self._engine().submit(
-            [segment.ids],
-            self.max_length(len(segment.ids), len(target_prefix)),
-            self.config.decoding,
-            target_prefixes=[target_prefix],
-            next_token_alternatives=next_token_alternatives,
-            with_attention=True,
-        )
-        return wait()[0]
-
     def _engine(self) -> Engine:
         """The engine; for sampling, with its random number generator reset."""
         options = self.config.decoding
         return self.engine.seeded(options.seed) if options.is_sampled else self.engine
 
-    def _pipeline(self, target_prefix: Sequence[int] = (), *, with_scores: bool) -> Pipeline:
+    def _pipeline(
+        self, target_prefix: Sequence[int] = (), next_token_alternatives: int = 0, *, with_scores: bool
+    ) -> Pipeline:
         return Pipeline(
             self._engine(),
             self.config.decoding,
             target_prefix,
+            next_token_alternatives,
             copies_unknown=self.config.tokenizer.kind == "words",
             with_scores=with_scores,
         )

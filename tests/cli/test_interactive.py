@@ -11,9 +11,9 @@ from rich.console import Console
 
 from ptenmt.cli.alignment import alignment_lines
 from ptenmt.cli.console import Screen
-from ptenmt.cli.interactive import Conversation
-from ptenmt.cli.translation_form import TranslationForm
+from ptenmt.cli.interactive import Session
 from ptenmt.cli.translation_job import TranslationJob
+from ptenmt.cli.translation_output import TranslationFormat
 from ptenmt.translation import Alignment, Translator
 
 SENTENCE = "o gato come hoje ."
@@ -37,9 +37,9 @@ def talk(tiny: Translator, capsys: pytest.CaptureFixture[str]):
                 return line
             raise line
 
-        form = TranslationForm()
-        job = TranslationJob(translator=tiny, weights="", form=form, prefix="", alternatives=None)
-        Conversation(Screen(), job, read).run()
+        plain = TranslationFormat()
+        job = TranslationJob(translator=tiny, weights="", format=plain, prefix="", alternatives=0)
+        Session(Screen(), job, read).run()
         said = capsys.readouterr()
         return said.out.splitlines(), said.err.splitlines()
 
@@ -73,9 +73,9 @@ def test_several_translations_and_more_beams(talk, tiny: Translator) -> None:
     ]
     assert out[5:] == [tiny.with_options(beam_size=1).translate(SENTENCE)[0].text]
     assert [line for line in err if not line.endswith(" ms")] == [
-        "translations: 5, beams: 5",
-        "translations: 1, beams: 5",
-        "translations: 1, beams: 1",
+        "translations: 5, beam size: 5",
+        "translations: 1, beam size: 5",
+        "translations: 1, beam size: 1",
         ":beam 1",
     ]
 
@@ -83,8 +83,8 @@ def test_several_translations_and_more_beams(talk, tiny: Translator) -> None:
 @pytest.mark.parametrize(
     ("line", "told"),
     [
-        (":foo", "there is no command :foo; :help tells the commands"),
-        (": n", "there is no command :; :help tells the commands"),
+        (":foo", "unknown command :foo; see :help"),
+        (": n", "unknown command :; see :help"),
         (":n x", ":n x must be a whole number"),
         (":n 0", ":n 0 must be 1 or more"),
         (":beam", ":beam 4"),
@@ -97,7 +97,7 @@ def test_what_is_wrong_gets_one_line(talk, line: str, told: str) -> None:
 
 def test_more_translations_than_beams_get_one_line(talk) -> None:
     _, err = talk(":n 3", ":beam 2")
-    assert err == ["translations: 3, beams: 4", "error: :n 3 must be at most :beam 2"]
+    assert err == ["translations: 3, beam size: 4", "error: :n 3 must be at most :beam 2"]
 
 
 def test_help_names_every_command(talk) -> None:
@@ -127,7 +127,7 @@ def test_attention_is_shown_of_the_last_sentence_and_those_that_follow(talk, tin
     first, second = tiny.align(SENTENCE), tiny.align("a mãe canta aqui .")
     assert len(out) == 3 + len(first.target_tokens) + len(second.target_tokens)
     assert [line.split()[0] for line in out[1 : 1 + len(first.target_tokens)]] == first.target_tokens
-    assert "attention is shown no more" in err
+    assert "attention: off" in err
     assert err.count("decoder, layer 1: mean over the heads") == 2
 
 

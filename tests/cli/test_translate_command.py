@@ -133,10 +133,10 @@ def test_words_that_were_never_seen_are_told(ptenmt) -> None:
     strange = json.loads(unknown)["unknown"]
     assert strange == ["zorro", "e", "lince"]
     told = ptenmt("translate", "o gato e zorro", "zorro um dois três quatro cinco").stderr
-    assert told.startswith("warning: words that the model has never seen: ")
+    assert told.startswith("warning: words outside the model's vocabulary: ")
     assert told.count(": 8 (") == told.count(", …)\n") == 1
-    assert "seen: 2 (zorro)\n" in ptenmt("translate", "zorro", "o zorro").stderr
-    assert "never seen" not in ptenmt("translate", *LINES).stderr
+    assert "vocabulary: 2 (zorro)\n" in ptenmt("translate", "zorro", "o zorro").stderr
+    assert "vocabulary" not in ptenmt("translate", *LINES).stderr
 
 
 def test_n_best_are_ranked_lines_as_many_for_each_text(ptenmt, tiny: Translator) -> None:
@@ -169,7 +169,7 @@ def test_options_of_how_to_search(ptenmt, tiny: Translator, arguments: list[str]
 
 def test_a_cut_translation_is_told(ptenmt) -> None:
     answer = ptenmt("translate", "--max-length", "2", *LINES)
-    assert answer.stderr == "warning: translations cut at the length limit (decoding.max_length): 4\n"
+    assert answer.stderr == "warning: translations truncated at the maximum length (decoding.max_length): 4\n"
     assert ptenmt("translate", "--quiet", "--max-length", "2", *LINES).stderr == ""
 
 
@@ -216,14 +216,14 @@ def test_threads_change_nothing_else(ptenmt, translations: list[Translation]) ->
 
 
 def test_the_keras_engine_translates_too(ptenmt, monkeypatch: pytest.MonkeyPatch) -> None:
-    load = Translator.load
+    of = Translator.of
     loaded: list[Translator] = []
 
     def spy(*arguments: object, **options: object) -> Translator:
-        loaded.append(load(*arguments, **options))
+        loaded.append(of(*arguments, **options))
         return loaded[0]
 
-    monkeypatch.setattr(Translator, "load", spy)
+    monkeypatch.setattr(Translator, "of", spy)
     answer = ptenmt("translate", "--engine", "keras", "--beam-size", "1", LINES[0])
     assert loaded[0].engine.identity == "keras"
     assert answer.stdout == texts(loaded[0].with_options(beam_size=1).translate(LINES[0]))
@@ -274,4 +274,4 @@ def test_a_text_of_several_lines_keeps_them(ptenmt, translations: list[Translati
 def test_a_sentence_beyond_the_positions_is_told(ptenmt) -> None:
     answer = ptenmt("translate", "--json", "o gato come " * 834, "o gato")
     assert [json.loads(line)["is_split"] for line in answer.lines] == [True, False]
-    assert "which was translated in parts: 1\n" in answer.stderr
+    assert "which was split: 1\n" in answer.stderr

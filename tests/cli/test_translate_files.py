@@ -85,7 +85,7 @@ def test_a_file_is_whole_and_told(job, source: Path, whole: bytes, tmp_path: Pat
     assert len(set(whole.split(b"\n"))) > NUM_LINES / 4
     assert answer.stdout == ""
     assert answer.stderr.startswith("translated 4,196 lines in ")
-    assert " a second\nwarning: translations cut" in answer.stderr
+    assert " lines/s\nwarning: translations truncated" in answer.stderr
     assert names(tmp_path) == ["out.txt"]
     assert job(source, "--quiet").stderr == ""
 
@@ -127,17 +127,14 @@ def test_an_interrupted_file_goes_on_where_it_was(
 ) -> None:
     (tmp_path / "out.txt").write_text("old")
     answer = stopped(2)
-    assert (
-        "stopped: 4,096 lines translated and kept; go on with\n  ptenmt translate --resume --run"
-        in answer.stderr
-    )
+    assert "stopped: 4,096 lines saved; resume with\n  ptenmt translate --resume --run" in answer.stderr
     assert (tmp_path / "out.txt").read_text() == "old"
     assert names(tmp_path) == [".out.txt.partial", ".out.txt.partial.jsonl", "out.txt"]
 
     answer = job(source, "--resume")
     assert (tmp_path / "out.txt").read_bytes() == whole
     assert "translated 100 lines in" in answer.stderr
-    assert "4,096 more before" in answer.stderr
+    assert "4,096 before" in answer.stderr
     assert names(tmp_path) == ["out.txt"]
 
 
@@ -145,11 +142,11 @@ def test_who_is_interrupted_too_early_is_told_so(
     job, stopped, source: Path, whole: bytes, tmp_path: Path
 ) -> None:
     answer = stopped(0)
-    assert answer.stderr.startswith("stopped: nothing is kept, since the first 2,048 lines were not all")
+    assert answer.stderr.startswith("stopped: nothing is saved, since progress is saved every 2,048 lines")
     assert names(tmp_path) == []
     answer = job(source, "--resume")
     assert answer.stderr.startswith(
-        f"nothing of {tmp_path / 'out.txt'} is kept: its translation starts from the beginning\ntranslated"
+        f"nothing to resume for {tmp_path / 'out.txt'}: starting from the first line\ntranslated"
     )
     assert (tmp_path / "out.txt").read_bytes() == whole
 
@@ -181,14 +178,14 @@ def test_what_was_begun_otherwise_is_not_gone_on_with(
     before = {path: path.read_bytes() for path in tmp_path.iterdir()}
     other = write_lines(source.with_name("other.txt"), ["another", *random_lines(NUM_LINES)[1:]])
     short = write_lines(source.with_name("short.txt"), random_lines(NUM_LINES)[:1000])
-    hint = "\n  leave out --resume to begin anew\n"
+    hint = "\n  leave out --resume to start from the first line\n"
 
     told = job(source, "--resume", "--beam-size", "2", code=1).stderr
-    assert told == f"error: --resume: out.txt was begun with beam_size 1, not 2{hint}"
-    assert "begun with raw False, not True" in job(source, "--resume", "--raw", code=1).stderr
+    assert told == f"error: --resume: out.txt was started with beam_size 1, not 2{hint}"
+    assert "started with raw False, not True" in job(source, "--resume", "--raw", code=1).stderr
     for file in (other, short):
         told = job(file, "--resume", code=1).stderr
-        assert "the input does not begin with the 2,048 lines that were translated before for out.txt" in told
+        assert "the input does not start with the 2,048 lines translated before for out.txt" in told
         assert told.endswith(hint)
     shutil.copytree(random_run, source.with_name("run"))
     facts = source.with_name("run") / "export" / "ctranslate2" / "export.json"
@@ -220,13 +217,13 @@ def test_what_power_loss_spoilt_is_translated_again(
     partial = tmp_path / ".out.txt.partial"
     kept = partial.read_bytes()
     partial.write_bytes(kept[:-10] + bytes(10))
-    assert "2,048 more before" in job(source, "--resume").stderr
+    assert "2,048 before" in job(source, "--resume").stderr
     assert (tmp_path / "out.txt").read_bytes() == whole
 
 
 def test_what_is_drawn_is_not_gone_on_with(job, source: Path, tmp_path: Path) -> None:
     drawn = ["--set", "decoding.top_k=3"]
-    assert "what is drawn at random" in job(source, *drawn, "--resume", code=1).stderr
+    assert "sampling (decoding.top_k) cannot be resumed" in job(source, *drawn, "--resume", code=1).stderr
     job(write_lines(tmp_path / "few.txt", ["gato"]), *drawn)
     assert names(tmp_path) == ["few.txt", "out.txt"]
 
@@ -246,6 +243,25 @@ def test_a_device_is_written_as_it_is(ptenmt, random_run: Path, source: Path) ->
     assert "translated 4,196 lines" in answer.stderr
 
 
+@pytest.mark.skipif(not Path("/dev/fd").exists(), reason="the system has no /dev/fd")
+@pytest.mark.parametrize("name", ["/dev/stdout", "/dev/fd/1", "/proc/self/fd/1", "-"])
+def test_an_open_descriptor_is_written_through(random_run: Path, tmp_path: Path, name: str) -> None:
+    command = f"{sys.executable} -m ptenmt translate --run {random_run} gato -o {name}"
+    script = f"(echo before; {command}; echo after) > {tmp_path / 'out.txt'}"
+    subprocess.run(script, shell=True, check=True, stderr=subprocess.DEVNULL, cwd=tmp_path)
+    lines = (tmp_path / "out.txt").read_text().splitlines()
+    assert (len(lines), lines[0], lines[2]) == (3, "before", "after")
+    assert names(tmp_path) == ["out.txt"]
+
+
+def test_a_dash_is_standard_input(ptenmt, random_run: Path) -> None:
+    told = [
+        ptenmt("translate", "--run", str(random_run), *dash, stdin="gato\n\n").stdout for dash in ((), ("-",))
+    ]
+    assert told[0] == told[1]
+    assert told[0].count("\n") == 2
+
+
 def test_a_bad_line_is_named_and_what_came_before_is_kept(job, source: Path, tmp_path: Path) -> None:
     lines = source.read_bytes().split(b"\n")
     lines[2499] = "olá".encode("latin-1")
@@ -255,7 +271,7 @@ def test_a_bad_line_is_named_and_what_came_before_is_kept(job, source: Path, tmp
     answer = job(bad, code=1)
     assert f"error: {bad}, line 2500: byte 3 is not valid UTF-8\n" in answer.stderr
     assert "--skip-invalid" in answer.stderr
-    assert "stopped: 2,048 lines translated and kept; go on with\n" in answer.stderr
+    assert "stopped: 2,048 lines saved; resume with\n" in answer.stderr
     assert (tmp_path / "out.txt").read_text() == "old\n"
 
     answer = job(bad, "--skip-invalid", "--resume")
@@ -294,6 +310,6 @@ def test_a_signal_ends_it_within_two_seconds(
     told = process.communicate()[1]
     assert time.monotonic() - began < 2
     assert process.returncode == code
-    assert "lines translated and kept; go on with\n  ptenmt translate --resume" in told
-    assert "more before\n" in job(source, *slow, "--resume").stderr
+    assert "lines saved; resume with\n  ptenmt translate --resume" in told
+    assert " before\n" in job(source, *slow, "--resume").stderr
     assert (tmp_path / "out.txt").read_bytes().count(b"\n") == NUM_LINES

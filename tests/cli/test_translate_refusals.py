@@ -7,27 +7,30 @@ from pathlib import Path
 
 import pytest
 
-from ptenmt.translation import Translator
+from ptenmt.trained_model import TrainedModel
 
 
 @pytest.mark.parametrize(
     ("arguments", "told"),
     [
-        (["olá", "--input", "pairs.tsv"], "TEXT and --input exclude each other\n  give one of them"),
-        (["olá", "--interactive"], "--interactive and TEXT exclude each other\n  give one of them"),
-        (["olá", "--n-best", "2", "--alternatives", "2"], "--n-best and --alternatives exclude each other"),
-        (["olá", "--resume"], "--resume goes on with an --output, and none is given\n"),
+        (["olá", "--input", "pairs.tsv"], "TEXT and --input cannot be used together\n  give one of them"),
+        (["olá", "--interactive"], "--interactive and TEXT cannot be used together\n  give one of them"),
+        (
+            ["olá", "--n-best", "2", "--alternatives", "2"],
+            "--n-best and --alternatives cannot be used together",
+        ),
+        (["olá", "--resume"], "--resume needs an --output file\n"),
         (
             ["--alternatives", "2", "o gato come . " * 30],
-            "alternatives and alignments are of one sentence, and there are 30 parts in 'o gato come .",
+            "alternatives and alignments need a single sentence, but there are 30 segments in 'o gato come .",
         ),
         (["olá", "-o", "a" * 300], f"cannot write {'a' * 300}: File name too long"),
         (["olá", "-o", "a" * 248], f"cannot write {'a' * 248}: File name too long"),
         (
             ["olá", "--set", "decoding.seed=4294967296"],
-            "decoding.seed=4294967296 must be below 4,294,967,296",
+            "decoding.seed=4294967296 must be at least 0 and below 4,294,967,296",
         ),
-        (["olá", "--resume", "-o", "/dev/null"], "--resume: /dev/null is no file that could be gone on with"),
+        (["olá", "--resume", "-o", "/dev/null"], "--resume: /dev/null is not a regular file"),
         (["--input", "nowhere.txt"], "cannot read nowhere.txt: No such file or directory"),
         (["--input", "checkpoints"], "cannot read checkpoints: Is a directory"),
         (["olá", "--output", "nowhere/out.txt"], "cannot write nowhere/out.txt: No such file or directory"),
@@ -36,6 +39,7 @@ from ptenmt.translation import Translator
         (["--input", "pairs.tsv", "--output", "./pairs.tsv"], "--output pairs.tsv is the input itself"),
         (["olá", "--run", "tny"], "no run in checkpoints/tny\n  runs here: tiny"),
         (["olá", "--beam-size", "0"], "--beam-size 0 must be 1 or more\n"),
+        (["olá", "--n-best", "2000"], "--n-best 2000 must be at most 1,000\n"),
         (["olá", "--n-best", "0"], "--n-best 0 must be 1 or more\n"),
         (["olá", "--n-best", "5", "--beam-size", "4"], "--n-best 5 must be at most --beam-size 4\n"),
         (["olá", "--alternatives", "999"], "--alternatives 999: the vocabulary has 22 tokens\n"),
@@ -47,12 +51,12 @@ from ptenmt.translation import Translator
         (["olá", "--set", "decoding.beem=5"], "unknown option decoding.beem"),
         (
             ["olá", "--set", "model.dropout=0"],
-            "--set model.dropout=0: of a trained model only the section decoding",
+            "--set model.dropout=0: only the section decoding of a trained model",
         ),
-        (["olá", "--set", "seed=3"], "--set seed=3: of a trained model only the section decoding"),
+        (["olá", "--set", "seed=3"], "--set seed=3: only the section decoding of a trained model"),
         (
             ["olá", "--engine", "keras", "--prefix", "the"],
-            "the Keras engine does not complete a given beginning",
+            "the Keras engine does not support target prefixes",
         ),
     ],
 )
@@ -71,7 +75,7 @@ def test_a_missing_input_is_told_before_the_model_is_loaded(ptenmt, monkeypatch:
     def load(*_args: object) -> None:
         raise AssertionError("loaded")
 
-    monkeypatch.setattr(Translator, "load", load)
+    monkeypatch.setattr(TrainedModel, "load", load)
     assert "cannot read nowhere.txt" in ptenmt("translate", "--input", "nowhere.txt", code=1).stderr
 
 
@@ -92,6 +96,11 @@ def test_closed_streams_are_told(beside: Path, closed: str, told: str) -> None:
         cwd=beside,
     )
     assert (answer.returncode, answer.stderr) == (1, told)
+
+
+def test_a_text_that_looks_like_an_option_needs_dashes(ptenmt) -> None:
+    told = ptenmt("translate", "-5 graus", code=2).stderr
+    assert told == "error: no such option: -5\n  write -- before a text that starts with -\n"
 
 
 def test_a_link_to_the_input_is_the_input_too(ptenmt, beside: Path, tmp_path: Path) -> None:

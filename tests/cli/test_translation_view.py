@@ -39,12 +39,12 @@ def shown(tmp_path: Path, clock: SimpleNamespace, console: Console) -> str:
         for _ in range(5000):
             next(texts)
         view = TranslationView(screen, lines, is_shown=True)
-        with view.showing(num_kept=5000):
+        with view.showing(num_saved=5000):
             for _ in range(10):
                 next(texts)
                 clock.now += 10
                 view.show(translated(1000))
-        view.tell_end()
+        view.report_end()
     output = console.file
     assert isinstance(output, io.StringIO)
     return output.getvalue()
@@ -57,11 +57,11 @@ def test_a_terminal_has_a_bar(tmp_path: Path, clock: SimpleNamespace, width: int
     text = " ".join(shown(tmp_path, clock, console).split())
     assert "15,000 lines, 100/s, 4.2 min left" in text
     assert "━" in text
-    assert text.endswith("translated 10,000 lines in 1.7 min, 100 a second, 5,000 more before")
+    assert text.endswith("translated 10,000 lines in 1.7 min, 100 lines/s, 5,000 before")
 
 
 def test_a_file_has_a_line_a_minute(tmp_path: Path, clock: SimpleNamespace) -> None:
     assert shown(tmp_path, clock, Console(file=io.StringIO(), width=100)).splitlines() == [
         "12,000 lines, 100/s, 4.7 min left",
-        "translated 10,000 lines in 1.7 min, 100 a second, 5,000 more before",
+        "translated 10,000 lines in 1.7 min, 100 lines/s, 5,000 before",
     ]

@@ -71,7 +71,7 @@ def _attention(service: Service, translator: Translator, text: str, translation:
         ConfigError: The text is not a single sentence.
         Refusal: It, or its translation, is too long.
     """
-    source = translator.encoder.single_segment(text).segments[0].ids
+    source = translator.encoder.segment_single([text])[0].segments[0].ids
     if translation is None:
         best = translator.translate(text)[0]
         translation, target = best.text, best.ids
