@@ -81,17 +81,18 @@ class Run:
         return any(self.weights_folder.glob("*.safetensors"))
 
     def facts(self) -> dict[str, Any]:
-        """What ``run.json`` says.
+        """The content of ``run.json``.
 
         Raises:
-            RunError: It is damaged, or written by a newer format than this program knows.
+            RunError: It is missing, damaged, or of a newer format than this program knows.
         """
         file = self.path / "run.json"
         try:
             facts: dict[str, Any] = json.loads(file.read_text(encoding="utf-8"))
-            version = int(facts["format_version"])
-        except (OSError, ValueError, KeyError, TypeError) as error:
-            raise RunError(f"{file} is damaged or unreadable: {error}") from error
+            if not isinstance(facts, dict) or not isinstance(version := facts.get("format_version"), int):
+                raise ValueError("it has no format_version")
+        except (OSError, ValueError) as error:
+            raise RunError(f"{file} is {_what_is_wrong(error)}") from error
         if version > FORMAT_VERSION:
             raise RunError(
                 f"{self.path} is of run format {version}; this ptenmt knows formats up to {FORMAT_VERSION}",
@@ -100,7 +101,7 @@ class Run:
         return facts
 
     def data_fingerprint(self, split: str) -> str | None:
-        """The fingerprint of the pairs that were this split's when the run was trained, if it is known."""
+        """The fingerprint of a split when the run was trained, if it is known."""
         fingerprint = self.facts().get("data", {}).get(split, {}).get("fingerprint")
         return None if fingerprint is None else str(fingerprint)
 
@@ -110,20 +111,20 @@ class Run:
         Raises:
             RunError: ``config.yaml`` is damaged.
         """
-        self.facts()  # of a format that this program can read?
+        self.facts()  # checks the format
         file = self.path / "config.yaml"
         try:
             return build_config(yaml.load(file.read_text(encoding="utf-8"), _YamlLoader))
         except (OSError, ValueError, yaml.YAMLError, ConfigError) as error:
-            raise RunError(f"{file} is damaged or unreadable: {' '.join(str(error).split())}") from error
+            raise RunError(f"{file} is {_what_is_wrong(error)}") from error
 
     @contextmanager
     def locked(self) -> Iterator[None]:
-        """Keep other trainings out of this run. The lock ends with the process, however that ends.
+        """Lock the run against other trainings. The lock ends with the process, however that ends.
 
         Raises:
-            RunError: Another training is at work on it.
-            OutputError: The lock cannot be made.
+            RunError: Another process is training it.
+            OutputError: The lock cannot be created.
         """
         path = self.path.resolve()  # a link to a run is that run
         file = path.with_name(f".{path.name}.lock")
@@ -156,8 +157,8 @@ class Run:
 
         Args:
             config: The run's options.
-            facts: What else ``run.json`` is to say. Another run's may be passed on: format, times and
-                versions are this run's own all the same.
+            facts: What else to write into ``run.json``. Format, times and versions of another run's facts are
+                replaced.
 
         Raises:
             OutputError: They cannot be written.
@@ -177,6 +178,13 @@ class Run:
         numbers = {file.stem.removeprefix("ckpt-") for file in self.state_folder.glob("ckpt-*.index")}
         newest_first = sorted(map(int, filter(str.isdigit, numbers)), reverse=True)
         return [self.state_folder / f"ckpt-{number}" for number in newest_first]
+
+
+def _what_is_wrong(error: Exception) -> str:
+    if isinstance(error, FileNotFoundError):
+        return "missing"
+    reason = error.strerror if isinstance(error, OSError) else " ".join(str(error).split())
+    return f"damaged or unreadable: {reason}"
 
 
 def find_run(name: str | Path | None = None) -> Run:
@@ -223,10 +231,10 @@ def run_path(name: str | Path) -> Path:
 def list_runs(on_unreadable: Callable[[str], None] = lambda _reason: None) -> list[Run]:
     """All runs below ``checkpoints/`` that this program can read, by name.
 
-    Folders with a dot before their names are runs that were never finished.
+    Folders whose names start with a dot are runs that were never finished.
 
     Args:
-        on_unreadable: Told, in a sentence, of each that it cannot.
+        on_unreadable: Called with a message for each that it cannot read.
     """
     runs = []
     for file in sorted(RUNS_FOLDER.glob("[!.]*/run.json")):
@@ -241,7 +249,7 @@ def list_runs(on_unreadable: Callable[[str], None] = lambda _reason: None) -> li
 
 
 def set_aside(run: Run) -> Path:
-    """Rename a run's folder so that its name is free again; nothing is deleted.
+    """Rename a run's folder to free its name; nothing is deleted.
 
     Raises:
         OutputError: The system does not allow it.
@@ -260,9 +268,9 @@ def set_aside(run: Run) -> Path:
 
 
 def versions() -> dict[str, str]:
-    """The versions of Python and of the packages that a run depends on, of those that are installed."""
+    """The versions of Python and of the installed packages that a run depends on."""
     import platform
-    from importlib import metadata  # 15 ms: only those wait who train
+    from importlib import metadata  # takes 15 ms: imported only to train
 
     versions = {"python": platform.python_version()}
     for package in _PACKAGES:

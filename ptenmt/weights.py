@@ -78,7 +78,7 @@ def write_weights(
     score: float | None = None,
     loss: float | None = None,
 ) -> WeightsInfo:
-    """Write a weights file, whole or not at all; its folder is created.
+    """Write a weights file, whole or not at all, and create its folder.
 
     Args:
         file: Where to.
@@ -105,7 +105,7 @@ def write_weights(
         checksum=_checksum(arrays),
     )
     with _saving(file):
-        file.parent.mkdir(parents=True, exist_ok=True)
+        file.parent.mkdir(exist_ok=True)
         write_bytes(file, serialized(info, arrays))
     return info
 
@@ -321,5 +321,5 @@ def _saving(path: Path) -> "Iterator[None]":
         reason = error.strerror if isinstance(error, OSError) else error.message
         raise CheckpointError(
             f"cannot save weights in {path}: {reason}",
-            "what was saved before is unharmed: make room, then train again to resume",
+            "make room and run the command again; what was saved before is unharmed",
         ) from error

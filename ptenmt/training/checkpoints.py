@@ -47,7 +47,7 @@ class Checkpoints:
             self.tidy()
             raise CheckpointError(
                 f"cannot save a checkpoint in {self._run.state_folder}: {_reason(error)}",
-                "what was saved before is unharmed: make room, then train again to resume",
+                "make room and run the command again; what was saved before is unharmed",
             ) from error
 
     def tidy(self) -> None:
