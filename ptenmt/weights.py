@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     import numpy as np
 
 FORMAT_VERSION = 1
+_METADATA = "ptenmt_weights"
 _LARGEST_HEADER = 100_000_000  # bytes, as safetensors itself allows
 
 
@@ -114,8 +115,9 @@ def serialized(info: WeightsInfo, arrays: Mapping[str, "np.ndarray"]) -> bytes:
     """The content of a weights file."""
     from safetensors.numpy import save
 
-    values = {name: str(value) for name, value in vars(info).items() if name != "file" and value is not None}
-    return bytes(save(dict(arrays), {"ptenmt_weights": str(FORMAT_VERSION), **values}))
+    facts = {name: value for name, value in vars(info).items() if name != "file"}
+    # One entry: safetensors writes several in any order, and equal weights shall make equal files.
+    return bytes(save(dict(arrays), {_METADATA: json.dumps({"format": FORMAT_VERSION, **facts})}))
 
 
 def read_info(file: Path) -> WeightsInfo:
@@ -261,19 +263,11 @@ def tidy_weights(folder: Path, keep: int) -> WeightsInfo | None:
 
 
 def _info(file: Path, metadata: dict[str, str]) -> WeightsInfo:
-    """Raise ValueError or KeyError for metadata of another format."""
-    if metadata["ptenmt_weights"] != str(FORMAT_VERSION):
-        raise ValueError(f"format {metadata['ptenmt_weights']}; this ptenmt reads format {FORMAT_VERSION}")
-    score, loss = (float(metadata[name]) if name in metadata else None for name in ("score", "loss"))
-    return WeightsInfo(
-        file=file,
-        step=int(metadata["step"]),
-        metric=metadata["metric"],
-        score=score,
-        loss=loss,
-        model=metadata["model"],
-        checksum=metadata["checksum"],
-    )
+    """Raise ValueError, KeyError or TypeError for metadata of another program or format."""
+    facts = json.loads(metadata[_METADATA])
+    if (version := facts.pop("format")) != FORMAT_VERSION:
+        raise ValueError(f"format {version}; this ptenmt reads format {FORMAT_VERSION}")
+    return WeightsInfo(file=file, **facts)
 
 
 def _rank(info: WeightsInfo) -> tuple[Any, ...]:
