@@ -78,8 +78,8 @@ def check_equal_to_keras(outputs: Outputs, run: Run, texts: Sequence[str]) -> No
     sources, _ = encode_framed(pair.source, texts, longest)
     rows = [row for row, ids in enumerate(sources) if len(ids) > 2]
     assert len(rows) > len(texts) / 2
-    for limit in {translator.limit(len(sources[row])) for row in rows}:
-        together = [row for row in rows if translator.limit(len(sources[row])) == limit]
+    for limit in {translator.max_length(len(sources[row])) for row in rows}:
+        together = [row for row in rows if translator.max_length(len(sources[row])) == limit]
         wait = translator.engine.submit([sources[row] for row in together], limit, translator.config.decoding)
         for row, (expected,) in zip(together, wait(), strict=True):
             assert outputs["translation"][row] == pair.target.decode([expected.ids])[0]
