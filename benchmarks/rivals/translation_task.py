@@ -120,7 +120,7 @@ class Task:
 class _Recorder:
     """An engine that translates nothing and remembers what it was to translate."""
 
-    queue = 0
+    max_pending_batches = 0
     batch_sentences, batch_tokens = 32, 512
 
     def __init__(self) -> None:
@@ -128,7 +128,7 @@ class _Recorder:
 
     def submit(self, sources: Sequence[Sequence[int]], limit: int, *_: object, **__: object):
         from ptenmt.tokenizers import END, START
-        from ptenmt.translation.search import Hypothesis
+        from ptenmt.translation.engine import Hypothesis
 
         self.seen += [(limit, list(ids)) for ids in sources]
         return lambda: [[Hypothesis([START, END])] for _ in sources]

@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from ptenmt.model.numpy_transformer import NumpyTransformer
     from ptenmt.translation import Translator
 
-_USUAL = Limits()
+_DEFAULTS = Limits()
 
 
 def serve(
@@ -55,18 +55,18 @@ def serve(
     keys: KeyFile = None,
     add_key: AddKey = None,
     origins: Origins = None,
-    max_characters: MaxCharacters = _USUAL.characters,
-    max_sentences: MaxSentences = _USUAL.sentences,
-    max_seconds: MaxSeconds = _USUAL.seconds,
-    max_queue: MaxQueue = _USUAL.queue,
-    max_file: MaxFile = _USUAL.file_megabytes,
+    max_characters: MaxCharacters = _DEFAULTS.characters,
+    max_sentences: MaxSentences = _DEFAULTS.sentences,
+    max_seconds: MaxSeconds = _DEFAULTS.seconds,
+    max_queue: MaxQueue = _DEFAULTS.queue,
+    max_file: MaxFile = _DEFAULTS.file_megabytes,
     quiet: Quiet = False,
     verbose: Verbose = False,
 ) -> None:
-    r"""Translate over HTTP, as LibreTranslate's clients ask for it, and show a page to translate with.
+    r"""Serve translations over HTTP, with LibreTranslate's API and a web page.
 
-    It answers this machine alone, unless --host says otherwise. SIGTERM and Ctrl-C end it when what has been
-    begun is done. It needs what pip install 'ptenmt\[serve]' installs; docs/serving.md tells more.
+    Only this machine is served, unless --host is given. After SIGTERM or Ctrl-C, requests in progress are
+    completed. Needs pip install 'ptenmt\[serve]'; see docs/serving.md.
 
     Example: ptenmt serve --run base --port 8080
 
@@ -119,7 +119,7 @@ def _run(
     host: str,
     port: int,
 ) -> None:
-    """Serve until a signal comes."""
+    """Serve until a signal ends the process."""
     from ptenmt.server.app import make_app
     from ptenmt.server.keys import Keys
     from ptenmt.server.process import address_of, bound_socket, is_loopback, make_server
@@ -131,23 +131,23 @@ def _run(
     bound = bound_socket(host, port)
     if not is_loopback(bound) and not known.are_required:
         screen.warn_loudly(
-            f"EVERYBODY who reaches {address_of(bound)} can use this server: no --keys are set. "
-            "Give it keys, or a reverse proxy that asks who they are (docs/serving.md)"
+            f"ANYBODY who can reach {address_of(bound)} can use this server, since --keys is not given. "
+            "Require keys, or put it behind a reverse proxy that authenticates (docs/serving.md)"
         )
     direction = f"{service.source_language} → {service.target_language}"
     server = make_server(
         make_app(service, origins=origins),
         is_verbose=screen.verbose,
-        on_start=lambda: screen.say(f"{direction} at {address_of(bound)} — Ctrl-C ends"),
+        on_start=lambda: screen.say(f"{direction} at {address_of(bound)} — Ctrl-C stops the server"),
     )
     run_server(server, bound)
-    screen.say("ended")
+    screen.say("stopped")
 
 
 def _add_key(keys: Path | None, name: str) -> None:
-    """Make a key and print it."""
+    """Create a key and print it."""
     if keys is None:
-        raise ConfigError("--add-key needs a file to add the key to", "name it: --keys FILE")
+        raise ConfigError("--add-key needs --keys FILE")
     from ptenmt.server.keys import add_key
 
     with standard_output() as stream:

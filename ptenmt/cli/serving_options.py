@@ -5,15 +5,15 @@ from typing import Annotated
 
 import typer
 
-_WHO, _LIMITS = "Where it answers, and whom", "How much one request may ask for"
+_ACCESS, _LIMITS = "Address and access", "Limits of a request"
 
 Host = Annotated[
     str,
     typer.Option(
         "--host",
         metavar="ADDRESS",
-        help="Where to listen; 0.0.0.0 answers the whole network.",
-        rich_help_panel=_WHO,
+        help="Address to listen on; 0.0.0.0: all interfaces.",
+        rich_help_panel=_ACCESS,
     ),
 ]
 Port = Annotated[
@@ -24,8 +24,8 @@ Port = Annotated[
         metavar="N",
         min=0,
         max=65_535,
-        help="Which port; 0: any that is free.",
-        rich_help_panel=_WHO,
+        help="Port to listen on; 0: any free port.",
+        rich_help_panel=_ACCESS,
     ),
 ]
 KeyFile = Annotated[
@@ -33,9 +33,9 @@ KeyFile = Annotated[
     typer.Option(
         "--keys",
         metavar="FILE",
-        help="Answer only who has a key of this file.",
-        show_default="everybody",
-        rich_help_panel=_WHO,
+        help="Require an API key from this file.",
+        show_default="no keys",
+        rich_help_panel=_ACCESS,
     ),
 ]
 AddKey = Annotated[
@@ -43,9 +43,9 @@ AddKey = Annotated[
     typer.Option(
         "--add-key",
         metavar="NAME",
-        help="Do not serve: make a key for somebody who has none, add its hash to --keys, and print it.",
+        help="Do not serve: create a key for NAME, add its hash to --keys, and print the key.",
         show_default=False,
-        rich_help_panel=_WHO,
+        rich_help_panel=_ACCESS,
     ),
 ]
 Origins = Annotated[
@@ -53,26 +53,36 @@ Origins = Annotated[
     typer.Option(
         "--allow-origin",
         metavar="URL",
-        help="Answer scripts of web pages elsewhere, such as https://example.org, or * for all; may be given "
+        help="Allow web pages of this origin (CORS), such as https://example.org, or * for all; may be given "
         "several times.",
         show_default="none",
-        rich_help_panel=_WHO,
+        rich_help_panel=_ACCESS,
     ),
 ]
 MaxCharacters = Annotated[
     int,
-    typer.Option("--max-characters", metavar="N", min=1, help="Of all its texts.", rich_help_panel=_LIMITS),
+    typer.Option(
+        "--max-characters",
+        metavar="N",
+        min=1,
+        help="Maximum characters per request.",
+        rich_help_panel=_LIMITS,
+    ),
 ]
 MaxSentences = Annotated[
     int,
     typer.Option(
-        "--max-sentences", metavar="N", min=1, help="That its texts are cut into.", rich_help_panel=_LIMITS
+        "--max-sentences", metavar="N", min=1, help="Maximum sentences per request.", rich_help_panel=_LIMITS
     ),
 ]
 MaxSeconds = Annotated[
     float,
     typer.Option(
-        "--max-seconds", metavar="SECONDS", min=0.001, help="Until it is answered.", rich_help_panel=_LIMITS
+        "--max-seconds",
+        metavar="SECONDS",
+        min=0.001,
+        help="Maximum seconds per request.",
+        rich_help_panel=_LIMITS,
     ),
 ]
 MaxQueue = Annotated[
@@ -81,13 +91,13 @@ MaxQueue = Annotated[
         "--max-queue",
         metavar="N",
         min=1,
-        help="Sentences that may wait, of all requests together; who comes then is told to come again.",
+        help="Maximum sentences waiting, of all requests; further requests get 'try again later'.",
         rich_help_panel=_LIMITS,
     ),
 ]
 MaxFile = Annotated[
     float,
     typer.Option(
-        "--max-file", metavar="MB", min=0.001, help="The most of a document.", rich_help_panel=_LIMITS
+        "--max-file", metavar="MB", min=0.001, help="Maximum size of a document.", rich_help_panel=_LIMITS
     ),
 ]

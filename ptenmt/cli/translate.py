@@ -49,7 +49,7 @@ from ptenmt.runs import Choice, Run, find_run
 
 if TYPE_CHECKING:
     from ptenmt.translation import Translator
-    from ptenmt.translation.loading import EngineName
+    from ptenmt.translation.engine import EngineName
 
 _INVALID_HINT = "save the file as UTF-8, or write empty lines for such lines with --skip-invalid"
 _NAMES = {"beam_size": "--beam-size", "num_hypotheses": "--n-best", "max_length": "--max-length"}
@@ -178,8 +178,7 @@ def _load(
 ) -> tuple["Translator", str]:
     """The translator, and the checksum of its weights."""
     from ptenmt.trained_model import TrainedModel
-    from ptenmt.translation import Translator
-    from ptenmt.translation.loading import uses_keras
+    from ptenmt.translation.translator import Translator, uses_keras
 
     trained = TrainedModel.load(run, checkpoint=checkpoint, task="translation", on_warning=screen.warn)
     if uses_keras(engine, trained.config):

@@ -16,7 +16,7 @@ from ptenmt.runs import Choice, Run
 from ptenmt.tokenizers import TokenizerPair
 from ptenmt.trained_model import TrainedModel
 from ptenmt.translation import Translation, Translator
-from ptenmt.translation.loading import EngineName
+from ptenmt.translation.engine import EngineName
 
 OnProgress = Callable[[str, int, int], None]
 """Called with the current activity, how much of it is done, and how much there is."""

@@ -1,14 +1,17 @@
-"""The interface of an engine: token ids in, hypotheses out."""
+"""The interface of an engine, token ids in, hypotheses out."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Protocol, Self
+from typing import TYPE_CHECKING, Literal, Protocol, Self
 
 from ptenmt.config import DecodingConfig
 from ptenmt.tokenizers import END
 
 if TYPE_CHECKING:
     import numpy as np
+
+
+EngineName = Literal["auto", "ctranslate2", "keras"]
 
 
 @dataclass(frozen=True)

@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, Any
 
 from ptenmt.config import Config
 from ptenmt.config.schema import MAX_ALTERNATIVES, require
+from ptenmt.ctranslate2_export import ctranslate2_model, why_not_ctranslate2
 from ptenmt.errors import ConfigError
 from ptenmt.runs import Choice, Run
-from ptenmt.tokenizers import TokenizerPair, forbidden
+from ptenmt.tokenizers import UNK, TokenizerPair, forbidden
 from ptenmt.trained_model import TrainedModel
 from ptenmt.translation.batching import BLANK, Batch, Buffer, Pipeline, read_buffers
-from ptenmt.translation.engine import Engine
-from ptenmt.translation.loading import EngineName, load_engine
+from ptenmt.translation.engine import Engine, EngineName
 from ptenmt.translation.postprocessing import Alternative, Postprocessor, Translation, word_weights, words_of
 from ptenmt.translation.segmentation import SegmentedText, TextEncoder
 
@@ -378,6 +378,53 @@ class Translator:
         }
         buffer.translations.update(translations)
         return translations
+
+
+def uses_keras(name: EngineName, config: Config) -> bool:
+    """Whether the Keras engine, and so TensorFlow, is loaded for this name and model."""
+    return name == "keras" or (name == "auto" and bool(why_not_ctranslate2(config.model)))
+
+
+def load_engine(
+    trained: TrainedModel, name: EngineName = "auto", *, device: str = "cpu", threads: int | None = None
+) -> Engine:
+    """Load an engine.
+
+    Args:
+        trained: A translation model.
+        name: ``auto`` is CTranslate2, or Keras if CTranslate2 cannot express the model.
+        device: What CTranslate2 computes on: ``cpu``, ``cuda`` or ``auto``.
+        threads: How many batches CTranslate2 translates in parallel; by default one per core.
+
+    Raises:
+        ExportError: CTranslate2 cannot express the model.
+        CheckpointError: The weights cannot be read.
+        ConfigError: This machine has no such device.
+        PtenmtError: The Keras engine needs TensorFlow, which is not installed.
+    """
+    config, warn = trained.config, trained.on_warning
+    never = forbidden(config.tokenizer)
+    if uses_keras(name, config):
+        if name == "auto":
+            warn(f"{why_not_ctranslate2(config.model)}: the Keras engine translates, which is slower")
+        if device != "cpu" or threads is not None:
+            warn("device and threads are options of CTranslate2; the Keras engine uses what TensorFlow finds")
+        model = trained.keras_model
+        from ptenmt.translation.keras_engine import KerasEngine
+
+        return KerasEngine(model, never)
+    from ptenmt.translation.ctranslate2_engine import CTranslate2Engine
+
+    converted = ctranslate2_model(trained)
+    engine = CTranslate2Engine(
+        converted, trained.tokenizers, with_unknown=UNK not in never, device=device, threads=threads
+    )
+    if engine.compute_type != converted.quantization:
+        warn(
+            f"{device} cannot compute in {converted.quantization}, as the model is stored: "
+            f"using {engine.compute_type}"
+        )
+    return engine
 
 
 def _check_segments(buffer: Buffer, max_segments: int | None) -> None:
