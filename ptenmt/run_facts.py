@@ -1,4 +1,4 @@
-"""What ``run.json`` says, for those who show it: all that they need, each of its kind."""
+"""Reading ``run.json`` with a check that the needed entries are there and of the right type."""
 
 from collections.abc import Collection
 from typing import Any
@@ -23,19 +23,19 @@ _KINDS: dict[str, type | tuple[type, ...]] = {
     "windows": int,
     "fingerprint": str,
 }
-"""Of what a training writes, whatever it is in."""
+"""The types of the entries that training writes, at any level."""
 _SPLITS = ("train", "validation", "test")
 
 
 def needed_facts(run: Run, needed: Collection[str]) -> dict[str, Any]:
-    """What ``run.json`` says.
+    """The content of ``run.json``.
 
     Args:
-        run: Whose.
-        needed: The facts that must be there. Of ``data``, the training pairs must be.
+        run: The run directory.
+        needed: The entries that must be there. ``data`` must have the training split.
 
     Raises:
-        RunError: It is damaged: one is missing, or is not of its kind. Or ``config.yaml`` is.
+        RunError: It or ``config.yaml`` is damaged: an entry is missing, or of the wrong type.
     """
     facts, unit = run.facts(), UNITS[run.config().task]
     try:
@@ -50,7 +50,7 @@ def needed_facts(run: Run, needed: Collection[str]) -> dict[str, Any]:
 
 
 def _check(facts: dict[str, Any], needed: Collection[str]) -> None:
-    """Raise ValueError if something is missing, or is not of its kind."""
+    """Raise ValueError if an entry is missing or of the wrong type."""
     missing = sorted(set(needed) - facts.keys())
     if missing:
         raise ValueError(f"it lacks {', '.join(missing)}")

@@ -1,27 +1,27 @@
-"""What runs have learnt, and which command is for which."""
+"""The tasks that runs are trained for, and their units and commands."""
 
 from ptenmt.config import TaskName
 from ptenmt.errors import RunError
 from ptenmt.runs import Run
 
 UNITS: dict[TaskName, str] = {"translation": "pairs", "next-word": "windows"}
-"""What the data are counted in."""
+"""What the data is counted in."""
 COMMANDS: dict[TaskName, str] = {"translation": "translate", "next-word": "complete"}
-"""What a trained model is used with."""
+"""The command that uses a trained model."""
 
 _DOES: dict[TaskName, str] = {"translation": "translates sentences", "next-word": "predicts next words"}
 
 
 def check_task(run: Run, learnt: TaskName, wanted: TaskName) -> None:
-    """Refuse a run that has learnt something else than what is asked of it.
+    """Refuse a run that was trained for another task.
 
     Args:
-        run: A trained one.
+        run: A trained run.
         learnt: The option ``task`` of its config.
-        wanted: What is asked of it.
+        wanted: The task that is needed.
 
     Raises:
-        RunError: It says what the run does, and what fits it.
+        RunError: It was trained for another task.
     """
     if learnt != wanted:
         raise RunError(
