@@ -59,7 +59,7 @@ def train_a_little(file: str, run: str, cache: str, steps: int) -> None:
 
     def on_event(event: Event) -> None:
         if isinstance(event, CorpusReady | TrainingStarted | StepDone):
-            step = event.step if isinstance(event, StepDone) else 0
+            step = event.step_in_epoch if isinstance(event, StepDone) else 0
             print(json.dumps({"event": type(event).__name__, "step": step}), flush=True)
             if step >= steps:
                 os.kill(os.getpid(), signal.SIGTERM)

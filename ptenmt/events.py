@@ -1,4 +1,4 @@
-"""What happens during a training, told as typed events; who reads them decides how they look."""
+"""Events of a training, typed. The trainer emits them and never renders."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -7,15 +7,15 @@ from typing import Literal
 
 @dataclass(frozen=True, kw_only=True)
 class DownloadProgress:
-    """How far a download is."""
+    """Progress of a download."""
 
     url: str
     name: str
     """The file's name on this machine."""
     done: int
-    """Bytes here so far, those of earlier runs included."""
+    """Bytes so far, including those of an earlier attempt."""
     total: int | None
-    """Bytes of the whole file; None when the server does not say."""
+    """Bytes of the whole file; None if the server does not report it."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -23,21 +23,21 @@ class CorpusReady:
     """The data are read, filtered and tokenised."""
 
     unit: Literal["pairs", "windows"] = "pairs"
-    """Sentence pairs, or windows of words."""
+    """Sentence pairs, or word windows."""
     train: int
     validation: int
     removed: dict[str, int]
     """Training examples that each filter removed, by the filter's name."""
-    shortened: int
-    """Sentences of train and validation that were longer than the model's positions, and were cut."""
+    num_truncated: int
+    """Sentences of train and validation that were truncated to ``model.max_positions``."""
     vocabulary_sizes: tuple[int, int]
     samples: list[tuple[str, str]]
-    """The first training pairs, or windows with the word after them, as the model will see them."""
+    """The first training pairs, or windows with the next word, as the model sees them."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class TrainingStarted:
-    """The model is built and its first step is next."""
+    """The model is built and its first step follows."""
 
     run: Path
     parameters: int
@@ -46,49 +46,49 @@ class TrainingStarted:
     total_steps: int
     """Of all epochs, or as many as ``training.max_steps`` allows."""
     epoch: int
-    """Epochs that are complete already: 0, or more when resumed."""
-    step: int
-    """Steps of the current epoch that are complete already."""
+    """Complete epochs: 0, or more when resumed."""
+    step_in_epoch: int
+    """Complete steps of the current epoch."""
     is_over: bool
-    """Whether nothing is left to do: all steps are done, or the patience is lost."""
+    """Whether nothing is left to do: all steps are done, or patience is exhausted."""
     resumed_from: Path | None
-    """The checkpoint that the training goes on from."""
+    """The checkpoint that was restored, if any."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Warned:
-    """Something the user should know that does not stop the training."""
+    """A warning for the user; the training continues."""
 
     message: str
 
 
 @dataclass(frozen=True, kw_only=True)
 class StepDone:
-    """Some more steps are done; sent a few times a second at the most."""
+    """Progress of an epoch; emitted a few times a second at most."""
 
     epoch: int
     """The current epoch, from 1."""
-    step: int
+    step_in_epoch: int
     """Steps done in this epoch."""
     loss: float
     """Mean over all real target tokens of the epoch so far, in nats."""
     accuracy: float
-    """Share of those tokens that were predicted right."""
+    """Share of those tokens whose argmax prediction is correct."""
     learning_rate: float
     tokens_per_second: float
-    """Real target tokens of the epoch so far that this process has learnt, over the time they took."""
+    """Real target tokens per second in this epoch, in this process."""
     seconds_left: float | None
-    """Until the end of the training, validations included; None while too little is known."""
+    """Until the end of the training, validations included; None before the second step."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class CurvePoint:
-    """A point of the training curves: means over the steps since the point before."""
+    """A point of the training curves: means over the steps since the previous point."""
 
-    step: int
-    """Steps done in all."""
+    global_step: int
+    """Updates so far."""
     tokens: int
-    """Real target tokens since the point before."""
+    """Real target tokens since the previous point."""
     loss: float
     accuracy: float
     learning_rate: float
@@ -108,7 +108,7 @@ class EpochDone:
 
 @dataclass(frozen=True, kw_only=True)
 class ValidationStep:
-    """Part of the validation is done."""
+    """Progress of a validation."""
 
     done: int
     total: int
@@ -116,7 +116,7 @@ class ValidationStep:
 
 @dataclass(frozen=True, kw_only=True)
 class Sample:
-    """A validation sentence, or words of a text; its reference, or the next word; what the model says."""
+    """A validation sentence, its reference and translation; or words, the next and the predicted word."""
 
     source: str
     reference: str
@@ -125,18 +125,18 @@ class Sample:
 
 @dataclass(frozen=True, kw_only=True)
 class Scores:
-    """What a validation found."""
+    """Results of a validation."""
 
     loss: float
     accuracy: float
     bleu: float | None = None
-    """sacreBLEU's BLEU of greedy translations with repaired spacing, tokenisation 13a; None: it translates
-    nothing."""
+    """sacreBLEU's BLEU of greedy translations with repaired spacing, tokenisation 13a; None for
+    next-word models."""
     chrf: float | None = None
     samples: list[Sample]
 
     def figures(self) -> dict[str, float]:
-        """The scores that there are, by name."""
+        """The scores by name, without those that do not apply."""
         scores = {"loss": self.loss, "accuracy": self.accuracy, "bleu": self.bleu, "chrf": self.chrf}
         return {name: value for name, value in scores.items() if value is not None}
 
@@ -147,17 +147,17 @@ class Validated:
 
     epoch: int
     """The current epoch, from 1."""
-    step: int
-    """Steps done in all."""
+    global_step: int
+    """Updates so far."""
     train_loss: float
     """Mean over the epoch so far, dropout on."""
     train_accuracy: float
     learning_rate: float
     scores: Scores
     is_best: bool
-    """Whether no validation before was better, by ``validation.metric``."""
+    """Whether this is the best so far, by ``validation.metric``."""
     patience_left: int | None
-    """Validations without a better score that may follow; None without ``validation.patience``."""
+    """Validations without improvement before early stopping; None without ``validation.patience``."""
     seconds: float
     """For this validation."""
 
@@ -167,26 +167,26 @@ class CheckpointSaved:
     """The state of the training is on disk."""
 
     epoch: int
-    """Epochs complete."""
-    step: int
-    """Steps complete in the epoch after those."""
+    """Complete epochs."""
+    step_in_epoch: int
+    """Complete steps of the current epoch."""
     path: Path
 
 
 @dataclass(frozen=True, kw_only=True)
 class Stopped:
-    """The training was asked to stop, has saved its state and ends here."""
+    """The training was asked to stop; its state is saved."""
 
     epoch: int
-    step: int
+    step_in_epoch: int
 
 
 @dataclass(frozen=True, kw_only=True)
-class PatienceLost:
-    """The score has not become better for ``validation.patience`` validations; the training ends here."""
+class PatienceExhausted:
+    """Early stopping: no improvement for ``validation.patience`` validations."""
 
     best_score: float
-    stale: int
+    num_stale: int
     """Validations since the best one."""
 
 
@@ -201,5 +201,5 @@ Event = (
     | Validated
     | CheckpointSaved
     | Stopped
-    | PatienceLost
+    | PatienceExhausted
 )

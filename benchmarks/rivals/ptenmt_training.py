@@ -42,7 +42,7 @@ class Stopwatch:
             self._turns.mark()
             return
         tokens_after = self._tokens_after[event.epoch - 1]
-        self._turns.count(tokens_after[event.step] - tokens_after[previous.step])
+        self._turns.count(tokens_after[event.step_in_epoch] - tokens_after[previous.step_in_epoch])
 
 
 def main() -> None:

@@ -18,7 +18,7 @@ from ptenmt.events import (
     CorpusReady,
     EpochDone,
     Event,
-    PatienceLost,
+    PatienceExhausted,
     Scores,
     StepDone,
     TrainingStarted,
@@ -112,19 +112,21 @@ class TrainingView:
                 self._validated(event)
             case CheckpointSaved():
                 self.has_saved = True
-                self._screen.say(f"saved after {_place(event.epoch, event.step)}: {event.path}", "green")
-            case PatienceLost():
+                self._screen.say(
+                    f"saved after {_place(event.epoch, event.step_in_epoch)}: {event.path}", "green"
+                )
+            case PatienceExhausted():
                 best = f"{metric_name(self._metric)} than {metric_value(self._metric, event.best_score)}"
-                stale = counted(event.stale, "validation")
+                stale = counted(event.num_stale, "validation")
                 self._screen.say(f"early stopping: {stale} in a row without a better {best}", "bold")
 
     def _corpus_ready(self, event: CorpusReady) -> None:
         removed = ", ".join(f"{count:,} {reason}" for reason, count in event.removed.items() if count)
         if removed:
             self._screen.say(f"{_DROPPED[event.unit]}: {removed}")
-        if event.shortened:
+        if event.num_truncated:
             self._screen.say(
-                f"{counted(event.shortened, 'sentence')} truncated to model.max_positions tokens"
+                f"{counted(event.num_truncated, 'sentence')} truncated to model.max_positions tokens"
             )
         source, target = event.vocabulary_sizes
         vocabularies = f"vocabularies of {source:,} and {target:,}"
@@ -143,19 +145,22 @@ class TrainingView:
             f"{event.parameters:,} parameters, {counted(event.steps_per_epoch, 'step')} per epoch"
         )
         if event.resumed_from is not None:
-            place = _place(event.epoch, event.step)
+            place = _place(event.epoch, event.step_in_epoch)
             self._screen.say(f"resuming after {place} of {_epochs(event)}, from {event.resumed_from}", "bold")
         if event.is_over:
             self._screen.say(f"nothing left to do: {_how_to_continue(event)}, or use --fresh")
             return
         self._screen.say("figures of each validation: training|validation")
         if self._screen.is_live:
-            done = event.epoch * event.steps_per_epoch + event.step
+            done = event.epoch * event.steps_per_epoch + event.step_in_epoch
             self._whole_task = self._bars.add_task(
                 "training", total=event.total_steps, completed=done, left=""
             )
             self._steps_task = self._bars.add_task(
-                f"epoch {event.epoch + 1}", total=event.steps_per_epoch, completed=event.step, left=""
+                f"epoch {event.epoch + 1}",
+                total=event.steps_per_epoch,
+                completed=event.step_in_epoch,
+                left="",
             )
             self._figures.plain = "compiling the first step…"
             lines = Group(self._bars, self._figures, self._standing)
@@ -174,17 +179,20 @@ class TrainingView:
         ]
         left = "" if event.seconds_left is None else f"{duration(event.seconds_left)} left"
         if self._live is not None:
-            done = (event.epoch - 1) * per_epoch + event.step
+            done = (event.epoch - 1) * per_epoch + event.step_in_epoch
             self._bars.update(self._whole_task, completed=done, left=left)
             self._bars.update(
-                self._steps_task, description=f"epoch {event.epoch}", completed=event.step, total=per_epoch
+                self._steps_task,
+                description=f"epoch {event.epoch}",
+                completed=event.step_in_epoch,
+                total=per_epoch,
             )
             self._figures.plain = _filled(figures, self._screen.console.width)
             return
-        reached = event.step * _PLAIN_REPORTS_PER_EPOCH // per_epoch
-        if reached != self._plain_reports and event.step < per_epoch:
+        reached = event.step_in_epoch * _PLAIN_REPORTS_PER_EPOCH // per_epoch
+        if reached != self._plain_reports and event.step_in_epoch < per_epoch:
             self._plain_reports = reached
-            parts = [f"epoch {event.epoch}", f"step {event.step}/{per_epoch}", *figures, left]
+            parts = [f"epoch {event.epoch}", f"step {event.step_in_epoch}/{per_epoch}", *figures, left]
             self._screen.say("  ".join(filter(None, parts)))
 
     def _validated(self, event: Validated) -> None:
@@ -192,11 +200,11 @@ class TrainingView:
         scores = event.scores
         score = metric_value(self._metric, getattr(scores, self._metric))
         if event.is_best:
-            self._best = f"best {metric_name(self._metric)} {score} at step {event.step:,}"
+            self._best = f"best {metric_name(self._metric)} {score} at step {event.global_step:,}"
         patience = "" if event.patience_left is None else _patience(event.patience_left)
         remark = "best so far" if event.is_best else patience
         assert self._started is not None, "TrainingStarted comes first"
-        head = f"epoch {_epochs_done(self._started, event.step)}  step {event.step:,}  {_scores(scores)}"
+        head = f"epoch {_epochs_done(self._started, event.global_step)}  step {event.global_step:,}  {_scores(scores)}"
         figures = (
             f"loss {event.train_loss:.3f}|{scores.loss:.3f}  "
             f"accuracy {event.train_accuracy:.3f}|{scores.accuracy:.3f}"
@@ -263,7 +271,7 @@ def _patience(left: int) -> str:
 
 def _how_to_continue(event: TrainingStarted) -> str:
     """Which option to change to continue a finished training."""
-    if event.epoch * event.steps_per_epoch + event.step < event.total_steps:
+    if event.epoch * event.steps_per_epoch + event.step_in_epoch < event.total_steps:
         return "it stopped early; raise validation.patience to continue"
     if event.total_steps < event.epochs * event.steps_per_epoch:
         return "raise training.max_steps to continue"

@@ -109,7 +109,7 @@ def read_checkpoint(path: Path) -> tuple[int, dict[str, np.ndarray]]:
             for name in names
             if name.startswith(kind)
         }
-        return int(reader.get_tensor("updates/.ATTRIBUTES/VARIABLE_VALUE")), arrays
+        return int(reader.get_tensor("global_step/.ATTRIBUTES/VARIABLE_VALUE")), arrays
     except _UNREADABLE as error:
         raise CheckpointError(f"checkpoint {path} is damaged: {_reason(error)}") from error
 

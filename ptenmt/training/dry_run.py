@@ -15,10 +15,10 @@ from ptenmt.data.batches import Batch, BatchPlan
 from ptenmt.data.download import OnProgress
 from ptenmt.events import EpochDone, Event, Scores, StepDone, ValidationStep, Warned
 from ptenmt.runs import Run, run_path
-from ptenmt.training.feed import num_steps
-from ptenmt.training.judge import num_validations, total_steps
+from ptenmt.training.input_pipeline import num_steps
 from ptenmt.training.machine import prepare
 from ptenmt.training.memory import peak_device_memory, peak_memory
+from ptenmt.training.model_selection import num_total_steps, num_validations
 from ptenmt.training.preparation import Built, Material, Preparation
 from ptenmt.training.trainer import Trainer
 from ptenmt.training.workers import Workers
@@ -101,7 +101,7 @@ def dry_run(
     seconds_per_step = _rehearse_steps(preparation, built, largest, strategy)
     seconds_per_validation = _rehearse_validation(preparation, material, built.model)
     steps_per_epoch = num_steps(len(built.plan), config.batch.accumulate)
-    steps = total_steps(config, steps_per_epoch)
+    steps = num_total_steps(config, steps_per_epoch)
     return DryRun(
         is_resumed=material.is_resumed,
         unit=material.task.unit,
@@ -137,7 +137,7 @@ class _Rehearsal:
         yield from islice(self._plan.batches(epoch, self._skipped), self._usual)
 
 
-class _NoScores:
+class _NoValidation:
     """Stands in for the validator while steps are rehearsed."""
 
     def validate(self) -> Iterator[ValidationStep | Scores]:
@@ -184,12 +184,12 @@ def _rehearse_steps(
     )
     watch = _Stopwatch()
     with tempfile.TemporaryDirectory() as folder:
-        trainer = Trainer(rehearsed, Run(Path(folder)), built.model, plan, _NoScores(), Workers(strategy))
+        trainer = Trainer(rehearsed, Run(Path(folder)), built.model, plan, _NoValidation(), Workers(strategy))
         for event in trainer.fit():
             if isinstance(event, StepDone | Warned):
                 preparation.on_event(event)
             if isinstance(event, StepDone):
-                watch.mark(event.step)
+                watch.mark(event.step_in_epoch)
             if isinstance(event, EpochDone) or (isinstance(event, StepDone) and watch.has_enough()):
                 break  # before anything is saved
     return watch.seconds_per_step()

@@ -98,7 +98,7 @@ class NextWordTask:
             train=len(self._training),
             validation=len(self._held_out),
             removed=self.removed,
-            shortened=0,
+            num_truncated=0,
             vocabulary_sizes=(self._size, self._size),
             samples=[self._told(self._training, row) for row in shown],
         )
@@ -109,16 +109,16 @@ class NextWordTask:
         policy = keras.DTypePolicy(self._config.machine.precision)
         return NextWordModel(self._config.model, self._size, dtype=policy)
 
-    def scorer(self, model: NextWordModel, workers: Workers | None = None) -> "NextWordScorer":
+    def scorer(self, model: NextWordModel, workers: Workers | None = None) -> "NextWordValidator":
         """What scores a live model on the windows that are held out."""
         rows = range(0, len(self._held_out), -(-len(self._held_out) // NUM_SAMPLES))
         samples = [(self._held_out.window(row)[0], *self._told(self._held_out, row)) for row in rows]
-        return NextWordScorer(model, self._held_out, samples, self.tokenizers, workers)
+        return NextWordValidator(model, self._held_out, samples, self.tokenizers, workers)
 
-    def rehearsal(self, model: NextWordModel) -> tuple["NextWordScorer", float]:
+    def rehearsal(self, model: NextWordModel) -> tuple["NextWordValidator", float]:
         """A scorer of the first held-out windows, and their share of all."""
         windows = self._windows_held_out(self._words[1][: _REHEARSED_WINDOWS + self._config.data.window])
-        return NextWordScorer(model, windows, [], self.tokenizers), len(windows) / len(self._held_out)
+        return NextWordValidator(model, windows, [], self.tokenizers), len(windows) / len(self._held_out)
 
     @property
     def _size(self) -> int:
@@ -167,7 +167,7 @@ class NextWordTask:
         return self.tokenizers.source.decode([words])[0], self.tokenizers.source.decode([[after]])[0]
 
 
-class NextWordScorer:
+class NextWordValidator:
     """Scores a live model on windows: loss and accuracy of the word after each.
 
     Args:

@@ -17,8 +17,8 @@ from ptenmt.errors import RunError
 from ptenmt.events import Event, Warned
 from ptenmt.runs import Run
 from ptenmt.schedule import num_warmup_steps
-from ptenmt.training.feed import num_steps
-from ptenmt.training.judge import total_steps
+from ptenmt.training.input_pipeline import num_steps
+from ptenmt.training.model_selection import num_total_steps
 from ptenmt.training.next_word_task import NextWordTask
 from ptenmt.training.origin import Origin
 from ptenmt.training.task import Task
@@ -116,7 +116,7 @@ class Preparation:
     def _check_schedule(self, steps_per_epoch: int, before: Config) -> None:
         """Warn of a learning rate that will not reach its peak, or goes another way than it would have."""
         options = self.config.training
-        steps, steps_before = (total_steps(each, steps_per_epoch) for each in (self.config, before))
+        steps, steps_before = (num_total_steps(each, steps_per_epoch) for each in (self.config, before))
         follows_end = options.schedule == "cosine" or options.warmup_fraction is not None
         if follows_end and steps != steps_before:
             self.warn(

@@ -61,9 +61,9 @@ class TrainingState:
         self.optimizer = optimizer
         self.epoch = _number(0)
         """Epochs complete, validation included."""
-        self.step = _number(0)
+        self.step_in_epoch = _number(0)
         """Steps of the current epoch that are done."""
-        self.updates = _number(0)
+        self.global_step = _number(0)
         """Steps done in all; dropout and the learning rate follow from it."""
         self.validated = _number(0)
         """The step, in all, after which the last validation was."""
@@ -85,7 +85,7 @@ class TrainingState:
         self.scaled_steps = _number(0)
         """Steps since the loss scale changed."""
         self.of_epoch = RunningSums()
-        self.of_window = RunningSums()
+        self.since_curve_point = RunningSums()
         """Since the last point of the training curves."""
         self.seconds = {kind: _number(0.0) for kind in ("data", "step", "validation", "saving")}
         """Where the time went, over all of the run's processes."""
@@ -93,7 +93,7 @@ class TrainingState:
     def learnt(self, sums: TokenSums, norm: Any) -> None:
         """Count an update; part of the compiled step."""
         self.of_epoch.add(sums)
-        self.of_window.add(sums)
+        self.since_curve_point.add(sums)
         self.gradient_norm.assign(tf.cast(norm, tf.float64))
         self.skipped_in_row.assign(0)
         self.faults_in_row.assign(0)
@@ -134,7 +134,7 @@ class TrainingState:
 
     def position(self) -> tuple[int, ...]:
         """How far the training is: epochs, steps, and the step of the last validation."""
-        return int(self.epoch), int(self.updates), int(self.validated)
+        return int(self.epoch), int(self.global_step), int(self.validated)
 
     def weights(self) -> dict[str, np.ndarray]:
         """The model's weights, or their moving averages if the optimizer keeps any, by Keras path."""
@@ -151,7 +151,7 @@ class TrainingState:
     def finish_epoch(self) -> None:
         """Go on to the next epoch."""
         self.epoch.assign_add(1)
-        self.step.assign(0)
+        self.step_in_epoch.assign(0)
         self.of_epoch.reset()
 
     def trackable(self) -> tf.train.Checkpoint:
@@ -165,7 +165,7 @@ class TrainingState:
             averages=self.optimizer.averages,
             optimizer=self.optimizer.variables,
             of_epoch=self.of_epoch.variables,
-            of_window=self.of_window.variables,
+            since_curve_point=self.since_curve_point.variables,
             seconds=self.seconds,
             **{name: value for name, value in vars(self).items() if isinstance(value, tf.Variable)},
         )

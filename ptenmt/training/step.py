@@ -10,7 +10,7 @@ from ptenmt.config import Config
 from ptenmt.errors import TrainingError
 from ptenmt.model import TokenSums, TrainableModel, dropout_seed, real_positions, training_loss
 from ptenmt.schedule import learning_rate
-from ptenmt.training.feed import Part, part_signature
+from ptenmt.training.input_pipeline import Part, part_signature
 from ptenmt.training.optimizer import zeros
 from ptenmt.training.state import TrainingState
 
@@ -74,7 +74,7 @@ class TrainStep:
                 self._update(*last)
         except tf.errors.ResourceExhaustedError as error:
             raise TrainingError(
-                f"out of memory in step {int(self._state.updates) + 1:,}: {error.message.splitlines()[0]}",
+                f"out of memory at step {int(self._state.global_step) + 1:,}: {error.message.splitlines()[0]}",
                 "lower batch.tokens or batch.sentences (and raise batch.accumulate to make up for it)",
             ) from error
 
@@ -85,7 +85,7 @@ class TrainStep:
 
     def learning_rate(self) -> float:
         """The rate of the update that was made last."""
-        return float(self._rate(self._state.updates))
+        return float(self._rate(self._state.global_step))
 
     def _rate(self, step: Any) -> Any:
         config = self._config
@@ -111,8 +111,8 @@ class TrainStep:
         scale = tf.cast(self._state.loss_scale, tf.float32) if self._scales_loss else 1.0
         norm = tf.linalg.global_norm([self._local(gradient) for gradient in gradients]) / scale
         is_finite = tf.math.is_finite(sums.loss) & tf.math.is_finite(norm)
-        self._state.updates.assign_add(1)
-        rate = self._rate(self._state.updates)
+        self._state.global_step.assign_add(1)
+        rate = self._rate(self._state.global_step)
 
         def learn() -> Any:
             self._state.optimizer.apply(gradients, norm, rate, scale)
@@ -126,7 +126,7 @@ class TrainStep:
         tf.cond(is_finite, learn, skip)
         if self._scales_loss:
             self._state.adapt_loss_scale(is_finite, STEPS_BETWEEN_SCALES)
-        self._state.step.assign_add(1)
+        self._state.step_in_epoch.assign_add(1)
 
     def _all_gradients(
         self, source: Any, target: Any, tokens: Any, number: Any
@@ -148,7 +148,7 @@ class TrainStep:
         """
         config, state = self._config, self._state
         place = tf.distribute.get_replica_context()
-        batch = state.updates * config.batch.accumulate + number
+        batch = state.global_step * config.batch.accumulate + number
         replica = tf.cast(place.replica_id_in_sync_group, tf.int64)
         draw = batch * place.num_replicas_in_sync + replica
         with tf.GradientTape() as tape, dropout_seed(config.seed, draw):

@@ -6,7 +6,7 @@ from typing import Any, ClassVar, Protocol
 from ptenmt.data.batches import TrainingPairs
 from ptenmt.events import CorpusReady
 from ptenmt.tokenizers import TokenizerPair
-from ptenmt.training.judge import Scorer
+from ptenmt.training.model_selection import Validator
 from ptenmt.training.workers import Workers
 
 
@@ -46,8 +46,8 @@ class Task(Protocol):
     def new_model(self) -> Any:
         """The Keras model, its weights made."""
 
-    def scorer(self, model: Any, workers: Workers | None = None) -> Scorer:
+    def scorer(self, model: Any, workers: Workers | None = None) -> Validator:
         """What scores a live model on the validation split."""
 
-    def rehearsal(self, model: Any) -> tuple[Scorer, float]:
+    def rehearsal(self, model: Any) -> tuple[Validator, float]:
         """A scorer that takes part of the time of the other, and what share it does, above 0."""

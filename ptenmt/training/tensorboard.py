@@ -55,7 +55,7 @@ class TensorBoard:
         if event.is_over:
             return
         validations = History(self._run.path).validations()
-        step = event.epoch * event.steps_per_epoch + event.step
+        step = event.epoch * event.steps_per_epoch + event.step_in_epoch
         forget_after(self._folder, step, validations[-1]["step"] if validations else 0)
         self._writer = tf.summary.create_file_writer(str(self._folder))
 
@@ -63,14 +63,14 @@ class TensorBoard:
         self._tokens_per_second = event.tokens_per_second
 
     def _curve_point(self, event: CurvePoint) -> None:
-        with self._writer.as_default(event.step):
+        with self._writer.as_default(event.global_step):
             for name in ("loss", "accuracy", "learning_rate", "gradient_norm"):
                 _write_number(f"training/{name}", getattr(event, name))
             _write_number("training/tokens_per_second", self._tokens_per_second)
 
     def _validated(self, event: Validated) -> None:
         scores = event.scores
-        with self._writer.as_default(event.step):
+        with self._writer.as_default(event.global_step):
             for name, value in scores.figures().items():
                 _write_number(f"{_SCORES}{name}", value)
             for number, sample in enumerate(scores.samples, 1):

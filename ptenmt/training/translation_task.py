@@ -19,7 +19,7 @@ from ptenmt.events import CorpusReady
 from ptenmt.model import Transformer
 from ptenmt.tokenizers import TokenizerPair, load_tokenizers
 from ptenmt.training.task import Split
-from ptenmt.training.validation import Validator
+from ptenmt.training.validation import TranslationValidator
 from ptenmt.training.workers import Workers
 from ptenmt.translation.batching import BATCH_SENTENCES
 
@@ -90,7 +90,7 @@ class TranslationTask:
             train=len(train),
             validation=len(self._corpus.validation),
             removed=self.removed,
-            shortened=cut + self._encoded_validation[1],
+            num_truncated=cut + self._encoded_validation[1],
             vocabulary_sizes=self._sizes,
             samples=[train[row] for row in range(min(NUM_SHOWN_PAIRS, len(train)))],
         )
@@ -101,17 +101,21 @@ class TranslationTask:
         policy = keras.DTypePolicy(self._config.machine.precision)
         return Transformer(self._config.model, *self._sizes, dtype=policy)
 
-    def scorer(self, model: Transformer, workers: Workers | None = None) -> Validator:
+    def scorer(self, model: Transformer, workers: Workers | None = None) -> TranslationValidator:
         """What scores a live model on the validation pairs."""
         encoded, _ = self._encoded_validation
-        return Validator(self._config, model, self.tokenizers, self._corpus.validation, encoded, workers)
+        return TranslationValidator(
+            self._config, model, self.tokenizers, self._corpus.validation, encoded, workers
+        )
 
-    def rehearsal(self, model: Transformer) -> tuple[Validator, float]:
+    def rehearsal(self, model: Transformer) -> tuple[TranslationValidator, float]:
         """A scorer of some validation pairs, the longest among them, and their share of all."""
         pairs = self._corpus.validation
         chosen = _spread(sorted(pairs, key=lambda pair: len(pair[0]) + len(pair[1])))
         encoded, _ = encode_pairs(self.tokenizers, chosen, self._config.model.max_positions)
-        return Validator(self._config, model, self.tokenizers, chosen, encoded), len(chosen) / len(pairs)
+        return TranslationValidator(self._config, model, self.tokenizers, chosen, encoded), len(chosen) / len(
+            pairs
+        )
 
     @property
     def _sizes(self) -> tuple[int, int]:

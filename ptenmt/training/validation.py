@@ -25,7 +25,7 @@ PAIRS_A_ROUND = 256
 """That each of several workers translates before they hear of each other."""
 
 
-class Validator:
+class TranslationValidator:
     """Scores a live model on the validation pairs: loss, accuracy, BLEU and chrF of greedy translations.
 
     It is CTranslate2 that translates, with the weights as an export would have them, or the Keras engine if

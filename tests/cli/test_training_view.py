@@ -19,7 +19,7 @@ from ptenmt.events import (
     CorpusReady,
     EpochDone,
     Event,
-    PatienceLost,
+    PatienceExhausted,
     Sample,
     Scores,
     StepDone,
@@ -37,7 +37,7 @@ READY = CorpusReady(
     train=51_785,
     validation=1_193,
     removed={"empty": 0, "over 100 words": 1_234},
-    shortened=7,
+    num_truncated=7,
     vocabulary_sizes=(7_765, 7_010),
     samples=[("este é um problema .", "this is a problem ."), (LONG, LONG)],
 )
@@ -48,14 +48,14 @@ STARTED = TrainingStarted(
     steps_per_epoch=810,
     total_steps=16_200,
     epoch=0,
-    step=0,
+    step_in_epoch=0,
     is_over=False,
     resumed_from=None,
 )
 TRAINED = EpochDone(epoch=1, loss=6.5432, accuracy=0.1234, learning_rate=2.8e-4)
 VALIDATED = Validated(
     epoch=1,
-    step=810,
+    global_step=810,
     train_loss=6.5432,
     train_accuracy=0.1234,
     learning_rate=2.8e-4,
@@ -78,7 +78,7 @@ VALIDATED = Validated(
 def step(number: int) -> StepDone:
     return StepDone(
         epoch=1,
-        step=number,
+        step_in_epoch=number,
         loss=7.1234,
         accuracy=0.0512,
         learning_rate=3.5e-5,
@@ -95,10 +95,10 @@ def events() -> Iterator[Event]:
     yield TRAINED
     yield from (ValidationStep(done=done, total=1_212) for done in (1, 19, 600, 1_212))
     yield VALIDATED
-    yield CheckpointSaved(epoch=1, step=0, path=Path("checkpoints/base/ckpt-1"))
-    yield CheckpointSaved(epoch=1, step=350, path=Path("checkpoints/base/ckpt-2"))
-    yield PatienceLost(best_score=12.34, stale=3)
-    yield Stopped(epoch=1, step=350)
+    yield CheckpointSaved(epoch=1, step_in_epoch=0, path=Path("checkpoints/base/ckpt-1"))
+    yield CheckpointSaved(epoch=1, step_in_epoch=350, path=Path("checkpoints/base/ckpt-2"))
+    yield PatienceExhausted(best_score=12.34, num_stale=3)
+    yield Stopped(epoch=1, step_in_epoch=350)
 
 
 @contextmanager
@@ -162,7 +162,7 @@ def test_in_a_file_every_message_is_one_plain_line() -> None:
 
 
 def test_it_knows_whether_anything_is_saved() -> None:
-    saved = CheckpointSaved(epoch=1, step=0, path=Path("checkpoints/base/ckpt-1"))
+    saved = CheckpointSaved(epoch=1, step_in_epoch=0, path=Path("checkpoints/base/ckpt-1"))
     with view(piped()) as showing:
         assert not showing.has_saved
         showing.show(saved)
@@ -170,7 +170,7 @@ def test_it_knows_whether_anything_is_saved() -> None:
 
 
 def test_a_resumed_training_says_where_it_goes_on() -> None:
-    started = replace(STARTED, epoch=3, step=200, resumed_from=Path("runs/a/ckpt-4"))
+    started = replace(STARTED, epoch=3, step_in_epoch=200, resumed_from=Path("runs/a/ckpt-4"))
     assert shown(piped(), iter([started]))[1] == (
         "resuming after step 200 of epoch 4 of 20, from runs/a/ckpt-4"
     )
@@ -225,7 +225,7 @@ def bars(happened: Iterator[Event], config: Config = DEFAULTS, width: int = 80) 
 
 
 def test_the_bars_of_a_resumed_training_start_where_it_stopped() -> None:
-    started = replace(STARTED, epoch=3, step=200, resumed_from=Path("runs/a/ckpt-4"))
+    started = replace(STARTED, epoch=3, step_in_epoch=200, resumed_from=Path("runs/a/ckpt-4"))
     everything, epoch, *_ = bars(iter([started]))
     assert everything.startswith("training ")
     assert " 2630/16200 " in everything
@@ -261,7 +261,7 @@ def test_on_a_narrow_terminal_there_is_room_for_every_figure() -> None:
 
 
 def test_the_best_score_and_the_patience_left_stay_in_sight() -> None:
-    worse = replace(VALIDATED, step=1_620, is_best=False, patience_left=2)
+    worse = replace(VALIDATED, step_in_epoch=1_620, is_best=False, patience_left=2)
     better = replace(VALIDATED, scores=replace(VALIDATED.scores, chrf=31.0))
     config = Config(validation=ValidationConfig(metric="chrf", patience=3))
     *_, standing = bars(iter([STARTED, better, worse]), config)

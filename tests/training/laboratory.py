@@ -15,7 +15,7 @@ from ptenmt.model import Transformer
 from ptenmt.runs import Run
 from ptenmt.tokenizers import build_tokenizers
 from ptenmt.training import Trainer
-from ptenmt.training.judge import Scorer
+from ptenmt.training.model_selection import Validator
 from ptenmt.training.workers import Workers
 
 _INSTANT = InstantValidator()
@@ -33,7 +33,7 @@ class Laboratory(NamedTuple):
 def build_laboratory(
     config: Config,
     folder: Path,
-    validator: Scorer = _INSTANT,
+    validator: Validator = _INSTANT,
     strategy: tf.distribute.Strategy | None = None,
 ) -> Laboratory:
     """What ``train`` builds; unless one is given, with a validator that costs nothing."""

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from ptenmt.config import CheckpointConfig, Config, OptimizerConfig, TrainingConfig, ValidationConfig
-from ptenmt.events import CheckpointSaved, Event, PatienceLost, Scores, StepDone, Stopped, Validated
+from ptenmt.events import CheckpointSaved, Event, PatienceExhausted, Scores, StepDone, Stopped, Validated
 from ptenmt.history import History
 from ptenmt.model import TokenSums
 from ptenmt.runs import Run
@@ -38,8 +38,8 @@ class Step:
         self._state = state
 
     def __call__(self, _parts: Any, _wants_stop: bool) -> None:
-        self._state.updates.assign_add(1)
-        self._state.step.assign_add(1)
+        self._state.global_step.assign_add(1)
+        self._state.step_in_epoch.assign_add(1)
         self._state.learnt(TokenSums(1.0, 1.0, 1.0), 0.0)
 
     def learning_rate(self) -> float:
@@ -55,11 +55,11 @@ class Story:
 
     @property
     def saved(self) -> list[int]:
-        return [event.epoch * EPOCH + event.step for event in self.of(CheckpointSaved)]
+        return [event.epoch * EPOCH + event.step_in_epoch for event in self.of(CheckpointSaved)]
 
     @property
     def scored(self) -> list[int]:
-        return [event.step for event in self.of(Validated)]
+        return [event.global_step for event in self.of(Validated)]
 
     @property
     def best(self) -> list[int]:
@@ -86,7 +86,7 @@ def tell(
         events = []
         for event in trainer.fit():
             events.append(event)
-            if isinstance(event, StepDone) and (event.epoch - 1) * EPOCH + event.step == stop_after:
+            if isinstance(event, StepDone) and (event.epoch - 1) * EPOCH + event.step_in_epoch == stop_after:
                 trainer.stop()
         return Story(events, Run(tmp_path / "run"))
 
@@ -132,11 +132,11 @@ def test_max_steps_ends_scores_and_saves_and_can_be_raised(tell: Tell):
         return tell(scores, training=training, validation=by_epochs, checkpoint=checkpoint)
 
     story = until(8, [1.0])
-    assert (story.of(StepDone)[-1].step, story.scored, story.saved) == (2, [8], [8])
+    assert (story.of(StepDone)[-1].step_in_epoch, story.scored, story.saved) == (2, [8], [8])
     story = until(8, [])
     assert [type(event).__name__ for event in story.events] == ["TrainingStarted"]
     story = until(None, [2.0, 3.0])
-    assert [(event.epoch, event.step) for event in story.of(StepDone)][:2] == [(2, 3), (2, 4)]
+    assert [(event.epoch, event.step_in_epoch) for event in story.of(StepDone)][:2] == [(2, 3), (2, 4)]
     assert (story.scored, story.saved) == ([12, 18], [18])
     assert [line["step"] for line in History(story.run.path).validations()] == [8, 12, 18]
 
@@ -177,8 +177,10 @@ def test_patience(tell: Tell, metric: Any, scores: list[float], steps: int, best
     is_lost = steps < 18
     assert story.scored == [*range(2, steps + 1, 2)]
     assert story.saved[-1] == steps
-    assert [event.stale for event in story.of(PatienceLost)] == [2] * is_lost
-    assert [event.step for event in story.of(Validated) if event.is_best][-1:] == ([best] if best else [])
+    assert [event.num_stale for event in story.of(PatienceExhausted)] == [2] * is_lost
+    assert [event.global_step for event in story.of(Validated) if event.is_best][-1:] == (
+        [best] if best else []
+    )
     if best is not None:
         assert story.best == [best]
     assert story.of(Validated)[-1].patience_left == (0 if is_lost else 2)
@@ -191,10 +193,10 @@ def test_patience_survives_a_stop_and_more_patience_goes_on(tell: Tell):
 
     assert patient(3, [9, 1], stop_after=5).scored == [2, 4]
     story = patient(3, [1, 1])
-    assert (story.scored, len(story.of(PatienceLost))) == ([6, 8], 1)
+    assert (story.scored, len(story.of(PatienceExhausted))) == ([6, 8], 1)
     assert patient(3, []).of(StepDone) == []
     story = patient(4, [1])
-    assert (story.scored, story.of(PatienceLost)[0].best_score, story.best) == ([10], 9, [2])
+    assert (story.scored, story.of(PatienceExhausted)[0].best_score, story.best) == ([10], 9, [2])
 
 
 @pytest.mark.parametrize(("keep", "best"), [(0, []), (1, [6]), (2, [6, 14])])
@@ -235,4 +237,4 @@ def test_a_signal_ends_a_validation_that_tells_nothing_yet(
     assert names[-3:] == ["EpochDone", "CheckpointSaved", "Stopped"]
     assert History(tmp_path / "run").validations() == []
     again = laboratory(config, tmp_path / "run", Script([1.0, 2.0, 3.0])).trainer
-    assert [event.step for event in again.fit() if isinstance(event, Validated)] == [6, 12, 18]
+    assert [event.global_step for event in again.fit() if isinstance(event, Validated)] == [6, 12, 18]

@@ -16,7 +16,17 @@ from ptenmt.training.optimizer import Adam
 from ptenmt.training.state import TrainingState
 
 CONFIG = ModelConfig(num_layers=2, d_model=16, num_heads=2, d_ff=24, dropout=0.1, max_positions=20)
-NUMBERS = ["epoch", "step", "updates", "validated", "best_score", "best_loss", "stale", "skipped", "faults"]
+NUMBERS = [
+    "epoch",
+    "step_in_epoch",
+    "global_step",
+    "validated",
+    "best_score",
+    "best_loss",
+    "stale",
+    "skipped",
+    "faults",
+]
 NUMBERS += [
     "skipped_in_row",
     "faults_in_row",
@@ -43,7 +53,7 @@ class Saved:
         named |= {f"average of {path}": average for path, average in optimizer.averages.items()}
         named |= optimizer.variables
         named |= {f"seconds of {kind}": value for kind, value in state.seconds.items()}
-        for sums in ("of_epoch", "of_window"):
+        for sums in ("of_epoch", "since_curve_point"):
             named |= {f"{sums} {name}": value for name, value in getattr(state, sums).variables.items()}
         return named | {name: getattr(state, name) for name in NUMBERS}
 
@@ -108,7 +118,7 @@ def test_every_weight_comes_back_without_the_rest(
 ):
     """TensorFlow passes over layers in Python lists, such as the blocks, without a word."""
     step, weights = read_checkpoint(tmp_path / "state" / "ckpt-3")
-    assert step == three[2]["updates"]
+    assert step == three[2]["global_step"]
     assert len(weights) == 2 + 2 * (8 + 4 + 4) + 2 * (16 + 4 + 6) + 2
     assert_same(weights, {path: three[2][f"average of {path}"] for path in weights})
     assert_same(weights, writer.state.weights())

@@ -66,18 +66,18 @@ def test_ended_at_a_limit_and_resumed_equals_straight_through(
 ):
     """Reading ahead, reporting and saving are other than before, which must not matter either."""
     monkeypatch.setattr("ptenmt.training.trainer.SECONDS_BETWEEN_REPORTS", 0)
-    monkeypatch.setattr("ptenmt.training.feed._PREFETCHED_BATCHES", 1)
+    monkeypatch.setattr("ptenmt.training.input_pipeline._PREFETCHED_BATCHES", 1)
     config = replace(rich, checkpoint=CheckpointConfig(every_steps=2, every_minutes=1e-6, keep_best=2))
     limited = replace(config, training=replace(rich.training, max_steps=7))
     assert list(laboratory(limited, tmp_path / "run").trainer.fit())
     last = laboratory(config, tmp_path / "run")
     started, *events = last.trainer.fit()
-    assert (started.epoch, started.step) == (2, 1)
+    assert (started.epoch, started.step_in_epoch) == (2, 1)
     assert sum(isinstance(event, StepDone) for event in events) == 8
     assert sum(isinstance(event, CheckpointSaved) for event in events) >= 8
 
     expected = tensors(straight)
-    assert expected["updates/.ATTRIBUTES/VARIABLE_VALUE"] == 15
+    assert expected["global_step/.ATTRIBUTES/VARIABLE_VALUE"] == 15
     assert expected["loss_scale/.ATTRIBUTES/VARIABLE_VALUE"] > 1
     assert any(name.startswith("averages/") for name in expected)
     assert_same(tensors(last.run), expected)
@@ -100,5 +100,5 @@ def test_logging_and_scoring_change_no_weight(rich: Config, laboratory: Build, s
     )
     built = laboratory(other, tmp_path / "run")
     assert sum(isinstance(event, CurvePoint) for event in built.trainer.fit()) == 15
-    groups = ("weights", "optimizer", "averages", "of_epoch", "loss_scale", "gradient_norm", "updates")
+    groups = ("weights", "optimizer", "averages", "of_epoch", "loss_scale", "gradient_norm", "global_step")
     assert_same(tensors(built.run, groups), tensors(straight, groups))

@@ -85,7 +85,7 @@ def test_fresh_moves_the_old_run_aside(copied: TrainedRun, copy: Path):
     config = replace(copied.config, model=replace(copied.config.model, d_ff=128))
     events = begin(config, copy, fresh=True)
     (warned,), started = of(Warned, events), events[-1]
-    assert (started.epoch, started.step, started.resumed_from) == (0, 0, None)
+    assert (started.epoch, started.step_in_epoch, started.resumed_from) == (0, 0, None)
     (aside,) = copy.parent.glob("copy.*")
     assert str(aside) in warned.message
     assert {file.name: file.read_bytes() for file in aside.rglob("*") if file.is_file()} == before

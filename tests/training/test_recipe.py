@@ -151,7 +151,7 @@ def poison(monkeypatch: pytest.MonkeyPatch, is_bad: Callable[[Any], Any]) -> Non
 
     def spoilt(self: Any, *parts: Any) -> Any:
         sums, gradients = whole(self, *parts)
-        factor = tf.where(is_bad(self._state.updates), np.nan, 1.0)
+        factor = tf.where(is_bad(self._state.global_step), np.nan, 1.0)
         return tf.concat([sums[:1] * factor, sums[1:]], 0), [part * factor for part in gradients]
 
     monkeypatch.setattr(step.TrainStep, "_replica_gradients", spoilt)
@@ -166,7 +166,7 @@ def test_a_step_that_is_not_finite_is_skipped_and_told(
     lab = laboratory(steady, tmp_path / "run")
     told = list(lab.trainer.fit())
     state = lab.trainer._state
-    assert (int(state.updates), int(state.skipped), int(state.faults_in_row)) == (18, 3, 0)
+    assert (int(state.global_step), int(state.skipped), int(state.faults_in_row)) == (18, 3, 0)
     assert int(lab.trainer._optimizer.variables["count"]) == 15
     assert [event.message for event in told if isinstance(event, Warned)] == [
         f"skipped a step (now at step {number}): the loss or its gradients are not finite"
@@ -207,7 +207,7 @@ def test_weights_that_have_become_useless_oust_no_good_ones(
         list(lab.trainer.fit())
     (kept,) = lab.run.checkpoints()
     saved = tf.train.load_checkpoint(str(kept))
-    assert int(saved.get_tensor("updates/.ATTRIBUTES/VARIABLE_VALUE")) == 7, "the last that was learnt"
+    assert int(saved.get_tensor("global_step/.ATTRIBUTES/VARIABLE_VALUE")) == 7, "the last that was learnt"
 
 
 def test_a_save_that_falls_on_a_skipped_step_is_made_up_for(
@@ -217,7 +217,7 @@ def test_a_save_that_falls_on_a_skipped_step_is_made_up_for(
     config = replace(steady, checkpoint=CheckpointConfig(every_steps=4, every_epochs=9))
     told = laboratory(config, tmp_path / "run").trainer.fit()
     saved = [event for event in told if isinstance(event, CheckpointSaved)]
-    assert [(event.epoch, event.step) for event in saved] == [(1, 0), (1, 2), (2, 0), (2, 4), (3, 0)]
+    assert [(event.epoch, event.step_in_epoch) for event in saved] == [(1, 0), (1, 2), (2, 0), (2, 4), (3, 0)]
 
 
 def test_faults_are_told_however_seldom_one_looks(

@@ -69,9 +69,9 @@ def interrupted(
     """Stopped in the middle of epoch 1, during the validation after epoch 2, and in epoch 3."""
     folder = tmp_path_factory.mktemp("interrupted")
     stops: list[Callable[[Event], bool]] = [
-        lambda event: isinstance(event, StepDone) and (event.epoch, event.step) == (1, 2),
+        lambda event: isinstance(event, StepDone) and (event.epoch, event.step_in_epoch) == (1, 2),
         lambda event: isinstance(event, ValidationStep) and len(History(folder / "run").validations()) == 1,
-        lambda event: isinstance(event, StepDone) and (event.epoch, event.step) == (3, 5),
+        lambda event: isinstance(event, StepDone) and (event.epoch, event.step_in_epoch) == (3, 5),
         lambda _event: False,
     ]
     parts = []
@@ -99,16 +99,20 @@ def test_stopped_and_resumed_equals_straight_through_bit_for_bit(straight: Run, 
 def test_each_part_goes_on_where_the_one_before_stopped(interrupted: Interrupted):
     started = [part[0] for part in interrupted.parts]
     assert all(isinstance(event, TrainingStarted) for event in started)
-    assert [(event.epoch, event.step) for event in started] == [(0, 0), (0, 2), (1, 6), (2, 5)]
+    assert [(event.epoch, event.step_in_epoch) for event in started] == [(0, 0), (0, 2), (1, 6), (2, 5)]
     assert started[0].resumed_from is None
     for before, after in zip(interrupted.parts[:-1], started[1:], strict=True):
         saved, stopped = before[-2:]
         assert isinstance(saved, CheckpointSaved)
         assert isinstance(stopped, Stopped)
-        assert (stopped.epoch, stopped.step) == (saved.epoch, saved.step) == (after.epoch, after.step)
+        assert (
+            (stopped.epoch, stopped.step_in_epoch)
+            == (saved.epoch, saved.step_in_epoch)
+            == (after.epoch, after.step_in_epoch)
+        )
         assert after.resumed_from == saved.path
     steps = [
-        [(event.epoch, event.step) for event in part if isinstance(event, StepDone)]
+        [(event.epoch, event.step_in_epoch) for event in part if isinstance(event, StepDone)]
         for part in interrupted.parts
     ]
     assert sum(steps, []) == [(epoch, step) for epoch in (1, 2, 3) for step in range(1, 7)]

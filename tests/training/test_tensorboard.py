@@ -46,7 +46,7 @@ def test_curves_scores_and_samples(watched: Config, tmp_path: Path):
 
     def on_event(event: Event) -> None:
         events.append(event)
-        if isinstance(event, CurvePoint) and event.step == 16:
+        if isinstance(event, CurvePoint) and event.global_step == 16:
             raise KilledError
 
     with pytest.raises(KilledError):
@@ -69,16 +69,17 @@ def test_curves_scores_and_samples(watched: Config, tmp_path: Path):
     for event in events:
         if isinstance(event, CurvePoint):
             told |= {
-                (f"training/{name}", event.step): getattr(event, name)
+                (f"training/{name}", event.global_step): getattr(event, name)
                 for name in curves - {"tokens_per_second"}
             }
         elif isinstance(event, Validated):
             told |= {
-                (f"validation/{name}", event.step): getattr(event.scores, name) for name in ("loss", "bleu")
+                (f"validation/{name}", event.global_step): getattr(event.scores, name)
+                for name in ("loss", "bleu")
             }
             for number, sample in enumerate(event.scores.samples, 1):
                 text = f"{sample.source}  \n{sample.reference}  \n{sample.translation}"
-                told[f"validation/sample_{number}", event.step] = text
+                told[f"validation/sample_{number}", event.global_step] = text
     for tag, step, value in found:
         if isinstance(value, float) and (tag, step) in told:
             np.testing.assert_allclose(value, told[tag, step], rtol=1e-6)

@@ -54,13 +54,13 @@ def test_events_come_in_order(copied: TrainedRun):
 def test_events_tell_about_the_corpus_and_the_model(copied: TrainedRun):
     corpus, started = copied.events[:2]
     assert isinstance(corpus, CorpusReady)
-    assert (corpus.train, corpus.validation, corpus.shortened) == (450, 20, 0)
+    assert (corpus.train, corpus.validation, corpus.num_truncated) == (450, 20, 0)
     assert corpus.vocabulary_sizes == (16, 16)
     assert len(corpus.samples) == 3
     assert all(source == target for source, target in corpus.samples)
     assert isinstance(started, TrainingStarted)
     assert (started.epochs, started.steps_per_epoch) == (24, 29)
-    assert (started.epoch, started.step, started.resumed_from) == (0, 0, None)
+    assert (started.epoch, started.step_in_epoch, started.resumed_from) == (0, 0, None)
     # word tables 2·16·32; attention 4·(32·32+32) thrice; feed-forward 32·64+64+64·32+32 twice;
     # five norms of 2·32; the last layer 32·16+16
     assert started.parameters == 1024 + 3 * 4224 + 2 * 4192 + 5 * 64 + 528
@@ -72,7 +72,7 @@ def test_events_of_steps_and_epochs_agree(copied: TrainedRun):
     assert [epoch.epoch for epoch in epochs] == list(last_steps) == list(range(1, 25))
     for epoch in epochs:
         step = last_steps[epoch.epoch]
-        assert (step.step, step.loss, step.accuracy) == (29, epoch.loss, epoch.accuracy)
+        assert (step.step_in_epoch, step.loss, step.accuracy) == (29, epoch.loss, epoch.accuracy)
         assert step.learning_rate == epoch.learning_rate
         n = 29 * epoch.epoch
         assert epoch.learning_rate == pytest.approx(32**-0.5 * min(n**-0.5, n * 300**-1.5), rel=1e-5)
@@ -84,7 +84,7 @@ def test_events_of_steps_and_epochs_agree(copied: TrainedRun):
 
 def test_checkpoints_are_announced_and_kept(copied: TrainedRun):
     saved = of(CheckpointSaved, copied.events)
-    assert [(event.epoch, event.step) for event in saved] == [(10, 0), (20, 0), (24, 0)]
+    assert [(event.epoch, event.step_in_epoch) for event in saved] == [(10, 0), (20, 0), (24, 0)]
     assert Run(copied.path).checkpoints() == [saved[2].path, saved[1].path]
 
 
@@ -96,7 +96,7 @@ def test_history_is_what_was_told(copied: TrainedRun):
     costs = {"seconds", "peak_memory", "skipped_steps"}
     assert [{name: line[name] for name in line.keys() - costs} for line in curve] == list(map(vars, points))
     assert all(costs <= line.keys() for line in curve)
-    assert [point.step for point in points] == list(range(50, 24 * 29 + 1, 50))
+    assert [point.global_step for point in points] == list(range(50, 24 * 29 + 1, 50))
     told = zip(of(EpochDone, copied.events), of(Validated, copied.events), strict=True)
     for line, (epoch, validated) in zip(copied.history, told, strict=True):
         line = dict(line)
@@ -165,8 +165,8 @@ def test_signals_save_and_stop_and_the_handlers_come_back(quick: Config, tmp_pat
         parts.append(events)
     first, second = (of(Stopped, events)[0] for events in parts)
     started = of(TrainingStarted, parts[1])[0]
-    assert (first.epoch, first.step) == (started.epoch, started.step)
-    assert (second.epoch, second.step) > (first.epoch, first.step)
+    assert (first.epoch, first.step_in_epoch) == (started.epoch, started.step_in_epoch)
+    assert (second.epoch, second.step_in_epoch) > (first.epoch, first.step_in_epoch)
     assert History(tmp_path / "run").validations() == result.history
 
 

@@ -116,7 +116,11 @@ def tensors(run: Run) -> dict[str, Any]:
     """Weights and the optimizer's variables of the newest checkpoint."""
     reader = tf.train.load_checkpoint(str(run.checkpoints()[0]))
     names = reader.get_variable_to_shape_map()
-    kept = [name for name in names if name.startswith(("weights/", "optimizer/", "of_", "updates", "step"))]
+    kept = [
+        name
+        for name in names
+        if name.startswith(("weights/", "optimizer/", "of_", "since_", "global_step", "step_in_epoch"))
+    ]
     return {name: reader.get_tensor(name) for name in kept}
 
 

@@ -1,4 +1,4 @@
-"""The batches of an epoch on their way to the step: read ahead, grouped, shared out to the replicas."""
+"""From batch plan to train step: batches are prefetched, grouped into updates and split over replicas."""
 
 from collections.abc import Iterator
 from itertools import islice
@@ -23,7 +23,7 @@ the step's batches this is (int64); a value a replica where there are several.""
 
 
 class Plan(Protocol):
-    """What a feed takes batches from: ``BatchPlan``."""
+    """The batches of an epoch: ``BatchPlan``."""
 
     def __len__(self) -> int: ...
 
@@ -32,7 +32,7 @@ class Plan(Protocol):
         ...
 
 
-class Feed:
+class InputPipeline:
     """Groups a plan's batches into steps.
 
     Args:

@@ -1,8 +1,9 @@
-"""When the model is scored, which scores are the best, and when patience is lost."""
+"""Which model is kept: validation, the best weights, early stopping."""
 
 import math
 import threading
 import time
+from collections import deque
 from collections.abc import Generator, Iterator
 from typing import Any, Protocol
 
@@ -14,29 +15,31 @@ from ptenmt.training.optimizer import averaged
 from ptenmt.training.state import TrainingState
 from ptenmt.weights import keep_best
 
+_NUM_RECENT_VALIDATIONS = 3  # an early model's translations have other lengths
 
-class Scorer(Protocol):
-    """What scores the model: ``Validator``."""
+
+class Validator(Protocol):
+    """Scores the model on the validation data."""
 
     def validate(self) -> Iterator[ValidationStep | Scores]:
-        """Tell how far it is, and at the end the scores."""
+        """Yield the progress, and the scores at the end."""
         ...
 
 
-class _GivenUp(BaseException):
+class _Interrupted(BaseException):
     """Passes through libraries that handle every ``Exception``."""
 
 
-class Judge:
-    """Has the model scored when it is time to, records the scores and keeps the best models.
+class ModelSelection:
+    """Validates when it is due, records the scores and keeps the best weights.
 
     Args:
         config: The run's options.
-        run: Where scores and models are written.
-        state: Of the training.
-        scorer: Scores the model.
-        steps_per_epoch: Of the training pairs.
-        writes: Whether this process keeps scores and models.
+        run: Where scores and weights are written.
+        state: The training state.
+        validator: Scores the model.
+        steps_per_epoch: Updates per epoch.
+        writes: Whether this process writes scores and weights.
     """
 
     def __init__(
@@ -44,96 +47,98 @@ class Judge:
         config: Config,
         run: Run,
         state: TrainingState,
-        scorer: Scorer,
+        validator: Validator,
         steps_per_epoch: int,
         writes: bool = True,
     ) -> None:
         self._config = config
         self._options = config.validation
         self._state = state
-        self._scorer = scorer
+        self._validator = validator
         self._steps_per_epoch = steps_per_epoch
-        self._total_steps = total_steps(config, steps_per_epoch)
+        self._total_steps = num_total_steps(config, steps_per_epoch)
         self._writes = writes
         self._run = run
         self._history = History(run.path)
-        self._scoring_thread: int | None = None
-        self._has_given_up = False
+        self._seconds: deque[float] = deque(maxlen=_NUM_RECENT_VALIDATIONS)
+        self._validating_thread: int | None = None
+        self._is_interrupted = False
 
-    def is_due(self, within_epoch: bool = False) -> bool:
-        """Whether the model is to be scored now.
-
-        Args:
-            within_epoch: Leave what is due at an epoch's end to the epoch's end.
-        """
+    def is_due(self) -> bool:
+        """Whether the model is to be validated now."""
         options, state = self._options, self._state
-        step, is_whole = int(state.updates), int(state.step) == self._steps_per_epoch
-        if int(state.step) == 0 or step == int(state.validated) or (within_epoch and is_whole):
+        step, is_epoch_end = int(state.global_step), int(state.step_in_epoch) == self._steps_per_epoch
+        if int(state.step_in_epoch) == 0 or step == int(state.validated):
             return False
         by_steps, by_epochs = options.every_steps, options.every_epochs
         return (
             (by_steps is not None and step % by_steps == 0)
-            or (by_epochs is not None and is_whole and (int(state.epoch) + 1) % by_epochs == 0)
+            or (by_epochs is not None and is_epoch_end and (int(state.epoch) + 1) % by_epochs == 0)
             or (step >= self._total_steps and (by_steps or by_epochs) is not None)
         )
 
-    def is_patience_lost(self) -> bool:
-        """Whether the scores have not become better for too long."""
+    def is_patience_exhausted(self) -> bool:
+        """Whether ``validation.patience`` validations in a row were no better than the best."""
         patience = self._options.patience
         return patience is not None and int(self._state.stale) >= patience
 
-    def validations_left(self) -> int:
-        """About how many validations are ahead."""
-        ahead = self._total_steps - int(self._state.updates)
-        return num_validations(self._options, ahead, self._steps_per_epoch)
+    def seconds_left(self) -> float:
+        """Estimated time of the validations ahead; 0 before the first."""
+        ahead = self._total_steps - int(self._state.global_step)
+        count = num_validations(self._options, ahead, self._steps_per_epoch)
+        return count * sum(self._seconds) / max(len(self._seconds), 1)
 
     def validate(self, rate: float) -> Generator[ValidationStep | Validated, None, None]:
-        """Score the model, or where there are moving averages of its weights, those.
+        """Score the model, or the moving averages of its weights if the optimizer keeps them.
 
         Args:
-            rate: The learning rate of the last update, which is recorded.
+            rate: The learning rate of the last update, for the record.
 
         Yields:
-            How far it is, and at the end the scores. Whoever stops before that leaves nothing changed.
+            The progress, and the scores at the end. Closing the generator before that changes nothing.
         """
-        started = time.perf_counter()
+        started = first_event = time.perf_counter()
         with self._state.timed("validation"), averaged(self._state.model, self._state.optimizer):
-            for event in self._scored():
+            for number, event in enumerate(self._events()):
+                if number == 0 and not self._seconds:
+                    first_event = time.perf_counter()  # until then it compiled
                 if isinstance(event, Scores):
-                    yield self._validated(event, rate, time.perf_counter() - started)
+                    now = time.perf_counter()
+                    self._seconds.append(now - first_event)
+                    yield self._validated(event, rate, now - started)
                 else:
                     yield event
 
-    def give_up(self) -> None:
-        """End a ``validate`` that is at work in this thread, for which a signal handler may call this.
+    def interrupt(self) -> None:
+        """End a ``validate`` that is running in this thread; safe to call from a signal handler.
 
-        A compilation or a batch of long sentences takes seconds; scores can be had again.
+        A compilation or a batch of long sentences takes seconds, and scores can be computed again.
         """
-        if self._scoring_thread == threading.get_ident():
-            self._has_given_up = True
-            raise _GivenUp
+        if self._validating_thread == threading.get_ident():
+            self._is_interrupted = True
+            raise _Interrupted
 
-    def _scored(self) -> Iterator[ValidationStep | Scores]:
-        """What the scorer tells, up to the moment of giving up."""
-        events = self._scorer.validate()
+    def _events(self) -> Iterator[ValidationStep | Scores]:
+        """The validator's events, until an interruption."""
+        events = self._validator.validate()
         while True:
             try:
-                self._scoring_thread = threading.get_ident()
+                self._validating_thread = threading.get_ident()
                 event = next(events, None)
-            except _GivenUp:
+            except _Interrupted:
                 return
-            except Exception:  # whatever a library made of it
-                if self._has_given_up:
+            except Exception:  # whatever a library made of the interruption
+                if self._is_interrupted:
                     return
                 raise
             finally:
-                self._scoring_thread = None
+                self._validating_thread = None
             if event is None:
                 return
             yield event
 
     def _validated(self, scores: Scores, rate: float, seconds: float) -> Validated:
-        """Record scores, and keep the model if it is among the best."""
+        """Record scores, and keep the weights if they are among the best."""
         state, options = self._state, self._options
         metric, score = options.metric, scores.figures()[options.metric]
         best = rank(metric, float(state.best_score), float(state.best_loss))
@@ -148,16 +153,16 @@ class Judge:
                 state.weights(),
                 keep=self._config.checkpoint.keep_best,
                 config=self._config.model,
-                step=int(state.updates),
+                step=int(state.global_step),
                 metric=metric,
                 score=score,
                 loss=scores.loss,
             )
-        state.validated.assign(state.updates)
+        state.validated.assign(state.global_step)
         loss, accuracy = state.of_epoch.means()
         event = Validated(
             epoch=int(state.epoch) + 1,
-            step=int(state.updates),
+            global_step=int(state.global_step),
             train_loss=loss,
             train_accuracy=accuracy,
             learning_rate=rate,
@@ -175,7 +180,7 @@ class Judge:
         costs["seconds"]["validation"] += event.seconds
         return {
             "epoch": event.epoch,
-            "step": event.step,
+            "step": event.global_step,
             "learning_rate": event.learning_rate,
             "train": {"loss": event.train_loss, "accuracy": event.train_accuracy},
             "validation": event.scores.figures(),
@@ -183,12 +188,12 @@ class Judge:
 
 
 def num_validations(options: ValidationConfig, steps: int, steps_per_epoch: int) -> int:
-    """About how many validations there are in so many steps."""
+    """About how many validations so many steps have."""
     periods = ((options.every_steps, 1), (options.every_epochs, steps_per_epoch))
     return sum(math.ceil(steps / (n * unit)) for n, unit in periods if n is not None)
 
 
-def total_steps(config: Config, steps_per_epoch: int) -> int:
+def num_total_steps(config: Config, steps_per_epoch: int) -> int:
     """Updates in the whole training."""
     all_epochs = config.training.epochs * steps_per_epoch
     return min(all_epochs, config.training.max_steps or all_epochs)
