@@ -204,7 +204,8 @@ class TrainingView:
         patience = "" if event.patience_left is None else _patience(event.patience_left)
         remark = "best so far" if event.is_best else patience
         assert self._started is not None, "TrainingStarted comes first"
-        head = f"epoch {_epochs_done(self._started, event.global_step)}  step {event.global_step:,}  {_scores(scores)}"
+        step = event.global_step
+        head = f"epoch {_epochs_done(self._started, step)}  step {step:,}  {_scores(scores)}"
         figures = (
             f"loss {event.train_loss:.3f}|{scores.loss:.3f}  "
             f"accuracy {event.train_accuracy:.3f}|{scores.accuracy:.3f}"

@@ -73,9 +73,10 @@ class TrainStep:
                     self._collect(*part)
                 self._update(*last)
         except tf.errors.ResourceExhaustedError as error:
+            step, reason = int(self._state.global_step) + 1, error.message.splitlines()[0]
             raise TrainingError(
-                f"out of memory at step {int(self._state.global_step) + 1:,}: {error.message.splitlines()[0]}",
-                "lower batch.tokens or batch.sentences (and raise batch.accumulate to make up for it)",
+                f"out of memory at step {step:,}: {reason}",
+                "lower batch.tokens or batch.sentences (and raise batch.accumulate to compensate)",
             ) from error
 
     @property

@@ -192,7 +192,7 @@ def test_a_training_that_is_over_says_what_would_go_on() -> None:
 
 
 def test_scores_within_an_epoch_say_how_much_of_it_is_done() -> None:
-    scored = [replace(VALIDATED, step=step, epoch=1 + step // 810) for step in (405, 1_630)]
+    scored = [replace(VALIDATED, global_step=step, epoch=1 + step // 810) for step in (405, 1_630)]
     _, _, *lines = shown(piped(), iter([STARTED, *scored]))
     assert lines[0].startswith("epoch  0.5/20  step 405  BLEU 12.3")
     assert lines[7].startswith("epoch  2.0/20  step 1,630  BLEU 12.3")
@@ -261,7 +261,7 @@ def test_on_a_narrow_terminal_there_is_room_for_every_figure() -> None:
 
 
 def test_the_best_score_and_the_patience_left_stay_in_sight() -> None:
-    worse = replace(VALIDATED, step_in_epoch=1_620, is_best=False, patience_left=2)
+    worse = replace(VALIDATED, global_step=1_620, is_best=False, patience_left=2)
     better = replace(VALIDATED, scores=replace(VALIDATED.scores, chrf=31.0))
     config = Config(validation=ValidationConfig(metric="chrf", patience=3))
     *_, standing = bars(iter([STARTED, better, worse]), config)
