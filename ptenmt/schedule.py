@@ -1,4 +1,4 @@
-"""How the learning rate goes: it climbs linearly for a while, then stays or falls."""
+"""Learning-rate schedules: a linear warm-up, then constant or decaying."""
 
 import math
 from typing import Any
@@ -9,39 +9,40 @@ from ptenmt.config import TrainingConfig
 
 
 def num_warmup_steps(options: TrainingConfig, total_steps: int) -> int:
-    """Steps over which the rate climbs: as given, or a share of all (one at least, unless it is 0)."""
+    """Number of warm-up steps: as configured, or a fraction of all (at least one, unless it is 0)."""
     if options.warmup_fraction is None:
-        assert options.warmup_steps is not None
-        return options.warmup_steps
+        return options.warmup_steps or 0
     return max(round(options.warmup_fraction * total_steps), int(options.warmup_fraction > 0))
 
 
 def learning_rate(
     step: Any, options: TrainingConfig, d_model: int, total_steps: int, arrays: Any = np
 ) -> Any:
-    """The rate of the ``step``-th update; 0 at step 0.
+    """Return the learning rate of the ``step``-th update; 0 at step 0.
 
-    It climbs linearly to the peak, which it reaches at the last step of the warm-up. Then it stays
-    (``constant``), falls as the root of warm-up / step (``inverse_sqrt``; ``transformer``, with the peak
-    (D · warm-up)^-0.5, is Vaswani et al. 2017, equation 3), or follows half a cosine that reaches 0 at
-    ``total_steps`` (``cosine``; Loshchilov and Hutter 2017, equation 5, without restarts).
+    The rate rises linearly to its peak at the last step of the warm-up. After it:
+
+    - ``constant``: the peak
+    - ``inverse_sqrt``: peak · √(warm-up / step)
+    - ``transformer``: the same with the peak (D · warm-up)^-0.5 (Vaswani et al. 2017, equation 3)
+    - ``cosine``: half a cosine, down to 0 at ``total_steps`` (Loshchilov & Hutter 2017, equation 5)
 
     Args:
         step: From 1; a float, or an array or tensor of them.
         options: Schedule, peak and warm-up.
         d_model: D.
-        total_steps: Updates in the whole training, those before a resumption counted.
-        arrays: Computes with ``step``: NumPy, or ``keras.ops`` for tensors.
+        total_steps: Updates in the whole training, including those before it was resumed.
+        arrays: Module that computes with ``step``: NumPy, or ``keras.ops`` for tensors.
 
     Returns:
-        As many rates as there are steps, of their type.
+        Learning rates of the same shape and type as ``step``.
     """
     warmup = num_warmup_steps(options, total_steps)
     peak = options.learning_rate or (d_model * warmup) ** -0.5
-    risen = arrays.minimum(step / max(warmup, 1), 1.0)
+    rising = peak * arrays.minimum(step / max(warmup, 1), 1.0)
     if options.schedule == "constant":
-        return peak * risen
+        return rising
     if options.schedule == "cosine":
         progress = arrays.clip((step - warmup) / max(total_steps - warmup, 1), 0.0, 1.0)
-        return peak * risen * (0.5 + 0.5 * arrays.cos(math.pi * progress))
-    return peak * risen / arrays.sqrt(arrays.maximum(step / warmup, 1.0))
+        return rising * (0.5 + 0.5 * arrays.cos(math.pi * progress))
+    return rising / arrays.sqrt(arrays.maximum(step / warmup, 1.0))

@@ -9,8 +9,8 @@ Letters in shape comments, here and in every other file:
 
 Masks are boolean: True = may attend. Id 0 is padding. Section numbers are those of Vaswani et al. 2017.
 
-Keras builds a layer, that is creates its weights, at its first call; other methods than ``call`` need a built
-layer. A layer made of others builds them all at once, so that the paths of weights never depend on the calls.
+Keras builds a layer (creates its weights) at its first call; methods other than ``call`` need a built layer.
+A layer made of others builds them all at once, so that no weight's path depends on what is called first.
 """
 
 import zlib
@@ -307,6 +307,8 @@ class PositionalEmbedding(keras.layers.Layer):
         positions: ``sinusoidal``; or ``none``: the embeddings alone, not scaled.
         dropout: Rate.
         word_dropout: Rate at which whole embeddings are zeroed in training, before the position is added.
+        tied: Whether the matrix makes the logits, too. It then starts with a standard deviation of 1/√D, so
+            that embeddings times √D and logits of normalised states have variance 1.
         embedding: The layer with the embedding matrix [V, D] to share; by default a new one.
         **kwargs: ``name``, ``dtype``, as for any Keras layer.
 
@@ -323,6 +325,7 @@ class PositionalEmbedding(keras.layers.Layer):
         positions: Positions = "sinusoidal",
         dropout: float = 0.0,
         word_dropout: float = 0.0,
+        tied: bool = False,
         embedding: keras.layers.Embedding | None = None,
         **kwargs: Any,
     ) -> None:
@@ -335,9 +338,12 @@ class PositionalEmbedding(keras.layers.Layer):
         self.d_model = d_model
         self.max_positions = max_positions
         dtype = self.dtype_policy
-        self.embedding = embedding or keras.layers.Embedding(
-            vocabulary_size, d_model, name="tokens", dtype=dtype
-        )
+        if embedding is None:
+            initializer = keras.initializers.RandomNormal(stddev=d_model**-0.5) if tied else "uniform"
+            embedding = keras.layers.Embedding(
+                vocabulary_size, d_model, embeddings_initializer=initializer, name="tokens", dtype=dtype
+            )
+        self.embedding = embedding
         self.word_dropout = Dropout(word_dropout, whole_vectors=True, name="word_dropout", dtype=dtype)
         self.dropout = Dropout(dropout, name="dropout", dtype=dtype)
         self.encoding = positional_encoding(max_positions, d_model) if positions == "sinusoidal" else None

@@ -67,9 +67,7 @@ class _Block(FromConfig, keras.layers.Layer):
         self.feed_forward_norm = self._add_and_norm("feed_forward_norm")
 
     def _build(self, inputs_shape: Any) -> None:
-        self.input_spec = keras.layers.InputSpec(
-            ndim=3, axes={-1: self.config.d_model}, name="inputs [B, T, D]"
-        )
+        self.input_spec = keras.layers.InputSpec(ndim=3, axes={-1: self.config.d_model})
         self.self_attention.build(inputs_shape)
         self.self_attention_norm.build(inputs_shape)
         self.feed_forward.build(inputs_shape)
@@ -176,7 +174,7 @@ class DecoderBlock(_Block):
 
 
 class _Stack(FromConfig, keras.layers.Layer):
-    """Embeddings and blocks, and under pre-norm a final layer norm, as nothing else norms the last sum."""
+    """Embeddings, blocks, and under pre-norm a final layer norm for the sum of their residuals."""
 
     sizes = ("vocabulary_size",)
 
@@ -185,7 +183,9 @@ class _Stack(FromConfig, keras.layers.Layer):
         config: ModelConfig,
         vocabulary_size: int,
         block: type[_Block],
-        embedding: keras.layers.Embedding,
+        *,
+        tied: bool,
+        embedding: keras.layers.Embedding | None = None,
         **kwargs: Any,
     ) -> None:
         super().__init__(**kwargs)
@@ -199,15 +199,15 @@ class _Stack(FromConfig, keras.layers.Layer):
             positions=config.positions,
             dropout=config.dropout,
             word_dropout=config.word_dropout,
+            tied=tied,
             embedding=embedding,
             name="embedding",
             dtype=dtype,
         )
         numbers = range(1, config.num_layers + 1)
         self.blocks: list[Any] = [block(config, name=f"block{i}", dtype=dtype) for i in numbers]
-        self.norm = (
-            layer_norm(dtype) if config.norm == "pre" else keras.layers.Identity(name="norm", dtype=dtype)
-        )
+        is_pre = config.norm == "pre"
+        self.norm = layer_norm(dtype) if is_pre else keras.layers.Identity(name="norm", dtype=dtype)
 
     def _build(self, ids_shape: Any, *memory_shape: Any) -> None:
         hidden_shape = (*ids_shape, self.config.d_model)
@@ -215,20 +215,6 @@ class _Stack(FromConfig, keras.layers.Layer):
         for block in self.blocks:
             block.build(hidden_shape, *memory_shape)
         self.norm.build(hidden_shape)
-
-
-def _token_embedding(
-    config: ModelConfig, vocabulary_size: int, tied: bool, dtype: Any
-) -> keras.layers.Embedding:
-    """Return a trainable embedding matrix [V, D].
-
-    If it is tied to the logits, its standard deviation is 1/√D: times √D, inputs have variance 1, and so have
-    logits, its product with a normalised hidden state. Keras' default, ±0.05, gives neither.
-    """
-    initializer = keras.initializers.RandomNormal(stddev=config.d_model**-0.5) if tied else "uniform"
-    return keras.layers.Embedding(
-        vocabulary_size, config.d_model, embeddings_initializer=initializer, name="tokens", dtype=dtype
-    )
 
 
 @keras.saving.register_keras_serializable(package="ptenmt")
@@ -242,10 +228,8 @@ class Encoder(_Stack):
     """
 
     def __init__(self, config: ModelConfig, vocabulary_size: int, **kwargs: Any) -> None:
-        table = _token_embedding(
-            config, vocabulary_size, config.tied_embeddings == "all", kwargs.get("dtype")
-        )
-        super().__init__(config, vocabulary_size, EncoderBlock, table, **kwargs)
+        tied = config.tied_embeddings == "all"
+        super().__init__(config, vocabulary_size, EncoderBlock, tied=tied, **kwargs)
 
     def build(self, source_shape: Any) -> None:
         """Build all layers."""
@@ -291,8 +275,7 @@ class Decoder(_Stack):
         self, config: ModelConfig, vocabulary_size: int, *, embedding: Any = None, **kwargs: Any
     ) -> None:
         tied = config.tied_embeddings != "none"
-        table = embedding or _token_embedding(config, vocabulary_size, tied, kwargs.get("dtype"))
-        super().__init__(config, vocabulary_size, DecoderBlock, table, **kwargs)
+        super().__init__(config, vocabulary_size, DecoderBlock, tied=tied, embedding=embedding, **kwargs)
 
     def build(self, target_shape: Any, memory_shape: Any) -> None:
         """Build all layers."""
