@@ -1,4 +1,4 @@
-"""The loss and accuracy of a batch, over its real tokens only."""
+"""Loss and accuracy of a batch over its real (non-padding) labels; letters as in layers.py."""
 
 from typing import Any, NamedTuple
 
@@ -8,22 +8,32 @@ from ptenmt.config import TrainingConfig
 
 
 class TokenSums(NamedTuple):
-    """Sums over the real (non-padding) labels of a batch; divided by ``tokens`` they are means."""
+    """Sums over the real labels of one or more batches."""
 
     loss: Any
     """Cross-entropy in nats, float32 scalar."""
     correct: Any
-    """Labels that had the highest logit, float32 scalar."""
+    """Number of labels with the highest logit, float32 scalar."""
     tokens: Any
-    """Real labels, float32 scalar."""
+    """Number of real labels, float32 scalar."""
 
     def plus(self, other: "TokenSums") -> "TokenSums":
-        """Both batches' sums together, as floats."""
+        """Add two batches' sums, as floats."""
         return TokenSums(*(float(mine) + float(theirs) for mine, theirs in zip(self, other, strict=True)))
+
+    @property
+    def mean_loss(self) -> float:
+        """Cross-entropy per real label, in nats."""
+        return float(self.loss / self.tokens)
+
+    @property
+    def accuracy(self) -> float:
+        """Share of real labels with the highest logit."""
+        return float(self.correct / self.tokens)
 
 
 def token_sums(logits: Any, labels: Any) -> TokenSums:
-    """Cross-entropy and argmax accuracy, summed over the labels that are not 0.
+    """Sum cross-entropy and argmax accuracy over the labels that are not 0.
 
     Args:
         logits: [B, T, V], or [N, V] from ``real_positions``.
@@ -33,11 +43,11 @@ def token_sums(logits: Any, labels: Any) -> TokenSums:
 
 
 def training_loss(logits: Any, labels: Any, options: TrainingConfig) -> tuple[Any, TokenSums]:
-    """What training minimises, and what it reports.
+    """Return the objective of training and the sums to report.
 
-    The two differ with label smoothing and R-Drop: reported is the plain cross-entropy all the same, to be
-    compared with that of validation. With R-Drop the batch holds every pair twice, in its first and its
-    second half; objective and sums are those of the mean of both passes.
+    The sums have the plain cross-entropy, comparable with that of validation, even with label smoothing and
+    R-Drop. With R-Drop the batch holds every pair twice, in its first and its second half; objective and sums
+    are the means of both passes.
 
     Args:
         logits: [B, T, V], or [N, V] from ``real_positions``.
@@ -45,7 +55,7 @@ def training_loss(logits: Any, labels: Any, options: TrainingConfig) -> tuple[An
         options: ``label_smoothing`` and ``r_drop``.
 
     Returns:
-        The objective summed over real labels, a float32 scalar that gradients flow from, and the sums.
+        The objective summed over real labels, a differentiable float32 scalar, and the sums.
     """
     objective, sums = _objective_and_sums(logits, labels, options.label_smoothing)
     if not options.r_drop:
@@ -55,7 +65,7 @@ def training_loss(logits: Any, labels: Any, options: TrainingConfig) -> tuple[An
 
 
 def symmetric_divergence(logits: Any, labels: Any) -> Any:
-    """How much two passes over the same pairs disagree: ``(KL(p‖q) + KL(q‖p)) / 2`` (Wu et al. 2021, R-Drop).
+    """Divergence of two passes over the same pairs, ``(KL(p‖q) + KL(q‖p)) / 2`` (R-Drop, Wu et al. 2021).
 
     Args:
         logits: [2B, T, V] or [2N, V]; p is the first half's softmax, q the second's.
@@ -70,7 +80,7 @@ def symmetric_divergence(logits: Any, labels: Any) -> Any:
 
 
 def real_positions(hidden: Any, labels: Any) -> tuple[Any, Any]:
-    """Leave the padding out, so that no logits are computed for it.
+    """Remove the padding, so that no logits are computed for it.
 
     The number of real labels differs from batch to batch: not for compilers that need fixed shapes (XLA).
 
@@ -82,12 +92,12 @@ def real_positions(hidden: Any, labels: Any) -> tuple[Any, Any]:
         Hidden states [N, D] and labels [N] of the N real labels, sentence by sentence.
     """
     flat = ops.reshape(labels, (-1,))
-    (places,) = ops.nonzero(flat)
-    return ops.take(ops.reshape(hidden, (-1, hidden.shape[-1])), places, axis=0), ops.take(flat, places)
+    (indices,) = ops.nonzero(flat)
+    return ops.take(ops.reshape(hidden, (-1, hidden.shape[-1])), indices, axis=0), ops.take(flat, indices)
 
 
 def _objective_and_sums(logits: Any, labels: Any, smoothing: float) -> tuple[Any, TokenSums]:
-    """The objective's sum over real labels, and the sums that are reported."""
+    """Return the objective, summed over real labels, and the sums to report."""
     labels = ops.reshape(labels, (-1,))
     logits = ops.cast(ops.reshape(logits, (-1, logits.shape[-1])), "float32")
     objective, losses, correct = _cross_entropy(logits, labels, smoothing)
@@ -99,20 +109,20 @@ def _objective_and_sums(logits: Any, labels: Any, smoothing: float) -> tuple[Any
 
 
 def _cross_entropy(logits: Any, labels: Any, smoothing: float) -> tuple[Any, Any, Any]:
-    """Cross-entropy with and without smoothing, and whether the label was the argmax.
+    """Return cross-entropy with and without label smoothing, and whether the label is the argmax.
 
-    It goes through the logits far fewer times than Keras' functions: the backward pass reuses the forward
-    pass' exponentials. The argmax is taken of these, as whole numbers, which order like the positive floats
-    that they are; Keras' of floats first looks for negative zeros.
+    It reads the logits far fewer times than Keras' functions: the backward pass reuses the exponentials of
+    the forward pass. The argmax is that of their bits as integers, which order like positive floats; Keras'
+    argmax of floats first looks for negative zeros.
 
     Args:
         logits: float32 [N, V].
         labels: Ids [N].
-        smoothing: ε, which is spread evenly over all V tokens, [PAD] too (Szegedy et al. 2016, section 7).
+        smoothing: ε, spread evenly over all V tokens, [PAD] included (Szegedy et al. 2016, section 7).
 
     Returns:
-        float32 [N] each: the smoothed cross-entropy, the only one through which a gradient flows unless
-        they are the same; the plain cross-entropy; 1 where the label had the highest logit.
+        float32 [N] each: the smoothed cross-entropy, which alone has a gradient unless they are the same; the
+        plain cross-entropy; 1 where the label has the highest logit.
     """
     fixed = ops.stop_gradient(logits)
     highest = ops.max(fixed, axis=-1, keepdims=True)
