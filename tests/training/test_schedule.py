@@ -126,7 +126,7 @@ def test_a_tensor_of_steps_gives_the_rates_of_each_in_a_graph(schedule: str):
         ({"schedule": "constant", "learning_rate": 0.0}, "training.learning_rate=0.0 must be above 0"),
         (
             {"warmup_steps": 5, "warmup_fraction": 0.1},
-            "training.warmup_steps=5 and training.warmup_fraction=0.1 exclude each other",
+            "training.warmup_steps=5 and training.warmup_fraction=0.1 cannot be used together",
         ),
         ({"warmup_steps": 0}, "warmup_steps=0 must be 1 or more with training.schedule=transformer"),
         (
