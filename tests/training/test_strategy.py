@@ -37,7 +37,7 @@ def facts(folder: Path) -> dict[str, Any]:
 
 def tensors(run: Path) -> dict[str, np.ndarray]:
     """Weights, their averages and the optimizer's variables, of a run's newest checkpoint."""
-    reader = tf.train.load_checkpoint(tf.train.latest_checkpoint(str(run)))
+    reader = tf.train.load_checkpoint(tf.train.latest_checkpoint(str(run / "state")))
     names = reader.get_variable_to_shape_map()
     kinds = ("weights/", "averages/", "optimizer/")
     return {name: reader.get_tensor(name) for name in names if name.startswith(kinds)}
