@@ -1,4 +1,4 @@
-"""How likely a live model finds what it has not learnt from, the work shared out to the workers."""
+"""Teacher-forced loss on held-out data, with the batches shared out to the workers."""
 
 from collections.abc import Callable, Iterator
 from itertools import islice
@@ -12,11 +12,11 @@ from ptenmt.training.workers import Workers
 
 
 class Likelihood:
-    """Adds up what a model makes of batches.
+    """Sums loss and accuracy over batches.
 
     Args:
-        score: Gives a batch's sums (see ``compile_token_sums``).
-        workers: That take a batch each.
+        score: Returns a batch's sums (see ``compile_token_sums``).
+        workers: The processes that score one batch each at a time.
     """
 
     def __init__(self, score: Callable[[Any, Any], TokenSums], workers: Workers) -> None:
@@ -25,11 +25,11 @@ class Likelihood:
         self._sums = TokenSums(0.0, 0.0, 0.0)
 
     def add(self, batches: Iterator[Batch]) -> Iterator[int]:
-        """Score batches, the same for all workers; tell from time to time how many are done."""
+        """Score batches, the same on all workers; yields how many are done."""
         done, workers = 0, self._workers
         while batches_of_all := list(islice(batches, workers.count)):
             own = TokenSums(0.0, 0.0, 0.0)
-            for batch in batches_of_all[workers.index : workers.index + 1]:  # the last round may have none
+            for batch in batches_of_all[workers.index : workers.index + 1]:  # none for some in the last round
                 own = own.plus(self._score(*batch))
             for each in workers.gather(own):
                 self._sums = self._sums.plus(TokenSums(*each))
@@ -38,13 +38,13 @@ class Likelihood:
 
     @property
     def loss(self) -> float:
-        """Mean over all labels, in nats."""
-        return float(self._sums.loss / self._sums.tokens)
+        """Cross-entropy per real label, in nats."""
+        return self._sums.mean_loss
 
     @property
     def accuracy(self) -> float:
-        """Share of the labels that were predicted right."""
-        return float(self._sums.correct / self._sums.tokens)
+        """Share of real labels with the highest logit."""
+        return self._sums.accuracy
 
 
 def compile_token_sums(model: TrainableModel) -> Callable[[Any, Any], TokenSums]:
