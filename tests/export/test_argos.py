@@ -12,6 +12,7 @@ from untrained_runs import tokenizers
 
 from ptenmt import Translator, export_model
 from ptenmt.config import DataConfig, TokenizerConfig
+from ptenmt.ctranslate2_export import convert
 from ptenmt.data.text import TextPreparation
 from ptenmt.errors import ExportError, OutputError
 from ptenmt.export.argos import package_files
@@ -19,6 +20,7 @@ from ptenmt.export.argos_text import with_preparation
 from ptenmt.runs import Run
 from ptenmt.tokenizers import load_tokenizers
 from ptenmt.trained_model import TrainedModel
+from ptenmt.translation.ctranslate2_engine import CTranslate2Engine
 
 TEXTS = ["O gato não vê o cão da vizinha.", "Quem e\u0301s\u00a0tu?", "A avó\u200b ouve  música à noite."]
 FOLDER = "translate-pt_en-1_0"
@@ -35,9 +37,11 @@ def as_argos_does(installed: Path, sentences: list[str], **options: object) -> l
     return [text.removeprefix(" ") for text in joined]
 
 
-def test_argos_translates_as_ptenmt_does(own_run: Run, installed: Path):
-    export_model(own_run, quantization="float32")
-    translator = Translator.load(own_run, engine="ctranslate2")
+def test_argos_translates_as_ptenmt_does(plain_run: Run, installed: Path):
+    trained = TrainedModel.load(plain_run)
+    converted = convert(trained.config.model, trained.weights, trained.tokenizers, "", "float32")
+    engine = CTranslate2Engine(converted, trained.tokenizers, with_unknown=False)
+    translator = Translator(engine, trained.tokenizers, trained.config)
     same = translator.with_options(beam_size=4, length_penalty=0.2, max_length=30)
     expected = [translation.text for translation in same.translate(TEXTS)]
     assert as_argos_does(installed, TEXTS, max_decoding_length=30) == expected
@@ -131,13 +135,13 @@ def test_a_corpus_with_punctuation_apart_is_told(own_run: Run, tmp_path: Path):
     own_run.write(replace(own_run.config(), data=DataConfig(source="tfds")), own_run.facts())
     told: list[str] = []
     export_model(own_run, format="argos", output=tmp_path / "new.argosmodel", on_warning=told.append)
-    assert [line for line in told if "words and punctuation apart (data.tokenization given)" in line]
+    assert [line for line in told if "separates words and punctuation (data.tokenization given)" in line]
 
 
 def test_what_stands_there_is_not_harmed(plain_run: Run, tmp_path: Path):
     for name, content in {"thesis.txt": b"precious", "other.zip": b"PK\x05\x06" + bytes(18)}.items():
         (tmp_path / name).write_bytes(content)
-        with pytest.raises(OutputError, match=f"{name} is there already, and no export"):
+        with pytest.raises(OutputError, match=f"{name} exists and is not an export"):
             export_model(plain_run, format="argos", output=tmp_path / name)
         assert (tmp_path / name).read_bytes() == content
     with pytest.raises(OutputError, match="is a folder, and an Argos package is a file"):
