@@ -18,8 +18,6 @@ _UNREADABLE = (tf.errors.OpError, IndexError, ValueError)
 class Checkpoints:
     """Saves and restores the state of one run with ``tf.train.CheckpointManager``.
 
-    Nothing is written or removed before ``save`` or ``tidy``.
-
     Args:
         state: What is saved, variable by variable.
         run: The run directory.
@@ -29,7 +27,11 @@ class Checkpoints:
     def __init__(self, state: tf.train.Checkpoint, run: Run, keep: int) -> None:
         self._run = run
         self._state = state
-        self._manager = tf.train.CheckpointManager(state, str(run.state_folder), max_to_keep=keep)
+        try:
+            self._manager = tf.train.CheckpointManager(state, str(run.state_folder), max_to_keep=keep)
+        except ValueError:  # the file "checkpoint", which only lists what may be deleted, is damaged
+            (run.state_folder / "checkpoint").unlink()
+            self._manager = tf.train.CheckpointManager(state, str(run.state_folder), max_to_keep=keep)
 
     def save(self) -> Path:
         """Write a checkpoint; the ones before it stay valid whatever happens.
