@@ -62,7 +62,7 @@ def _chosen(
     if last is not None and best is not None:
         raise RunError(f"--last {last} and --best {best} cannot be used together", "give one of them")
     if best is None:
-        from ptenmt.training.checkpoints import read_checkpoint
+        from ptenmt.training.state import read_checkpoint
 
         what, option, count = "checkpoints", "checkpoint.keep", last
         found = [(path.name, partial(read_checkpoint, path)) for path in run.checkpoints()]

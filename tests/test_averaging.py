@@ -15,7 +15,7 @@ from ptenmt.errors import CheckpointError, RunError
 from ptenmt.evaluation import evaluate
 from ptenmt.runs import Run, find_run
 from ptenmt.training import train
-from ptenmt.training.checkpoints import read_checkpoint
+from ptenmt.training.state import read_checkpoint
 from ptenmt.weights import keep_best, read_info, read_weights
 
 

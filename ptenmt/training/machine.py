@@ -1,6 +1,7 @@
-"""What a training runs on: threads, memory, devices, machines."""
+"""The machine a training runs on: threads, devices, distribution strategy, memory."""
 
 import contextlib
+import sys
 from collections.abc import Callable
 
 import tensorflow as tf
@@ -8,21 +9,21 @@ import tensorflow as tf
 from ptenmt.config import Config
 from ptenmt.cores import available_cores
 from ptenmt.errors import ConfigError, TrainingError
-from ptenmt.training.cluster import Cluster, meet
+from ptenmt.training.distributed import Cluster, meet
 
 
 def prepare(
     config: Config, on_warning: Callable[[str], None], cluster: Cluster | None = None
 ) -> tf.distribute.Strategy:
-    """Set TensorFlow up for a training; what the process has initialised already stays as it is.
+    """Configure TensorFlow for a training; what the process has initialised already stays.
 
     Args:
         config: The run's options.
-        on_warning: Told, in a sentence, of what cannot be set any more.
-        cluster: The workers that train together; None if this process trains alone.
+        on_warning: Called with a message for each option that can no longer take effect.
+        cluster: The workers that train together; None for a single process.
 
     Raises:
-        ConfigError: The machine has not what ``machine.strategy`` asks for.
+        ConfigError: The machine lacks the devices that ``machine.strategy`` needs.
         TrainingError: Other workers cannot be reached.
     """
     machine = config.machine
@@ -31,7 +32,7 @@ def prepare(
         tf.config.threading.set_inter_op_parallelism_threads(machine.threads or available_cores())
     except RuntimeError:
         if machine.threads is not None:
-            on_warning("TensorFlow was at work before: machine.threads has no effect on it any more")
+            on_warning("TensorFlow is already initialised: machine.threads has no effect")
     with contextlib.suppress(RuntimeError):
         for gpu in tf.config.list_physical_devices("GPU"):
             tf.config.experimental.set_memory_growth(gpu, True)
@@ -48,7 +49,7 @@ def _join(cluster: Cluster) -> tf.distribute.Strategy:
         reason = str(error).splitlines()[0]
         raise TrainingError(
             f"{cluster.name(cluster.index)} cannot join the others: {reason}",
-            "start it in a process of its own, where TensorFlow has not been at work before",
+            "start it in a new process, before anything else uses TensorFlow",
         ) from error
 
 
@@ -57,9 +58,26 @@ def _strategy(name: str) -> tf.distribute.Strategy:
     if name == "mirrored" and len(devices) == 1:
         raise ConfigError(
             "machine.strategy=mirrored needs several devices, and TensorFlow sees one",
-            "leave it at auto; nvidia-smi and pip install 'tensorflow[and-cuda]' help to find more",
+            "leave it at auto; check nvidia-smi, and pip install 'tensorflow[and-cuda]'",
         )
     wants_all = name in ("auto", "multi_worker") and devices[0].device_type == "GPU" and len(devices) > 1
     if name == "mirrored" or wants_all:
         return tf.distribute.MirroredStrategy([device.name for device in devices])
     return tf.distribute.get_strategy()
+
+
+def peak_memory() -> int | None:
+    """Peak resident memory of this process in bytes; None where the system does not report it."""
+    try:
+        import resource
+    except ImportError:  # Windows
+        return None
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return peak if sys.platform == "darwin" else 1024 * peak
+
+
+def peak_device_memory() -> int | None:
+    """Peak memory of tensors on the first GPU in bytes; None without one."""
+    if not tf.config.list_logical_devices("GPU"):
+        return None
+    return int(tf.config.experimental.get_memory_info("GPU:0")["peak"])

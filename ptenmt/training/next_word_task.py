@@ -1,4 +1,4 @@
-"""Learning which word comes next in a text."""
+"""Next-word prediction: word windows of a text, the model, and its validation."""
 
 import hashlib
 from collections.abc import Iterator, Sequence
@@ -20,24 +20,17 @@ from ptenmt.events import CorpusReady, Sample, Scores, ValidationStep
 from ptenmt.model import NextWordModel
 from ptenmt.tokenizers import SPECIAL_PIECES, START, TokenizerPair, load_tokenizers
 from ptenmt.tokenizers.words import WordTokenizer
-from ptenmt.training.likelihood import Likelihood, compile_token_sums
-from ptenmt.training.task import Split
-from ptenmt.training.workers import Workers
+from ptenmt.training.distributed import Workers
+from ptenmt.training.task import HeldOutLoss, Split
 
 NUM_SAMPLES = 2
 SCORED_WINDOWS = 256
 """At a time."""
-_REHEARSED_WINDOWS = 4 * SCORED_WINDOWS
+_NUM_SAMPLE_WINDOWS = 4 * SCORED_WINDOWS
 
 
 class NextWordTask:
-    """Learns a next-word model from the windows of a text.
-
-    Args:
-        config: The run's options.
-        words: Of the training windows, and of those held out.
-        tokenizers: One for both sides.
-    """
+    """Learns a next-word model from the windows of a text."""
 
     reads: ClassVar[str] = "text"
     unit: ClassVar[str] = "windows"
@@ -87,11 +80,11 @@ class NextWordTask:
 
     @property
     def removed(self) -> dict[str, int]:
-        """How many windows are left out because the vocabulary lacks all that they are to predict."""
+        """Number of windows without any known word to predict, which are left out."""
         return {"in training": self._training.num_left_out, "held out": self._held_out.num_left_out}
 
     def encode(self) -> tuple[WordWindows, CorpusReady]:
-        """The training windows, and what is to be told of the text."""
+        """The training windows, and the event that describes the text."""
         shown = range(min(NUM_SAMPLES, len(self._training)))
         ready = CorpusReady(
             unit="windows",
@@ -100,24 +93,24 @@ class NextWordTask:
             removed=self.removed,
             num_truncated=0,
             vocabulary_sizes=(self._size, self._size),
-            samples=[self._told(self._training, row) for row in shown],
+            samples=[self._texts(self._training, row) for row in shown],
         )
         return self._training, ready
 
     def new_model(self) -> NextWordModel:
-        """The model, its weights made."""
+        """A new model, built."""
         policy = keras.DTypePolicy(self._config.machine.precision)
         return NextWordModel(self._config.model, self._size, dtype=policy)
 
-    def scorer(self, model: NextWordModel, workers: Workers | None = None) -> "NextWordValidator":
-        """What scores a live model on the windows that are held out."""
+    def validator(self, model: NextWordModel, workers: Workers | None = None) -> "NextWordValidator":
+        """Scores a live model on the held-out windows."""
         rows = range(0, len(self._held_out), -(-len(self._held_out) // NUM_SAMPLES))
-        samples = [(self._held_out.window(row)[0], *self._told(self._held_out, row)) for row in rows]
+        samples = [(self._held_out.window(row)[0], *self._texts(self._held_out, row)) for row in rows]
         return NextWordValidator(model, self._held_out, samples, self.tokenizers, workers)
 
-    def rehearsal(self, model: NextWordModel) -> tuple["NextWordValidator", float]:
-        """A scorer of the first held-out windows, and their share of all."""
-        windows = self._windows_held_out(self._words[1][: _REHEARSED_WINDOWS + self._config.data.window])
+    def sample_validator(self, model: NextWordModel) -> tuple["NextWordValidator", float]:
+        """A validator of the first held-out windows, and their share of all."""
+        windows = self._windows_held_out(self._words[1][: _NUM_SAMPLE_WINDOWS + self._config.data.window])
         return NextWordValidator(model, windows, [], self.tokenizers), len(windows) / len(self._held_out)
 
     @property
@@ -141,7 +134,7 @@ class NextWordTask:
         return self._some(self._windows_held_out(self._words[1]), "held-out")
 
     def _windows_held_out(self, words: Sequence[str]) -> WordWindows:
-        """Windows after which one word is to be predicted, from all of them, whatever the model."""
+        """Windows that predict one word from the whole window, whatever the model."""
         predicts: Predicts = "last" if self._is_causal else "window"
         return WordWindows(self._ids(words), self._config.data.window, predicts=predicts)
 
@@ -161,7 +154,7 @@ class NextWordTask:
     def _ids(self, words: Sequence[str]) -> list[int]:
         return self.tokenizers.source.encode([" ".join(words)])[0]
 
-    def _told(self, windows: WordWindows, row: int) -> tuple[str, str]:
+    def _texts(self, windows: WordWindows, row: int) -> tuple[str, str]:
         """A window's words, and the word after it."""
         words, after = windows.window(row)
         return self.tokenizers.source.decode([words])[0], self.tokenizers.source.decode([[after]])[0]
@@ -171,11 +164,11 @@ class NextWordValidator:
     """Scores a live model on windows: loss and accuracy of the word after each.
 
     Args:
-        model: Built; its weights go on changing between two validations.
+        model: Built; its weights may change between two validations.
         windows: To predict the last word of.
         samples: Of windows to show the prediction for: ids, words, and the word after them.
         tokenizers: Of the words.
-        workers: That share the work; by default this process does it alone.
+        workers: Share the work; by default this process alone.
     """
 
     def __init__(
@@ -190,21 +183,15 @@ class NextWordValidator:
         self._windows = windows
         self._samples = samples
         self._tokenizer = tokenizers.source
-        self._workers = workers or Workers(tf.distribute.get_strategy())
-        self._score = compile_token_sums(model)
+        self._held_out = HeldOutLoss(model, workers or Workers(tf.distribute.get_strategy()))
 
     def validate(self) -> Iterator[ValidationStep | Scores]:
-        """Score the model as it is now.
-
-        Yields:
-            How far it is, counted in batches; ``Scores`` at the end.
-        """
+        """Score the current weights; yields the progress in batches, and ``Scores`` at the end."""
         total = -(-len(self._windows) // SCORED_WINDOWS)
-        likelihood = Likelihood(self._score, self._workers)
-        for done in likelihood.add(self._windows.batches(SCORED_WINDOWS)):
+        for done in self._held_out.add(self._windows.batches(SCORED_WINDOWS)):
             yield ValidationStep(done=done, total=total)
         samples = [self._sample(*sample) for sample in self._samples]
-        yield Scores(loss=likelihood.loss, accuracy=likelihood.accuracy, samples=samples)
+        yield Scores(loss=self._held_out.loss, accuracy=self._held_out.accuracy, samples=samples)
 
     def _sample(self, ids: list[int], words: str, after: str) -> Sample:
         logits: Any = self._model((np.array([ids]), np.array([[START]])))

@@ -1,10 +1,9 @@
-"""Training a run from its config: data, tokenizers, model, and then the loop."""
+"""Training a run from its config."""
 
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
 from dataclasses import asdict, dataclass
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -17,32 +16,31 @@ from ptenmt.history import History
 from ptenmt.runs import Run, run_path, set_aside
 from ptenmt.tokenizers import TokenizerPair
 from ptenmt.trained_model import TrainedModel
-from ptenmt.training.cluster import find_cluster
+from ptenmt.training.distributed import Workers, find_cluster
 from ptenmt.training.machine import prepare
-from ptenmt.training.preparation import Material, Preparation
+from ptenmt.training.preparation import TrainingInputs
 from ptenmt.training.signals import StopSignals
 from ptenmt.training.tensorboard import TensorBoard
 from ptenmt.training.trainer import Trainer
-from ptenmt.training.workers import Workers
 from ptenmt.weights import list_weights
 
-SECONDS_TO_SEE = 60.0
+SHARED_FOLDER_SECONDS = 60.0
+"""How long a network file system may take to show workers what the chief wrote."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class TrainingResult:
-    """How a training ended."""
+    """Outcome of a training."""
 
     run: Path
     history: list[dict[str, Any]]
-    """The validations of the run, those before a resumption included (see ``history.jsonl``)."""
+    """All validations of the run (see ``history.jsonl``)."""
     stopped_by: int | None
-    """The signal that ended it early; None if all steps are done (``training.epochs``,
-    ``training.max_steps``) or the patience is lost (``validation.patience``)."""
+    """The signal that ended it; None if all steps are done or patience is exhausted."""
     is_saved: bool
-    """Whether all that was learnt is on disk: not if a signal ended it before the first step, or twice."""
+    """Whether the final state is on disk: not if a signal ended it before the first step, or twice."""
     is_chief: bool = True
-    """Whether this process wrote the run, as it does unless it was one of several workers."""
+    """Whether this process wrote the run: True unless it was another worker of several."""
 
 
 def train(
@@ -60,12 +58,12 @@ def train(
     one interrupts at once.
 
     Args:
-        config: What to train on, and how.
+        config: The run's options.
         run: A path, or a name below ``checkpoints/``.
-        fresh: Start anew; a run of that name is renamed, not deleted.
-        init_from: A run whose weights and tokenizers a new run begins with, to learn from other data.
-        on_event: Told everything that happens.
-        on_download: Told about the download of a data set or tokenizer that this machine lacks.
+        fresh: Start over; an existing run of that name is renamed, not deleted.
+        init_from: A run whose weights and tokenizers a new run starts with (fine-tuning).
+        on_event: Called with every event.
+        on_download: Called with the progress of a download.
 
     Raises:
         OutputError: The folder cannot be written.
@@ -79,16 +77,20 @@ def train(
     directory = Run(run_path(run))
     cluster = find_cluster(config.machine.strategy)
     is_chief = cluster is None or cluster.is_chief
+
+    def emit(event: Event) -> None:
+        if is_chief or isinstance(event, Warned):
+            on_event(event)
+
     stop = StopSignals()
     with _claimed(directory) if is_chief else nullcontext(), stop.heeded():
         try:
-            tell = on_event if is_chief else partial(_tell_warnings, on_event)
-            preparation = Preparation(config, directory, tell, on_download)
-            workers = Workers(prepare(config, preparation.warn, cluster), cluster)
+            strategy = prepare(config, lambda message: emit(Warned(message=message)), cluster)
+            workers = Workers(strategy, cluster)
             stop.renew()
             with workers.together():
-                material = preparation.load(fresh, init_from)
-                is_stopped = _train(preparation, material, fresh, workers, stop)
+                inputs = TrainingInputs(config, directory, fresh, init_from, emit, on_download)
+                is_stopped = _train(inputs, fresh, workers, stop)
             is_saved = True
         except BaseException as error:
             # Whatever a library made of the interruption of the start, it was one.
@@ -106,82 +108,76 @@ def train(
 
 @contextmanager
 def _claimed(run: Run) -> Iterator[None]:
-    """Make sure that the run's folder is ours to write."""
+    """Check that the run's folder can be written, and lock it."""
     run.check_writable()
     with run.locked():
         yield
 
 
-def _tell_warnings(on_event: Callable[[Event], None], event: Event) -> None:
-    """What a worker other than the chief tells."""
-    if isinstance(event, Warned):
-        on_event(event)
-
-
-def _agree(config: Config, material: Material, workers: Workers) -> None:
-    """Make sure that all workers are to learn the same, before they build a model together."""
-    sections = ("seed", "model", "batch", "training", "optimizer", "validation")
-    workers.agree(
-        **{name: asdict(config)[name] for name in sections},
-        sampling=config.tokenizer.sampling,
-        precision=config.machine.precision,
-        training_data=material.task.splits["train"].fingerprint,
-        validation_data=material.task.splits["validation"].fingerprint,
-        tokenizers=material.task.tokenizers.checksums,
-        resumed=material.is_resumed,
-    )
-
-
-def _set_aside(preparation: Preparation, material: Material, fresh: bool, workers: Workers) -> None:
-    """Make room for a new run, now that all else is ready."""
-    run = preparation.run
-    # A training that was killed before its first checkpoint may have left best weights.
-    is_unsaved = not material.is_resumed and run.has_weights
-    if run.path.exists() and (fresh or is_unsaved) and workers.is_chief:
-        kept = f"the old run is kept as {set_aside(run)}"
-        preparation.warn(kept if fresh else f"nothing had been saved yet: starting again at step 0; {kept}")
+def _train(inputs: TrainingInputs, fresh: bool, workers: Workers, stop: StopSignals) -> bool:
+    """Build the model and train it; returns whether a signal ended the training."""
+    config, run, task = inputs.config, inputs.run, inputs.task
+    _check_agreement(inputs, workers)
+    built = inputs.build(workers.strategy)
+    if workers.is_chief:
+        _make_room(inputs, fresh)
     workers.gather(None)
-
-
-def _train(
-    preparation: Preparation, material: Material, fresh: bool, workers: Workers, stop: StopSignals
-) -> bool:
-    """Train, and tell whether a signal ended it early."""
-    config, run, task = preparation.config, preparation.run, material.task
-    _agree(config, material, workers)
-    built = preparation.build(material, workers.strategy)
-    _set_aside(preparation, material, fresh, workers)
-    trainer = Trainer(config, run, built.model, built.plan, task.scorer(built.model, workers), workers)
+    trainer = Trainer(config, run, built.model, built.plan, task.validator(built.model, workers), workers)
     board = TensorBoard(run) if config.training.tensorboard and workers.is_chief else None
     event: Event | None = None
     for event in trainer.fit():
         if isinstance(event, TrainingStarted) and not event.is_over:
             if workers.is_chief:
-                _write_beginning(preparation, material, built.facts)
+                _write_run(inputs, built.facts)
             _check_shared(run, workers)
         elif isinstance(event, StepDone | CurvePoint):
             stop.hand_over(trainer.stop)
-        if workers.is_chief and isinstance(event, Validated) and event.is_best:
-            cache_translator(config, run, task.tokenizers, preparation.warn)
+        elif isinstance(event, Validated) and event.is_best and workers.is_chief:
+            cache_translator(config, run, task.tokenizers, inputs.warn)
         if board is not None:
             board.add(event)
-        preparation.on_event(event)
+        inputs.on_event(event)
     if workers.is_chief:
-        cache_translator(config, run, task.tokenizers, preparation.warn)
+        cache_translator(config, run, task.tokenizers, inputs.warn)
     is_stopped = isinstance(event, Stopped)
     if is_stopped:  # a signal to one worker stops all
         stop.received = next((number for number in workers.gather(stop.received) if number), None)
     return is_stopped
 
 
-def _write_beginning(preparation: Preparation, material: Material, facts: dict[str, Any]) -> None:
+def _check_agreement(inputs: TrainingInputs, workers: Workers) -> None:
+    """Check that all workers train the same model on the same data, before they build it together."""
+    config, task = inputs.config, inputs.task
+    sections = ("seed", "model", "batch", "training", "optimizer", "validation")
+    workers.agree(
+        **{name: asdict(config)[name] for name in sections},
+        sampling=config.tokenizer.sampling,
+        precision=config.machine.precision,
+        training_data=task.splits["train"].fingerprint,
+        validation_data=task.splits["validation"].fingerprint,
+        tokenizers=task.tokenizers.checksums,
+        resumed=inputs.is_resumed,
+    )
+
+
+def _make_room(inputs: TrainingInputs, fresh: bool) -> None:
+    """Rename an existing run that is not resumed, now that nothing else can fail."""
+    run = inputs.run
+    # A training that was killed before its first checkpoint may have left best weights.
+    is_unsaved = not inputs.is_resumed and run.has_weights
+    if run.path.exists() and (fresh or is_unsaved):
+        kept = f"the old run is kept as {set_aside(run)}"
+        inputs.warn(kept if fresh else f"nothing had been saved yet: starting again at step 0; {kept}")
+
+
+def _write_run(inputs: TrainingInputs, facts: dict[str, Any]) -> None:
     """Write what a run has before its first checkpoint."""
-    config, run = preparation.config, preparation.run
+    config, run = inputs.config, inputs.run
     if config.task == "translation" and (reason := why_not_ctranslate2(config.model)):
-        preparation.warn(f"{reason}: the Keras engine will translate, which is slower")
+        inputs.warn(f"{reason}: the Keras engine will translate, which is slower")
     run.write(config, facts)
-    if not material.is_resumed:
-        material.task.tokenizers.save(run.tokenizer_folder)
+    if not inputs.is_resumed:
+        inputs.task.tokenizers.save(run.tokenizer_folder)
 
 
 def cache_translator(
@@ -198,16 +194,12 @@ def cache_translator(
 
 
 def _check_shared(run: Run, workers: Workers) -> None:
-    """Make sure that all workers see the folder that the chief writes: they will go on from it one day.
-
-    Raises:
-        TrainingError: Some do not, after a while that network file systems may need.
-    """
+    """Check that all workers see the folder that the chief writes, from which they will resume one day."""
     if workers.count == 1:
         return
     written = workers.gather(run.facts()["trained"] if workers.is_chief else None)[0]
-    deadline = time.monotonic() + SECONDS_TO_SEE
-    while not (sees := _trained(run) == written) and time.monotonic() < deadline:
+    deadline = time.monotonic() + SHARED_FOLDER_SECONDS
+    while not (sees := _time_written(run) == written) and time.monotonic() < deadline:
         time.sleep(1)
     if blind := [str(index) for index, sight in enumerate(workers.gather(sees)) if not sight]:
         raise TrainingError(
@@ -216,6 +208,5 @@ def _check_shared(run: Run, workers: Workers) -> None:
         )
 
 
-def _trained(run: Run) -> Any:
-    """When ``run.json`` was written."""
+def _time_written(run: Run) -> Any:
     return run.facts().get("trained") if (run.path / "run.json").exists() else None

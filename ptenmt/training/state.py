@@ -1,34 +1,42 @@
-"""Everything that the next step of a training depends on."""
+"""Training state: everything that the next step depends on, and its checkpoints."""
 
+import re
+import shutil
 import time
 import zlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import tensorflow as tf
 
+from ptenmt.errors import CheckpointError
 from ptenmt.model import TokenSums
-from ptenmt.training.memory import peak_memory
+from ptenmt.runs import Run
+from ptenmt.training.machine import peak_memory
 from ptenmt.training.optimizer import Adam
 
-FIRST_LOSS_SCALE = 2.0**15
+INITIAL_LOSS_SCALE = 2.0**15
+
+# What TensorFlow and its Python side raise for files that are truncated, damaged or missing.
+_UNREADABLE = (tf.errors.OpError, IndexError, ValueError)
 
 
 class RunningSums:
-    """Sums over the batches since some point of the training."""
+    """Sums of loss, correct predictions and tokens over batches."""
 
     def __init__(self) -> None:
         self._sums = TokenSums(*(_number(0.0) for _ in TokenSums._fields))
 
     def add(self, sums: TokenSums) -> None:
-        """Count batches that were just learnt; part of the compiled step."""
+        """Add the sums of a step; part of the compiled step."""
         for mine, new in zip(self._sums, sums, strict=True):
             mine.assign_add(tf.cast(new, mine.dtype))
 
     def reset(self) -> None:
-        """Start again from zero."""
+        """Reset to zero."""
         for mine in self._sums:
             mine.assign(0)
 
@@ -38,59 +46,54 @@ class RunningSums:
         return float(self._sums.tokens)
 
     def means(self) -> tuple[float, float]:
-        """Loss and accuracy over all real labels so far; not a number if there are none."""
+        """Mean loss and accuracy over all real labels so far; NaN without any."""
         tokens = self.tokens or float("nan")
         return float(self._sums.loss) / tokens, float(self._sums.correct) / tokens
 
     @property
     def variables(self) -> dict[str, Any]:
-        """What a checkpoint is to hold."""
+        """For the checkpoint."""
         return self._sums._asdict()
 
 
 class TrainingState:
-    """A training's variables: model, optimizer, position in the data, running sums, best score.
-
-    Args:
-        model: Built.
-        optimizer: Of the model's weights.
-    """
+    """All variables of a training: model, optimizer, position in the data, running sums, best score."""
 
     def __init__(self, model: Any, optimizer: Adam) -> None:
         self.model = model
         self.optimizer = optimizer
         self.epoch = _number(0)
-        """Epochs complete, validation included."""
+        """Complete epochs, validation included."""
         self.step_in_epoch = _number(0)
-        """Steps of the current epoch that are done."""
+        """Complete steps of the current epoch."""
         self.global_step = _number(0)
-        """Steps done in all; dropout and the learning rate follow from it."""
+        """Updates so far; dropout and the learning rate are functions of it."""
         self.validated = _number(0)
-        """The step, in all, after which the last validation was."""
+        """``global_step`` of the last validation."""
         self.best_score = _number(float("nan"))
         self.best_loss = _number(float("nan"))
-        """Of the same validation, which breaks ties."""
+        """Of the same validation; breaks ties."""
         self.stale = _number(0)
         """Validations since the best one."""
         self.skipped = _number(0)
-        """Updates that were not made because the loss or the gradients were not finite."""
+        """Updates skipped because the loss or the gradients were not finite."""
         self.skipped_in_row = _number(0)
         self.faults = _number(0)
-        """Those of them that a smaller scale of the loss would not have mended."""
+        """Those that a smaller loss scale would not have prevented."""
         self.faults_in_row = _number(0)
         self.most_faults_in_row = _number(0)
         self.gradient_norm = _number(0.0)
         """Of the last update."""
-        self.loss_scale = _number(FIRST_LOSS_SCALE)
+        self.loss_scale = _number(INITIAL_LOSS_SCALE)
         self.scaled_steps = _number(0)
         """Steps since the loss scale changed."""
         self.of_epoch = RunningSums()
         self.since_curve_point = RunningSums()
-        """Since the last point of the training curves."""
+        """Sums since the last ``CurvePoint``."""
         self.seconds = {kind: _number(0.0) for kind in ("data", "step", "validation", "saving")}
-        """Where the time went, over all of the run's processes."""
+        """Time spent by kind of work, over the whole run."""
 
-    def learnt(self, sums: TokenSums, norm: Any) -> None:
+    def count_update(self, sums: TokenSums, norm: Any) -> None:
         """Count an update; part of the compiled step."""
         self.of_epoch.add(sums)
         self.since_curve_point.add(sums)
@@ -98,11 +101,11 @@ class TrainingState:
         self.skipped_in_row.assign(0)
         self.faults_in_row.assign(0)
 
-    def skip(self, is_fault: Any = True) -> None:
-        """Count an update that was not made; part of the compiled step.
+    def count_skipped(self, is_fault: Any = True) -> None:
+        """Count a skipped update; part of the compiled step.
 
         Args:
-            is_fault: False where float16 may have overflowed, which a smaller scale of the loss mends.
+            is_fault: False if float16 may have overflowed, which a smaller loss scale prevents.
         """
         self.skipped.assign_add(1)
         self.skipped_in_row.assign_add(1)
@@ -111,7 +114,7 @@ class TrainingState:
         self.most_faults_in_row.assign(tf.maximum(self.most_faults_in_row, self.faults_in_row))
 
     def adapt_loss_scale(self, is_finite: Any, patience: int) -> None:
-        """Halve the scale of the loss where float16 overflowed, double it after so many good steps."""
+        """Halve the loss scale after an overflow, double it after ``patience`` finite steps."""
         steps = tf.where(is_finite, self.scaled_steps + 1, tf.zeros_like(self.scaled_steps))
         is_time = steps >= patience
         grown = tf.where(is_time, self.loss_scale * 2, self.loss_scale)
@@ -120,7 +123,7 @@ class TrainingState:
 
     @contextmanager
     def timed(self, kind: str) -> Iterator[None]:
-        """Count the time as the run's time for this kind of work."""
+        """Add the elapsed time to ``seconds[kind]``."""
         started = time.perf_counter()
         try:
             yield
@@ -128,12 +131,12 @@ class TrainingState:
             self.seconds[kind].assign_add(time.perf_counter() - started)
 
     def costs(self) -> dict[str, Any]:
-        """What the training has cost so far: its time by kind of work, and this process's peak memory."""
+        """Time by kind of work, this process's peak memory, and skipped steps, for the history."""
         seconds = {kind: float(value) for kind, value in self.seconds.items()}
         return {"seconds": seconds, "peak_memory": peak_memory(), "skipped_steps": int(self.skipped)}
 
     def position(self) -> tuple[int, ...]:
-        """How far the training is: epochs, steps, and the step of the last validation."""
+        """Epoch, global step, and step of the last validation: changes whenever a save is worthwhile."""
         return int(self.epoch), int(self.global_step), int(self.validated)
 
     def weights(self) -> dict[str, np.ndarray]:
@@ -142,14 +145,14 @@ class TrainingState:
         return {path: value.numpy() for path, value in (self.optimizer.averages or weights).items()}
 
     def checksum(self) -> int:
-        """Of the weights and their moving averages."""
+        """CRC-32 of the weights and their moving averages."""
         checksum = 0
         for weight in (*self.model.trainable_variables, *self.optimizer.averages.values()):
             checksum = zlib.crc32(weight.numpy().tobytes(), checksum)
         return checksum
 
     def finish_epoch(self) -> None:
-        """Go on to the next epoch."""
+        """Move to the next epoch."""
         self.epoch.assign_add(1)
         self.step_in_epoch.assign(0)
         self.of_epoch.reset()
@@ -157,8 +160,8 @@ class TrainingState:
     def trackable(self) -> tf.train.Checkpoint:
         """All of it, variable by variable.
 
-        Tracking the model as an object would silently leave out the blocks: TensorFlow does not look
-        into the lists of Keras layers.
+        Tracking the model as an object would silently omit the blocks: TensorFlow does not look into
+        lists of Keras layers.
         """
         return tf.train.Checkpoint(
             weights={weight.path: weight.value for weight in self.model.trainable_variables},
@@ -174,3 +177,112 @@ class TrainingState:
 def _number(value: float) -> tf.Variable:
     kind = tf.int64 if isinstance(value, int) else tf.float64
     return tf.Variable(value, dtype=kind, trainable=False)
+
+
+class Checkpoints:
+    """Saves and restores the state of one run with ``tf.train.CheckpointManager``.
+
+    Args:
+        state: What is saved, variable by variable.
+        run: The run directory.
+        keep: How many checkpoints to keep.
+    """
+
+    def __init__(self, state: tf.train.Checkpoint, run: Run, keep: int) -> None:
+        self._run = run
+        self._state = state
+        try:
+            self._manager = tf.train.CheckpointManager(state, str(run.state_folder), max_to_keep=keep)
+        except ValueError:  # the file "checkpoint", which only lists what may be deleted, is damaged
+            (run.state_folder / "checkpoint").unlink()
+            self._manager = tf.train.CheckpointManager(state, str(run.state_folder), max_to_keep=keep)
+
+    def save(self) -> Path:
+        """Write a checkpoint; the ones before it stay valid whatever happens.
+
+        Returns:
+            Its path, without a suffix.
+
+        Raises:
+            CheckpointError: The disk is full, or the folder cannot be written.
+        """
+        try:
+            self._run.state_folder.mkdir(exist_ok=True)
+            return Path(self._manager.save())
+        except (tf.errors.OpError, OSError) as error:
+            self.tidy()
+            raise CheckpointError(
+                f"cannot save a checkpoint in {self._run.state_folder}: {_reason(error)}",
+                "make room and run the command again; what was saved before is unharmed",
+            ) from error
+
+    def tidy(self) -> None:
+        """Remove what a save that failed or was killed has left behind."""
+        for folder in self._run.state_folder.glob("*_temp"):  # where TensorFlow writes before it renames
+            shutil.rmtree(folder, ignore_errors=True)
+
+    def restore(self, on_warning: Callable[[str], None]) -> Path | None:
+        """Restore the newest checkpoint that can be read.
+
+        Args:
+            on_warning: Called with a message for each newer checkpoint that is damaged.
+
+        Returns:
+            Its path, or None if there is none yet.
+
+        Raises:
+            CheckpointError: There are checkpoints, but none can be read.
+        """
+        paths = self._run.checkpoints()
+        for path in paths:
+            try:
+                self._state.restore(str(path)).assert_existing_objects_matched()
+                return path
+            except AssertionError as error:
+                raise CheckpointError(
+                    f"checkpoint {path} lacks a part of the training state",
+                    "resume with the version of ptenmt that wrote it, or train again with --fresh",
+                ) from error
+            except _UNREADABLE as error:
+                on_warning(f"checkpoint {path} is damaged and will be ignored: {_reason(error)}")
+        if paths:
+            raise CheckpointError(
+                f"none of the {len(paths)} checkpoints in {self._run.state_folder} can be read",
+                "restore them from a copy, or train again with --fresh",
+            )
+        return None
+
+
+def read_checkpoint(path: Path) -> tuple[int, dict[str, np.ndarray]]:
+    """Read the weights of a checkpoint, or their moving averages if it has them.
+
+    Args:
+        path: Without a suffix.
+
+    Returns:
+        The number of updates before it was saved, and arrays by Keras path.
+
+    Raises:
+        CheckpointError: It is damaged.
+    """
+    try:
+        reader = tf.train.load_checkpoint(str(path))
+        names = reader.get_variable_to_shape_map()
+        kind = "averages/" if any(name.startswith("averages/") for name in names) else "weights/"
+        # "weights/transformer.Sencoder.S…/.ATTRIBUTES/VARIABLE_VALUE" holds "transformer/encoder/…".
+        arrays = {
+            name.removeprefix(kind).split("/")[0].replace(".S", "/"): reader.get_tensor(name)
+            for name in names
+            if name.startswith(kind)
+        }
+        return int(reader.get_tensor("global_step/.ATTRIBUTES/VARIABLE_VALUE")), arrays
+    except _UNREADABLE as error:
+        raise CheckpointError(f"checkpoint {path} is damaged: {_reason(error)}") from error
+
+
+def _reason(error: Exception) -> str:
+    """One line for users, without the names of TensorFlow's operations."""
+    if isinstance(error, OSError) and error.strerror:
+        return error.strerror
+    line = str(getattr(error, "message", error)).splitlines()[0]
+    return re.sub(r"\{\{.*?\}\} ?| \[Op:\w+\]", "", line).rpartition("; ")[2]

@@ -120,11 +120,11 @@ class TrainStep:
 
         def learn() -> Any:
             self._state.optimizer.apply(gradients, norm, rate, scale)
-            self._state.learnt(sums, norm)
+            self._state.count_update(sums, norm)
             return tf.constant(True)
 
         def skip() -> Any:
-            self._state.skip(not self._scales_loss or self._state.loss_scale <= 1)
+            self._state.count_skipped(not self._scales_loss or self._state.loss_scale <= 1)
             return tf.constant(False)
 
         tf.cond(is_finite, learn, skip)

@@ -1,13 +1,18 @@
-"""What a training is about: the seam between the trainer, which knows steps, and what the steps learn."""
+"""The interface between the trainer, which knows steps, and what the steps learn."""
 
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from itertools import islice
 from typing import Any, ClassVar, Protocol
 
-from ptenmt.data.batches import TrainingPairs
+import tensorflow as tf
+
+from ptenmt.data.batches import Batch, TrainingPairs
 from ptenmt.events import CorpusReady
+from ptenmt.model import TokenSums, TrainableModel, real_positions, token_sums
 from ptenmt.tokenizers import TokenizerPair
+from ptenmt.training.distributed import Workers
 from ptenmt.training.model_selection import Validator
-from ptenmt.training.workers import Workers
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -15,21 +20,21 @@ class Split:
     """A part of the data."""
 
     size: int
-    """Sentence pairs, or windows."""
+    """Number of sentence pairs or windows."""
     fingerprint: str
 
 
 class Task(Protocol):
-    """What is learnt: which data, by what model, and how that is scored.
+    """Which data are learnt, by which model, and how it is validated.
 
     Whatever the task, a batch has sources [B, S] and targets [B, T + 1], and the model predicts
     ``targets[:, 1:]``: ``model.hidden((source, target[:, :-1]))`` gives [B, T, D], ``model.final`` logits.
     """
 
     reads: ClassVar[str]
-    """What the data are, in a sentence."""
+    """What the data are, for messages."""
     unit: ClassVar[str]
-    """What they are counted in."""
+    """What ``Split.size`` counts."""
     tokenizers: TokenizerPair
 
     @property
@@ -38,16 +43,72 @@ class Task(Protocol):
 
     @property
     def removed(self) -> dict[str, int]:
-        """How many training examples each filter removed."""
+        """Number of training examples that each filter removed."""
 
     def encode(self) -> tuple[TrainingPairs, CorpusReady]:
-        """The training examples as ids, and what is to be told of the data."""
+        """The training examples as ids, and the event that describes the data."""
 
     def new_model(self) -> Any:
-        """The Keras model, its weights made."""
+        """A new Keras model, built."""
 
-    def scorer(self, model: Any, workers: Workers | None = None) -> Validator:
-        """What scores a live model on the validation split."""
+    def validator(self, model: Any, workers: Workers | None = None) -> Validator:
+        """Scores the live model on the validation split."""
 
-    def rehearsal(self, model: Any) -> tuple[Validator, float]:
-        """A scorer that takes part of the time of the other, and what share it does, above 0."""
+    def sample_validator(self, model: Any) -> tuple[Validator, float]:
+        """A validator of part of the split, and its share of the time of the whole one."""
+
+
+class HeldOutLoss:
+    """Teacher-forced loss and accuracy of a live model on held-out batches, shared by the workers.
+
+    Args:
+        model: Built; its weights may change between two validations.
+        workers: Each scores every ``workers.count``-th batch.
+    """
+
+    def __init__(self, model: TrainableModel, workers: Workers) -> None:
+        self._score = compile_token_sums(model)
+        self._workers = workers
+        self._sums = TokenSums(0.0, 0.0, 0.0)
+
+    def add(self, batches: Iterator[Batch]) -> Iterator[int]:
+        """Score batches from zero, the same for all workers; yields how many are done."""
+        done, workers = 0, self._workers
+        self._sums = TokenSums(0.0, 0.0, 0.0)
+        while group := list(islice(batches, workers.count)):
+            own = TokenSums(0.0, 0.0, 0.0)
+            for batch in group[workers.index : workers.index + 1]:  # the last group may have none
+                own = own.plus(self._score(*batch))
+            for each in workers.gather(own):
+                self._sums = self._sums.plus(TokenSums(*each))
+            done += len(group)
+            yield done
+
+    @property
+    def loss(self) -> float:
+        """Mean over all real labels, in nats."""
+        return self._sums.mean_loss
+
+    @property
+    def accuracy(self) -> float:
+        """Share of real labels whose argmax prediction is correct."""
+        return self._sums.accuracy
+
+
+def compile_token_sums(model: TrainableModel) -> Callable[[Any, Any], TokenSums]:
+    """Compile the teacher-forced scoring of a batch.
+
+    Args:
+        model: Built; its weights may change afterwards.
+
+    Returns:
+        A function of source ids [B, S] and target ids [B, T + 1] that returns the sums over real labels.
+    """
+    ids = tf.TensorSpec([None, None], tf.int64)
+
+    @tf.function(input_signature=[ids, ids])
+    def score(source: Any, target: Any) -> Any:
+        hidden, labels = real_positions(model.hidden((source, target[:, :-1])), target[:, 1:])
+        return token_sums(model.final(hidden), labels)
+
+    return score

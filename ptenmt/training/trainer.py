@@ -26,14 +26,13 @@ from ptenmt.events import (
 from ptenmt.history import History
 from ptenmt.model import TrainableModel
 from ptenmt.runs import Run
-from ptenmt.training.checkpoints import Checkpoints
+from ptenmt.training.distributed import Workers
 from ptenmt.training.input_pipeline import InputPipeline, Part, Plan
 from ptenmt.training.model_selection import ModelSelection, Validator, num_total_steps
 from ptenmt.training.optimizer import Adam
-from ptenmt.training.state import TrainingState
+from ptenmt.training.state import Checkpoints, TrainingState
 from ptenmt.training.step import TrainStep
 from ptenmt.training.throughput import Throughput
-from ptenmt.training.workers import Workers
 from ptenmt.weights import tidy_weights, write_weights
 
 SECONDS_BETWEEN_REPORTS = 0.25

@@ -1,41 +1,144 @@
-"""Learning to translate from sentence pairs."""
+"""Learning to translate: sentence pairs, the Transformer, and its validation."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, replace
 from functools import cached_property
 from itertools import pairwise
 from pathlib import Path
 from typing import ClassVar
 
 import keras
+import tensorflow as tf
 
-from ptenmt.config import Config
-from ptenmt.data.batches import EncodedPairs, TrainingPairs
+from ptenmt.config import Config, DecodingConfig
+from ptenmt.ctranslate2_export import convert, why_not_ctranslate2
+from ptenmt.data.batches import EncodedPairs, TrainingPairs, num_batches, sorted_batches
 from ptenmt.data.cache import CorpusCache
 from ptenmt.data.corpus import Corpus, SentencePair, fingerprint, load_corpus
 from ptenmt.data.download import OnProgress
 from ptenmt.data.encoding import encode_pairs, encode_training_pairs, learn_tokenizers
 from ptenmt.data.sources import fetch_sources
-from ptenmt.events import CorpusReady
+from ptenmt.errors import OutputError
+from ptenmt.evaluation.scores import Scorer
+from ptenmt.evaluation.test_set import TestSet
+from ptenmt.events import CorpusReady, Sample, Scores, ValidationStep
 from ptenmt.model import Transformer
-from ptenmt.tokenizers import TokenizerPair, load_tokenizers
-from ptenmt.training.task import Split
-from ptenmt.training.validation import TranslationValidator
-from ptenmt.training.workers import Workers
+from ptenmt.tokenizers import UNK, TokenizerPair, forbidden, load_tokenizers
+from ptenmt.training.distributed import Workers
+from ptenmt.training.task import HeldOutLoss, Split
+from ptenmt.translation import Translation, Translator
 from ptenmt.translation.batching import BATCH_SENTENCES
+from ptenmt.translation.ctranslate2_engine import CTranslate2Engine
 
 NUM_SHOWN_PAIRS = 3
-_REHEARSED_BATCHES = 3
+NUM_SAMPLES = 2
+_NUM_SAMPLE_BATCHES = 3
+PAIRS_PER_ROUND = 256
+"""Translated by each of several workers between two exchanges."""
 
 
-class TranslationTask:
-    """Learns a Transformer from sentence pairs.
+class TranslationValidator:
+    """Scores a live model on the validation pairs: loss, accuracy, BLEU and chrF of greedy translations.
+
+    CTranslate2 translates in int8, as users do; the Keras engine where it cannot express the model.
 
     Args:
         config: The run's options.
-        corpus: The pairs.
+        model: Built; its weights may change between two validations.
         tokenizers: Of both languages.
-        cache: Where token ids are kept.
+        pairs: The validation pairs as text.
+        encoded: The same as ids.
+        workers: Share the work; by default this process alone.
     """
+
+    def __init__(
+        self,
+        config: Config,
+        model: Transformer,
+        tokenizers: TokenizerPair,
+        pairs: Sequence[SentencePair],
+        encoded: EncodedPairs,
+        workers: Workers | None = None,
+    ) -> None:
+        self._workers = workers or Workers(tf.distribute.get_strategy())
+        self._sentences = config.batch.sentences
+        self._pairs = pairs
+        self._encoded = encoded
+        self._test_set = TestSet.from_pairs(pairs, config.data)
+        self._held_out = HeldOutLoss(model, self._workers)
+        self._model = model
+        self._tokenizers = tokenizers
+        greedy = DecodingConfig(max_length=config.decoding.max_length, beam_size=1)
+        self._config = replace(config, decoding=greedy)
+        is_expressible = not why_not_ctranslate2(config.model)
+        self._keras = None if is_expressible else Translator.from_model(model, tokenizers, self._config)
+
+    def validate(self) -> Iterator[ValidationStep | Scores]:
+        """Score the current weights; yields the progress in batches and pairs, and ``Scores`` at the end."""
+        total = num_batches(self._encoded, self._sentences) + len(self._pairs)
+        batches = sorted_batches(self._encoded, self._sentences)
+        held_out, done = self._held_out, 0
+        for done in held_out.add(batches):
+            yield ValidationStep(done=done, total=total)
+        translator = self._translator()
+        translations: dict[int, Translation] = {}
+        for found in self._translated(translator):
+            translations |= found
+            yield ValidationStep(done=done + len(translations), total=total)
+        ordered = [translations[row] for row in range(len(self._pairs))]
+        scorer = Scorer("detokenised", self._test_set.references, ("BLEU", "chrF"))
+        scores = scorer.values([translation.text for translation in ordered])
+        yield Scores(
+            loss=held_out.loss,
+            accuracy=held_out.accuracy,
+            bleu=scores["BLEU"],
+            chrf=scores["chrF"],
+            samples=self._samples(ordered),
+        )
+
+    def _translator(self) -> Translator:
+        """A greedy translator with the current weights."""
+        if self._keras is not None:
+            return self._keras
+        weights = {weight.path: weight.numpy() for weight in self._model.trainable_variables}
+        try:
+            model = convert(self._config.model, weights, self._tokenizers, "live")
+        except OutputError:  # the folder of temporary files is full; that is no reason to end a training
+            return Translator.from_model(self._model, self._tokenizers, self._config)
+        engine = CTranslate2Engine(
+            model,
+            self._tokenizers,
+            with_unknown=UNK not in forbidden(self._config.tokenizer),
+            threads=self._config.machine.threads,
+        )
+        return Translator(engine, self._tokenizers, self._config)
+
+    def _translated(self, translator: Translator) -> Iterator[dict[int, Translation]]:
+        """Translations by row, in rounds of all workers, until all are done."""
+        sources = [source for source, _ in self._pairs]
+        if self._workers.count == 1:
+            yield from translator.translate_prepared(sources, with_scores=False)
+            return
+        size = PAIRS_PER_ROUND * self._workers.count
+        for first in range(0, len(sources), size):
+            rows = range(first, min(first + size, len(sources)))[self._workers.index :: self._workers.count]
+            mine: dict[int, Translation] = {}
+            own = [sources[row] for row in rows]
+            for found in translator.translate_prepared(own, with_scores=False):
+                mine |= {rows[number]: translation for number, translation in found.items()}
+            shared = self._workers.gather([(row, asdict(translation)) for row, translation in mine.items()])
+            yield {row: Translation(**fields) for each in shared for row, fields in each}
+
+    def _samples(self, translations: Sequence[Translation]) -> list[Sample]:
+        chosen = zip(self._pairs[:NUM_SAMPLES], translations[:NUM_SAMPLES], strict=True)
+        return [
+            Sample(source=source, reference=reference, translation=translation.raw)
+            for (source, reference), translation in chosen
+        ]
+
+
+class TranslationTask:
+    """Learns a Transformer from sentence pairs."""
 
     reads: ClassVar[str] = "sentence pairs"
     unit: ClassVar[str] = "pairs"
@@ -50,13 +153,13 @@ class TranslationTask:
     def load(
         cls, config: Config, known: Path | None, cache: CorpusCache, on_download: OnProgress | None
     ) -> "TranslationTask":
-        """Read the sentence pairs, and make or find their tokenizers.
+        """Read the sentence pairs, and load or train their tokenizers.
 
         Args:
             config: The run's options.
-            known: The folder of tokenizers that there are already, if there are.
-            cache: Where what is made of the pairs is kept.
-            on_download: Told about downloads.
+            known: The folder of existing tokenizers, if any.
+            cache: For prepared text, vocabularies and ids.
+            on_download: Called with the progress of downloads.
         """
         options = fetch_sources(config, on_download)
         corpus = load_corpus(config.data, config.seed)
@@ -78,11 +181,11 @@ class TranslationTask:
 
     @property
     def removed(self) -> dict[str, int]:
-        """How many training pairs each filter removed."""
+        """Number of training pairs that each filter removed."""
         return self._corpus.removed
 
     def encode(self) -> tuple[TrainingPairs, CorpusReady]:
-        """The training pairs as ids, and what is to be told of all pairs."""
+        """The training pairs as ids, and the event that describes the corpus."""
         train, config = self._corpus.train, self._config
         longest, sampling = config.model.max_positions, config.tokenizer.sampling
         pairs, cut = encode_training_pairs(self.tokenizers, train, longest, sampling, self._cache)
@@ -97,19 +200,19 @@ class TranslationTask:
         return pairs, ready
 
     def new_model(self) -> Transformer:
-        """The Transformer, its weights made."""
+        """A new Transformer, built."""
         policy = keras.DTypePolicy(self._config.machine.precision)
         return Transformer(self._config.model, *self._sizes, dtype=policy)
 
-    def scorer(self, model: Transformer, workers: Workers | None = None) -> TranslationValidator:
-        """What scores a live model on the validation pairs."""
+    def validator(self, model: Transformer, workers: Workers | None = None) -> TranslationValidator:
+        """Scores a live model on the validation pairs."""
         encoded, _ = self._encoded_validation
         return TranslationValidator(
             self._config, model, self.tokenizers, self._corpus.validation, encoded, workers
         )
 
-    def rehearsal(self, model: Transformer) -> tuple[TranslationValidator, float]:
-        """A scorer of some validation pairs, the longest among them, and their share of all."""
+    def sample_validator(self, model: Transformer) -> tuple[TranslationValidator, float]:
+        """A validator of some pairs, the longest among them, and their share of all."""
         pairs = self._corpus.validation
         chosen = _spread(sorted(pairs, key=lambda pair: len(pair[0]) + len(pair[1])))
         encoded, _ = encode_pairs(self.tokenizers, chosen, self._config.model.max_positions)
@@ -123,13 +226,13 @@ class TranslationTask:
 
     @cached_property
     def _encoded_validation(self) -> tuple[EncodedPairs, int]:
-        """The validation pairs as ids, and how many sentences had to be cut."""
+        """The validation pairs as ids, and how many sentences were truncated."""
         return encode_pairs(self.tokenizers, self._corpus.validation, self._config.model.max_positions)
 
 
 def _spread(by_length: Sequence[SentencePair]) -> list[SentencePair]:
-    """The longest pairs of each part of all: as many as are translated at a time."""
-    ends = [len(by_length) * part // _REHEARSED_BATCHES for part in range(_REHEARSED_BATCHES + 1)]
+    """The longest pairs of each third: as many as a batch of translations holds."""
+    ends = [len(by_length) * part // _NUM_SAMPLE_BATCHES for part in range(_NUM_SAMPLE_BATCHES + 1)]
     return [
         pair for start, end in pairwise(ends) for pair in by_length[max(start, end - BATCH_SENTENCES) : end]
     ]

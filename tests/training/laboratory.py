@@ -15,8 +15,8 @@ from ptenmt.model import Transformer
 from ptenmt.runs import Run
 from ptenmt.tokenizers import build_tokenizers
 from ptenmt.training import Trainer
+from ptenmt.training.distributed import Workers
 from ptenmt.training.model_selection import Validator
-from ptenmt.training.workers import Workers
 
 _INSTANT = InstantValidator()
 

@@ -40,7 +40,7 @@ class Step:
     def __call__(self, _parts: Any, _wants_stop: bool) -> None:
         self._state.global_step.assign_add(1)
         self._state.step_in_epoch.assign_add(1)
-        self._state.learnt(TokenSums(1.0, 1.0, 1.0), 0.0)
+        self._state.count_update(TokenSums(1.0, 1.0, 1.0), 0.0)
 
     def learning_rate(self) -> float:
         return 0.5

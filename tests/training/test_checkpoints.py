@@ -11,9 +11,8 @@ from ptenmt.config import ModelConfig, OptimizerConfig
 from ptenmt.errors import CheckpointError
 from ptenmt.model import Transformer
 from ptenmt.runs import Run
-from ptenmt.training.checkpoints import Checkpoints, read_checkpoint
 from ptenmt.training.optimizer import Adam
-from ptenmt.training.state import TrainingState
+from ptenmt.training.state import Checkpoints, TrainingState, read_checkpoint
 
 CONFIG = ModelConfig(num_layers=2, d_model=16, num_heads=2, d_ff=24, dropout=0.1, max_positions=20)
 NUMBERS = [

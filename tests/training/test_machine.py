@@ -50,7 +50,7 @@ def test_threads_that_come_too_late_are_told():
     prepare(Config(), told.append)
     assert told == []
     prepare(Config(machine=MachineConfig(threads=available_cores() + 1)), told.append)
-    assert told == ["TensorFlow was at work before: machine.threads has no effect on it any more"]
+    assert told == ["TensorFlow is already initialised: machine.threads has no effect"]
 
 
 def test_determinism_is_asked_for_where_it_is_wanted(monkeypatch: pytest.MonkeyPatch):

@@ -7,7 +7,7 @@ import tensorflow as tf
 
 from ptenmt.config import OptimizerConfig
 from ptenmt.training.optimizer import Adam, averaged
-from ptenmt.training.state import FIRST_LOSS_SCALE, TrainingState
+from ptenmt.training.state import INITIAL_LOSS_SCALE, TrainingState
 
 START = {"kernel": np.array([[1.0, -2.0], [0.5, 4.0]]), "bias": np.array([3.0, -1.0])}
 RATES = [0.1, 0.05, 0.2]
@@ -126,7 +126,7 @@ def test_the_scale_of_the_loss_falls_on_overflow_and_grows_after_good_steps():
     scales = []
     for is_finite in (False, True, True, True, False, True):
         state.adapt_loss_scale(tf.constant(is_finite), patience=2)
-        scales.append(float(state.loss_scale) / FIRST_LOSS_SCALE)
+        scales.append(float(state.loss_scale) / INITIAL_LOSS_SCALE)
     assert scales == [0.5, 0.5, 1, 1, 0.5, 0.5]
     for _ in range(40):
         state.adapt_loss_scale(tf.constant(False), patience=2)

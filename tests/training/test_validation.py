@@ -28,9 +28,9 @@ from ptenmt.runs import Run
 from ptenmt.tokenizers import load_tokenizers
 from ptenmt.trained_model import TrainedModel
 from ptenmt.training import train
-from ptenmt.training.checkpoints import read_checkpoint
 from ptenmt.training.session import cache_translator
-from ptenmt.training.validation import Validator
+from ptenmt.training.state import read_checkpoint
+from ptenmt.training.translation_task import TranslationValidator
 from ptenmt.translation.ctranslate2_engine import CTranslate2Engine
 from ptenmt.translation.keras_engine import KerasEngine
 from ptenmt.weights import best_weights, read_weights
@@ -137,7 +137,7 @@ def test_a_validation_translates_greedily_up_to_the_limit(
     model = random_model(replace(SMALL, num_layers=1, key_size=8, value_size=value_size), size, size)
     decoding = DecodingConfig(beam_size=4, num_hypotheses=3, max_length=3, length_penalty=0.2)
     config = replace(copied.config, model=model.config, decoding=decoding)
-    validator = Validator(config, model, pair, pairs, encoded)
+    validator = TranslationValidator(config, model, pair, pairs, encoded)
     before = model.final.bias.numpy()
     for favourite in (9, 12):
         model.final.bias.assign(before + 100 * np.eye(size)[favourite])

@@ -30,7 +30,7 @@ from ptenmt.errors import ConfigError, TrainingError
 from ptenmt.history import History
 from ptenmt.runs import Run
 from ptenmt.training import cluster, train
-from ptenmt.training.cluster import Cluster, differing, find_cluster, meet
+from ptenmt.training.distributed import Cluster, differing, find_cluster, meet
 
 unix = pytest.mark.skipif(sys.platform == "win32", reason="signals")
 
@@ -175,7 +175,7 @@ def test_workers_that_are_stopped_and_killed_end_as_those_that_were_not(config: 
             assert sorted(workers.wait(60)) == [-signal.SIGKILL, 1]
             assert time.monotonic() - killed < 60
             assert f"worker {victim} (127.0.0.1:" in workers.log(1 - victim)
-            assert "gone\n" in workers.log(1 - victim)
+            assert "lost\n" in workers.log(1 - victim)
             assert "Traceback" not in workers.log(1 - victim)
     with working(tmp_path, [run.path] * 2) as workers:
         assert workers.wait() == [0, 0]

@@ -1,4 +1,4 @@
-"""The processes that train one model together: who they are, and whether they are there."""
+"""Training on several machines: find the workers, watch them, exchange values."""
 
 import contextlib
 import json
@@ -11,12 +11,15 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+import tensorflow as tf
+
 from ptenmt.errors import ConfigError, TrainingError
 
 SECONDS_TO_MEET = 300.0
-"""How long a worker waits for the others at the start: a scheduler starts them one by one."""
+"""Timeout for the others at the start: a scheduler starts workers one by one."""
 SECONDS_TO_ANSWER = 20.0
-"""How long a worker may be out of reach before it counts as gone."""
+"""Timeout after which an unreachable worker counts as lost."""
 _POLL_SECONDS = 0.5
 _WATCH_SECONDS = 2.0
 _EXAMPLE = (
@@ -27,7 +30,7 @@ _EXAMPLE = (
 
 @dataclass(frozen=True, kw_only=True)
 class Cluster:
-    """The workers as TF_CONFIG names them, and which of them this process is."""
+    """The workers in TF_CONFIG, and the index of this process."""
 
     addresses: tuple[str, ...]
     """``host:port`` of each, the chief first."""
@@ -40,15 +43,15 @@ class Cluster:
 
     @property
     def others(self) -> list[int]:
-        """The numbers of all but this one."""
+        """The indices of all other workers."""
         return [index for index in range(len(self.addresses)) if index != self.index]
 
     def name(self, index: int) -> str:
-        """How a message speaks of a worker."""
+        """A worker's name in messages."""
         return f"worker {index} ({self.addresses[index]})"
 
     def is_alive(self, index: int) -> bool:
-        """Whether a worker's process answers: like ``meet``, TensorFlow's server greets whoever connects."""
+        """Whether a worker's process answers a connection, as ``meet`` and TensorFlow's server both do."""
         host, _, port = self.addresses[index].rpartition(":")
         try:
             with socket.create_connection((host.strip("[]"), int(port)), timeout=_WATCH_SECONDS) as line:
@@ -58,7 +61,7 @@ class Cluster:
 
 
 def find_cluster(strategy: str) -> Cluster | None:
-    """The cluster that ``machine.strategy`` and TF_CONFIG ask for; None where one process trains.
+    """The cluster that ``machine.strategy`` and TF_CONFIG define; None for a single process.
 
     Raises:
         ConfigError: TF_CONFIG is missing or cannot be used.
@@ -76,9 +79,7 @@ def find_cluster(strategy: str) -> Cluster | None:
         is_known = set(jobs) <= {"chief", "worker"} and all(0 < port < 65536 for port in ports)
         index = addresses.index(str(jobs[kind][number])) if number >= 0 else None
     except (ValueError, KeyError, TypeError, IndexError, AttributeError) as error:
-        raise ConfigError(
-            f"TF_CONFIG cannot be read: {text[:200]!r}", f"it is to be like {_EXAMPLE}"
-        ) from error
+        raise ConfigError(f"TF_CONFIG cannot be read: {text[:200]!r}", f"write it like {_EXAMPLE}") from error
     if index is None or not is_known or len(set(addresses)) < len(addresses):
         raise ConfigError(
             f"TF_CONFIG names no cluster of workers: {text[:200]!r}", f"write it like {_EXAMPLE}"
@@ -87,12 +88,12 @@ def find_cluster(strategy: str) -> Cluster | None:
 
 
 def meet(cluster: Cluster, seconds: float = SECONDS_TO_MEET) -> None:
-    """Wait until all workers have started, each answering on its own address meanwhile.
+    """Wait until all workers have started, answering on this worker's address meanwhile.
 
-    TensorFlow itself would wait for ever, and deaf to signals.
+    TensorFlow itself would wait forever and ignore signals.
 
     Raises:
-        TrainingError: Some do not come, or this one's port is taken.
+        TrainingError: A worker does not start in time, or this one's port is in use.
     """
     deadline = time.monotonic() + seconds
     with _answering(cluster):
@@ -102,21 +103,21 @@ def meet(cluster: Cluster, seconds: float = SECONDS_TO_MEET) -> None:
                 names = ", ".join(map(cluster.name, missing))
                 raise TrainingError(
                     f"{names} cannot be reached, after {seconds:.0f} s",
-                    "is it started, with the same TF_CONFIG but for its own index, and its port open?",
+                    "start it with the same TF_CONFIG but its own index, and open its port",
                 )
             time.sleep(_POLL_SECONDS)
 
 
 @contextmanager
 def _answering(cluster: Cluster) -> Iterator[None]:
-    """Greet whoever asks whether this worker is there, until TensorFlow does."""
+    """Answer connections on this worker's port until TensorFlow does."""
     port = int(cluster.addresses[cluster.index].rpartition(":")[2])
     try:
         server = socket.create_server(("", port))
     except OSError as error:
         raise TrainingError(
             f"{cluster.name(cluster.index)} cannot use its port: {error.strerror or error}",
-            "another process may have it: give the cluster free ports in TF_CONFIG",
+            "another process may use it: choose free ports in TF_CONFIG",
         ) from error
     done = threading.Event()
 
@@ -139,26 +140,22 @@ def _answering(cluster: Cluster) -> Iterator[None]:
 
 
 class Watch:
-    """Looks after the other workers in a thread of its own, and ends this process if one is gone.
+    """Probes the other workers in a thread, and ends this process if one is lost.
 
-    Whoever waits for a dead worker inside TensorFlow may wait for ever, and cannot be interrupted.
-
-    Args:
-        cluster: Whom to watch.
+    A call into TensorFlow that waits for a dead worker may never return and cannot be interrupted.
     """
 
     def __init__(self, cluster: Cluster) -> None:
         self._cluster = cluster
         self._done = threading.Event()
-        self._thread = threading.Thread(target=self._watch, daemon=True)
-        self._thread.start()
+        threading.Thread(target=self._watch, daemon=True).start()
 
     def end(self) -> None:
-        """From now on, others may leave."""
+        """Stop watching: from now on, others may end."""
         self._done.set()
 
     def lost(self, seconds: float = SECONDS_TO_ANSWER) -> list[int]:
-        """Which workers are gone; where all are there, wait a while for one to go."""
+        """The workers that do not answer; wait up to ``seconds`` for the first."""
         deadline = time.monotonic() + seconds
         while time.monotonic() < deadline:
             if lost := [index for index in self._cluster.others if not self._cluster.is_alive(index)]:
@@ -174,23 +171,23 @@ class Watch:
                     seen[index] = time.monotonic()
             lost = [index for index, when in seen.items() if time.monotonic() - when > SECONDS_TO_ANSWER]
             if lost and not self._done.is_set():
-                error = gone(self._cluster, lost)
+                error = lost_workers_error(self._cluster, lost)
                 with contextlib.suppress(OSError):
                     os.write(2, f"\nerror: {error.message}\n{error.hint}\n".encode())
                 os._exit(1)
 
 
-def gone(cluster: Cluster, lost: Sequence[int]) -> TrainingError:
-    """The error to raise when workers are gone."""
+def lost_workers_error(cluster: Cluster, lost: Sequence[int]) -> TrainingError:
+    """The error to raise when workers are lost."""
     names = ", ".join(map(cluster.name, lost))
     return TrainingError(
-        f"{names} {'is' if len(lost) == 1 else 'are'} gone",
-        "its own output says why; start all workers again: they go on from the last checkpoint",
+        f"{names} {'is' if len(lost) == 1 else 'are'} lost",
+        "its own output says why; start all workers again: they resume from the last checkpoint",
     )
 
 
 def differing(values: Sequence[dict[str, Any]]) -> list[str]:
-    """What some workers have otherwise than the chief, in words."""
+    """Describe the values in which workers differ from the chief."""
     chief, *rest = values
     return [
         f"{name}: {chief[name]} and, for worker {index}, {other[name]}"
@@ -198,3 +195,81 @@ def differing(values: Sequence[dict[str, Any]]) -> list[str]:
         for name in chief
         if other[name] != chief[name]
     ]
+
+
+class Workers:
+    """The processes that train together, usually one. All call the same methods in the same order.
+
+    Args:
+        strategy: The distribution strategy they train under.
+        cluster: Their addresses; None for a single process.
+    """
+
+    def __init__(self, strategy: tf.distribute.Strategy, cluster: Cluster | None = None) -> None:
+        self.strategy = strategy
+        self.count = 1 if cluster is None else len(cluster.addresses)
+        self.index = 0 if cluster is None else cluster.index
+        self._cluster = cluster
+        self._watch = None if cluster is None else Watch(cluster)
+        self._total = tf.function(self._add_up, [tf.TensorSpec([None], tf.int32)], autograph=False)
+
+    @property
+    def is_chief(self) -> bool:
+        """Whether this process writes the run's folder."""
+        return self.index == 0
+
+    def gather(self, value: Any) -> list[Any]:
+        """Every worker's JSON-serialisable value, in order; also a barrier."""
+        if self.count == 1:
+            return [value]
+        mine = np.frombuffer(json.dumps(value).encode(), np.uint8).astype(np.int32)
+        sizes = np.zeros(self.count, np.int32)
+        sizes[self.index] = len(mine)
+        ends = np.cumsum(self._total(sizes).numpy())
+        text = np.zeros(ends[-1], np.int32)  # disjoint parts of zeros: the sum holds all texts
+        text[ends[self.index] - len(mine) : ends[self.index]] = mine
+        texts = np.split(self._total(text).numpy().astype(np.uint8), ends[:-1])
+        return [json.loads(part.tobytes()) for part in texts]
+
+    def agree(self, **facts: Any) -> None:
+        """Check that all workers have the same values.
+
+        Raises:
+            TrainingError: Some differ.
+        """
+        if differences := differing(self.gather(facts)):
+            raise TrainingError(
+                f"the workers differ: {'; '.join(differences)}",
+                "give all of them the same config and data, and one shared run folder",
+            )
+
+    @contextmanager
+    def together(self) -> Iterator[None]:
+        """Run the training inside this context; leaving it waits for all workers.
+
+        Raises:
+            TrainingError: Another worker is lost.
+        """
+        try:
+            yield
+            self.gather(None)  # no worker leaves while another needs it
+            with contextlib.suppress(tf.errors.OpError):  # or before all have received that
+                self.gather(None)
+        except tf.errors.OpError as error:
+            lost = [] if self._watch is None else self._watch.lost()
+            if self._cluster is None or not lost:
+                raise
+            raise lost_workers_error(self._cluster, lost) from error
+        finally:
+            if self._watch is not None:
+                self._watch.end()
+
+    def _add_up(self, mine: Any) -> Any:
+        """Sum over the workers; the first replica of each contributes its value."""
+        each = self.strategy.num_replicas_in_sync // self.count
+
+        def contribute() -> Any:
+            replica = tf.distribute.get_replica_context().replica_id_in_sync_group
+            return tf.where(tf.equal(replica, self.index * each), mine, tf.zeros_like(mine))
+
+        return self.strategy.reduce(tf.distribute.ReduceOp.SUM, self.strategy.run(contribute), axis=None)
