@@ -38,7 +38,7 @@ def told(config: Config, run: Path, kind: type, **options: Any) -> list[Any]:
 def test_what_was_learnt_is_taken_over(copied: TrainedRun, other_data: Config, tmp_path: Path):
     fresh = told(other_data, tmp_path / "fresh", CurvePoint)
     tuned = told(other_data, tmp_path / "tuned", CurvePoint, init_from=copied.path)
-    assert tuned[0].step == fresh[0].step == 1
+    assert tuned[0].global_step == fresh[0].global_step == 1
     assert tuned[0].loss < 1 < 2 < fresh[0].loss
 
     run, origin = Run(tmp_path / "tuned"), Run(copied.path)
@@ -49,7 +49,7 @@ def test_what_was_learnt_is_taken_over(copied: TrainedRun, other_data: Config, t
 
     longer = replace(other_data, training=replace(other_data.training, epochs=2))
     (warning,) = told(longer, tmp_path / "tuned", Warned, init_from="no such run")
-    assert "goes on from its own checkpoint" in warning.message
+    assert "resumes from its own checkpoint" in warning.message
     assert run.facts()["initialised_from"] == best, "a resumed run remembers"
 
 
@@ -69,11 +69,11 @@ def test_other_sizes_and_tokenizers_are_refused_with_what_mends_it(
     with pytest.raises(RunError) as failure:
         train(config, tmp_path / "run", init_from=copied.path)
     assert failure.value.message == (
-        f"{copied.path} gives its model and tokenizers, and the config asks for others: "
+        f"{copied.path} provides model and tokenizers, and the config wants others: "
         "tokenizer.kind: words → sentencepiece; tokenizer.vocabulary_size: 8000 → 100; model.d_ff: 64 → 128"
     )
     assert failure.value.hint == (
-        "take them as they are: "
+        "use them as they are: "
         "--set tokenizer.kind=words --set tokenizer.vocabulary_size=8000 --set model.d_ff=64"
     )
     assert not (tmp_path / "run").exists()
