@@ -83,6 +83,6 @@ def test_a_run_that_is_not_there_or_the_same(copied: TrainedRun, other_data: Con
     with pytest.raises(RunError, match="no run in .*nowhere"):
         train(other_data, tmp_path / "run", init_from=tmp_path / "nowhere")
     shutil.copytree(copied.path, tmp_path / "copy")
-    with pytest.raises(RunError, match="cannot begin with its own weights"):
+    with pytest.raises(RunError, match="cannot start from its own weights"):
         train(other_data, tmp_path / "copy", init_from=tmp_path / "copy", fresh=True)
     assert History(tmp_path / "copy").validations() == copied.history
