@@ -23,7 +23,7 @@ Batch = tuple[np.ndarray, np.ndarray]
 """Source ids [B, S] and target ids [B, T + 1], int64, padded with 0."""
 
 # A batch of long sentences needs more memory than one of as many tokens in short ones, since attention
-# looks from every token at every other. At this length its share is about as large as all the rest.
+# weights grow with the square of the length. At this length they need about as much as all the rest.
 _LENGTH_OF_EQUAL_SHARES = 256
 _EXACT_LENGTHS = 16
 _STEPS_AN_OCTAVE = 8
@@ -38,12 +38,12 @@ class TrainingPairs(Protocol):
         """Return the length of the longer side of each pair, int32 [pairs]."""
 
     def batch(self, rows: np.ndarray, width: int | None, seed: Sequence[int]) -> Batch:
-        """Return some of the pairs as ids.
+        """Return pairs as ids.
 
         Args:
-            rows: Which.
-            width: To which both sides are padded; None pads each side to its own longest sentence.
-            seed: What a random choice has to follow from, if there is one.
+            rows: Indices of the pairs.
+            width: The length to pad both sides to; None pads each side to its own longest sentence.
+            seed: Random seed, if the ids are sampled.
         """
 
 
@@ -61,11 +61,11 @@ class EncodedPairs:
 
     def longest(self) -> np.ndarray:
         """Return the length of the longer side of each pair, int32 [pairs]."""
-        longest: np.ndarray = np.maximum(self.source.lengths, self.target.lengths)
-        return longest if self.rows is None else longest[self.rows]
+        longest = np.maximum(self.source.lengths, self.target.lengths)
+        return np.asarray(longest if self.rows is None else longest[self.rows])
 
     def batch(self, rows: np.ndarray, width: int | None, seed: Sequence[int]) -> Batch:  # noqa: ARG002
-        """Return some of the pairs as ids; the seed is not used."""
+        """Return pairs as ids; the seed is not used."""
         stored = rows if self.rows is None else self.rows[rows]
         return self.source.padded(stored, width), self.target.padded(stored, width)
 
@@ -73,14 +73,14 @@ class EncodedPairs:
 class BatchPlan:
     """The division of an epoch of training pairs into batches.
 
-    With ``batch.sentences`` random pairs meet in a batch. With ``batch.tokens`` pairs of similar length do,
-    as many as fit, which pads far less; lengths are rounded up, so that there are a few dozen shapes of
-    batches. Either way the order of an epoch is a function of (seed, epoch).
+    With ``batch.sentences`` a batch has random pairs. With ``batch.tokens`` it has pairs of similar length,
+    as many as fit, which needs far less padding; lengths are rounded up, so that there are a few dozen shapes
+    of batches. Either way the order of an epoch is a function of (seed, epoch).
 
     Args:
-        pairs: What to batch.
-        batch: The size of a batch.
-        seed: Of the whole training.
+        pairs: The training pairs.
+        batch: The options of the section.
+        seed: The option ``seed``.
     """
 
     def __init__(self, pairs: TrainingPairs, batch: BatchConfig, seed: int) -> None:
@@ -107,7 +107,7 @@ class BatchPlan:
         """Yield the batches of one epoch.
 
         Args:
-            epoch: Which one, from 0.
+            epoch: From 0.
             first: The first batch to yield; skipping those before it is free.
 
         Yields:
@@ -152,29 +152,28 @@ def num_batches(pairs: EncodedPairs, sentences: int) -> int:
 
 
 def _rounded_up(lengths: np.ndarray) -> np.ndarray:
-    """Lengths to which pairs are padded: 1 to 16, then eight an octave (18, 20 … 32, 36 … 64, 72 …).
+    """Lengths to which pairs are padded: 1 to 16, then eight per octave (18, 20 … 32, 36 … 64, 72 …).
 
-    The longest stays as it is, since the model may have no more positions.
+    The longest is not rounded, since the model may have no more positions.
     """
     longest = int(lengths.max(initial=0))
     every = np.arange(longest + 1, dtype=np.int32)
     octaves = np.ceil(np.log2(np.maximum(every, _EXACT_LENGTHS) / _EXACT_LENGTHS)).astype(np.int32)
     steps = np.maximum(_EXACT_LENGTHS // _STEPS_AN_OCTAVE * 2**octaves // 2, 1)
-    rounded: np.ndarray = np.minimum(-(-every // steps) * steps, longest)[lengths]
-    return rounded
+    return np.asarray(np.minimum(-(-every // steps) * steps, longest)[lengths])
 
 
 def _cuts_by_tokens(counts: np.ndarray, tokens: int) -> tuple[np.ndarray, np.ndarray]:
     """Divide pairs sorted by length into batches of ``tokens // length`` pairs.
 
-    What is left of a length that fills no batch goes with the next longer ones.
+    The pairs of a length that fill no batch are batched with the next longer ones.
 
     Args:
-        counts: How many pairs there are of each length, [longest + 1].
-        tokens: The most that sentences × longest may be.
+        counts: Number of pairs of each length, [longest + 1].
+        tokens: Maximum of sentences × longest.
 
     Returns:
-        Where each batch begins, and the length its pairs are padded to.
+        The start of each batch, and the length its pairs are padded to.
     """
     lengths = np.flatnonzero(counts)
     cuts, widths = [np.empty(0, int)], [np.empty(0, int)]

@@ -1,7 +1,7 @@
 """The sentence pairs of a run from any source: read, prepared, filtered and split."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from collections.abc import Iterable, Iterator, Mapping, Sized
+from dataclasses import asdict, dataclass
 from importlib import metadata
 from itertools import chain
 from pathlib import Path
@@ -11,7 +11,7 @@ from unicodedata import unidata_version
 
 from ptenmt.config import CorpusFile, DataConfig
 from ptenmt.data.cache import Entry, corpus_cache
-from ptenmt.data.filters import Filter, complete, configured_filters, sharing_no_side, split_off
+from ptenmt.data.filters import Filter, complete, configured_filters, first_pairs, sharing_no_side, split_off
 from ptenmt.data.readers import DEMO_FILE, SentencePair, demo_pairs, read_pairs, status
 from ptenmt.data.store import Chunk, TextPairs, fingerprint, in_chunks, write_texts
 from ptenmt.data.text import TextPreparation
@@ -31,7 +31,7 @@ HeldOutSplit = Literal["validation", "test"]
 """The splits that are not used for training."""
 
 _HELD_OUT: tuple[HeldOutSplit, ...] = ("validation", "test")
-# Options that the training pairs do not depend on, or only by the files that they name.
+# Options that the training pairs do not depend on, or only through the files that they name.
 _ELSEWHERE = {"cache_dir", "data_dir", "archive_url", "path", "train", "validation", "test"}
 
 
@@ -46,43 +46,16 @@ class Corpus:
     """Number of training pairs removed by each filter, in the order of application."""
 
 
-@dataclass
-class _Counts:
-    """Counts of the training pairs read and removed so far."""
-
-    read: int = 0
-    removed: dict[str, int] = field(default_factory=lambda: {"empty": 0})
-
-    def filtered(self, chunks: Iterable[Chunk], filters: Mapping[str, Filter]) -> Iterator[Chunk]:
-        for name in filters:
-            self.removed.setdefault(name, 0)
-        for chunk in chunks:
-            for name, keep in filters.items():
-                before = len(chunk)
-                chunk = keep(chunk)
-                self.removed[name] += before - len(chunk)
-            yield chunk
-
-    def complete(self, chunks: Iterable[Chunk]) -> Iterator[Chunk]:
-        """Count the pairs as they are read, and yield those with text on both sides."""
-        return self.filtered(self._read(chunks), {"empty": complete})
-
-    def _read(self, chunks: Iterable[Chunk]) -> Iterator[Chunk]:
-        for chunk in chunks:
-            self.read += len(chunk)
-            yield chunk
-
-
 def load_corpus(data: DataConfig, seed: int) -> Corpus:
     """Load all sentence pairs of a run; the training pairs are read only if they are not in the cache.
 
-    Text is prepared on all splits; filters, ``limit`` and ``repeat`` concern training pairs only.
+    Text is prepared on all splits; filters, ``limit`` and ``repeat`` apply to training pairs only.
     Validation and test pairs that have no files of their own are split off the training pairs before any
     filter but the one for empty sentences, and training pairs that share a sentence with them are removed.
 
     Args:
-        data: Where the pairs come from, and what is done to them.
-        seed: The number that the splits follow from.
+        data: Where the pairs come from, and how they are prepared.
+        seed: Random seed of the splits.
 
     Raises:
         DataError: A file cannot be read, or no pair is left of a split.
@@ -90,40 +63,30 @@ def load_corpus(data: DataConfig, seed: int) -> Corpus:
     """
     given = {split: _given_pairs(data, split) for split in _HELD_OUT}
     entry = _training_entry(data, seed)
-    facts = entry.facts
-    splits = {
-        split: _as_pairs(facts["held_out"][split]) if pairs is None else pairs
-        for split, pairs in given.items()
-    }
+    splits = {split: pairs or _drawn_pairs(entry, split) for split, pairs in given.items()}
     for split, pairs in splits.items():
-        _require_pairs(split, len(pairs), facts["read"], facts["removed"])
-    return Corpus(
-        train=TextPairs(entry.folder, facts["parts"], facts["fingerprint"]),
-        validation=splits["validation"],
-        test=splits["test"],
-        removed=facts["removed"],
-    )
+        _require_pairs(split, pairs)
+    return Corpus(train=_text_pairs(entry), removed=entry.facts["removed"], **splits)
 
 
 def load_training_pairs(data: DataConfig, seed: int) -> TextPairs:
     """Load the training pairs alone; arguments and errors as for ``load_corpus``."""
-    entry = _training_entry(data, seed)
-    return TextPairs(entry.folder, entry.facts["parts"], entry.facts["fingerprint"])
+    return _text_pairs(_training_entry(data, seed))
 
 
 def load_split(data: DataConfig, seed: int, split: HeldOutSplit) -> list[SentencePair]:
     """Load the validation or test pairs alone.
 
-    The training pairs are read only if these are split off them and the cache has them not. Nothing is
+    The training pairs are read only if this split is drawn from them and is not in the cache. Nothing is
     written to the cache.
 
     Args:
-        data: Where the pairs come from, and what is done to them.
-        seed: The number that the splits follow from.
+        data: Where the pairs come from, and how they are prepared.
+        seed: Random seed of the splits.
         split: Which pairs.
 
     Returns:
-        The same pairs as ``load_corpus`` gives.
+        The same pairs as ``load_corpus``.
 
     Raises:
         DataError: A file cannot be read, or there is no pair in the split.
@@ -131,15 +94,13 @@ def load_split(data: DataConfig, seed: int, split: HeldOutSplit) -> list[Sentenc
     if split not in _HELD_OUT:
         raise DataError(f"there is no split {split!r}", f"splits to score: {', '.join(_HELD_OUT)}")
     pairs = _given_pairs(data, split)
-    if pairs is not None:
-        _require_pairs(split, len(pairs), 0, {})
-        return pairs
-    entry = corpus_cache(data.cache_dir).find("text", _key(data, seed))
-    if entry:
-        return _as_pairs(entry.facts["held_out"][split])
-    complete_pairs = _CompletePairs(data)
-    pairs = split_off(complete_pairs, _sizes(data), seed)[split]
-    _require_pairs(split, len(pairs), complete_pairs.counts.read, complete_pairs.counts.removed)
+    if pairs is None:
+        entry = corpus_cache(data.cache_dir).find("text", _key(data, seed))
+        if entry:
+            pairs = _drawn_pairs(entry, split)
+        else:
+            pairs = split_off(_CompletePairs(data), _sizes(data), seed)[split]
+    _require_pairs(split, pairs)
     return pairs
 
 
@@ -149,62 +110,69 @@ def _training_entry(data: DataConfig, seed: int) -> Entry:
     return cache.entry("text", _key(data, seed), lambda folder: _write_training_pairs(folder, data, seed))
 
 
+def _text_pairs(entry: Entry) -> TextPairs:
+    return TextPairs(entry.folder, entry.facts["parts"], entry.facts["fingerprint"])
+
+
+def _drawn_pairs(entry: Entry, split: HeldOutSplit) -> list[SentencePair]:
+    return [(source, target) for source, target in entry.facts["held_out"].get(split, [])]
+
+
 class _CompletePairs:
     """The training pairs with text on both sides, read again at each iteration."""
 
     def __init__(self, data: DataConfig) -> None:
         self._data = data
-        self.counts = _Counts()
 
     def __iter__(self) -> Iterator[SentencePair]:
-        self.counts = _Counts()
         for pairs, _ in _training_parts(self._data):
-            for chunk in self.counts.complete(in_chunks(pairs)):
-                yield from chunk
+            for chunk in in_chunks(pairs):
+                yield from complete(chunk)
 
 
 def _write_training_pairs(folder: Path, data: DataConfig, seed: int) -> dict[str, Any]:
     """Write the cache entry of the training pairs; returns its metadata."""
-    counts = _Counts()
+    removed = {"empty": 0}
     filters = configured_filters(data)
     drawn: dict[str, list[SentencePair]] = {}
-    parts = [(counts.complete(in_chunks(pairs)), repeat) for pairs, repeat in _training_parts(data)]
+    parts = [
+        (_filtered(in_chunks(pairs), {"empty": complete}, removed), repeat)
+        for pairs, repeat in _training_parts(data)
+    ]
     with TemporaryDirectory(dir=folder, ignore_cleanup_errors=True) as spool:
         if _sizes(data):
-            # Which pairs are held out is known when all are read; text is prepared once, at that time.
+            # The held-out pairs are known when all are read; text is prepared once, during that reading.
             stored = TextPairs(Path(spool), write_texts(Path(spool), ((chunks, 1) for chunks, _ in parts)))
             drawn = split_off(stored, _sizes(data), seed)
             held_out = list(chain.from_iterable(drawn.values()))
             filters = {"also in validation or test": sharing_no_side(held_out)} | filters
             parts = [(stored.chunks(part), repeat) for part, (_, repeat) in enumerate(parts)]
-            counts.removed |= {"also in validation or test": -len(held_out)}
-        left = [(counts.filtered(chunks, filters), repeat) for chunks, repeat in parts]
-        written = write_texts(folder, _limited(left, data.limit))
+            removed["also in validation or test"] = -len(held_out)
+        removed |= {name: removed.get(name, 0) for name in filters}
+        # Beyond the limit pairs are still read, to be counted.
+        limited = first_pairs(data.limit)
+        left = ((map(limited, _filtered(chunks, filters, removed)), repeat) for chunks, repeat in parts)
+        written = write_texts(folder, left)
     pairs = TextPairs(folder, written)
-    _require_pairs("training", len(pairs), counts.read, counts.removed)
+    _require_pairs("training", pairs, removed)
     return {
         "parts": written,
         "fingerprint": fingerprint(pairs),
-        "read": counts.read,
-        "removed": counts.removed,
+        "removed": removed,
         "held_out": drawn,
     }
 
 
-def _limited(
-    parts: Iterable[tuple[Iterator[Chunk], int]], limit: int | None
-) -> Iterator[tuple[Iterator[Chunk], int]]:
-    """Yield the first ``limit`` pairs of all parts; the others are read to be counted."""
-    room = limit
-
-    def first(chunks: Iterator[Chunk]) -> Iterator[Chunk]:
-        nonlocal room
-        for chunk in chunks:
-            used = chunk[:room]
-            room = None if room is None else room - len(used)
-            yield used
-
-    return ((first(chunks), repeat) for chunks, repeat in parts)
+def _filtered(
+    chunks: Iterable[Chunk], filters: Mapping[str, Filter], removed: dict[str, int]
+) -> Iterator[Chunk]:
+    """Apply filters, and count in ``removed`` how many pairs each removes."""
+    for chunk in chunks:
+        for name, keep in filters.items():
+            before = len(chunk)
+            chunk = keep(chunk)
+            removed[name] += before - len(chunk)
+        yield chunk
 
 
 def _key(data: DataConfig, seed: int) -> dict[str, Any]:
@@ -240,6 +208,7 @@ def _training_files(data: DataConfig) -> list[CorpusFile]:
 
 
 def _training_parts(data: DataConfig) -> list[tuple[Iterator[SentencePair], int]]:
+    """Return the prepared pairs of each training file, and its repetitions per epoch."""
     if data.source != "files":
         return [(_prepared(data, published_pairs(data, "train")), 1)]
     return [(_prepared(data, read_pairs(file)), file.repeat) for file in _training_files(data)]
@@ -281,15 +250,11 @@ def _prepared(data: DataConfig, pairs: Iterable[SentencePair]) -> Iterator[Sente
     return ((prepare(source, source_language), prepare(target, target_language)) for source, target in pairs)
 
 
-def _as_pairs(rows: Iterable[Sequence[str]]) -> list[SentencePair]:
-    return [(source, target) for source, target in rows]
-
-
-def _require_pairs(split: str, num_pairs: int, num_read: int, removed: Mapping[str, int]) -> None:
-    if num_pairs:
+def _require_pairs(split: str, pairs: Sized, removed: Mapping[str, int] | None = None) -> None:
+    if len(pairs):
         return
-    reasons = ", ".join(f"{count:,} {name}" for name, count in removed.items() if count)
+    reasons = ", ".join(f"{count:,} {name}" for name, count in (removed or {}).items() if count)
     raise DataError(
-        f"no {split} pair is left of {num_read:,} pairs read" + (f" (removed: {reasons})" if reasons else ""),
+        f"no {split} pair is left" + (f" (removed: {reasons})" if reasons else ""),
         hint="loosen the filters in the section data, or give more pairs",
     )

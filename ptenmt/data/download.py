@@ -1,11 +1,9 @@
-"""Resumable, verified downloads over HTTP, and safe unpacking of zip archives."""
+"""Resumable, verified downloads over HTTP, and unpacking of zip archives."""
 
 import hashlib
 import logging
 import lzma
 import os
-import stat
-import tempfile
 import time
 import zipfile
 import zlib
@@ -16,6 +14,7 @@ from pathlib import Path
 import requests
 import urllib3
 
+from ptenmt.atomic_files import folder_written_whole
 from ptenmt.errors import DownloadError
 from ptenmt.events import DownloadProgress
 from ptenmt.locks import exclusive
@@ -33,29 +32,27 @@ OnProgress = Callable[[DownloadProgress], None]
 
 
 class _Interrupted(Exception):
-    """The server or the connection failed for now; another attempt may succeed."""
+    """The server or the connection failed; another attempt may succeed."""
 
 
-@dataclass
+@dataclass(frozen=True)
 class _Download:
     url: str
     destination: Path
     sha256: str | None
     on_progress: OnProgress | None
-    validator: str = ""
-    """Strong ETag or Last-Modified of the version that the part belongs to, for ``If-Range``."""
 
     @property
     def part(self) -> Path:
         return self.destination.with_name(f"{self.destination.name}.part")
 
-    def is_done(self) -> bool:
-        if not self.destination.is_file():
-            return False
-        return self.sha256 is None or _sha256(self.destination) == self.sha256.lower()
-
     def part_size(self) -> int:
         return self.part.stat().st_size if self.part.exists() else 0
+
+    def report(self, done: int, total: int | None) -> None:
+        if self.on_progress:
+            name = self.destination.name
+            self.on_progress(DownloadProgress(url=self.url, name=name, done=done, total=total))
 
     def failure(self, reason: str) -> DownloadError:
         return DownloadError(
@@ -64,13 +61,23 @@ class _Download:
         )
 
 
+def is_complete(file: Path, sha256: str | None) -> bool:
+    """Whether a file exists and has the checksum; None accepts any content."""
+    return file.is_file() and (sha256 is None or _checksum(file) == sha256.lower())
+
+
+def _checksum(file: Path) -> str:
+    with file.open("rb") as stream:
+        return hashlib.file_digest(stream, "sha256").hexdigest()
+
+
 def fetch(url: str, destination: Path, *, sha256: str | None, on_progress: OnProgress | None = None) -> Path:
     """Download ``url`` to ``destination``, unless the file exists already.
 
-    The bytes are written to ``<destination>.part``, which is renamed when it is complete and verified. After
-    an interruption the download resumes; a later call resumes it, too, if the checksum is known. Of several
-    processes that want the same file, one downloads and the others wait. Proxies come from the environment
-    (``HTTPS_PROXY`` etc.).
+    The bytes are written to ``<destination>.part``, which is renamed when it is complete and verified. If the
+    checksum is known, an interrupted download resumes, also in a later call; otherwise it starts again. Of
+    several processes that want the same file, one downloads and the others wait. Proxies come from the
+    environment (``HTTPS_PROXY`` etc.).
 
     Args:
         url: An ``http`` or ``https`` address.
@@ -87,9 +94,9 @@ def fetch(url: str, destination: Path, *, sha256: str | None, on_progress: OnPro
     """
     job = _Download(url, destination, sha256, on_progress)
     try:
-        if not job.is_done():
+        if not is_complete(destination, sha256):
             with exclusive(destination.with_name(f"{destination.name}.lock")):
-                if not job.is_done():  # or another process downloaded it meanwhile
+                if not is_complete(destination, sha256):  # or another process downloaded it meanwhile
                     _download(job)
     except requests.RequestException as error:
         raise job.failure(str(error)) from error
@@ -104,16 +111,14 @@ def fetch(url: str, destination: Path, *, sha256: str | None, on_progress: OnPro
 def _download(job: _Download) -> None:
     if job.destination.exists():
         logger.warning("%s does not have the expected checksum, downloading it again", job.destination)
-    if job.sha256 is None:  # a part of an earlier call may be of another version
-        job.part.unlink(missing_ok=True)
     is_resumed = job.part.exists()
     with requests.Session() as session:
         _receive(session, job)
-        if job.sha256 is not None and is_resumed and _sha256(job.part) != job.sha256.lower():
+        if is_resumed and not is_complete(job.part, job.sha256):  # it began as part of another version
             job.part.unlink()
             _receive(session, job)
-    actual = _sha256(job.part)
-    if job.sha256 is not None and actual != job.sha256.lower():
+    if not is_complete(job.part, job.sha256):
+        actual = _checksum(job.part)
         job.part.unlink()
         raise DownloadError(
             f"{job.url} has SHA-256 {actual}, expected {job.sha256}; the download was deleted",
@@ -144,14 +149,10 @@ def _receive(session: requests.Session, job: _Download) -> None:
 
 
 def _attempt(session: requests.Session, job: _Download) -> None:
-    if job.sha256 is None and not job.validator:  # nothing would tell that the rest is of the same version
+    if job.sha256 is None:  # without a checksum, the part and the rest may be of different versions
         job.part.unlink(missing_ok=True)
     offset = job.part_size()
-    headers = {"Accept-Encoding": "identity"}
-    if offset:
-        headers["Range"] = f"bytes={offset}-"
-        if job.validator:
-            headers["If-Range"] = job.validator
+    headers = {"Accept-Encoding": "identity"} | ({"Range": f"bytes={offset}-"} if offset else {})
     with session.get(job.url, headers=headers, stream=True, timeout=_TIMEOUT) as response:
         status = f"HTTP {response.status_code} {response.reason}"
         if response.status_code in _TEMPORARY:
@@ -162,9 +163,6 @@ def _attempt(session: requests.Session, job: _Download) -> None:
             raise _Interrupted(status)
         if response.status_code not in (200, 206):
             raise job.failure(status)
-        etag = response.headers.get("ETag", "")
-        is_strong = etag and not etag.startswith("W/")
-        job.validator = etag if is_strong else response.headers.get("Last-Modified", "")
         _save(response, job, offset if response.status_code == 206 else 0)
 
 
@@ -173,26 +171,15 @@ def _save(response: requests.Response, job: _Download, offset: int) -> None:
     length = response.headers.get("Content-Length", "")
     total = offset + int(length) if length.isdecimal() else None
     with job.part.open("ab" if offset else "wb") as file:
-        _report(job, offset, total)
+        job.report(offset, total)
         for chunk in response.raw.stream(_CHUNK, decode_content=False):
             file.write(chunk)
-            _report(job, file.tell(), total)
+            job.report(file.tell(), total)
         file.flush()
         os.fsync(file.fileno())
         done = file.tell()
     if total is not None and done != total:
         raise _Interrupted(f"{done} of {total} bytes arrived")
-
-
-def _report(job: _Download, done: int, total: int | None) -> None:
-    if job.on_progress:
-        name = job.destination.name
-        job.on_progress(DownloadProgress(url=job.url, name=name, done=done, total=total))
-
-
-def _sha256(path: Path) -> str:
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def _reason(error: Exception) -> str:
@@ -204,23 +191,28 @@ def _reason(error: Exception) -> str:
 def unpack_zip(archive: Path, folder: Path) -> None:
     """Unpack an untrusted archive as ``folder``: all of it, or nothing.
 
+    zipfile itself never writes outside of the folder: it drops drives, leading slashes and ``..`` from names,
+    and makes plain files of links. It never writes more of an entry than the entry declares.
+
     Args:
         archive: The zip file.
-        folder: The folder to make; must not exist.
+        folder: The folder to write; an existing one is replaced.
 
     Raises:
-        DownloadError: The archive is no zip or damaged, has an entry that would land outside of
-            ``folder`` or is no plain file, is larger than 1 GB unpacked, or cannot be written.
+        DownloadError: The archive is no zip, damaged or encrypted, is larger than 1 GB unpacked, or cannot be
+            written.
     """
-    if folder.exists():
-        raise DownloadError(
-            f"cannot unpack {archive}: {folder} exists already", hint=f"remove {folder} first"
-        )
     try:
         with zipfile.ZipFile(archive) as content:
-            _check(content, archive)
-            _extract(content, folder)
-    except (zipfile.BadZipFile, zlib.error, lzma.LZMAError, EOFError, NotImplementedError) as error:
+            size = sum(entry.file_size for entry in content.infolist())
+            if size > _MAX_UNPACKED_BYTES:
+                raise DownloadError(
+                    f"refused to unpack {archive}: {size:,} bytes unpacked, "
+                    f"the limit is {_MAX_UNPACKED_BYTES:,}"
+                )
+            with folder_written_whole(folder) as new:
+                content.extractall(new)
+    except (zipfile.BadZipFile, zlib.error, lzma.LZMAError, EOFError, RuntimeError) as error:
         raise DownloadError(
             f"{archive} is no zip archive or is damaged: {error}",
             hint=f"delete {archive} and download it again",
@@ -230,38 +222,3 @@ def unpack_zip(archive: Path, folder: Path) -> None:
             f"cannot unpack {archive} as {folder}: {error.strerror or error}",
             hint=f"make room or fix the permissions of {folder.parent}",
         ) from error
-
-
-def _check(content: zipfile.ZipFile, archive: Path) -> None:
-    for entry in content.infolist():
-        fault = _fault(entry)
-        if fault:
-            raise DownloadError(f"refused to unpack {archive}: its entry {entry.orig_filename!r} {fault}")
-    # zipfile never writes more of an entry than it declares, so the declared sum is an upper bound.
-    size = sum(entry.file_size for entry in content.infolist())
-    if size > _MAX_UNPACKED_BYTES:
-        raise DownloadError(
-            f"refused to unpack {archive}: {size:,} bytes unpacked, the limit is {_MAX_UNPACKED_BYTES:,}"
-        )
-
-
-def _fault(entry: zipfile.ZipInfo) -> str:
-    """Why the entry is refused; "" if it is not."""
-    name = entry.orig_filename
-    if name.startswith("/") or "\\" in name or ":" in name or "\0" in name or ".." in name.split("/"):
-        return "would land outside of the folder"
-    kind = stat.S_IFMT(entry.external_attr >> 16)
-    if kind not in (0, stat.S_IFREG, stat.S_IFDIR):
-        return "is a link or a device"
-    if entry.flag_bits & 1:
-        return "is encrypted"
-    return ""
-
-
-def _extract(content: zipfile.ZipFile, folder: Path) -> None:
-    folder.parent.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(prefix=f".{folder.name}-", dir=folder.parent) as temporary:
-        unpacked = Path(temporary, "unpacked")
-        unpacked.mkdir()
-        content.extractall(unpacked)
-        os.rename(unpacked, folder)

@@ -35,16 +35,16 @@ def encode_pairs(
 def learn_tokenizers(
     config: TokenizerConfig, train: TextPairs, languages: tuple[str, str], cache: CorpusCache
 ) -> TokenizerPair:
-    """Build the tokenizers of a config, or load those learned from the same pairs before.
+    """Build the tokenizers of a config, or load those trained on the same pairs before.
 
     Args:
         config: The ``tokenizer`` section; with ``wordpiece``, ``path`` names a folder on this machine.
-        train: The training pairs, which ``sentencepiece`` and ``words`` learn from.
+        train: The training pairs, for ``sentencepiece`` and ``words``.
         languages: ISO 639-1 codes of source and target.
-        cache: Where learnt ones are kept.
+        cache: Stores the trained ones.
 
     Raises:
-        TokenizerError: If the pairs do not suffice, or the published tokenizer cannot be used.
+        TokenizerError: There are too few pairs, or the published tokenizer cannot be used.
         OutputError: The cache cannot be written.
     """
     if config.kind == "wordpiece":
@@ -72,12 +72,12 @@ def encode_training_pairs(
     Args:
         tokenizers: Of both languages.
         train: The training pairs.
-        max_positions: The most ids a sequence may have.
-        sampling: The option ``tokenizer.sampling``; above 0 ids are drawn when a batch is.
-        cache: Where the ids are kept.
+        max_positions: Maximum number of ids per sequence.
+        sampling: The option ``tokenizer.sampling``; above 0 every batch is tokenized anew.
+        cache: Stores the ids.
 
     Returns:
-        The pairs for a ``BatchPlan``, and how many sentences had to be cut.
+        The pairs for a ``BatchPlan``, and the number of truncated sentences.
 
     Raises:
         OutputError: The cache cannot be written.
@@ -102,14 +102,14 @@ def _write_ids(
 ) -> dict[str, Any]:
     cut = 0
     with (
-        ragged_writer(folder, "source", _dtype(tokenizers.source)) as source,
-        ragged_writer(folder, "target", _dtype(tokenizers.target)) as target,
+        ragged_writer(folder, "source", _dtype(tokenizers.source)) as append_source,
+        ragged_writer(folder, "target", _dtype(tokenizers.target)) as append_target,
     ):
         for part, (_, repeat) in enumerate(train.parts):
             for chunk in train.chunks(part):
                 sources, targets, num_cut = _framed(tokenizers, chunk, max_positions)
-                source.append(sources)
-                target.append(targets)
+                append_source(sources)
+                append_target(targets)
                 cut += num_cut * repeat
     return {"cut": cut}
 
@@ -134,16 +134,16 @@ _SHARE_THAT_FITS = 0.9
 class SampledPairs:
     """Training pairs that are tokenized for each batch, each time with a new random segmentation.
 
-    Other pieces than the best are more pieces, so batches are planned for longer sentences; by how much is
-    measured. A sentence that still comes out longer than its batch has room for keeps its best pieces, so
+    Sampled segmentations are longer than the best one, so batches are planned for longer sentences; the
+    growth is measured. A sentence that is still longer than its batch allows keeps its best segmentation, so
     that no batch is larger than planned.
 
     Args:
-        encoded: The pairs in their best pieces.
+        encoded: The pairs in their best segmentation.
         texts: The same pairs.
-        tokenizers: Both of SentencePiece.
+        tokenizers: Two of SentencePiece.
         strength: The option ``tokenizer.sampling``.
-        max_positions: The most ids a sequence may have.
+        max_positions: Maximum number of ids per sequence.
     """
 
     def __init__(
@@ -169,28 +169,21 @@ class SampledPairs:
         return self._planned(self._encoded.longest())
 
     def batch(self, rows: np.ndarray, width: int | None, seed: Sequence[int]) -> Batch:
-        """Return some of the pairs as ids.
-
-        Args:
-            rows: Which.
-            width: To which both sides are padded; None pads each side to its own longest sentence.
-            seed: What their pieces follow from, together with the pairs.
-        """
-        drawn = self._draw(rows, seed)
+        """Return pairs as ids, whose segmentation follows from ``seed``; see ``TrainingPairs``."""
         stored = rows if self._encoded.rows is None else self._encoded.rows[rows]
         best = (self._encoded.source, self._encoded.target)
         limit = width or int(self._planned(np.maximum(*(side.lengths[stored] for side in best))).max())
-        source, target = (
-            _within(limit, ids, pieces, stored) for ids, pieces in zip(drawn, best, strict=True)
-        )
         every = np.arange(len(rows))
-        return source.padded(every, width), target.padded(every, width)
+        source, target = (
+            _within(limit, sampled, side, stored).padded(every, width)
+            for sampled, side in zip(self._draw(rows, seed), best, strict=True)
+        )
+        return source, target
 
     def _planned(self, longest: np.ndarray) -> np.ndarray:
         """Return the expected sampled lengths for the lengths of the best segmentations, int32."""
         grown = np.ceil(longest * np.float32(self._growth)).astype(np.int32)
-        planned: np.ndarray = np.minimum(grown, self._max_positions)
-        return planned
+        return np.asarray(np.minimum(grown, self._max_positions))
 
     def _draw(self, rows: np.ndarray, seed: Sequence[int]) -> list[list[list[int]]]:
         """Sample segmentations of the source sentences and of the target sentences."""
@@ -212,9 +205,9 @@ class SampledPairs:
         return max(1.0, float(np.quantile(growth, _SHARE_THAT_FITS)))
 
 
-def _within(limit: int, drawn: list[list[int]], best: Ragged, rows: np.ndarray) -> RaggedIds:
+def _within(limit: int, sampled: list[list[int]], best: Ragged, rows: np.ndarray) -> RaggedIds:
     """Return the sampled ids, or the best ones where the sampled ones are too long."""
     return RaggedIds(
         ids if len(ids) <= limit else best[row].tolist()
-        for ids, row in zip(drawn, rows.tolist(), strict=True)
+        for ids, row in zip(sampled, rows.tolist(), strict=True)
     )

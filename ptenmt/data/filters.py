@@ -27,7 +27,7 @@ def configured_filters(data: DataConfig) -> dict[str, Filter]:
         data: The options ``max_words``, ``max_length_ratio`` and ``deduplicate``.
 
     Returns:
-        Filters by the name that reports give them, in the order in which they are applied.
+        Filters by their name in reports, in the order of application.
     """
     filters: dict[str, Filter] = {}
     max_words, max_ratio = data.max_words, data.max_length_ratio
@@ -45,14 +45,7 @@ def configured_filters(data: DataConfig) -> dict[str, Filter]:
 
 
 def sharing_no_side(held_out: Sequence[SentencePair]) -> Filter:
-    """Return a filter that removes pairs with a held-out source or target, ignoring case.
-
-    Args:
-        held_out: Pairs for validation or test.
-
-    Returns:
-        The filter.
-    """
+    """Return a filter that removes pairs with a held-out source or target, ignoring case."""
     sources = {source.casefold() for source, _ in held_out}
     targets = {target.casefold() for _, target in held_out}
     return lambda chunk: [
@@ -60,19 +53,32 @@ def sharing_no_side(held_out: Sequence[SentencePair]) -> Filter:
     ]
 
 
+def first_pairs(limit: int | None) -> Filter:
+    """Return a filter that keeps the first ``limit`` pairs; None keeps all."""
+    room = limit
+
+    def keep(chunk: Chunk) -> Chunk:
+        nonlocal room
+        kept = chunk[:room]
+        room = None if room is None else room - len(kept)
+        return kept
+
+    return keep
+
+
 def split_off(
     pairs: Iterable[SentencePair], sizes: Mapping[str, int], seed: int
 ) -> dict[str, list[SentencePair]]:
     """Draw pairs for validation or test.
 
-    The seed and a pair's own text decide on its place in the draw, so neither the order of the pairs nor
-    other pairs do. A pair is drawn once, however often it occurs, and no two splits share a side of a pair.
+    Pairs are ranked by a hash of seed and text, so that neither their order nor other pairs change a pair's
+    rank. A pair is drawn once, however often it occurs, and no two splits share a side of a pair.
 
     Args:
-        pairs: All pairs, complete ones; gone through once, or a few times if many share their sides.
+        pairs: All pairs, without empty ones; read once, or a few times if many share a side.
         sizes: The wanted number of pairs by split; at least 1 and at most a tenth of the different pairs is
             drawn.
-        seed: The number that the draw follows from.
+        seed: Random seed.
 
     Returns:
         The drawn pairs by split; they are still among ``pairs``.
@@ -102,7 +108,7 @@ def _first_ranked(
     different: set[bytes] = set()
     highest = b"\xff" * 8
     for pair in pairs:
-        rank = _rank(_folded(pair), seed)
+        rank = _hash(f"{seed}\t{pair[0].casefold()}\t{pair[1].casefold()}")
         if len(different) < most_counted:
             different.add(rank)
         if rank <= highest:
@@ -113,12 +119,8 @@ def _first_ranked(
     return [best[rank] for rank in sorted(best)[:limit]], len(different)
 
 
-def _folded(pair: SentencePair) -> SentencePair:
-    return pair[0].casefold(), pair[1].casefold()
-
-
-def _rank(pair: SentencePair, seed: int) -> bytes:
-    return blake2b(f"{seed}\t{pair[0]}\t{pair[1]}".encode(), digest_size=8).digest()
+def _hash(text: str) -> bytes:
+    return blake2b(text.encode(), digest_size=8).digest()
 
 
 def _word_counts(pair: SentencePair) -> tuple[int, int]:
@@ -139,24 +141,19 @@ class _Unseen:
     def __call__(self, chunk: Chunk) -> Chunk:
         if not chunk:
             return chunk
-        hashes, firsts = np.unique(
-            np.array([_hash(pair) for pair in chunk], dtype=np.uint64), return_index=True
-        )
+        texts = (f"{len(source)}\t{source}\t{target}" for source, target in chunk)
+        hashed = np.frombuffer(b"".join(map(_hash, texts)), dtype="<u8")
+        hashes, firsts = np.unique(hashed, return_index=True)
         is_new = np.ones(len(hashes), dtype=bool)
         for run in self._runs:
             places = np.minimum(np.searchsorted(run, hashes), len(run) - 1)
             is_new &= run[places] != hashes
-        self._remember(hashes[is_new])
+        self._add(hashes[is_new])
         return [chunk[row] for row in np.sort(firsts[is_new]).tolist()]
 
-    def _remember(self, hashes: np.ndarray) -> None:
-        if not len(hashes):
+    def _add(self, run: np.ndarray) -> None:
+        if not len(run):
             return
-        while self._runs and len(self._runs[-1]) <= 2 * len(hashes):
-            hashes = np.sort(np.concatenate([self._runs.pop(), hashes]))
-        self._runs.append(hashes)
-
-
-def _hash(pair: SentencePair) -> int:
-    text = f"{len(pair[0])}\t{pair[0]}\t{pair[1]}"
-    return int.from_bytes(blake2b(text.encode(), digest_size=8).digest(), "little")
+        while self._runs and len(self._runs[-1]) <= 2 * len(run):
+            run = np.sort(np.concatenate([self._runs.pop(), run]))
+        self._runs.append(run)

@@ -11,10 +11,10 @@ import os
 import stat
 import zlib
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from itertools import zip_longest
 from pathlib import Path
-from typing import IO, BinaryIO, Literal, cast
+from typing import IO, Literal, cast
 
 from ptenmt.config import CorpusFile
 from ptenmt.errors import DataError
@@ -30,7 +30,7 @@ class Lines:
         file: The uncompressed bytes.
         name: The file's name in errors.
         stored: The file on disk, compressed or not; None if its size is unknown.
-        skip_invalid: Read a line that is not UTF-8 as an empty one, instead of ending there.
+        skip_invalid: Replace a line that is not UTF-8 by an empty one, instead of raising an error.
         hint: How to fix a line that is not UTF-8.
 
     Attributes:
@@ -79,31 +79,25 @@ class Lines:
             if self._skip_invalid:
                 return ""
             raise DataError(
-                f"{self._name}, line {number}: byte {error.start + 1} is not valid UTF-8",
-                hint=self._hint,
+                f"{self._name}, line {number}: byte {error.start + 1} is not valid UTF-8", self._hint
             ) from error
 
 
 @contextmanager
 def opened_lines(path: Path, *, skip_invalid: bool = False, hint: str = _HINT) -> Iterator[Lines]:
-    """Open a text file, plain or ``.gz``.
-
-    Args:
-        path: Where it is; a pipe will do.
-        skip_invalid: See ``Lines``.
-        hint: See ``Lines``.
+    """Open a text file, plain or ``.gz``, or a pipe; ``skip_invalid`` and ``hint`` as for :class:`Lines`.
 
     Raises:
         DataError: It cannot be opened.
     """
-    with ExitStack() as stack:
-        with _readable(str(path)):
-            stored = stack.enter_context(path.open("rb"))
-        is_file = stat.S_ISREG(os.fstat(stored.fileno()).st_mode)
+    with _readable(str(path)):
+        stored = path.open("rb")
+    with stored:
         file: IO[bytes] = stored
-        if path.suffix.lower() == ".gz":
-            file = _unpacked(stored)
-        known = stored if is_file else None
+        if path.suffix.lower() == ".gz":  # GzipFile's own lines are slow, a buffer's are not
+            file = io.BufferedReader(cast(io.RawIOBase, gzip.GzipFile(fileobj=stored)))
+        is_regular = stat.S_ISREG(os.fstat(stored.fileno()).st_mode)
+        known = stored if is_regular else None
         yield Lines(file, str(path), stored=known, skip_invalid=skip_invalid, hint=hint)
 
 
@@ -117,35 +111,14 @@ def read_lines(path: Path) -> Iterator[str]:
         yield from lines
 
 
-def configured_lines(path: Path) -> Iterator[str]:
-    """Read the lines of a file that a config names.
-
-    Raises:
-        DataError: See ``read_lines``, and ``status``.
-    """
-    status(path)
-    yield from read_lines(path)
-
-
 def status(path: Path) -> os.stat_result:
-    """Return the status of a file that a config names.
+    """Return the status of a file.
 
     Raises:
-        DataError: It does not exist or is not accessible; the hint explains relative paths.
+        DataError: It does not exist or is not accessible.
     """
-    try:
+    with _readable(str(path)):
         return path.stat()
-    except OSError as error:
-        raise DataError(
-            f"cannot read {path}: {error.strerror or error}",
-            "a config's paths are relative to the folder in which ptenmt is run; data.path may be beside the "
-            "config, too",
-        ) from error
-
-
-def _unpacked(stored: BinaryIO) -> BinaryIO:
-    # GzipFile's own lines are slow, a buffer's are not.
-    return io.BufferedReader(cast(io.RawIOBase, gzip.GzipFile(fileobj=stored)))
 
 
 @contextmanager
@@ -153,9 +126,15 @@ def _readable(name: str) -> Iterator[None]:
     try:
         yield
     except (OSError, EOFError, zlib.error) as error:
-        reason = getattr(error, "strerror", None) or error
-        hint = "give a file, not a folder" if isinstance(error, IsADirectoryError) else ""
-        raise DataError(f"cannot read {name}: {reason}", hint) from error
+        hint = ""
+        if isinstance(error, IsADirectoryError):
+            hint = "give a file, not a folder"
+        elif isinstance(error, FileNotFoundError):
+            hint = (
+                "relative paths start at the folder in which ptenmt is run; "
+                "data.path may be beside the config, too"
+            )
+        raise DataError(f"cannot read {name}: {getattr(error, 'strerror', None) or error}", hint) from error
 
 
 SentencePair = tuple[str, str]
@@ -177,12 +156,12 @@ def demo_pairs(split: Literal["train", "validation", "test"]) -> list[SentencePa
 def read_pairs(file: CorpusFile) -> Iterator[SentencePair]:
     """Read a file of sentence pairs, or two aligned files.
 
-    In ``.tsv`` a tab parts the two sentences and quotes are letters like others; in ``.csv`` a comma parts
-    them and quotes work as usual. Blank lines are skipped in both. Of two aligned files every line counts,
-    a blank one is an empty sentence.
+    ``.tsv`` has a tab between the two sentences, and quotes are ordinary characters; ``.csv`` has a comma,
+    and quotes work as usual. Blank lines are skipped in both. In two aligned files every line counts: a blank
+    one is an empty sentence.
 
     Args:
-        file: Where the pairs are; its ``repeat`` plays no role here.
+        file: The paths; ``repeat`` is not used here.
 
     Yields:
         The pairs in the file's order.
@@ -191,33 +170,38 @@ def read_pairs(file: CorpusFile) -> Iterator[SentencePair]:
         DataError: The file cannot be read or is empty, or a line is not UTF-8 or not a pair of sentences.
     """
     pairs = _aligned_pairs(file) if file.path is None else _column_pairs(Path(file.path))
-    is_empty = True
-    for pair in pairs:
-        is_empty = False
-        yield pair
-    if is_empty:
-        names = [file.path] if file.path else [file.source, file.target]
-        raise DataError(
-            f"{' and '.join(map(str, names))} {'is' if file.path else 'are'} empty",
-            "it needs a sentence and its translation at the least",
-        )
+    first = next(pairs, None)
+    if first is None:
+        names = f"{file.path} is" if file.path else f"{file.source} and {file.target} are"
+        raise DataError(f"{names} empty", "give at least one sentence and its translation")
+    yield first
+    yield from pairs
 
 
 def _column_pairs(path: Path) -> Iterator[SentencePair]:
-    if not path.name.lower().endswith(_ENDINGS):
+    name = path.name.lower()
+    if not name.endswith(_ENDINGS):
         raise DataError(
             f"{path} has an unknown ending",
             hint=f"a file of pairs ends in one of {', '.join(_ENDINGS)}; "
             "two aligned text files are given as {source: …, target: …}",
         )
-    rows = _csv_rows(path) if _is_csv(path) else _tsv_rows(path)
-    return (_pair(path, number, row) for number, row in rows)
+    is_csv = name.endswith((".csv", ".csv.gz"))
+    for number, row in _csv_rows(path) if is_csv else _tsv_rows(path):
+        if len(row) != 2:
+            columns = "1 column" if len(row) == 1 else f"{len(row)} columns"
+            raise DataError(
+                f"{path}, line {number}: {columns} instead of 2",
+                hint="every line holds a sentence and its translation; columns are separated by "
+                f"{'commas' if is_csv else 'tabs'}",
+            )
+        yield row[0], row[1]
 
 
 def _aligned_pairs(file: CorpusFile) -> Iterator[SentencePair]:
     source, target = Path(str(file.source)), Path(str(file.target))
     lengths = [0, 0]
-    for lines in zip_longest(configured_lines(source), configured_lines(target)):
+    for lines in zip_longest(read_lines(source), read_lines(target)):
         lengths = [length + (line is not None) for length, line in zip(lengths, lines, strict=True)]
         if lengths[0] == lengths[1]:
             yield lines
@@ -228,30 +212,15 @@ def _aligned_pairs(file: CorpusFile) -> Iterator[SentencePair]:
         )
 
 
-def _is_csv(path: Path) -> bool:
-    return path.name.lower().removesuffix(".gz").endswith(".csv")
-
-
-def _pair(path: Path, number: int, row: list[str]) -> SentencePair:
-    if len(row) == 2:
-        return row[0], row[1]
-    separator = "commas" if _is_csv(path) else "tabs"
-    columns = "1 column" if len(row) == 1 else f"{len(row)} columns"
-    raise DataError(
-        f"{path}, line {number}: {columns} instead of 2",
-        hint=f"every line holds a sentence and its translation; columns are separated by {separator}",
-    )
-
-
 def _tsv_rows(path: Path) -> Iterator[tuple[int, list[str]]]:
-    for number, line in enumerate(configured_lines(path), start=1):
+    for number, line in enumerate(read_lines(path), start=1):
         if line.strip(" "):
             yield number, line.split("\t")
 
 
 def _csv_rows(path: Path) -> Iterator[tuple[int, list[str]]]:
-    # To the csv module a lone \r is a broken line end, here it is a blank like others.
-    reader = csv.reader((line.replace("\r", " ") + "\n" for line in configured_lines(path)), strict=True)
+    # To the csv module a lone \r is a broken line end, here it is white space.
+    reader = csv.reader((line.replace("\r", " ") + "\n" for line in read_lines(path)), strict=True)
     first = 1
     try:
         for row in reader:
@@ -261,5 +230,5 @@ def _csv_rows(path: Path) -> Iterator[tuple[int, list[str]]]:
     except csv.Error as error:
         raise DataError(
             f"{path}, line {first}: not valid CSV: {error}",
-            hint='a sentence with a comma or quotes in it stands in quotes, its own doubled: "a ""b"", c"',
+            hint='put a sentence with a comma or quotes in quotes, and double its own: "a ""b"", c"',
         ) from error

@@ -1,7 +1,7 @@
 """Download what a config names: its TFDS dataset and the published tokenizer.
 
-TFDS takes an archive that lies in ``<data_dir>/downloads/manual`` under the name in its checksums
-registry, so our own downloader (resuming, with mirrors) fetches it and TFDS never uses the network.
+TFDS reads an archive from ``<data_dir>/downloads/manual`` if it has the name in its checksums registry:
+our own downloader (resumable, with mirrors) puts it there, and TFDS never uses the network.
 """
 
 import contextlib
@@ -18,9 +18,12 @@ from urllib.parse import urlsplit
 import platformdirs
 
 from ptenmt.config import Config, TokenizerConfig
-from ptenmt.data.download import OnProgress, fetch, unpack_zip
+from ptenmt.data.download import OnProgress, fetch, is_complete, unpack_zip
 from ptenmt.errors import DataError, DownloadError, TokenizerError
 from ptenmt.locks import exclusive
+
+_VOCABULARY = "assets/pt_vocab.txt"
+_READ_BATCH = 1024  # pairs; one by one takes four times as long
 
 
 def fetch_sources(config: Config, on_progress: OnProgress | None = None) -> TokenizerConfig:
@@ -35,7 +38,7 @@ def fetch_sources(config: Config, on_progress: OnProgress | None = None) -> Toke
 
     Raises:
         DownloadError: A file cannot be fetched, verified or unpacked.
-        DataError: The data set is unknown or cannot be prepared.
+        DataError: The dataset is unknown or cannot be prepared.
         TokenizerError: ``tokenizer.path`` contains no tokenizer.
     """
     options = config.tokenizer
@@ -49,41 +52,45 @@ def fetch_sources(config: Config, on_progress: OnProgress | None = None) -> Toke
     return options
 
 
-_VOCABULARY = "assets/pt_vocab.txt"
-
-
 def published_tokenizer(
     url: str, path: str | None, *, sha256: str | None = None, on_progress: OnProgress | None = None
 ) -> Path:
-    """Find the folder of the published tokenizer: a SavedModel, of which its vocabularies are read.
+    """Find or download the published tokenizer: a SavedModel, of which the vocabularies are read.
 
     Args:
-        url: The zip archive that holds it.
-        path: A folder of the user's that holds it; None takes the user's cache, filled from ``url``.
-        sha256: The archive's checksum in hexadecimal; None takes what comes.
-        on_progress: Told about the download.
+        url: The zip archive that contains it.
+        path: A folder on this machine that contains it; None uses the user's cache, filled from ``url``.
+        sha256: The archive's checksum in hexadecimal; None accepts any content.
+        on_progress: Called with the state of the download.
 
     Returns:
         The folder with ``assets/``, where the vocabularies are.
 
     Raises:
-        TokenizerError: ``path`` holds no tokenizer.
-        DownloadError: The archive cannot be fetched or unpacked, or is something else.
+        TokenizerError: ``path`` contains no tokenizer.
+        DownloadError: The archive cannot be fetched or unpacked, or contains no tokenizer.
     """
     if path is not None:
-        return _of_user(Path(path).expanduser())
+        given = _tokenizer_below(Path(path).expanduser())
+        if given is None:
+            raise TokenizerError(
+                f"no tokenizer in {path}: {_VOCABULARY} is missing",
+                hint="set tokenizer.path to the unpacked folder, or leave it out to download the tokenizer",
+            )
+        return given
     cache = platformdirs.user_cache_path("ptenmt")
     folder = cache / PurePosixPath(urlsplit(url).path).name.removesuffix(".zip")
-    archive = folder.with_name(folder.name + ".zip")
-    found = _tokenizer(folder)
+    archive = folder.with_name(f"{folder.name}.zip")
+    found = _tokenizer_below(folder)
     if found and sha256 is None:
         return found
     try:
-        with exclusive(folder.with_name(folder.name + ".lock")):
-            before = _modified(archive)
-            fetch(url, archive, sha256=sha256, on_progress=on_progress)
-            is_current = before is None or _modified(archive) == before
-            return (_tokenizer(folder) if is_current else None) or _unpack(archive, folder)
+        with exclusive(folder.with_name(f"{folder.name}.lock")):
+            found = _tokenizer_below(folder)
+            if found is None or (sha256 is not None and not is_complete(archive, sha256)):
+                fetch(url, archive, sha256=sha256, on_progress=on_progress)
+                found = _unpacked_tokenizer(archive, folder)
+            return found
     except OSError as error:
         raise DownloadError(
             f"cannot write {error.filename or cache}: {error.strerror or error}",
@@ -91,44 +98,25 @@ def published_tokenizer(
         ) from error
 
 
-def _of_user(folder: Path) -> Path:
-    found = _tokenizer(folder)
-    if found is None:
-        raise TokenizerError(
-            f"no tokenizer in {folder}: {_VOCABULARY} is missing",
-            hint="set tokenizer.path to the unpacked folder, or leave it out to download the tokenizer",
-        )
-    return found
-
-
-def _tokenizer(folder: Path) -> Path | None:
-    """``folder`` itself, or the one below it that the published archive holds."""
+def _tokenizer_below(folder: Path) -> Path | None:
+    """``folder`` itself, or the one below it that the published archive contains."""
     found = sorted([*folder.glob(_VOCABULARY), *folder.glob(f"*/{_VOCABULARY}")])
     return found[0].parents[1] if found else None
 
 
-def _modified(file: Path) -> int | None:
-    return file.stat().st_mtime_ns if file.exists() else None
-
-
-def _unpack(archive: Path, folder: Path) -> Path:
-    shutil.rmtree(folder, ignore_errors=True)
+def _unpacked_tokenizer(archive: Path, folder: Path) -> Path:
     try:
         unpack_zip(archive, folder)
-        found = _tokenizer(folder)
+        found = _tokenizer_below(folder)
         if found is None:
             shutil.rmtree(folder)
             raise DownloadError(
-                f"{archive} holds no tokenizer: {_VOCABULARY} is missing",
-                hint="check tokenizer.url",
+                f"{archive} contains no tokenizer: {_VOCABULARY} is missing", hint="check tokenizer.url"
             )
     except DownloadError:
         archive.unlink(missing_ok=True)  # or the next run would find the same bad file
         raise
     return found
-
-
-_READ_BATCH = 1024  # pairs; one by one takes four times as long
 
 
 def prepare_tfds(
@@ -140,7 +128,7 @@ def prepare_tfds(
         dataset: ``name/config`` in TFDS, such as ``ted_hrlr_translate/pt_to_en`` or its reverse ``en_to_pt``.
         data_dir: The TFDS folder; None is TFDS's default.
         archive_url: A mirror of the archive; None is the address in TFDS. The checksum is TFDS's either way.
-        on_progress: Told about the download.
+        on_progress: Called with the state of the download.
 
     Raises:
         DataError: TFDS has no such pairs, or cannot prepare them.
@@ -154,10 +142,23 @@ def prepare_tfds(
             f"ptenmt cannot fetch {dataset}: it is not made of one archive",
             hint=f"prepare it with TFDS itself: tfds build {dataset} --data_dir {builder.data_dir_root}",
         )
+    import tensorflow as tf
+    import tensorflow_datasets as tfds
+    from tensorflow_datasets.core.download.extractor import ExtractError
+
     ((url, info),) = builder.url_infos.items()
     archive = Path(builder.data_dir_root) / "downloads" / "manual" / info.filename
     fetch(archive_url or url, archive, sha256=info.checksum, on_progress=on_progress)
-    _prepare(builder, dataset)
+    tfds.disable_progress_bar()
+    config = tfds.download.DownloadConfig(try_download_gcs=False)
+    try:
+        with contextlib.redirect_stdout(io.StringIO()):  # TFDS prints there; ours is for results
+            builder.download_and_prepare(download_config=config)
+    except (OSError, tf.errors.OpError, ExtractError) as error:
+        raise DataError(
+            f"cannot prepare {dataset} in {builder.data_dir_root}: {error}",
+            hint="make room or fix the permissions there, or set data.data_dir to another folder",
+        ) from error
 
 
 def read_tfds(dataset: str, data_dir: str | None, split: str) -> Iterator[tuple[str, str]]:
@@ -175,8 +176,22 @@ def read_tfds(dataset: str, data_dir: str | None, split: str) -> Iterator[tuple[
         DataError: TFDS has no such pairs or split, or they are not prepared.
     """
     builder, swapped = _prepared_builder(dataset, data_dir)
-    for source, target in _pairs(builder, dataset, split):
-        yield (target, source) if swapped else (source, target)
+    import tensorflow as tf
+    import tensorflow_datasets as tfds
+
+    # TFDS would cache small datasets in memory, and warn that a limit leaves the cache half filled.
+    config = tfds.ReadConfig(try_autocache=False)
+    try:
+        data = builder.as_dataset(split=split, as_supervised=True, read_config=config)
+        for sources, targets in data.batch(_READ_BATCH).as_numpy_iterator():
+            for source, target in zip(sources, targets, strict=True):
+                pair = source.decode(), target.decode()
+                yield pair[::-1] if swapped else pair
+    except (ValueError, tf.errors.OpError) as error:
+        raise DataError(
+            f"cannot read {split} of {dataset} in {builder.data_dir_root}: {error}",
+            hint=f"check the split's name; if files are damaged, delete {builder.data_path} and fetch again",
+        ) from error
 
 
 def tfds_files(dataset: str, data_dir: str | None) -> list[Path]:
@@ -199,42 +214,6 @@ def _prepared_builder(dataset: str, data_dir: str | None) -> tuple[Any, bool]:
     )
 
 
-def _pairs(builder: Any, dataset: str, split: str) -> Iterator[tuple[str, str]]:
-    import tensorflow as tf
-    import tensorflow_datasets as tfds
-
-    # TFDS would cache small datasets in memory, and warn that a limit leaves the cache half filled.
-    config = tfds.ReadConfig(try_autocache=False)
-    try:
-        data = builder.as_dataset(split=split, as_supervised=True, read_config=config)
-        batches = data.batch(_READ_BATCH).as_numpy_iterator()
-        for sources, targets in batches:
-            for source, target in zip(sources, targets, strict=True):
-                yield source.decode(), target.decode()
-    except (ValueError, tf.errors.OpError) as error:
-        raise DataError(
-            f"cannot read {split} of {dataset} in {builder.data_dir_root}: {error}",
-            hint=f"check the split's name; if files are damaged, delete {builder.data_path} and fetch anew",
-        ) from error
-
-
-def _prepare(builder: Any, dataset: str) -> None:
-    import tensorflow as tf
-    import tensorflow_datasets as tfds
-    from tensorflow_datasets.core.download.extractor import ExtractError
-
-    tfds.disable_progress_bar()
-    config = tfds.download.DownloadConfig(try_download_gcs=False)
-    try:
-        with contextlib.redirect_stdout(io.StringIO()):  # TFDS prints there; ours is for results
-            builder.download_and_prepare(download_config=config)
-    except (OSError, tf.errors.OpError, ExtractError) as error:
-        raise DataError(
-            f"cannot prepare {dataset} in {builder.data_dir_root}: {error}",
-            hint="make room or mend the permissions there, or set data.data_dir to another folder",
-        ) from error
-
-
 def _builder(dataset: str, data_dir: str | None) -> tuple[Any, bool]:
     """The TFDS builder of the pairs, and whether their sides have to be swapped."""
     os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
@@ -251,7 +230,7 @@ def _builder(dataset: str, data_dir: str | None) -> tuple[Any, bool]:
         raise _unknown(dataset, [f"{name}/{known}" for pair in configs for known in (pair, _reverse(pair))])
     builder = tfds.builder(name, config=(reverse if swapped else config) or None, data_dir=data_dir)
     if not isinstance(builder.info.features, tfds.features.Translation):
-        raise DataError(f"{dataset} holds no sentence pairs", hint="choose a translation dataset of TFDS")
+        raise DataError(f"{dataset} has no sentence pairs", hint="choose a translation dataset of TFDS")
     return builder, swapped
 
 

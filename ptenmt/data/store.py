@@ -1,9 +1,9 @@
 """Arrays on disk: sequences of any length, and the text of sentence pairs, memory-mapped."""
 
 import hashlib
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
-from itertools import islice
+from itertools import chain, islice
 from pathlib import Path
 from typing import Any
 
@@ -66,39 +66,33 @@ class RaggedIds(Ragged):
         super().__init__(values, lengths, np.cumsum(lengths, dtype=np.int64) - lengths)
 
 
-class RaggedWriter:
-    """Appends sequences to the three files of :func:`ragged_writer`."""
-
-    def __init__(self, files: Sequence[Any], dtype: DTypeLike) -> None:
-        self._files = files
-        self._dtype = dtype
-        self._end = 0
-
-    def append(self, sequences: Sequence[bytes] | Sequence[Sequence[int]]) -> None:
-        """Append sequences: texts as bytes, or ids."""
-        lengths = np.array([len(sequence) for sequence in sequences], dtype=np.int32)
-        offsets = self._end + np.cumsum(lengths, dtype=np.int64) - lengths
-        self._end += int(lengths.sum())
-        for file, content in zip(self._files, (self._flat(sequences), lengths, offsets), strict=True):
-            file.write(content.tobytes() if isinstance(content, np.ndarray) else content)
-
-    def _flat(self, sequences: Sequence[Any]) -> bytes:
-        if sequences and isinstance(sequences[0], bytes):
-            return b"".join(sequences)
-        flat = [token for sequence in sequences for token in sequence]
-        return np.array(flat, dtype=self._dtype).tobytes()
-
-
 @contextmanager
-def ragged_writer(folder: Path, name: str, dtype: DTypeLike) -> Iterator[RaggedWriter]:
+def ragged_writer(folder: Path, name: str, dtype: DTypeLike) -> Iterator[Callable[[Sequence[Any]], None]]:
     """Write sequences to the files ``<name>.values``, ``.lengths`` and ``.offsets``.
+
+    Yields:
+        A function that appends sequences of ids; for ``np.uint8``, texts as bytes.
 
     Raises:
         OSError: The folder cannot be written, or its disk is full.
     """
+    end = 0
+
+    def append(sequences: Sequence[Any]) -> None:
+        nonlocal end
+        if dtype is np.uint8:  # texts
+            values = np.frombuffer(b"".join(sequences), dtype)
+        else:
+            values = np.fromiter(chain.from_iterable(sequences), dtype)
+        lengths = np.array([len(sequence) for sequence in sequences], dtype=np.int32)
+        offsets = end + np.cumsum(lengths, dtype=np.int64) - lengths
+        end += len(values)
+        for file, array in zip(files, (values, lengths, offsets), strict=True):
+            file.write(array.tobytes())
+
     with ExitStack() as stack:
         files = [stack.enter_context((folder / f"{name}.{field}").open("wb")) for field in _FIELDS]
-        yield RaggedWriter(files, dtype)
+        yield append
 
 
 def _mapped(file: Path, dtype: DTypeLike) -> np.ndarray:
@@ -120,8 +114,8 @@ class TextPairs:
     """Sentence pairs that :func:`write_texts` wrote, in the order of an epoch.
 
     Args:
-        folder: Where they are.
-        parts: What it returned.
+        folder: The folder that it wrote.
+        parts: The parts that it returned.
         checksum: Their ``fingerprint``, if it is known.
     """
 
@@ -158,25 +152,25 @@ def write_texts(folder: Path, parts: Iterable[tuple[Iterable[Chunk], int]]) -> l
     """Write sentence pairs to a folder.
 
     Args:
-        folder: An empty one.
-        parts: The pairs of each file, and how often an epoch goes through them.
+        folder: An empty folder.
+        parts: The pairs of each file, and their repetitions per epoch.
 
     Returns:
-        How many pairs each file had, with the same repetition.
+        The number of pairs of each file, and their repetitions.
 
     Raises:
         OSError: The folder cannot be written.
     """
     written = []
     with (
-        ragged_writer(folder, "source", np.uint8) as source,
-        ragged_writer(folder, "target", np.uint8) as target,
+        ragged_writer(folder, "source", np.uint8) as append_source,
+        ragged_writer(folder, "target", np.uint8) as append_target,
     ):
         for chunks, repeat in parts:
             count = 0
             for chunk in chunks:
-                source.append([text.encode() for text, _ in chunk])
-                target.append([text.encode() for _, text in chunk])
+                append_source([text.encode() for text, _ in chunk])
+                append_target([text.encode() for _, text in chunk])
                 count += len(chunk)
             written.append((count, repeat))
     return written

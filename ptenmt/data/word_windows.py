@@ -10,7 +10,7 @@ from ptenmt.config import DataConfig
 from ptenmt.config.schema import Punctuation
 from ptenmt.data.batches import Batch
 from ptenmt.data.corpus import published_pairs
-from ptenmt.data.readers import configured_lines
+from ptenmt.data.readers import read_lines
 from ptenmt.data.text import TextPreparation
 from ptenmt.errors import DataError
 from ptenmt.tokenizers import PAD, START, UNK
@@ -22,14 +22,14 @@ def read_prose(data: DataConfig, punctuation: Punctuation) -> list[str]:
 
     Args:
         data: ``path`` names a text file, plain or ``.gz``; without one the text is the target side of the
-            corpus' training pairs. ``characters`` cuts it; ``lowercase`` and ``normalization`` apply.
-        punctuation: What becomes of punctuation marks.
+            corpus' training pairs. ``characters`` limits it; ``lowercase`` and ``normalization`` apply.
+        punctuation: The option ``tokenizer.punctuation``.
 
     Raises:
-        DataError: The file cannot be read or is not UTF-8, or holds no word.
+        DataError: The file cannot be read or is not UTF-8, or has no word.
     """
     prepare, language = TextPreparation(data).prepare, data.target_language
-    lines = configured_lines(Path(data.path)) if data.path else _target_side(data)
+    lines = read_lines(Path(data.path)) if data.path else (pair[1] for pair in published_pairs(data, "train"))
     words = [
         word
         for line in _first(lines, data.characters)
@@ -42,59 +42,52 @@ def read_prose(data: DataConfig, punctuation: Punctuation) -> list[str]:
     return words
 
 
-def _target_side(data: DataConfig) -> Iterator[str]:
-    return (target for _, target in published_pairs(data, "train"))
-
-
 def _first(lines: Iterable[str], characters: int | None) -> Iterator[str]:
-    """Yield lines up to a number of characters, line ends included."""
-    left = characters
+    """Yield lines up to a number of characters, line ends included; None yields all."""
+    if characters is None:
+        yield from lines
+        return
     for line in lines:
-        if left is None:
-            yield line
-            continue
-        if left <= 0:
+        if characters <= 0:
             return
-        yield line[:left]
-        left -= len(line) + 1
+        yield line[:characters]
+        characters -= len(line) + 1
 
 
 Predicts = Literal["window", "every", "last"]
 
-TRAINING_SHARE = 4, 5
+_TRAINING_SHARE = 4, 5
 """The share of training windows; the rest is held out."""
 
 
 def split_for_windows(words: Sequence[str], window: int) -> tuple[list[str], list[str]]:
-    """Split a text in two, so that each part has the windows of its split and no window is in both.
+    """Split a text into training and held-out words, so that no window is in both.
 
     Args:
-        words: n of them, which have n - ``window`` windows, each followed by a word.
+        words: The whole text: n words have n - ``window`` windows that are followed by a word.
         window: W.
 
     Returns:
-        The words of the first 80 % of the windows, rounded down, with the words after them; and of the
-        others. The two share W words, which the held-out windows read and do not predict.
+        The words of the first 80 % of the windows, rounded down, and the words of the others. The two share
+        W words, which held-out windows contain but do not predict.
     """
-    count = len(words) - window
-    num_training = count * TRAINING_SHARE[0] // TRAINING_SHARE[1]
+    num_training = (len(words) - window) * _TRAINING_SHARE[0] // _TRAINING_SHARE[1]
     return list(words[: num_training + window]), list(words[num_training:])
 
 
 class WordWindows:
     """Windows of W words as sources; [START] and the words to predict as targets.
 
-    [UNK] is read, but never to be predicted: a window that has nothing known to predict is left out. If every
-    word predicts, that is one without any known label; of windows cut by lot, which keep the last for sure,
-    as of the others one before an unknown word.
+    [UNK] is an input, but never a label: a window without a known label is left out. With ``varies`` only the
+    word after the window counts as its label, since a shortened window may have no other.
 
     Args:
-        ids: Of the text's words, in their order.
+        ids: The text's words as ids.
         window: W.
-        stride: A window begins every so many words.
-        predicts: What the labels are: one a ``window``, the word after it; or one a word, the word after
-            ``every`` word, or after the ``last`` alone.
-        varies: Cut each window to its last words, 1 to W by lot.
+        stride: Number of words from the start of a window to the start of the next.
+        predicts: The labels. ``window``: the word after it; ``every``: the word after every word; ``last``: a
+            label per word, of which only the last is set.
+        varies: Shorten each window to its last words, a random number from 1 to W.
     """
 
     def __init__(
@@ -112,7 +105,7 @@ class WordWindows:
         self._varies = varies
         starts = np.arange(0, len(self._ids) - window, stride)
         first_label = starts + (1 if predicts == "every" and not varies else window)
-        num_known = np.concatenate([[0], np.cumsum(self._ids != UNK)])  # before each place
+        num_known = np.concatenate([[0], np.cumsum(self._ids != UNK)])  # [words + 1], before each position
         self._starts = starts[num_known[starts + window + 1] > num_known[first_label]]
         self.num_left_out = len(starts) - len(self._starts)
 
@@ -124,15 +117,15 @@ class WordWindows:
         return np.full(len(self), self._window, dtype=np.int32)
 
     def batch(self, rows: np.ndarray, width: int | None, seed: Sequence[int]) -> Batch:  # noqa: ARG002
-        """Return some windows as ids.
+        """Return windows as ids.
 
         Args:
-            rows: Which.
-            width: Of no use, since windows have one width.
-            seed: What lengths drawn by lot follow from.
+            rows: Indices of the windows.
+            width: Not used, since all windows have one width.
+            seed: Random seed of the windows' lengths, if they vary.
 
         Returns:
-            Sources [B, W], and targets [B, 2], or [B, W + 1] if there is a label a word.
+            Sources [B, W], and targets [B, 2], or [B, W + 1] with a label per word.
         """
         starts, window = self._starts[rows], self._window
         lengths = np.full(len(rows), window)
@@ -143,8 +136,8 @@ class WordWindows:
         is_inside = offsets < lengths[:, None]
         places = np.where(is_inside, places, 0)
         source = np.where(is_inside, self._ids[places], PAD)
-        asked = is_inside if self._predicts == "every" else offsets == lengths[:, None] - 1
-        labels = np.where(asked, self._ids[places + 1], PAD)
+        is_label = is_inside if self._predicts == "every" else offsets == lengths[:, None] - 1
+        labels = np.where(is_label, self._ids[places + 1], PAD)
         if self._predicts == "window":
             labels = self._ids[starts + window][:, None]  # -> [B, 1]
         labels = np.where(labels == UNK, PAD, labels)

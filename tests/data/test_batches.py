@@ -121,11 +121,11 @@ def test_ragged_ids_may_be_empty():
 def test_ragged_ids_from_files_are_those_written(tmp_path: Path, dtype: type):
     random = np.random.default_rng(3)
     rows = [random.integers(0, 60_000, length).tolist() for length in random.integers(0, 9, 50)]
-    with ragged_writer(tmp_path, "source", dtype) as writer:
+    with ragged_writer(tmp_path, "source", dtype) as append:
         for start in (0, 20, 20):
-            writer.append(rows[start : start + 20])
-        writer.append([])
-        writer.append(rows[40:])
+            append(rows[start : start + 20])
+        append([])
+        append(rows[40:])
     rows[40:40] = rows[20:40]
     mapped = Ragged.mapped(tmp_path, "source", dtype)
     assert [mapped[row].tolist() for row in range(len(mapped))] == rows

@@ -1,4 +1,4 @@
-"""Entries of the cache: made once, whole or not at all, made anew when damaged."""
+"""Entries of the cache: made once, whole or not at all, made again when damaged."""
 
 import logging
 import os
@@ -55,7 +55,7 @@ def test_an_entry_is_made_once_for_each_key(make: Maker, calls: list[Any], cache
 
 
 @pytest.mark.parametrize("damage", ["truncated", "changed", "missing", "index", "no index"])
-def test_a_damaged_entry_is_made_anew_and_that_is_said(
+def test_a_damaged_entry_is_made_again_with_a_warning(
     make: Maker, calls: list[Any], caplog: pytest.LogCaptureFixture, damage: str
 ) -> None:
     folder = make().folder
@@ -69,7 +69,7 @@ def test_a_damaged_entry_is_made_anew_and_that_is_said(
     }[damage]()
     with caplog.at_level(logging.WARNING):
         assert (make().folder / "deeper/file").read_text() == "content"
-    assert caplog.messages == [f"{folder} is damaged and made anew"]
+    assert caplog.messages == [f"{folder} is damaged and is made again"]
     assert len(calls) == 2
     make()
     assert len(calls) == 2
@@ -88,20 +88,22 @@ def test_what_fails_leaves_nothing_behind(cache: CorpusCache, make: Maker) -> No
 
 def test_what_a_killed_process_left_is_removed(cache: CorpusCache, make: Maker) -> None:
     name = make("other").folder.name
-    (cache.folder / f".{name}.new").mkdir()
+    unfinished = [cache.folder / f"{prefix}{name}.x1y2.unfinished" for prefix in (".", ".old.")]
+    for folder in unfinished:
+        folder.mkdir()
     mine = cache.folder / "a file of mine"
     mine.touch()
     make()
-    assert not (cache.folder / f".{name}.new").exists()
+    assert not any(folder.exists() for folder in unfinished)
     assert mine.exists()
     assert make("other").folder.name == name
 
 
-def test_entries_that_nobody_used_for_long_are_removed(make: Maker) -> None:
+def test_entries_unused_for_long_are_removed(make: Maker) -> None:
     old, used = make("old").folder, make("used").folder
     long_ago = time.time() - 31 * 24 * 3600
     for folder in (old, used):
-        os.utime(folder / "entry.json", (long_ago, long_ago))
+        os.utime(folder, (long_ago, long_ago))
     make("used")
     make("another")
     assert not old.exists()
@@ -142,14 +144,6 @@ def test_a_full_disk_is_an_error(cache: CorpusCache) -> None:
     assert list(cache.folder.iterdir()) == []
 
 
-def test_without_a_cache_folder_a_temporary_one_serves(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
-) -> None:
-    (tmp_path / "file").touch()
-    monkeypatch.setattr(cache_module.platformdirs, "user_cache_path", lambda _: tmp_path / "file")
-    with caplog.at_level(logging.WARNING):
-        cache = corpus_cache(None)
-        assert corpus_cache(None) == cache
-    assert cache.entry("text", 1, lambda _folder: {"a": 1}).facts == {"a": 1}
-    (message,) = caplog.messages
-    assert message.startswith(f"cannot keep the prepared corpus in {tmp_path}/file/tokens: Not a directory")
+def test_by_default_the_users_cache_folder_is_used(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(cache_module.platformdirs, "user_cache_path", lambda _: tmp_path)
+    assert corpus_cache(None).folder == tmp_path / "tokens"

