@@ -21,14 +21,13 @@ import tensorflow as tf
 from rivals.bars import Bar, at_least, at_most, show, show_bars
 from rivals.machine import describe, same_command
 
-from ptenmt.cores import available_cores
 from ptenmt.ctranslate2_export import CTranslate2Model, convert
-from ptenmt.data.batches import sorted_batches
+from ptenmt.data.batches import encode_pairs, sorted_batches
 from ptenmt.data.corpus import SentencePair, load_split
-from ptenmt.data.encoding import encode_pairs
 from ptenmt.evaluation.scores import Scorer
 from ptenmt.evaluation.test_set import TestSet
 from ptenmt.model import Transformer
+from ptenmt.processes import available_cores
 from ptenmt.runs import find_run
 from ptenmt.tokenizers import PAD, UNK, TokenizerPair, forbidden, frame
 from ptenmt.trained_model import TrainedModel

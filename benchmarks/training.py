@@ -34,11 +34,10 @@ from rivals.turns import Contestant, Turn
 import ptenmt
 from ptenmt.config import Config
 from ptenmt.config.loading import dump_config
-from ptenmt.data.batches import BatchPlan
-from ptenmt.data.cache import corpus_cache
+from ptenmt.data.batches import BatchPlan, encode_training_pairs, learn_tokenizers
 from ptenmt.data.corpus import load_corpus
-from ptenmt.data.encoding import encode_training_pairs, learn_tokenizers
 from ptenmt.data.sources import fetch_sources
+from ptenmt.data.store import corpus_cache
 from ptenmt.errors import PtenmtError
 
 RIVALS = Path(__file__).parent / "rivals"

@@ -12,6 +12,8 @@ from typing import Any
 from ptenmt.atomic_files import json_text, write_text
 from ptenmt.errors import OutputError
 
+_MAX_LOSS = 20.0  # nats per token; exp(20) is 5e8
+
 
 class History:
     """The validations and the training curves of one run.
@@ -101,3 +103,8 @@ def rank(metric: str, score: float | None, loss: float | None) -> tuple[float, f
     by_loss = math.nan if loss is None else loss
     ranks = (-by_score if metric == "loss" else by_score, -by_loss)
     return tuple(-math.inf if math.isnan(each) else each for each in ranks)  # type: ignore[return-value]
+
+
+def perplexity(loss: float | None) -> float | None:
+    """exp(loss), the effective branching factor; None where the loss is missing, not finite, or above 20."""
+    return None if loss is None or not loss < _MAX_LOSS else math.exp(loss)

@@ -5,8 +5,7 @@ from typing import Any
 
 from ptenmt.atomic_files import json_text
 from ptenmt.errors import RunError
-from ptenmt.runs import Run
-from ptenmt.tasks import UNITS
+from ptenmt.runs import UNITS, Run
 
 _KINDS: dict[str, type | tuple[type, ...]] = {
     "created": str,

@@ -22,10 +22,10 @@ from typing import Any, Literal
 import yaml
 
 from ptenmt.atomic_files import json_text, write_text
-from ptenmt.config import Config
+from ptenmt.config import Config, TaskName
 from ptenmt.config.loading import build_config, dump_config
 from ptenmt.errors import ConfigError, OutputError, RunError
-from ptenmt.locks import exclusive, holder
+from ptenmt.processes import exclusive, holder
 
 FORMAT_VERSION = 1
 RUNS_FOLDER = Path("checkpoints")
@@ -277,3 +277,29 @@ def versions() -> dict[str, str]:
         with suppress(metadata.PackageNotFoundError):
             versions[package] = metadata.version(package)
     return versions
+
+
+UNITS: dict[TaskName, str] = {"translation": "pairs", "next-word": "windows"}
+"""The unit in which each task's data is counted."""
+COMMANDS: dict[TaskName, str] = {"translation": "translate", "next-word": "complete"}
+"""The command that uses a trained model of each task."""
+
+_DOES: dict[TaskName, str] = {"translation": "translates sentences", "next-word": "predicts next words"}
+
+
+def check_task(run: Run, learnt: TaskName, wanted: TaskName) -> None:
+    """Refuse a run that was trained for another task.
+
+    Args:
+        run: A trained run.
+        learnt: The option ``task`` of its config.
+        wanted: The task that is needed.
+
+    Raises:
+        RunError: It was trained for another task.
+    """
+    if learnt != wanted:
+        raise RunError(
+            f"{run.path} {_DOES[learnt]}, and this is for a run that {_DOES[wanted]}",
+            f'what fits it: ptenmt {COMMANDS[learnt]} --run {run.path} "TEXT"',
+        )

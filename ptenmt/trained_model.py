@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from ptenmt.config import Config, TaskName
 from ptenmt.errors import CheckpointError, PtenmtError
-from ptenmt.runs import Choice, Run, find_run
-from ptenmt.tasks import check_task
+from ptenmt.runs import Choice, Run, check_task, find_run
 from ptenmt.tokenizers import TokenizerPair, load_tokenizers
 from ptenmt.weights import WeightsInfo, list_weights, model_fingerprint, read_weights
 

@@ -33,7 +33,7 @@ ROWS = [
     {"ctranslate2_export"},
     {"trained_model"},
     {"run_facts", "weights"},
-    {"ctranslate2_specification", "tasks"},
+    {"ctranslate2_specification"},
     {"runs"},
     {"history"},
     {"model"},
@@ -41,7 +41,7 @@ ROWS = [
     {"data"},
     {"tokenizers"},
     {"config", "events"},
-    {"atomic_files", "cores", "languages", "locks", "perplexity"},
+    {"atomic_files", "languages", "processes"},
     {"errors"},
 ]
 HEIGHT = {name: -row for row, names in enumerate(ROWS) for name in names}

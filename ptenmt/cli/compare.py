@@ -13,7 +13,7 @@ from ptenmt.cli.tables import Grid, print_grid
 from ptenmt.cli.writing import duration, metric_name, metric_value, shown_perplexity
 from ptenmt.config.loading import show_value
 from ptenmt.data.corpus import HeldOutSplit
-from ptenmt.tasks import UNITS
+from ptenmt.runs import UNITS
 
 if TYPE_CHECKING:
     from ptenmt.evaluation.comparison import RunComparison, RunScores, RunSummary

@@ -12,8 +12,7 @@ from ptenmt.config.loading import flat_options, show_value
 from ptenmt.errors import RunError
 from ptenmt.history import History
 from ptenmt.run_facts import needed_facts
-from ptenmt.runs import RUNS_FOLDER, Run, find_run, list_runs
-from ptenmt.tasks import UNITS
+from ptenmt.runs import RUNS_FOLDER, UNITS, Run, find_run, list_runs
 from ptenmt.weights import WeightsInfo, best_weights, list_weights
 
 _SHOWN_FACTS = {"created", "trained", "versions", "data", "vocabulary_sizes", "parameters"}

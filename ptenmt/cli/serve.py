@@ -31,8 +31,8 @@ from ptenmt.cli.serving_options import (
     Port,
 )
 from ptenmt.cli.translation_options import chosen_decoding
-from ptenmt.cores import available_cores
 from ptenmt.errors import ConfigError, PtenmtError
+from ptenmt.processes import available_cores
 from ptenmt.runs import find_run
 from ptenmt.server.limits import Limits
 

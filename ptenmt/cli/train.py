@@ -10,8 +10,7 @@ from ptenmt.cli.options import ConfigName, Overrides, Quiet, RunToBeginWith, Run
 from ptenmt.cli.tables import print_facts
 from ptenmt.cli.training_view import TrainingView
 from ptenmt.cli.writing import amount, counted, duration, metric_name, metric_value
-from ptenmt.runs import Run
-from ptenmt.tasks import COMMANDS
+from ptenmt.runs import COMMANDS, Run
 from ptenmt.weights import best_weights
 
 if TYPE_CHECKING:

@@ -1,7 +1,7 @@
 """Numbers for people: durations, sizes, scores, bars."""
 
 from ptenmt.atomic_files import NOTHING
-from ptenmt.perplexity import perplexity
+from ptenmt.history import perplexity
 
 _EIGHTHS = " ▏▎▍▌▋▊▉█"
 

@@ -10,10 +10,9 @@ from typing import Any, Literal
 from unicodedata import unidata_version
 
 from ptenmt.config import CorpusFile, DataConfig
-from ptenmt.data.cache import Entry, corpus_cache
 from ptenmt.data.filters import Filter, complete, configured_filters, first_pairs, sharing_no_side, split_off
 from ptenmt.data.readers import DEMO_FILE, SentencePair, demo_pairs, read_pairs, status
-from ptenmt.data.store import Chunk, TextPairs, fingerprint, in_chunks, write_texts
+from ptenmt.data.store import Chunk, Entry, TextPairs, corpus_cache, fingerprint, in_chunks, write_texts
 from ptenmt.data.text import TextPreparation
 from ptenmt.errors import DataError
 

@@ -17,7 +17,7 @@ import urllib3
 from ptenmt.atomic_files import folder_written_whole
 from ptenmt.errors import DownloadError
 from ptenmt.events import DownloadProgress
-from ptenmt.locks import exclusive
+from ptenmt.processes import exclusive
 
 logger = logging.getLogger(__name__)
 

@@ -20,7 +20,7 @@ import platformdirs
 from ptenmt.config import Config, TokenizerConfig
 from ptenmt.data.download import OnProgress, fetch, is_complete, unpack_zip
 from ptenmt.errors import DataError, DownloadError, TokenizerError
-from ptenmt.locks import exclusive
+from ptenmt.processes import exclusive
 
 _VOCABULARY = "assets/pt_vocab.txt"
 _READ_BATCH = 1024  # pairs; one by one takes four times as long

@@ -15,8 +15,7 @@ from ptenmt.evaluation.scores import Difference, Scorer
 from ptenmt.evaluation.systems import LoadOptions, OnProgress, SearchFacts, System
 from ptenmt.history import History
 from ptenmt.run_facts import needed_facts
-from ptenmt.runs import Run, find_run
-from ptenmt.tasks import UNITS
+from ptenmt.runs import UNITS, Run, find_run
 
 _SPLITS = ("train", "validation", "test")
 _METRICS = ("bleu", "chrf", "loss", "accuracy")

@@ -29,9 +29,8 @@ from ptenmt.evaluation.scores import (
 )
 from ptenmt.evaluation.systems import LoadOptions, OnProgress, SearchFacts, System
 from ptenmt.evaluation.test_set import PLAIN_TEXT, TOKENISED_TEXT, EvaluationFiles, Hypotheses, TestSet
-from ptenmt.perplexity import perplexity
-from ptenmt.runs import Run, find_run
-from ptenmt.tasks import check_task
+from ptenmt.history import perplexity
+from ptenmt.runs import Run, check_task, find_run
 from ptenmt.tokenizers import load_tokenizers
 
 SENTENCE_METRIC: MetricName = "chrF2++"

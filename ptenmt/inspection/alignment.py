@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
-from ptenmt.data.batches import RaggedIds
+from ptenmt.data.store import RaggedIds
 from ptenmt.errors import DataError
 from ptenmt.inspection.attention import check_number, chosen_heads, weights_name
 from ptenmt.inspection.figures import HeatMap, draw

@@ -11,8 +11,7 @@ from ptenmt.completion import ContextWords, context_words
 from ptenmt.data.text import repair_wordpiece
 from ptenmt.errors import DataError
 from ptenmt.model.numpy_transformer import NumpyNextWord, NumpyTransformer
-from ptenmt.runs import Choice, Run
-from ptenmt.tasks import check_task
+from ptenmt.runs import Choice, Run, check_task
 from ptenmt.tokenizers import END, START
 from ptenmt.trained_model import TrainedModel
 from ptenmt.translation import Translator

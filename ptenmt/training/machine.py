@@ -7,8 +7,8 @@ from collections.abc import Callable
 import tensorflow as tf
 
 from ptenmt.config import Config
-from ptenmt.cores import available_cores
 from ptenmt.errors import ConfigError, TrainingError
+from ptenmt.processes import available_cores
 from ptenmt.training.distributed import Cluster, meet
 
 

@@ -11,9 +11,9 @@ import numpy as np
 import tensorflow as tf
 
 from ptenmt.config import Config
-from ptenmt.data.cache import CorpusCache
 from ptenmt.data.download import OnProgress
 from ptenmt.data.sources import fetch_sources
+from ptenmt.data.store import CorpusCache
 from ptenmt.data.word_windows import Predicts, WordWindows, read_prose, split_for_windows
 from ptenmt.errors import DataError
 from ptenmt.events import CorpusReady, Sample, Scores, ValidationStep

@@ -11,13 +11,12 @@ import tensorflow as tf
 from ptenmt.config import Config
 from ptenmt.config.loading import fixed_differences, flat_options, show_value
 from ptenmt.data.batches import BatchPlan
-from ptenmt.data.cache import corpus_cache
 from ptenmt.data.download import OnProgress
+from ptenmt.data.store import corpus_cache
 from ptenmt.errors import RunError
 from ptenmt.events import Event, Warned
-from ptenmt.runs import Run, find_run
+from ptenmt.runs import Run, check_task, find_run
 from ptenmt.schedule import num_warmup_steps
-from ptenmt.tasks import check_task
 from ptenmt.trained_model import TrainedModel, assign_weights
 from ptenmt.training.input_pipeline import num_steps
 from ptenmt.training.model_selection import num_total_steps

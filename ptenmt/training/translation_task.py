@@ -12,12 +12,19 @@ import tensorflow as tf
 
 from ptenmt.config import Config, DecodingConfig
 from ptenmt.ctranslate2_export import convert, why_not_ctranslate2
-from ptenmt.data.batches import EncodedPairs, TrainingPairs, num_batches, sorted_batches
-from ptenmt.data.cache import CorpusCache
+from ptenmt.data.batches import (
+    EncodedPairs,
+    TrainingPairs,
+    encode_pairs,
+    encode_training_pairs,
+    learn_tokenizers,
+    num_batches,
+    sorted_batches,
+)
 from ptenmt.data.corpus import Corpus, SentencePair, fingerprint, load_corpus
 from ptenmt.data.download import OnProgress
-from ptenmt.data.encoding import encode_pairs, encode_training_pairs, learn_tokenizers
 from ptenmt.data.sources import fetch_sources
+from ptenmt.data.store import CorpusCache
 from ptenmt.errors import OutputError
 from ptenmt.evaluation.scores import Scorer
 from ptenmt.evaluation.test_set import TestSet

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any, Self
 import ctranslate2
 
 from ptenmt.config import DecodingConfig
-from ptenmt.cores import available_cores
 from ptenmt.ctranslate2_export import CTranslate2Model, nearest_quantization
 from ptenmt.errors import ConfigError, ExportError
+from ptenmt.processes import available_cores
 from ptenmt.tokenizers import PAD, SPECIAL_PIECES, START, TokenizerPair
 from ptenmt.translation.batching import BATCH_SENTENCES, BATCH_TOKENS
 from ptenmt.translation.engine import Hypothesis

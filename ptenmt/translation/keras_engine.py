@@ -9,7 +9,7 @@ import tensorflow as tf
 
 from ptenmt.config import DecodingConfig
 from ptenmt.ctranslate2_export import why_not_ctranslate2
-from ptenmt.data.batches import RaggedIds
+from ptenmt.data.store import RaggedIds
 from ptenmt.errors import ConfigError
 from ptenmt.model import DecoderState, Transformer
 from ptenmt.tokenizers import PAD

@@ -19,7 +19,7 @@ from typing import IO, Any
 
 from ptenmt.atomic_files import sync
 from ptenmt.errors import OutputError
-from ptenmt.locks import exclusive, holder
+from ptenmt.processes import exclusive, holder
 
 _FORMAT = 1
 _CHUNK_TEXTS = 64

@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from ptenmt.cli.translation_view import TranslationView
-from ptenmt.locks import exclusive
+from ptenmt.processes import exclusive
 from ptenmt.translation import Translation, Translator
 
 WORDS = ["gato", "cão", "ave", "rei", "mãe", "come", "dorme", "canta", "hoje", "agora", ".", ",", "?"]

@@ -11,11 +11,10 @@ from ptenmt.data.batches import (
     Batch,
     BatchPlan,
     EncodedPairs,
-    RaggedIds,
     num_batches,
     sorted_batches,
 )
-from ptenmt.data.store import Ragged, ragged_writer
+from ptenmt.data.store import Ragged, RaggedIds, ragged_writer
 
 
 def numbered_pairs(count: int) -> EncodedPairs:

@@ -12,13 +12,19 @@ import numpy as np
 import pytest
 
 from ptenmt.config import BatchConfig, CorpusFile, DataConfig, TokenizerConfig
+from ptenmt.data import batches as batches_module
 from ptenmt.data import corpus as pairs
-from ptenmt.data import encoding
-from ptenmt.data.batches import Batch, BatchPlan
-from ptenmt.data.cache import CorpusCache
+from ptenmt.data.batches import (
+    Batch,
+    BatchPlan,
+    SampledPairs,
+    encode_pairs,
+    encode_training_pairs,
+    learn_tokenizers,
+)
 from ptenmt.data.corpus import Corpus, load_corpus, load_split
-from ptenmt.data.encoding import SampledPairs, encode_pairs, encode_training_pairs, learn_tokenizers
 from ptenmt.data.readers import demo_pairs
+from ptenmt.data.store import CorpusCache
 from ptenmt.tokenizers import END, START, TokenizerPair, build_tokenizers
 
 SUBWORDS = TokenizerConfig(kind="sentencepiece", vocabulary_size=600, shared=True)
@@ -92,7 +98,11 @@ def test_a_second_training_reads_and_tokenises_nothing(
     def forbidden(*_args: object) -> None:
         raise AssertionError("the text is read or tokenised again")
 
-    for module, name in ((pairs, "read_pairs"), (encoding, "build_tokenizers"), (encoding, "encode_framed")):
+    for module, name in (
+        (pairs, "read_pairs"),
+        (batches_module, "build_tokenizers"),
+        (batches_module, "encode_framed"),
+    ):
         monkeypatch.setattr(module, name, forbidden)
     again = load_corpus(data, 1)
     assert (again.validation, again.test, again.removed) == (corpus.validation, corpus.test, corpus.removed)

@@ -10,8 +10,8 @@ from copy_task import TrainedRun
 from scored_files import sacrebleu_command, write
 
 from ptenmt.config import DecodingConfig
+from ptenmt.data.batches import encode_pairs
 from ptenmt.data.corpus import load_split
-from ptenmt.data.encoding import encode_pairs
 from ptenmt.errors import CheckpointError, ConfigError, RunError
 from ptenmt.evaluation import Evaluation, EvaluationFiles, LoadOptions, evaluate
 from ptenmt.evaluation import evaluation as evaluation_module

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from random_models import SMALL, random_model, random_sources, weights_of
 
-from ptenmt.data.batches import RaggedIds
+from ptenmt.data.store import RaggedIds
 from ptenmt.model import NextWordModel, Transformer, token_sums
 from ptenmt.model.numpy_transformer import NumpyNextWord, NumpyTransformer, _erf
 

@@ -8,9 +8,8 @@ import tensorflow as tf
 from copy_task import InstantValidator
 
 from ptenmt.config import Config
-from ptenmt.data.batches import BatchPlan, EncodedPairs
+from ptenmt.data.batches import BatchPlan, EncodedPairs, encode_pairs
 from ptenmt.data.corpus import load_corpus
-from ptenmt.data.encoding import encode_pairs
 from ptenmt.model import Transformer
 from ptenmt.runs import Run
 from ptenmt.tokenizers import build_tokenizers

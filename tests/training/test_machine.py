@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 import tensorflow as tf
 
-from ptenmt import cores
+from ptenmt import processes
 from ptenmt.config import Config, MachineConfig, TrainingConfig
-from ptenmt.cores import available_cores
 from ptenmt.errors import ConfigError
+from ptenmt.processes import available_cores
 from ptenmt.training.machine import prepare
 
 
@@ -32,7 +32,7 @@ def test_a_containers_share_of_the_cores_counts(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, limit: str, expected: int
 ):
     (tmp_path / "cpu.max").write_text(limit)
-    monkeypatch.setattr(cores, "_CPU_LIMIT", tmp_path / "cpu.max")
+    monkeypatch.setattr(processes, "_CPU_LIMIT", tmp_path / "cpu.max")
     monkeypatch.setattr(os, "sched_getaffinity", lambda _process: {0, 1, 5}, raising=False)
     assert available_cores() == expected
 

@@ -21,7 +21,7 @@ from ptenmt.config import (
     TrainingConfig,
     ValidationConfig,
 )
-from ptenmt.data.encoding import encode_pairs
+from ptenmt.data.batches import encode_pairs
 from ptenmt.events import Event, Scores, Warned
 from ptenmt.history import History
 from ptenmt.runs import Run

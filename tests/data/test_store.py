@@ -8,10 +8,11 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import platformdirs
 import pytest
 
-from ptenmt.data import cache as cache_module
-from ptenmt.data.cache import CorpusCache, Entry, corpus_cache
+from ptenmt.data import store
+from ptenmt.data.store import CorpusCache, Entry, corpus_cache
 from ptenmt.errors import DataError, OutputError
 
 Maker = Callable[..., Entry]
@@ -123,7 +124,7 @@ def test_changed_code_makes_new_entries(
     make: Maker, calls: list[Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     make()
-    monkeypatch.setattr(cache_module, "_code", lambda: "other")
+    monkeypatch.setattr(store, "_code", lambda: "other")
     make()
     assert len(calls) == 2
 
@@ -145,5 +146,5 @@ def test_a_full_disk_is_an_error(cache: CorpusCache) -> None:
 
 
 def test_by_default_the_users_cache_folder_is_used(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(cache_module.platformdirs, "user_cache_path", lambda _: tmp_path)
+    monkeypatch.setattr(platformdirs, "user_cache_path", lambda _: tmp_path)
     assert corpus_cache(None).folder == tmp_path / "tokens"

@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from ptenmt.locks import exclusive, holder
+from ptenmt.processes import exclusive, holder
 
 HOLD = """
 import pathlib, sys, time
-from ptenmt.locks import exclusive
+from ptenmt.processes import exclusive
 with exclusive(pathlib.Path(sys.argv[1])):
     print("held", flush=True)
     time.sleep(60)

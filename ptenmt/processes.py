@@ -1,4 +1,4 @@
-"""A lock between processes, which the system releases when its holder ends, however it ends."""
+"""Processes: an exclusive lock between them, and the cores that one may use."""
 
 import contextlib
 import logging
@@ -8,13 +8,16 @@ from pathlib import Path
 
 logger = logging.getLogger(__name__)
 
+_CPU_LIMIT = Path("/sys/fs/cgroup/cpu.max")
+
 
 @contextlib.contextmanager
 def exclusive(path: Path, *, wait: bool = True) -> Iterator[None]:
     """Hold a lock file for the ``with`` block.
 
     Args:
-        path: The lock file; its folder is created. It is removed afterwards, except on Windows.
+        path: The lock file; its folder is created. The operating system releases the lock when its holder
+            ends, however it ends. The file is removed afterwards, except on Windows.
         wait: Whether to wait while another process holds it.
 
     Raises:
@@ -49,3 +52,13 @@ def holder(path: Path) -> str:
         return path.read_text(errors="replace").partition("\n")[0] or "?"
     except OSError:  # released just now, or unreadable while it is held
         return "?"
+
+
+def available_cores() -> int:
+    """Return the number of cores this process may use; a container's CPU limit may be below the machine's."""
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    try:
+        quota, period = _CPU_LIMIT.read_text().split()
+        return max(1, min(cores, round(int(quota) / int(period))))
+    except (OSError, ValueError):  # no limit
+        return cores
