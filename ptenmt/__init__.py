@@ -4,7 +4,8 @@ The public API; each name is imported when it is first used, so that importing p
 
 - ``load_config(name, overrides)``: a checked config from a YAML file or preset
 - ``train(config, run)``: train a run, or resume it
-- ``evaluate(run, split)``: scores of a run or of finished translations, and where they fail
+- ``evaluate(run, split)``: scores of a run or of finished translations, and where they fail;
+  ``EvaluationFiles`` names other texts, ``LoadOptions`` the weights, the engine and decoding options
 - ``sweep(run)``: which beam size and length penalty a run translates best with
 - ``compare(runs)``: runs side by side
 - ``average(run)``: a run that is the mean of another's last checkpoints or best models
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
     from ptenmt.completion import Completer
     from ptenmt.config.loading import load_config
     from ptenmt.errors import PtenmtError
-    from ptenmt.evaluation import evaluate, sweep
+    from ptenmt.evaluation import EvaluationFiles, LoadOptions, evaluate, sweep
     from ptenmt.evaluation.comparison import compare
     from ptenmt.export.packaging import export_model
     from ptenmt.inspection.alignment import alignment_figure, word_alignment
@@ -45,7 +46,9 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 __all__ = [
     "Completer",
+    "EvaluationFiles",
     "Inspector",
+    "LoadOptions",
     "PtenmtError",
     "Translator",
     "alignment_figure",
@@ -72,7 +75,9 @@ __all__ = [
 
 _MODULES = {
     "Completer": "ptenmt.completion",
+    "EvaluationFiles": "ptenmt.evaluation",
     "Inspector": "ptenmt.inspection.inspector",
+    "LoadOptions": "ptenmt.evaluation",
     "PtenmtError": "ptenmt.errors",
     "Translator": "ptenmt.translation",
     "alignment_figure": "ptenmt.inspection.alignment",

@@ -220,7 +220,29 @@ def _breakdowns(
     statistics: Statistics,
     sources: SourceWords | None,
 ) -> list[Breakdown]:
-    def breakdown(scale: _Scale, values: Sequence[float]) -> Breakdown:
+    lengths: Sequence[float] | str  # the value of every sentence, or why there are none
+    rarest: Sequence[float] | str
+    shares: Sequence[float] | str
+    texts = [sentence.source for sentence in sentences if sentence.source is not None]
+    if len(texts) < len(sentences):
+        lengths = rarest = shares = "the sources are unknown"
+    elif sources is None:
+        lengths = [len(text.split()) for text in texts]
+        rarest = shares = "no run is given, so the vocabulary is unknown"
+    else:
+        lengths = [len(text.split()) for text in sources.texts]
+        shares = [sum(map(sources.is_split, each)) / max(len(each), 1) for each in sources.words]
+        counts, most = sources.training_counts, _RARITY.edges[-1]
+        rarest = sources.missing
+        if counts is not None:
+            rarest = [
+                min((counts.get(word.lower(), 0) for word in each), default=most) for each in sources.words
+            ]
+    breakdowns = []
+    for scale, values in ((_LENGTH, lengths), (_RARITY, rarest), (_SPLIT, shares)):
+        if isinstance(values, str):
+            breakdowns.append(Breakdown(title=scale.title, unit=scale.unit, bands=[], missing=values))
+            continue
         rows: list[list[int]] = [[] for _ in scale.names]
         for row, value in enumerate(values):
             rows[bisect_right(scale.edges, value)].append(row)
@@ -228,28 +250,8 @@ def _breakdowns(
             Band(name=name, num_pairs=len(chosen), scores=scorer.scores(statistics, chosen) if chosen else [])
             for name, chosen in zip(scale.names, rows, strict=True)
         ]
-        return Breakdown(title=scale.title, unit=scale.unit, bands=bands)
-
-    def missing(scale: _Scale, reason: str) -> Breakdown:
-        return Breakdown(title=scale.title, unit=scale.unit, bands=[], missing=reason)
-
-    texts = [sentence.source for sentence in sentences if sentence.source is not None]
-    if len(texts) < len(sentences):
-        return [missing(scale, "the sources are unknown") for scale in (_LENGTH, _RARITY, _SPLIT)]
-    if sources is None:
-        reason = "no run is given, so the vocabulary is unknown"
-        lengths = [len(text.split()) for text in texts]
-        return [breakdown(_LENGTH, lengths), missing(_RARITY, reason), missing(_SPLIT, reason)]
-    counts = sources.training_counts
-    if counts is None:
-        rarity = missing(_RARITY, sources.missing)
-    else:
-        most = _RARITY.edges[-1]
-        rarest = [min((counts.get(word.lower(), 0) for word in each), default=most) for each in sources.words]
-        rarity = breakdown(_RARITY, rarest)
-    shares = [sum(map(sources.is_split, each)) / max(len(each), 1) for each in sources.words]
-    lengths = [len(text.split()) for text in sources.texts]
-    return [breakdown(_LENGTH, lengths), rarity, breakdown(_SPLIT, shares)]
+        breakdowns.append(Breakdown(title=scale.title, unit=scale.unit, bands=bands))
+    return breakdowns
 
 
 def _word_coverage(sources: SourceWords) -> WordCoverage:

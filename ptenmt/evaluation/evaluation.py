@@ -1,12 +1,10 @@
 """Evaluate a run, or finished translations: scores, comparison with a baseline, error analysis."""
 
-from collections.abc import Iterator
 from dataclasses import dataclass, fields, is_dataclass
 from pathlib import Path
 from typing import Any, Self
 
 from ptenmt.atomic_files import write_text
-from ptenmt.config import Config
 from ptenmt.data.corpus import HeldOutSplit, fingerprint, load_split, load_training_pairs
 from ptenmt.data.text import spacing
 from ptenmt.errors import ConfigError, OutputError, PtenmtError, RunError
@@ -20,14 +18,12 @@ from ptenmt.evaluation.error_analysis import (
 from ptenmt.evaluation.minimal_pairs import MinimalPairResults, translate_minimal_pairs
 from ptenmt.evaluation.scores import (
     BaselineComparison,
-    Difference,
     MetricName,
     Score,
     Scorer,
-    Statistics,
     TextForm,
 )
-from ptenmt.evaluation.systems import LoadOptions, OnProgress, SearchFacts, System
+from ptenmt.evaluation.systems import LoadOptions, OnProgress, SearchFacts, System, teacher_forced
 from ptenmt.evaluation.test_set import PLAIN_TEXT, TOKENISED_TEXT, EvaluationFiles, Hypotheses, TestSet
 from ptenmt.history import perplexity
 from ptenmt.runs import Run, check_task, find_run
@@ -228,12 +224,12 @@ class EvaluationRequest:
             )
         return System.load(run, self.options)
 
-    def read_hypotheses(self, file: str | Path, run_given: str | Path | Run | None = None) -> Hypotheses:
+    def read_hypotheses(self, file: str | Path) -> Hypotheses:
         """Read finished translations of the test set (errors as of ``TestSet.hypotheses_from_file``)."""
-        name = self.pairs_name
-        if self.split and self.run is not None:
-            name += f" of {self.run.path}" + (", the run trained last" if run_given is None else "")
-        return self.test_set.hypotheses_from_file(Path(file), is_tokenised=self.files.is_tokenised, name=name)
+        owner = f" of {self.run.path}" if self.split and self.run is not None else ""
+        return self.test_set.hypotheses_from_file(
+            Path(file), is_tokenised=self.files.is_tokenised, name=f"{self.pairs_name}{owner}"
+        )
 
 
 def held_out_test_set(run: Run, split: HeldOutSplit, options: LoadOptions) -> TestSet:
@@ -281,44 +277,55 @@ def evaluate(
         _refuse_load_options(load)
     request = EvaluationRequest.prepare(run, split, files, load)
     test_set = request.test_set
-    baseline_system = None
-    baseline_output = None
-    if baseline is not None:
-        if Path(baseline).is_file():
-            baseline_output = request.read_hypotheses(baseline, run)
-        else:
-            baseline_system = request.load(_find_baseline(str(baseline)))
-    system, search, teacher_forced = None, None, None
+    baseline_system, baseline_output = None, None
+    if baseline is not None and Path(baseline).is_file():
+        baseline_output = request.read_hypotheses(baseline)
+    elif baseline is not None:
+        baseline_system = request.load(_find_baseline(str(baseline)))
+    system, search, forced = None, None, None
     if files.hypotheses is not None:
-        output = request.read_hypotheses(files.hypotheses, run)
+        output = request.read_hypotheses(files.hypotheses)
     else:
         system = request.load(request.require_run())
-        teacher_forced = system.teacher_forced(test_set, on_progress)
+        trained = system.trained
+        forced = teacher_forced(trained.numpy_model, trained.tokenizers, test_set.pairs(), on_progress)
         output, search = system.translate(test_set, on_progress)
     if baseline_system is not None:
         baseline_output, _ = baseline_system.translate(test_set, on_progress)
     on_progress("scoring", 0, 1)
-    compared = [
-        _Compared.count(form, test_set, output, baseline_output) for form in test_set.references_by_form
-    ]
-    differences = [difference for each in compared for difference in each.differences()]
+    references_by_form = test_set.references_by_form
+    scorers = {form: Scorer(form, references) for form, references in references_by_form.items()}
+    statistics = {form: scorer.statistics(output.in_form(form)) for form, scorer in scorers.items()}
+    if baseline_output is None:
+        comparison = None
+        scores = [score for form, scorer in scorers.items() for score in scorer.scores(statistics[form])]
+    else:
+        differences = []
+        for form, scorer in scorers.items():
+            baseline_statistics = scorer.statistics(baseline_output.in_form(form))
+            differences += scorer.differences(statistics[form], baseline_statistics)
+        comparison = BaselineComparison(name=str(baseline), differences=differences)
+        scores = [difference.score for difference in differences]
     sentences = _sentences(test_set, output, baseline_output)
+    source_words = _source_words(request, on_progress)
     return Evaluation(
-        **_origin(request, system),
+        name=str(files.hypotheses) if system is None else system.trained.run.name,
+        folder=None if request.run is None else str(request.run.path),
+        checkpoint=None if system is None else system.trained.info.label,
+        split=request.split,
+        pairs_name=request.pairs_name,
+        files=files.names,
         fingerprint=test_set.fingerprint(),
         num_pairs=len(test_set),
         num_references=len(test_set.references),
-        loss=None if teacher_forced is None else teacher_forced.loss,
-        accuracy=None if teacher_forced is None else teacher_forced.accuracy,
-        num_truncated=None if teacher_forced is None else teacher_forced.num_truncated,
-        scores=[difference.score for difference in differences]
-        or [score for each in compared for score in each.scorer.scores(each.statistics)],
-        comparison=None
-        if baseline is None
-        else BaselineComparison(name=str(baseline), differences=differences),
+        loss=None if forced is None else forced.loss,
+        accuracy=None if forced is None else forced.accuracy,
+        num_truncated=None if forced is None else forced.num_truncated,
+        scores=scores,
+        comparison=comparison,
         search=search,
         error_analysis=analyse_errors(
-            sentences, compared[0].scorer, compared[0].statistics, _source_words(request, on_progress)
+            sentences, scorers["detokenised"], statistics["detokenised"], source_words
         ),
         minimal_pairs=None if system is None else translate_minimal_pairs(system.translator),
         sentences=sentences,
@@ -328,7 +335,7 @@ def evaluate(
                 references=references,
                 baseline=None if baseline_output is None else baseline_output.in_form(form),
             )
-            for form, references in test_set.references_by_form.items()
+            for form, references in references_by_form.items()
         },
     )
 
@@ -367,26 +374,6 @@ def _find_baseline(name: str) -> Run:
         raise RunError(f"{error.message}, and no file {name}", error.hint) from error
 
 
-@dataclass(frozen=True)
-class _Compared:
-    """The statistics of hypotheses in one text form, and of the baseline's."""
-
-    scorer: Scorer
-    statistics: Statistics
-    baseline: Statistics | None
-
-    @classmethod
-    def count(
-        cls, form: TextForm, test_set: TestSet, output: Hypotheses, baseline: Hypotheses | None
-    ) -> Self:
-        scorer = Scorer(form, test_set.references_by_form[form])
-        baseline_statistics = None if baseline is None else scorer.statistics(baseline.in_form(form))
-        return cls(scorer, scorer.statistics(output.in_form(form)), baseline_statistics)
-
-    def differences(self) -> list[Difference]:
-        return [] if self.baseline is None else self.scorer.differences(self.statistics, self.baseline)
-
-
 def _sentences(test_set: TestSet, output: Hypotheses, baseline: Hypotheses | None) -> list[EvaluatedSentence]:
     scorer = Scorer("detokenised", test_set.references, (SENTENCE_METRIC,))
     scores = scorer.sentence_values(output.texts, SENTENCE_METRIC)
@@ -405,36 +392,17 @@ def _sentences(test_set: TestSet, output: Hypotheses, baseline: Hypotheses | Non
     ]
 
 
-def _origin(request: EvaluationRequest, system: System | None) -> dict[str, Any]:
-    """Which translations these are, and of what."""
-    run, hypotheses = request.run, request.files.hypotheses
-    return {
-        "name": str(hypotheses) if hypotheses is not None or run is None else run.name,
-        "folder": None if run is None else str(run.path),
-        "checkpoint": None if system is None else system.trained.info.label,
-        "split": request.split,
-        "pairs_name": request.pairs_name,
-        "files": request.files.names,
-    }
-
-
 def _source_words(request: EvaluationRequest, on_progress: OnProgress) -> SourceWords | None:
     """The words of the sources, the run's tokenizer, and how often the training data has them."""
     run, prepared = request.run, request.test_set.prepared
     if run is None or prepared is None:
         return None
     on_progress("counting training words", 0, 1)
-    tokenizer = load_tokenizers(run.tokenizer_folder).source
+    tokenizer, config = load_tokenizers(run.tokenizer_folder).source, run.config()
     try:
-        return SourceWords(prepared, tokenizer, count_words(_training_sources(run.config())))
+        pairs = load_training_pairs(config.data, config.seed)
+        rows = range(0, len(pairs), max(1, len(pairs) // _MAX_COUNTED_SENTENCES))
+        return SourceWords(prepared, tokenizer, count_words(pairs[row][0] for row in rows))
     except PtenmtError as error:
         reason = f"the training data cannot be read: {error.message}"
         return SourceWords(prepared, tokenizer, None, reason)
-
-
-def _training_sources(config: Config) -> Iterator[str]:
-    pairs = load_training_pairs(config.data, config.seed)
-    step = max(1, len(pairs) // _MAX_COUNTED_SENTENCES)
-    if step == 1:
-        return (source for source, _ in pairs)
-    return (pairs[row][0] for row in range(0, len(pairs), step))

@@ -5,16 +5,15 @@ from dataclasses import dataclass
 from functools import cache
 from importlib import resources
 
-from ptenmt.config import DataConfig
 from ptenmt.data.text import TextPreparation
-from ptenmt.tokenizers import UNK, Tokenizer
+from ptenmt.tokenizers import UNK
 from ptenmt.translation import Translator
 
 LANGUAGES = ("pt", "en")
 _FILE = "minimal_pairs.tsv"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class MinimalPair:
     """Two source sentences, and English words that distinguish their translations."""
 
@@ -28,14 +27,10 @@ class MinimalPair:
 
 
 @dataclass(frozen=True, kw_only=True)
-class MinimalPairResult:
-    """How a run translated one minimal pair."""
+class MinimalPairResult(MinimalPair):
+    """How a run translated a minimal pair."""
 
-    phenomenon: str
-    sources: tuple[str, str]
     translations: tuple[str, str]
-    expected: tuple[list[str], list[str]]
-    expected_in_both: list[str]
     is_correct: tuple[bool, bool]
     has_same_input: bool
     """Whether both are the same ids to the model, so that no model could distinguish them."""
@@ -65,48 +60,59 @@ class MinimalPairResults:
 @cache
 def minimal_pairs() -> tuple[MinimalPair, ...]:
     """The shipped pairs."""
-
-    def words(field: str) -> list[str]:
-        return field.split("|") if field else []
-
     text = resources.files(__package__).joinpath(_FILE).read_text(encoding="utf-8")
     pairs = []
     for line in text.splitlines()[1:]:
         phenomenon, both, one, one_expected, other, other_expected = line.split("\t")
-        expected = words(one_expected), words(other_expected)
-        pairs.append(MinimalPair(phenomenon, (one, other), expected, words(both)))
+        in_both, of_one, of_other = (
+            field.split("|") if field else [] for field in (both, one_expected, other_expected)
+        )
+        pairs.append(
+            MinimalPair(
+                phenomenon=phenomenon,
+                sources=(one, other),
+                expected=(of_one, of_other),
+                expected_in_both=in_both,
+            )
+        )
     return tuple(pairs)
 
 
 def translate_minimal_pairs(translator: Translator) -> MinimalPairResults | None:
     """Translate and check the shipped pairs; None for other languages than Portuguese and English."""
-    data = translator.config.data
+    data, tokenizer = translator.config.data, translator.tokenizers.source
     if (data.source_language, data.target_language) != LANGUAGES:
         return None
-    pairs = minimal_pairs()
-    encode = _InputEncoder(translator.tokenizers.source, data)
-    sources = [encode.in_known_case(source) for pair in pairs for source in pair.sources]
+    preparation = TextPreparation(data)
+
+    def encode(text: str) -> list[int]:
+        return tokenizer.encode([preparation.prepare_input(text, data.source_language)])[0]
+
+    def in_known_case(text: str) -> str:
+        """In lower case where the vocabulary lacks the capitals, which are not what is tested."""
+        lower = text.lower()
+        return lower if encode(lower).count(UNK) < encode(text).count(UNK) else text
+
+    sources = [in_known_case(source) for pair in minimal_pairs() for source in pair.sources]
     texts = [translation.text for translation in translator.translate(sources)]
-    ids = [encode.ids(source) for source in sources]
     items = []
-    for number, pair in enumerate(pairs):
+    for number, pair in enumerate(minimal_pairs()):
         first, second = 2 * number, 2 * number + 1
-        one, other = pair.expected
-        both = pair.expected_in_both
-        items.append(
-            MinimalPairResult(
-                phenomenon=pair.phenomenon,
-                sources=(sources[first], sources[second]),
-                translations=(texts[first], texts[second]),
-                expected=pair.expected,
-                expected_in_both=both,
-                is_correct=(
-                    is_correct(texts[first], one, both, excluded=other),
-                    is_correct(texts[second], other, both, excluded=one),
-                ),
-                has_same_input=ids[first] == ids[second],
-            )
+        (one, other), both = pair.expected, pair.expected_in_both
+        verdicts = (
+            is_correct(texts[first], one, both, excluded=other),
+            is_correct(texts[second], other, both, excluded=one),
         )
+        result = MinimalPairResult(
+            phenomenon=pair.phenomenon,
+            sources=(sources[first], sources[second]),
+            expected=pair.expected,
+            expected_in_both=both,
+            translations=(texts[first], texts[second]),
+            is_correct=verdicts,
+            has_same_input=encode(sources[first]) == encode(sources[second]),
+        )
+        items.append(result)
     return MinimalPairResults(items=items)
 
 
@@ -122,20 +128,3 @@ def _has_any(text: str, words: list[str]) -> bool:
     """Whether one of the words occurs as a whole word; *can* does not occur in *can't*."""
     choice = "|".join(map(re.escape, words))
     return bool(words) and re.search(rf"(?<![\w'])(?:{choice})(?![\w'])", text) is not None
-
-
-@dataclass(frozen=True)
-class _InputEncoder:
-    """Encodes what a user would type."""
-
-    tokenizer: Tokenizer
-    data: DataConfig
-
-    def ids(self, text: str) -> list[int]:
-        prepared = TextPreparation(self.data).prepare_input(text, self.data.source_language)
-        return self.tokenizer.encode([prepared])[0]
-
-    def in_known_case(self, text: str) -> str:
-        """In lower case where the vocabulary lacks the capitals, which are not what is tested."""
-        lower = text.lower()
-        return lower if self.ids(lower).count(UNK) < self.ids(text).count(UNK) else text

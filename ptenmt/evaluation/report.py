@@ -7,11 +7,12 @@ import io
 import math
 import platform
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
 from difflib import SequenceMatcher
+from functools import partial
 from importlib import metadata
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -24,12 +25,12 @@ from ptenmt.evaluation.error_analysis import (
     MIN_PAIRS,
     Band,
     Breakdown,
-    ErrorAnalysis,
+    DegenerateOutputs,
     EvaluatedSentence,
     WordCoverage,
 )
 from ptenmt.evaluation.evaluation import Evaluation
-from ptenmt.evaluation.minimal_pairs import MinimalPairResult, MinimalPairResults
+from ptenmt.evaluation.minimal_pairs import MinimalPairResults
 from ptenmt.evaluation.scores import SIGNIFICANCE_LEVEL, BaselineComparison, Score
 from ptenmt.history import History
 from ptenmt.inspection.curves import history_plots
@@ -67,14 +68,8 @@ _Languages = tuple[str | None, str | None]
 
 # What a report is made of
 
-
-@dataclass(frozen=True, kw_only=True)
-class Tile:
-    """A number that the report leads with."""
-
-    name: str
-    value: str
-    note: str
+ExampleText = tuple[str, Sequence[tuple[str, bool]], str | None]
+"""A label; consecutive stretches of the text, and whether each is highlighted; its language, if known."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -83,7 +78,7 @@ class ReportTable:
 
     rows: Sequence[Sequence[str]]
     header: Sequence[str] = ()
-    numeric: frozenset[int] = frozenset()
+    numeric: Sequence[int] = ()
     """The right-aligned columns."""
 
 
@@ -105,34 +100,17 @@ class Chart:
 
 
 @dataclass(frozen=True, kw_only=True)
-class ExampleText:
-    """The source, the reference or a translation in an example."""
-
-    label: str
-    parts: Sequence[tuple[str, bool]]
-    """Consecutive stretches of the text, and whether each differs from the text it is compared with."""
-    language: str | None
-    is_reference: bool = False
-
-
-@dataclass(frozen=True, kw_only=True)
-class Example:
-    """A sentence with its reference and translations."""
-
-    title: str
-    texts: Sequence[ExampleText]
-
-
-@dataclass(frozen=True, kw_only=True)
 class ReportSection:
     """A heading and what is below it."""
 
     title: str
     text: str = ""
-    tiles: Sequence[Tile] = ()
+    tiles: Sequence[tuple[str, str, str]] = ()
+    """Numbers that the report leads with: name, value, note."""
     charts: Sequence[Chart] = ()
     tables: Sequence[ReportTable] = ()
-    examples: Sequence[Example] = field(default_factory=tuple)
+    examples: Sequence[tuple[str, Sequence[ExampleText]]] = ()
+    """Sentences: a title, and source, reference and translations."""
     is_folded: bool = False
     """Whether HTML shows it on request only."""
 
@@ -141,7 +119,6 @@ class ReportSection:
 class _RunFiles:
     """What the files of the evaluated run say."""
 
-    run: Run
     config: Config
     facts: dict[str, Any]
     """``run.json``."""
@@ -149,19 +126,6 @@ class _RunFiles:
     curve: list[dict[str, Any]]
     best: dict[str, Any] | None
     """The best validation."""
-
-    @classmethod
-    def read(cls, folder: Path) -> "_RunFiles":
-        run, history = Run(folder), History(folder)
-        config = run.config()
-        return cls(
-            run=run,
-            config=config,
-            facts=run.facts(),
-            validations=history.validations(),
-            curve=history.curve(),
-            best=history.best(config.validation.metric),
-        )
 
 
 # Files and formats
@@ -214,24 +178,25 @@ def report_text(evaluation: Evaluation, form: ReportFormat) -> str:
     Raises:
         RunError: The evaluated run is damaged.
     """
-    run = None if evaluation.folder is None else _RunFiles.read(Path(evaluation.folder))
+    run = None
+    if evaluation.folder is not None:
+        folder = Path(evaluation.folder)
+        config, history = Run(folder).config(), History(folder)
+        run = _RunFiles(
+            config=config,
+            facts=Run(folder).facts(),
+            validations=history.validations(),
+            curve=history.curve(),
+            best=history.best(config.validation.metric),
+        )
     environment = _environment()
     if form == "json":
-        run_facts = None if run is None else {k: v for k, v in asdict(run).items() if k != "run"}
+        run_facts = None if run is None else asdict(run)
         facts = evaluation.facts() | {"run": run_facts, "environment": environment}
         return json_text(facts, indent=2) + "\n"
-    return _render(
-        form,
-        title=f"{evaluation.name}: {evaluation.num_pairs:,} {evaluation.pairs_name}",
-        subtitle=_subtitle(evaluation, run, environment["date"]),
-        sections=_sections(evaluation, run, environment),
-    )
-
-
-def _render(form: Literal["html", "markdown"], **context: object) -> str:
     from jinja2 import Environment, PackageLoader, StrictUndefined
 
-    environment = Environment(
+    templates = Environment(
         loader=PackageLoader("ptenmt.evaluation"),
         autoescape=form == "html",
         finalize=_escape_markdown if form == "markdown" else None,
@@ -240,14 +205,27 @@ def _render(form: Literal["html", "markdown"], **context: object) -> str:
         lstrip_blocks=True,
         keep_trailing_newline=True,
     )
-    template = {"html": "report.html.j2", "markdown": "report.md.j2"}[form]
-    return environment.get_template(template).render(context)
+    template = templates.get_template({"html": "report.html.j2", "markdown": "report.md.j2"}[form])
+    return template.render(
+        title=f"{evaluation.name}: {evaluation.num_pairs:,} {evaluation.pairs_name}",
+        subtitle=_subtitle(evaluation, run, environment["date"]),
+        sections=_sections(evaluation, run, environment),
+    )
 
 
 def _escape_markdown(value: object) -> str:
     """A value on one line, without any syntax of Markdown or HTML."""
     text = str(value)
     return _MARKDOWN_SYNTAX.sub(r"\\\1", " ".join(text.split()) if "\n" in text else text)
+
+
+def _environment() -> dict[str, str]:
+    """When, where and with which versions the report is made."""
+    found = {"date": datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC"), "python": platform.python_version()}
+    for package in _PACKAGES:
+        with suppress(metadata.PackageNotFoundError):
+            found[package] = metadata.version(package)
+    return found | {"machine": f"{platform.system()} {platform.machine()}"}
 
 
 # The sections
@@ -261,14 +239,20 @@ def _sections(
     if evaluation.comparison is not None:
         sections.append(_comparison(evaluation.comparison))
     sections += [_breakdown(number, each) for number, each in enumerate(analysis.breakdowns)]
-    sections += _degenerate_outputs(analysis, evaluation.num_pairs, languages)
+    if analysis.degenerate_outputs:
+        sections += _degenerate_outputs(analysis.degenerate_outputs, evaluation.num_pairs, languages)
     if analysis.words is not None:
         sections.append(_words(analysis.words))
     if evaluation.minimal_pairs is not None:
         sections += _minimal_pairs(evaluation.minimal_pairs)
-    sections += _worst_and_best(analysis, languages)
+    for title, sentences in {"Worst sentences": analysis.worst, "Best sentences": analysis.best}.items():
+        if sentences:
+            text = "Words that differ between translation and reference are highlighted."
+            examples = [_example(sentence, languages) for sentence in sentences]
+            is_folded = sentences is analysis.best
+            sections.append(ReportSection(title=title, text=text, examples=examples, is_folded=is_folded))
     if run is not None:
-        sections.append(_training(run))
+        sections.append(_training(run, Run(Path(str(evaluation.folder)))))
     sections.append(_setup(evaluation, run, environment))
     if run is not None:
         rows = [(name, show_value(value)) for name, value in flat_options(run.config).items()]
@@ -291,30 +275,30 @@ def _languages(run: _RunFiles | None) -> _Languages:
 
 
 def _scores(evaluation: Evaluation) -> ReportSection:
-    def interval(score: Score) -> str:
-        return f"{score.low:.1f} – {score.high:.1f}"
-
-    tiles = [
-        Tile(name=_score_name(score), value=f"{score.value:.1f}", note=interval(score))
-        for score in evaluation.scores[:_NUM_TILES]
-    ]
     text = (
         "BLEU and chrF2++: higher is better; TER: lower is better. "
         "The intervals are 95% confidence intervals from bootstrap resampling."
     )
-    if evaluation.perplexity is not None:
-        note = f"loss {evaluation.loss:.3f}, accuracy {evaluation.accuracy:.1%}"
-        tiles.append(Tile(name="perplexity", value=f"{evaluation.perplexity:.2f}", note=note))
+    rows = [
+        (_score_name(score), f"{score.value:.2f}", f"{score.low:.1f} – {score.high:.1f}")
+        for score in evaluation.scores
+    ]
+    tiles = [
+        (name, f"{score.value:.1f}", interval)
+        for score, (name, _, interval) in zip(evaluation.scores[:_NUM_TILES], rows, strict=False)
+    ]
     if evaluation.loss is not None:
         text += " Perplexity, loss (nats per token) and accuracy are teacher-forced."
-    rows = [(_score_name(score), f"{score.value:.2f}", interval(score)) for score in evaluation.scores]
+        value = NOTHING if evaluation.perplexity is None else f"{evaluation.perplexity:.2f}"
+        note = f"loss {evaluation.loss:.3f}, accuracy {evaluation.accuracy:.1%}"
+        tiles.append(("perplexity", value, note))
     signatures = [(_score_name(score), score.signature) for score in evaluation.scores]
     return ReportSection(
         title="Scores",
         text=text,
         tiles=tiles,
         tables=[
-            ReportTable(header=("score", "value", "95% interval"), rows=rows, numeric=frozenset({1, 2})),
+            ReportTable(header=("score", "value", "95% interval"), rows=rows, numeric=(1, 2)),
             ReportTable(header=("score", "sacreBLEU signature"), rows=signatures),
         ],
     )
@@ -341,7 +325,7 @@ def _comparison(comparison: BaselineComparison) -> ReportSection:
         title=f"Against {comparison.name}",
         text="p is that of sacreBLEU's paired bootstrap test; differences are significant below "
         f"{SIGNIFICANCE_LEVEL}.",
-        tables=[ReportTable(header=header, rows=rows, numeric=frozenset({1, 2, 3, 4}))],
+        tables=[ReportTable(header=header, rows=rows, numeric=(1, 2, 3, 4))],
     )
 
 
@@ -351,7 +335,11 @@ def _breakdown(number: int, breakdown: Breakdown) -> ReportSection:
     if not filled:
         return ReportSection(title=title, text=f"Not available: {breakdown.missing or 'no sentences'}.")
     names = [score.name for score in filled[0].scores]
-    rows = [(band.name, f"{band.num_pairs:,}", *_band_cells(band, len(names))) for band in breakdown.bands]
+    rows = []
+    for band in breakdown.bands:
+        margins = [f" ± {score.margin:.1f}" if band.has_enough else "" for score in band.scores]
+        cells = [f"{score.value:.1f}{margin}" for score, margin in zip(band.scores, margins, strict=True)]
+        rows.append((band.name, f"{band.num_pairs:,}", *(cells or [NOTHING] * len(names))))
     header = (breakdown.title, "sentences", *names)
     large = [band for band in filled if band.has_enough]
     chart_title = f"{names[0]} by {breakdown.title}"
@@ -363,30 +351,18 @@ def _breakdown(number: int, breakdown: Breakdown) -> ReportSection:
         title=title,
         text=text,
         charts=[chart] if large else [],
-        tables=[ReportTable(header=header, rows=rows, numeric=frozenset(range(1, len(header))))],
+        tables=[ReportTable(header=header, rows=rows, numeric=range(1, len(header)))],
     )
 
 
-def _band_cells(band: Band, num_scores: int) -> list[str]:
-    if not band.scores:
-        return [NOTHING] * num_scores
-    return [
-        f"{score.value:.1f} ± {score.margin:.1f}" if band.has_enough else f"{score.value:.1f}"
-        for score in band.scores
-    ]
-
-
 def _degenerate_outputs(
-    analysis: ErrorAnalysis, num_pairs: int, languages: _Languages
+    kinds: Sequence[DegenerateOutputs], num_pairs: int, languages: _Languages
 ) -> list[ReportSection]:
-    kinds = analysis.degenerate_outputs
-    if not kinds:
-        return []
     rows = [
         (each.name, f"{each.count:,}", f"{each.count / num_pairs:.1%}", each.definition) for each in kinds
     ]
     header = ("translations", "count", "share", "definition")
-    table = ReportTable(header=header, rows=rows, numeric=frozenset({1, 2}))
+    table = ReportTable(header=header, rows=rows, numeric=(1, 2))
     sections = [ReportSection(title="Obvious failures", tables=[table])]
     examples = [
         _example(sentence, languages, f"{each.name}: ") for each in kinds for sentence in each.examples
@@ -407,12 +383,10 @@ def _words(words: WordCoverage) -> ReportSection:
         for name, count in counts.items()
         if count is not None
     ]
-    tables = [ReportTable(header=("source words", "count", "share"), rows=rows, numeric=frozenset({1, 2}))]
+    tables = [ReportTable(header=("source words", "count", "share"), rows=rows, numeric=(1, 2))]
     if words.unknown:
         unknown = [(word, f"{count:,}") for word, count in words.unknown.items()]
-        tables.append(
-            ReportTable(header=("most frequent unknown", "count"), rows=unknown, numeric=frozenset({1}))
-        )
+        tables.append(ReportTable(header=("most frequent unknown", "count"), rows=unknown, numeric=(1,)))
     return ReportSection(
         title="Vocabulary coverage",
         text=f"Of {words.num_words:,} source words. {words.num_sentences_with_unknown:,} sentences have an "
@@ -422,10 +396,6 @@ def _words(words: WordCoverage) -> ReportSection:
 
 
 def _minimal_pairs(results: MinimalPairResults) -> list[ReportSection]:
-    rows = [
-        (name, f"{num_correct:,} of {num_pairs:,}")
-        for name, (num_correct, num_pairs) in results.by_phenomenon.items()
-    ]
     text = (
         "Pairs of sentences that differ by one accent or contraction. A pair is correct if both translations "
         f"are: {results.num_correct:,} of {len(results.items):,}."
@@ -433,77 +403,51 @@ def _minimal_pairs(results: MinimalPairResults) -> list[ReportSection]:
     num_same = sum(item.has_same_input for item in results.items)
     if num_same:
         text += f" Pairs with the same tokens for this model, which it cannot distinguish: {num_same:,}."
+    rows = [
+        (name, f"{num_correct:,} of {num_pairs:,}")
+        for name, (num_correct, num_pairs) in results.by_phenomenon.items()
+    ]
+    table = ReportTable(header=("phenomenon", "correct"), rows=rows, numeric=(1,))
+    details = []
+    for item in results.items:
+        for number, (source, translation) in enumerate(zip(item.sources, item.translations, strict=True)):
+            expected = [
+                " / ".join(words) for words in (item.expected_in_both, item.expected[number]) if words
+            ]
+            verdict = "correct" if item.is_correct[number] else "wrong"
+            verdict += ", same input" if item.has_same_input else ""
+            details.append((source, translation, " and ".join(expected), verdict))
     header = ("source", "translation", "expected word", "verdict")
-    every = [row for item in results.items for row in _minimal_pair_rows(item)]
+    every = ReportTable(header=header, rows=details)
     return [
-        ReportSection(
-            title="Minimal pairs",
-            text=text,
-            tables=[ReportTable(header=("phenomenon", "correct"), rows=rows, numeric=frozenset({1}))],
-        ),
-        ReportSection(
-            title="Minimal pairs: all", tables=[ReportTable(header=header, rows=every)], is_folded=True
-        ),
+        ReportSection(title="Minimal pairs", text=text, tables=[table]),
+        ReportSection(title="Minimal pairs: all", tables=[every], is_folded=True),
     ]
 
 
-def _minimal_pair_rows(item: MinimalPairResult) -> Iterable[tuple[str, ...]]:
-    for number in (0, 1):
-        verdict = "correct" if item.is_correct[number] else "wrong"
-        expected = [words for words in (item.expected_in_both, item.expected[number]) if words]
-        yield (
-            item.sources[number],
-            item.translations[number],
-            " and ".join(" / ".join(words) for words in expected),
-            f"{verdict}, same input" if item.has_same_input else verdict,
-        )
-
-
-def _worst_and_best(analysis: ErrorAnalysis, languages: _Languages) -> list[ReportSection]:
-    return [
-        ReportSection(
-            title=title,
-            text="Words that differ between translation and reference are highlighted.",
-            examples=[_example(sentence, languages) for sentence in sentences],
-            is_folded=is_folded,
-        )
-        for title, sentences, is_folded in (
-            ("Worst sentences", analysis.worst, False),
-            ("Best sentences", analysis.best, True),
-        )
-        if sentences
-    ]
-
-
-def _example(sentence: EvaluatedSentence, languages: _Languages, prefix: str = "") -> Example:
+def _example(
+    sentence: EvaluatedSentence, languages: _Languages, prefix: str = ""
+) -> tuple[str, list[ExampleText]]:
     """The translations are compared with the nearest reference, the reference with the translation."""
     source_language, target_language = languages
     reference = nearest_reference(sentence.hypothesis, sentence.references)
     title = f"{prefix}pair {sentence.row:,} · chrF2++ {sentence.score:.1f}"
-    translations = [("translation", sentence.hypothesis)]
+    compared = {
+        "reference": (reference, sentence.hypothesis),
+        "translation": (sentence.hypothesis, reference),
+    }
     if sentence.baseline is not None:
         title += f" · baseline {sentence.baseline_score:.1f}"
-        translations.append(("baseline", sentence.baseline))
-    texts = []
-    if sentence.source is not None:
-        source = [(sentence.source, False)] if sentence.source else []
-        texts.append(ExampleText(label="source", parts=source, language=source_language))
-    texts.append(
-        ExampleText(
-            label="reference",
-            parts=word_differences(reference, sentence.hypothesis),
-            language=target_language,
-            is_reference=True,
-        )
-    )
-    texts += [
-        ExampleText(label=label, parts=word_differences(text, reference), language=target_language)
-        for label, text in translations
+        compared["baseline"] = sentence.baseline, reference
+    texts: list[ExampleText] = [
+        (label, word_differences(text, other), target_language) for label, (text, other) in compared.items()
     ]
-    return Example(title=title, texts=texts)
+    if sentence.source is not None:
+        texts.insert(0, ("source", word_differences(sentence.source, sentence.source), source_language))
+    return title, texts
 
 
-def _training(run: _RunFiles) -> ReportSection:
+def _training(run: _RunFiles, folder: Run) -> ReportSection:
     if not run.validations and not run.curve:
         return ReportSection(title="Training", text="This run has no training history.")
     text, best_step = "Curves over the training steps.", None
@@ -514,10 +458,10 @@ def _training(run: _RunFiles) -> ReportSection:
         Chart(
             title=f"{plot.title} ({plot.y_name})" if plot.y_name else plot.title,
             name=f"curve-{number}",
-            make_figure=lambda plot=plot: _draw_curve(plot, best_step),  # type: ignore[misc]
+            make_figure=partial(_draw_curve, plot, best_step),
             description="; ".join(map(_describe_line, plot.lines)),
         )
-        for number, plot in enumerate(history_plots([run.run]))
+        for number, plot in enumerate(history_plots([folder]))
     ]
     rows = []
     for line in run.validations:
@@ -525,7 +469,7 @@ def _training(run: _RunFiles) -> ReportSection:
         cells = [NOTHING if value is None else f"{value:.{decimals}f}" for value, decimals in values]
         rows.append((f"{line['epoch']:,}", f"{line['step']:,}", *cells))
     header = ("epoch", "step", *(name for name, _ in _METRICS.values()))
-    table = ReportTable(header=header, rows=rows, numeric=frozenset(range(len(header))))
+    table = ReportTable(header=header, rows=rows, numeric=range(len(header)))
     return ReportSection(title="Training", text=text, charts=charts, tables=[table] if rows else [])
 
 
@@ -576,26 +520,12 @@ def _setup(evaluation: Evaluation, run: _RunFiles | None, environment: dict[str,
     return ReportSection(title="Setup", tables=[ReportTable(rows=rows)])
 
 
-def _environment() -> dict[str, str]:
-    """When, where and with which versions the report is made."""
-    found = {"date": datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC"), "python": platform.python_version()}
-    for package in _PACKAGES:
-        with suppress(metadata.PackageNotFoundError):
-            found[package] = metadata.version(package)
-    return found | {"machine": f"{platform.system()} {platform.machine()}"}
-
-
 # Word differences
 
 
 def nearest_reference(text: str, references: Sequence[str]) -> str:
     """The reference with the most words in common with a text; of equals, the first."""
-    words = word_pattern().findall(text)
-
-    def similarity(reference: str) -> float:
-        return SequenceMatcher(None, words, word_pattern().findall(reference), autojunk=False).ratio()
-
-    return max(references, key=similarity)
+    return max(references, key=lambda reference: _word_matcher(text, reference).ratio())
 
 
 def word_differences(text: str, other: str) -> list[tuple[str, bool]]:
@@ -607,35 +537,28 @@ def word_differences(text: str, other: str) -> list[tuple[str, bool]]:
         The stretches, which joined are the text, and whether each differs.
     """
     spans = [match.span() for match in word_pattern().finditer(text)]
-    words = [text[start:end] for start, end in spans]
-    matcher = SequenceMatcher(None, words, word_pattern().findall(other), autojunk=False)
-    shared = {block.a + offset for block in matcher.get_matching_blocks() for offset in range(block.size)}
-    parts: list[tuple[str, bool]] = []
+    parts, end = [], 0
+    for change, first, last, _, _ in _word_matcher(text, other).get_opcodes():
+        if change in ("delete", "replace"):
+            start, stop = spans[first][0], spans[last - 1][1]
+            parts += [(text[end:start], False), (text[start:stop], True)]
+            end = stop
+    parts.append((text[end:], False))
+    return [(part, differs) for part, differs in parts if part]
 
-    def append(part: str, differs: bool) -> None:
-        if part and parts and parts[-1][1] == differs:
-            parts[-1] = (parts[-1][0] + part, differs)
-        elif part:
-            parts.append((part, differs))
 
-    end, differed = 0, False
-    for number, (start, next_end) in enumerate(spans):
-        differs = number not in shared
-        append(text[end:start], differs and differed)  # white space between two words that differ
-        append(text[start:next_end], differs)
-        end, differed = next_end, differs
-    append(text[end:], False)
-    return parts
+def _word_matcher(text: str, other: str) -> "SequenceMatcher[str]":
+    find = word_pattern().findall
+    return SequenceMatcher(None, find(text), find(other), autojunk=False)
 
 
 # Figures
 
 
 def _draw_curve(plot: LinePlot, best_step: int | None) -> "Figure":
-    figure = draw([plot])
+    figure = draw([replace(plot, title="", y_name="")])  # the caption has them
     figure.set_size_inches(_CHART_WIDTH, 0.6 * _CHART_WIDTH)
     (axis,) = figure.axes
-    axis.set(title="", ylabel="")  # the caption has them
     low, high = axis.get_xlim()
     if best_step is not None and low <= best_step <= high:
         axis.axvline(best_step, color="#888888", linestyle="--", linewidth=1)

@@ -1,18 +1,17 @@
 """Which beam size and length penalty a run translates best with."""
 
-import time
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 from itertools import product
 from pathlib import Path
 
 from ptenmt.data.corpus import HeldOutSplit
 from ptenmt.evaluation.evaluation import EvaluationRequest
-from ptenmt.evaluation.scores import SIGNIFICANCE_LEVEL, MetricName, Scorer, Statistics
-from ptenmt.evaluation.systems import LoadOptions, OnProgress, translate_test_set
-from ptenmt.evaluation.test_set import EvaluationFiles, TestSet
+from ptenmt.evaluation.scores import SIGNIFICANCE_LEVEL, MetricName, Scorer
+from ptenmt.evaluation.systems import LoadOptions, OnProgress
+from ptenmt.evaluation.test_set import EvaluationFiles
 from ptenmt.runs import Run
-from ptenmt.translation import Translator
 
 BEAM_SIZES = (1, 2, 4, 8)
 LENGTH_PENALTIES = (0.0, 0.6, 1.0, 1.4)
@@ -87,55 +86,42 @@ def sweep(
     """
     request = EvaluationRequest.prepare(run, split, files or EvaluationFiles(), load or LoadOptions())
     run = request.require_run()
-    translator, test_set = request.load(run).translator, request.test_set
+    system, test_set = request.load(run), request.test_set
     scorer = Scorer("detokenised", test_set.references, (_BLEU,))
     pairs = product(sorted(set(beam_sizes)), [None, *sorted(set(length_penalties))])
     combinations = [(beams, penalty) for beams, penalty in pairs if (beams == 1) == (penalty is None)]
-    translators = [_with_search(translator, beams, penalty) for beams, penalty in combinations]
-    trials = []
-    for number, each in enumerate(translators):
+    systems = []
+    for beams, penalty in combinations:
+        options = {"beam_size": beams} if penalty is None else {"beam_size": beams, "length_penalty": penalty}
+        translator = system.translator.with_options(**options, **_NO_SAMPLING)
+        systems.append(replace(system, translator=translator))
 
-        def report(_activity: str, done: int, total: int, past: int = number) -> None:
-            on_progress("sweeping", past * total + done, len(translators) * total)
+    def report(number: int, _activity: str, done: int, total: int) -> None:
+        on_progress("sweeping", number * total + done, len(systems) * total)
 
-        trials.append(_try(each, test_set, scorer, report))
-    best = max(range(len(trials)), key=lambda number: (trials[number].bleu, -combinations[number][0]))
+    statistics, scores, seconds = [], [], []
+    for number, each in enumerate(systems):
+        hypotheses, search = each.translate(test_set, partial(report, number))
+        statistics.append(scorer.statistics(hypotheses.texts))
+        scores.append(scorer.values(hypotheses.texts)[_BLEU])
+        seconds.append(search.seconds)
+    best = max(range(len(systems)), key=lambda number: (scores[number], -combinations[number][0]))
     settings = [
         SweepSetting(
             beam_size=beams,
             length_penalty=penalty,
-            bleu=trial.bleu,
-            seconds=trial.seconds,
-            p_value=scorer.differences(trial.statistics, trials[best].statistics)[0].p_value,
+            bleu=scores[number],
+            seconds=seconds[number],
+            p_value=scorer.differences(statistics[number], statistics[best])[0].p_value,
         )
-        for (beams, penalty), trial in zip(combinations, trials, strict=True)
+        for number, (beams, penalty) in enumerate(combinations)
     ]
     return Sweep(
         name=run.name,
         pairs_name=request.pairs_name,
         num_pairs=len(test_set),
-        engine=translator.engine.name,
+        engine=system.translator.engine.name,
         signature=scorer.signature(_BLEU),
         settings=settings,
         best=settings[best],
     )
-
-
-@dataclass(frozen=True)
-class _Trial:
-    seconds: float
-    statistics: Statistics
-    bleu: float
-
-
-def _with_search(translator: Translator, beam_size: int, length_penalty: float | None) -> Translator:
-    penalty = {} if length_penalty is None else {"length_penalty": length_penalty}
-    return translator.with_options(beam_size=beam_size, **penalty, **_NO_SAMPLING)
-
-
-def _try(translator: Translator, test_set: TestSet, scorer: Scorer, on_progress: OnProgress) -> _Trial:
-    started = time.perf_counter()
-    translations = translate_test_set(translator, test_set, on_progress)
-    seconds = time.perf_counter() - started
-    texts = test_set.hypotheses_from_translations(translations).texts
-    return _Trial(seconds, scorer.statistics(texts), scorer.values(texts)[_BLEU])

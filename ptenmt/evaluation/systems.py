@@ -122,12 +122,6 @@ class System:
         )
         return hypotheses, facts
 
-    def teacher_forced(self, test_set: TestSet, on_progress: OnProgress) -> TeacherForced:
-        """The loss and token accuracy on the first references."""
-        return teacher_forced(
-            self.trained.numpy_model, self.trained.tokenizers, test_set.pairs(), on_progress
-        )
-
 
 def translate_test_set(
     translator: Translator, test_set: TestSet, on_progress: OnProgress

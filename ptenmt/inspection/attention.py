@@ -10,7 +10,7 @@ import numpy as np
 
 from ptenmt.errors import ConfigError
 from ptenmt.inspection.figures import HeatMap, Palette, draw
-from ptenmt.inspection.inspector import Inspector, Reading
+from ptenmt.inspection.inspector import Inspector
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -65,19 +65,22 @@ def weights_name(block: Block, layer: int) -> str:
 def attention_weights(inspector: Inspector, text: str, translation: str | None = None) -> AttentionWeights:
     """Compute all attention weights of a sentence and its translation.
 
-    A next-word model reads words alone; of a long text it reads the last ones.
-
-    Args:
-        inspector: Of the run.
-        text: The sentence.
-        translation: Its translation; by default the model's own.
+    By default the translation is the model's own. A next-word model reads words alone; of a long text it
+    reads the last ones.
 
     Raises:
         DataError: One of them is empty.
         ConfigError: A translation is given for a next-word model.
     """
     if inspector.config.task == "translation":
-        return reading_attention(inspector, inspector.read(text, translation))
+        reading = inspector.read(text, translation)
+        weights = inspector.model.attention(np.array([reading.source]), np.array([reading.target[:-1]]))
+        return AttentionWeights(
+            source_pieces=reading.source_pieces,
+            target_pieces=reading.target_pieces[:-1],
+            written_pieces=reading.target_pieces[1:],
+            weights={name: values[0] for name, values in weights.items()},
+        )
     if translation is not None:
         raise ConfigError("a next-word model reads one text, without a translation", "leave out --target")
     typed = inspector.read_words(text)
@@ -86,17 +89,6 @@ def attention_weights(inspector: Inspector, text: str, translation: str | None =
         source_pieces=typed.words,
         target_pieces=[],
         written_pieces=[],
-        weights={name: values[0] for name, values in weights.items()},
-    )
-
-
-def reading_attention(inspector: Inspector, reading: Reading) -> AttentionWeights:
-    """Compute the attention weights of an encoded sentence and translation (see ``attention_weights``)."""
-    weights = inspector.model.attention(np.array([reading.source]), np.array([reading.target[:-1]]))
-    return AttentionWeights(
-        source_pieces=reading.source_pieces,
-        target_pieces=reading.target_pieces[:-1],
-        written_pieces=reading.target_pieces[1:],
         weights={name: values[0] for name, values in weights.items()},
     )
 
@@ -124,7 +116,7 @@ def attention_figure(
 
     Raises:
         DataError: One of the texts is empty.
-        ConfigError: There is no such layer or head.
+        ConfigError: There is no such block, layer or head.
     """
     found = attention_weights(inspector, text, translation)
     title, panels = attention_panels(found, block=block, layer=layer, head=head)
@@ -134,11 +126,7 @@ def attention_figure(
 def attention_panels(
     found: AttentionWeights, *, block: Block | None = None, layer: int | None = None, head: Head = "all"
 ) -> tuple[str, list[HeatMap]]:
-    """The title and the panels of ``attention_figure``.
-
-    Raises:
-        ConfigError: There is no such block, layer or head.
-    """
+    """The title and the panels of ``attention_figure``; arguments and errors as there."""
     block = block or ("cross" if found.target_pieces else "encoder")
     if block != "encoder" and not found.target_pieces:
         raise ConfigError(f"there is no block {block}: the model is an encoder alone", "--block encoder")
@@ -162,11 +150,7 @@ def attention_panels(
 
 
 def chosen_heads(weights: np.ndarray, head: Head) -> dict[str, np.ndarray]:
-    """Select heads of a layer's weights [H, T, S]: their names, or that of their mean, and [T, S].
-
-    Raises:
-        ConfigError: There is no such head.
-    """
+    """Select heads of a layer's weights [H, T, S]: their names, or that of their mean, and [T, S]."""
     num_heads = len(weights)
     if head == "mean":
         return {"mean over the heads" if num_heads > 1 else "the only head": weights.mean(axis=0)}
@@ -176,11 +160,7 @@ def chosen_heads(weights: np.ndarray, head: Head) -> dict[str, np.ndarray]:
 
 
 def check_number(what: str, number: int, count: int) -> int:
-    """Return the number of a layer or head, counted from 1, if the model has it.
-
-    Raises:
-        ConfigError: It has not.
-    """
+    """Return the number of a layer or head, counted from 1; a ConfigError if the model has no such one."""
     if not 1 <= number <= count:
         known = f"{what}s 1 to {count}" if count > 1 else f"one {what}, which is 1"
         raise ConfigError(f"there is no {what} {number}: the model has {known}", f"choose with --{what}")

@@ -5,10 +5,9 @@ The command line draws the same panels in the terminal. No display is needed, an
 
 import io
 import math
-import re
 import warnings
-from collections.abc import Callable, Iterable, Sequence
-from contextlib import AbstractContextManager
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import cache
 from itertools import chain
@@ -200,18 +199,11 @@ def save_figure(
     file = Path(file)
     extension, content = figure_format(file), io.BytesIO()
     texts = [text.get_text() for text in figure.findobj(Text) if isinstance(text, Text)]
-    with warnings.catch_warnings(record=True) as caught, _style(texts):
-        warnings.simplefilter("always")
+    with _style(texts):
         figure.savefig(content, format=extension, dpi=_DPI, bbox_inches="tight", metadata=_UNDATED[extension])
-    missing = set()
-    for warning in caught:
-        glyph = re.match(r"Glyph (\d+) .*missing from font", str(warning.message))
-        if glyph:
-            missing.add(chr(int(glyph[1])))
-        else:
-            warnings.warn_explicit(warning.message, warning.category, warning.filename, warning.lineno)
+    _, missing = _fonts(frozenset(chain(*texts)))
     if missing:
-        shown = " ".join(sorted(missing)[:10])
+        shown = " ".join(missing[:10])
         on_warning(f"{file}: no installed font has these characters, which are drawn as boxes: {shown}")
     write_bytes(file, content.getvalue())
 
@@ -428,8 +420,7 @@ def _text_width(text: str) -> float:
     """The width of a text in the largest size, in inches."""
     from matplotlib.figure import Figure
 
-    with warnings.catch_warnings(), _style([text]):
-        warnings.filterwarnings("ignore", "Glyph .* missing from font", UserWarning)
+    with _style([text]):
         figure = Figure()
         # Letters are set to whole dots: at another resolution the text may be a little wider.
         return 1.02 * float(figure.text(0, 0, text).get_window_extent().width) / figure.dpi
@@ -441,24 +432,27 @@ def _shortened(text: str, width: float) -> str:
     return text if whole <= width else f"{text[: max(int(len(text) * width / whole) - 1, 0)]}…"
 
 
-def _style(texts: Iterable[str], size: float = _MAX_TEXT) -> AbstractContextManager[None]:
+@contextmanager
+def _style(texts: Iterable[str], size: float = _MAX_TEXT) -> Iterator[None]:
     """Settings for drawing or writing a figure with these texts, in which ``$`` is a dollar."""
     import matplotlib as mpl
 
     settings: Any = {
-        "font.family": _families(frozenset(chain(*texts))),
+        "font.family": _fonts(frozenset(chain(*texts)))[0],
         "font.size": size,
         "axes.titlesize": size + 1,
         "figure.titlesize": size + 2,
         "text.parse_math": False,
         "svg.hashsalt": "ptenmt",  # or names in an SVG file would be random
     }
-    return mpl.rc_context(settings)
+    with mpl.rc_context(settings), warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "Glyph .* missing from font", UserWarning)  # save_figure reports it
+        yield
 
 
 @cache
-def _families(characters: frozenset[str]) -> list[str]:
-    """Installed fonts that together have as many of these characters as possible, DejaVu Sans first."""
+def _fonts(characters: frozenset[str]) -> tuple[list[str], list[str]]:
+    """Installed fonts that together have most of these characters, DejaVu Sans first; and what they lack."""
     from matplotlib.font_manager import findfont, fontManager
 
     missing = {char for char in characters if not char.isspace()} - _glyphs(findfont(_FONT))
@@ -470,7 +464,7 @@ def _families(characters: frozenset[str]) -> list[str]:
         if found and not font.name.startswith("Last Resort"):
             families.append(font.name)
             missing -= found
-    return families
+    return families, sorted(missing)
 
 
 @cache

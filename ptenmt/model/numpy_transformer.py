@@ -59,9 +59,12 @@ class _NumpyModel:
         losses, correct = np.empty(len(labels), "float32"), np.empty(len(labels), bool)
         for start in range(0, len(labels), _PROJECTED_AT_ONCE):
             rows = slice(start, start + _PROJECTED_AT_ONCE)
-            logits = self.project(hidden[rows])
-            losses[rows] = -np.take_along_axis(_log_softmax(logits), labels[rows, None], axis=-1)[:, 0]
-            correct[rows] = logits.argmax(axis=-1) == labels[rows]
+            logits, right = self.project(hidden[rows]), labels[rows, None]
+            best = logits.argmax(axis=-1, keepdims=True)
+            logits -= np.take_along_axis(logits, best, axis=-1)  # in place, as exp: [N, V] is large
+            of_labels = np.take_along_axis(logits, right, axis=-1)[:, 0]
+            losses[rows] = np.log(np.exp(logits, out=logits).sum(axis=-1)) - of_labels
+            correct[rows] = (best == right)[:, 0]
         return losses, correct
 
     def _encode(self, ids: np.ndarray, mask: np.ndarray, attention: Arrays) -> np.ndarray:
@@ -93,10 +96,11 @@ class _NumpyModel:
         query = self._norm("pre", f"{path}_norm/norm", x)
         memory = query if memory is None else memory
         queries, keys = self._heads(f"{path}/query", query), self._heads(f"{path}/key", memory)
-        scores = queries @ keys.swapaxes(-1, -2) / np.float32(keys.shape[-1] ** 0.5)  # [B, H, T, S]
-        scores += np.float32(MASKED_SCORE) * ~mask
-        exponentials = np.exp(scores - scores.max(axis=-1, keepdims=True))
-        weights = exponentials / exponentials.sum(axis=-1, keepdims=True)
+        weights = queries / np.float32(keys.shape[-1] ** 0.5) @ keys.swapaxes(-1, -2)  # [B, H, T, S]
+        weights += np.float32(MASKED_SCORE) * ~mask
+        weights -= weights.max(axis=-1, keepdims=True)
+        np.exp(weights, out=weights)
+        weights /= weights.sum(axis=-1, keepdims=True)
         heads = (weights @ self._heads(f"{path}/value", memory)).swapaxes(1, 2)  # [B, T, H, K]
         output = self._dense(f"{path}/output", heads.reshape(*x.shape[:2], -1))
         return self._norm("post", f"{path}_norm/norm", x + output), weights
@@ -120,7 +124,10 @@ class _NumpyModel:
         return self._norm("post", f"{path}_norm/norm", x + self._dense(f"{path}/contract", hidden))
 
     def _dense(self, path: str, x: np.ndarray) -> np.ndarray:
-        return np.asarray(x @ self._weights[f"{path}/kernel"] + self._weights[f"{path}/bias"])
+        rows = x.reshape(-1, x.shape[-1])  # one large matrix product instead of B small ones
+        output = rows @ self._weights[f"{path}/kernel"]
+        output += self._weights[f"{path}/bias"]
+        return np.asarray(output.reshape(*x.shape[:-1], -1))
 
     def _norm(self, position: str, path: str, x: np.ndarray) -> np.ndarray:
         """Apply a layer norm if the model has one at this position (``pre`` or ``post`` the sub-layer)."""
