@@ -40,7 +40,7 @@ class EvaluatedSentence:
 
 @dataclass(frozen=True, kw_only=True)
 class Band:
-    """Sentences that are alike in something, and their scores."""
+    """A group of sentences and their scores."""
 
     name: str
     """Such as ``10–19``."""

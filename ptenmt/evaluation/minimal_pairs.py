@@ -89,7 +89,7 @@ def translate_minimal_pairs(translator: Translator) -> MinimalPairResults | None
         return tokenizer.encode([preparation.prepare_input(text, data.source_language)])[0]
 
     def in_known_case(text: str) -> str:
-        """In lower case where the vocabulary lacks the capitals, which are not what is tested."""
+        """In lower case where the vocabulary lacks the capitals, which are not under test."""
         lower = text.lower()
         return lower if encode(lower).count(UNK) < encode(text).count(UNK) else text
 

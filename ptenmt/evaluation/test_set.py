@@ -195,7 +195,7 @@ class TestSet:
         )
 
     def hypotheses_from_texts(self, texts: Sequence[str]) -> Hypotheses:
-        """Detokenized translations by anybody."""
+        """Detokenized translations by any system."""
         tokens = None
         if self.token_references is not None:
             preparation, language = TextPreparation(self.data), self.data.target_language

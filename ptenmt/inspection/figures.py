@@ -69,7 +69,7 @@ class HeatMap:
     columns_are_paired: bool = False
     """Whether columns 2i and 2i + 1 (sine and cosine) are shown or left out together where room is short."""
     has_numbers: bool = False
-    """Whether the numbers, rounded to integers, stand in the cells."""
+    """Whether the cells show the numbers, rounded to integers."""
     marks: Sequence[tuple[int, int]] = ()
     """(row, column) of cells to mark, if rows and columns are labelled."""
 
@@ -214,7 +214,7 @@ def draw(panels: Sequence[Panel], *, title: str = "", columns: int = 1) -> "Figu
     Args:
         panels: At least one.
         title: Of the whole figure; by default that of its only panel.
-        columns: How many panels stand in a row at most; fewer if they have too many columns to be readable.
+        columns: The maximum number of panels in a row; fewer if they have too many columns to be readable.
 
     Returns:
         The figure, for a notebook or ``save_figure``.

@@ -130,7 +130,9 @@ class Inspector:
         sources, num_truncated = self._encoding.sources(texts)
         if translations is None:
             targets = self._translated(sources)
-            target_texts = [self._text_of(ids) for ids in targets]
+            target_texts = self.tokenizers.target.decode(targets)  # with the spacing of the training corpus
+            if self.config.tokenizer.kind == "wordpiece":
+                target_texts = [repair_wordpiece(text) for text in target_texts]
         else:
             targets, num_truncated_targets = self._encoding.targets(translations)
             num_truncated += num_truncated_targets
@@ -168,8 +170,3 @@ class Inspector:
         real = [source for source in sources if source != _BLANK]
         found = iter(self.translator.best(real) if real else [])
         return [list(_BLANK) if source == _BLANK else next(found) for source in sources]
-
-    def _text_of(self, ids: list[int]) -> str:
-        """The text of ids, with the spacing of the training corpus."""
-        (text,) = self.tokenizers.target.decode([ids])
-        return repair_wordpiece(text) if self.config.tokenizer.kind == "wordpiece" else text
