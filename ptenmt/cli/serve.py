@@ -1,10 +1,11 @@
 """``ptenmt serve``."""
 
 import importlib.util
-from collections.abc import Callable
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import Annotated, Any
+
+import typer
 
 from ptenmt.cli.console import Screen, standard_output
 from ptenmt.cli.options import (
@@ -18,48 +19,84 @@ from ptenmt.cli.options import (
     WhichWeights,
     decoding_overrides,
 )
-from ptenmt.cli.serving_options import (
-    AddKey,
-    Host,
-    KeyFile,
-    MaxCharacters,
-    MaxFile,
-    MaxQueue,
-    MaxSeconds,
-    MaxSentences,
-    Origins,
-    Port,
-)
 from ptenmt.cli.translation_options import chosen_decoding
 from ptenmt.errors import ConfigError, PtenmtError
 from ptenmt.processes import available_cores
 from ptenmt.runs import find_run
 from ptenmt.server.limits import Limits
 
-if TYPE_CHECKING:
-    from ptenmt.model.numpy_transformer import NumpyTransformer
-    from ptenmt.translation import Translator
-
 _DEFAULTS = Limits()
+
+
+def _access(*flags: str, **settings: Any) -> Any:
+    return typer.Option(*flags, rich_help_panel="Address and access", **settings)
+
+
+def _limit(flag: str, unit: str, minimum: float, description: str) -> Any:
+    return typer.Option(
+        flag, metavar=unit, min=minimum, help=description, rich_help_panel="Limits of a request"
+    )
 
 
 def serve(
     run: RunName = None,
     checkpoint: WhichWeights = "best",
-    host: Host = "127.0.0.1",
-    port: Port = 5000,
+    host: Annotated[
+        str,
+        _access("--host", metavar="ADDRESS", help="Address to listen on; 0.0.0.0: all interfaces."),
+    ] = "127.0.0.1",
+    port: Annotated[
+        int,
+        _access("--port", "-p", metavar="N", min=0, max=65_535, help="Port to listen on; 0: any free port."),
+    ] = 5000,
     device: Device = "cpu",
     threads: Threads = None,
     beam_size: BeamSize = None,
     overrides: DecodingOverrides = None,
-    keys: KeyFile = None,
-    add_key: AddKey = None,
-    origins: Origins = None,
-    max_characters: MaxCharacters = _DEFAULTS.characters,
-    max_sentences: MaxSentences = _DEFAULTS.sentences,
-    max_seconds: MaxSeconds = _DEFAULTS.seconds,
-    max_queue: MaxQueue = _DEFAULTS.queue,
-    max_file: MaxFile = _DEFAULTS.file_megabytes,
+    keys: Annotated[
+        Path | None,
+        _access("--keys", metavar="FILE", help="Require an API key from this file.", show_default="no keys"),
+    ] = None,
+    add_key: Annotated[
+        str | None,
+        _access(
+            "--add-key",
+            metavar="NAME",
+            help="Do not serve: create a key for NAME, add its hash to --keys, and print the key.",
+            show_default=False,
+        ),
+    ] = None,
+    origins: Annotated[
+        list[str] | None,
+        _access(
+            "--allow-origin",
+            metavar="URL",
+            help="Allow web pages of this origin (CORS), such as https://example.org, or * for all; may be "
+            "given several times.",
+            show_default="none",
+        ),
+    ] = None,
+    max_characters: Annotated[
+        int, _limit("--max-characters", "N", 1, "Maximum characters per request.")
+    ] = _DEFAULTS.characters,
+    max_sentences: Annotated[
+        int, _limit("--max-sentences", "N", 1, "Maximum sentences per request.")
+    ] = _DEFAULTS.sentences,
+    max_seconds: Annotated[
+        float, _limit("--max-seconds", "SECONDS", 0.001, "Maximum seconds per request.")
+    ] = _DEFAULTS.seconds,
+    max_queue: Annotated[
+        int,
+        _limit(
+            "--max-queue",
+            "N",
+            1,
+            "Maximum sentences waiting, of all requests; further requests get 'try again later'.",
+        ),
+    ] = _DEFAULTS.queue,
+    max_file: Annotated[
+        float, _limit("--max-file", "MB", 0.001, "Maximum size of a document.")
+    ] = _DEFAULTS.file_megabytes,
     quiet: Quiet = False,
     verbose: Verbose = False,
 ) -> None:
@@ -78,10 +115,14 @@ def serve(
         return
     _check_installed()
     from ptenmt.model.numpy_transformer import NumpyTransformer
+    from ptenmt.server import process
+    from ptenmt.server.app import make_app
+    from ptenmt.server.keys import Keys
+    from ptenmt.server.service import Service
     from ptenmt.trained_model import TrainedModel
     from ptenmt.translation import Translator
 
-    found = find_run(run)
+    known = Keys() if keys is None else Keys.read(keys)
     limits = Limits(
         characters=max_characters,
         sentences=max_sentences,
@@ -89,58 +130,33 @@ def serve(
         queue=max_queue,
         file_megabytes=max_file,
     )
+    found = find_run(run)
     changes = decoding_overrides(overrides or [], beam_size=beam_size)
     decoding = chosen_decoding(found.config().decoding, changes, {"beam_size": "--beam-size"})
     threads = threads or available_cores()
     trained = TrainedModel.load(found, checkpoint=checkpoint, task="translation", on_warning=screen.warn)
     translator = Translator.of(trained, "ctranslate2", device=device, threads=threads)
-    _run(
+    service = Service(
         translator.with_options(**asdict(decoding)),
         lambda: NumpyTransformer(trained.config.model, trained.weights),
         limits,
-        screen,
+        known,
         threads=threads,
-        keys=keys,
-        origins=origins or [],
-        host=host,
-        port=port,
     )
-
-
-def _run(
-    translator: "Translator",
-    load_model: "Callable[[], NumpyTransformer]",
-    limits: Limits,
-    screen: Screen,
-    *,
-    threads: int,
-    keys: Path | None,
-    origins: list[str],
-    host: str,
-    port: int,
-) -> None:
-    """Serve until a signal ends the process."""
-    from ptenmt.server.app import make_app
-    from ptenmt.server.keys import Keys
-    from ptenmt.server.process import address_of, bound_socket, is_loopback, make_server
-    from ptenmt.server.process import run as run_server
-    from ptenmt.server.service import Service
-
-    known = Keys() if keys is None else Keys.read(keys)
-    service = Service(translator, load_model, limits, known, threads=threads)
-    bound = bound_socket(host, port)
-    if not is_loopback(bound) and not known.are_required:
+    bound = process.bound_socket(host, port)
+    address = process.address_of(bound)
+    if not process.is_loopback(bound) and not known.are_required:
         screen.warn_loudly(
-            f"ANYBODY who can reach {address_of(bound)} can use this server, since --keys is not given. "
+            f"ANYBODY who can reach {address} can use this server, since --keys is not given. "
             "Require keys, or put it behind a reverse proxy that authenticates (docs/serving.md)"
         )
     direction = f"{service.source_language} → {service.target_language}"
-    server = make_server(
-        make_app(service, origins=origins),
+    server = process.make_server(
+        make_app(service, origins=origins or []),
         is_verbose=screen.verbose,
-        on_start=lambda: screen.say(f"{direction} at {address_of(bound)} — Ctrl-C stops the server"),
+        on_start=lambda: screen.say(f"{direction} at {address} — Ctrl-C stops the server"),
     )
-    run_server(server, bound)
+    process.run(server, bound)
     screen.say("stopped")
 
 
@@ -159,7 +175,7 @@ def _check_installed() -> None:
         "fastapi",
         "uvicorn",
         "h11",
-        "multipart",
+        "python_multipart",
         "prometheus_client",
         "lxml",
         "docx",

@@ -1,8 +1,9 @@
 """The application: all routes, and the responses to errors."""
 
 import re
-from collections.abc import AsyncIterator, Iterable, Sequence
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterable, Sequence
 from contextlib import asynccontextmanager
+from typing import Any
 
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
@@ -14,8 +15,8 @@ from starlette.types import ASGIApp
 
 from ptenmt import __version__
 from ptenmt.errors import ConfigError
-from ptenmt.server.middleware import LimitsMiddleware, MetricsMiddleware
-from ptenmt.server.refusal import CLIENT_GONE, Refusal
+from ptenmt.server.limits import CLIENT_GONE, Refusal
+from ptenmt.server.middleware import LimitsMiddleware, MetricsMiddleware, refusal_response
 from ptenmt.server.routes import documents, introspection, pages, translate
 from ptenmt.server.service import Service
 
@@ -48,15 +49,19 @@ def make_app(service: Service, *, origins: Sequence[str] = ()) -> ASGIApp:
         lifespan=lifespan,
         docs_url=None,
         redoc_url=None,
+        exception_handlers={
+            Refusal: _refused,
+            HTTPException: _not_found,
+            RequestValidationError: _answer("the URL is not valid", 400),
+            ClientDisconnect: _answer("the client is gone", CLIENT_GONE),
+            # A bug: the traceback goes to the log, not to the client.
+            Exception: _answer("internal error; the server's log has the reason", 500),
+        },
     )
     app.state.service, app.state.page = service, pages.page_files()
+    app.state.downloads = documents.Downloads()
     for routes in (translate, documents, introspection, pages):
         app.include_router(routes.router)
-    app.add_exception_handler(Refusal, _refused)
-    app.add_exception_handler(HTTPException, _not_found)
-    app.add_exception_handler(RequestValidationError, _not_valid)
-    app.add_exception_handler(ClientDisconnect, _gone)
-    app.add_exception_handler(Exception, _failed)
     limited = MetricsMiddleware(LimitsMiddleware(app, service.limits), service.metrics)
     if not origins:
         return limited
@@ -86,25 +91,17 @@ def check_origins(origins: Iterable[str]) -> None:
             )
 
 
-async def _refused(_request: Request, error: Exception) -> JSONResponse:
-    assert isinstance(error, Refusal)
-    return error.response()
+async def _refused(_request: Request, error: Refusal) -> JSONResponse:
+    return refusal_response(error)
 
 
-async def _not_found(_request: Request, error: Exception) -> JSONResponse:
+async def _not_found(_request: Request, error: HTTPException) -> JSONResponse:
     """Unknown route or method, or a malformed form."""
-    assert isinstance(error, HTTPException)
     return JSONResponse({"error": str(error.detail)}, error.status_code, error.headers)
 
 
-async def _not_valid(_request: Request, _error: Exception) -> JSONResponse:
-    return JSONResponse({"error": "the URL is not valid"}, 400)
+def _answer(message: str, status: int) -> Callable[[Request, Exception], Coroutine[Any, Any, JSONResponse]]:
+    async def handle(_request: Request, _error: Exception) -> JSONResponse:
+        return JSONResponse({"error": message}, status)
 
-
-async def _gone(_request: Request, _error: Exception) -> JSONResponse:
-    return JSONResponse({"error": "the client is gone"}, CLIENT_GONE)
-
-
-async def _failed(_request: Request, _error: Exception) -> JSONResponse:
-    """A bug: the traceback goes to the log, not to the client."""
-    return JSONResponse({"error": "internal error; the server's log has the reason"}, 500)
+    return handle

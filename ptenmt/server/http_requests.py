@@ -10,7 +10,7 @@ from python_multipart.multipart import parse_options_header
 from starlette.datastructures import UploadFile
 from starlette.requests import Request
 
-from ptenmt.server.refusal import CLIENT_GONE, Refusal
+from ptenmt.server.limits import CLIENT_GONE, Refusal
 
 _MAX_FIELDS = 1_000
 _MULTIPART, _URL_ENCODED = "multipart/form-data", "application/x-www-form-urlencoded"

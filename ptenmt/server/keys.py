@@ -25,7 +25,7 @@ class Keys:
     """
 
     def __init__(self, hashes: dict[str, str] | None = None) -> None:
-        self._hashes = dict(hashes or {})
+        self._hashes = hashes or {}
 
     @classmethod
     def read(cls, file: Path) -> "Keys":
@@ -34,10 +34,9 @@ class Keys:
         Raises:
             ConfigError: The file is missing, empty or malformed.
         """
-        keys = cls(_read(file))
-        if not keys.are_required:
+        if not (hashes := _read(file)):
             raise ConfigError(f"{file} has no key", f"add one: ptenmt serve --keys {file} --add-key NAME")
-        return keys
+        return cls(hashes)
 
     @property
     def are_required(self) -> bool:
@@ -47,10 +46,8 @@ class Keys:
     def admit(self, key: str) -> bool:
         """Whether a key is valid, or none is required; takes the same time for every key."""
         given = _hash(key)
-        admitted = not self._hashes
-        for known in self._hashes.values():
-            admitted |= hmac.compare_digest(given, known)
-        return admitted
+        matches = [hmac.compare_digest(given, known) for known in self._hashes.values()]
+        return any(matches) or not matches
 
 
 def add_key(file: Path, name: str) -> str:
@@ -78,30 +75,29 @@ def add_key(file: Path, name: str) -> str:
             f"remove the line of {name}, which revokes that key, or choose another name",
         )
     key = secrets.token_urlsafe(32)
-    lines = (f"{owner} {known}\n" for owner, known in (hashes | {name: _hash(key)}).items())
-    write_text(file, "".join(lines))
+    hashes[name] = _hash(key)
+    write_text(file, "".join(f"{owner} {known}\n" for owner, known in hashes.items()))
     return key
 
 
 def _read(file: Path) -> dict[str, str]:
+    """The hash of each key by owner."""
+    create = f"ptenmt serve --keys {file} --add-key NAME"
     try:
         lines = file.read_text(encoding="utf-8").splitlines()
     except FileNotFoundError as error:
-        raise ConfigError(
-            f"no file {file}", f"create one: ptenmt serve --keys {file} --add-key NAME"
-        ) from error
+        raise ConfigError(f"no file {file}", f"create one: {create}") from error
     except (OSError, ValueError) as error:
         raise ConfigError(f"cannot read {file}: {error}") from error
     hashes = {}
-    for number, line in enumerate(lines, 1):
-        found = _LINE.fullmatch(line.strip())
-        if line.strip() and not found:
+    for number, line in enumerate(map(str.strip, lines), 1):
+        if found := _LINE.fullmatch(line):
+            hashes[found[1]] = found[2]
+        elif line:
             raise ConfigError(
                 f"{file}, line {number}: not a name and a SHA-256",
-                f"remove the line, and create a key: ptenmt serve --keys {file} --add-key NAME",
+                f"remove the line, and create a key: {create}",
             )
-        if found:
-            hashes[found[1]] = found[2]
     return hashes
 
 

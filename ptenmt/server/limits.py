@@ -1,15 +1,18 @@
-"""The limits of a request, which keep a few clients from taking the server from all others."""
+"""The limits of requests, so that no client can keep the server from the others, and refusals."""
 
+import math
 from dataclasses import dataclass
 
 from ptenmt.errors import ConfigError
 
+CLIENT_GONE = 499
+"""The client disconnected before the response; the status that nginx logs."""
 _MAX = 1e12
 
 
 @dataclass(frozen=True, kw_only=True)
 class Limits:
-    """The maxima of one request, and of all requests in progress.
+    """Limits of one request, and of all requests in progress.
 
     Raises:
         ConfigError: One is not a number above 0 and up to 10¹².
@@ -37,7 +40,7 @@ class Limits:
     """Time to receive a request's body; twice as long for a document."""
     requests: int = 1_000
     """Requests in progress."""
-    pieces: int = 80
+    attention_tokens: int = 80
     """Tokens of a sentence, and of its translation, for which attention is computed."""
 
     def __post_init__(self) -> None:
@@ -57,3 +60,24 @@ class Limits:
     def file_bytes(self) -> int:
         """Size of a document."""
         return int(self.file_megabytes * 1_000_000)
+
+
+class Refusal(Exception):
+    """A request is not answered as its client would like.
+
+    Args:
+        message: What is wrong, for the client.
+        status: HTTP status code.
+        retry_after: Seconds after which the client may try again; None if it need not.
+    """
+
+    def __init__(self, message: str, status: int = 400, retry_after: float | None = None) -> None:
+        super().__init__(message)
+        self.message = message
+        self.status = status
+        self.headers = {} if retry_after is None else {"retry-after": str(max(1, math.ceil(retry_after)))}
+
+
+def shutting_down() -> Refusal:
+    """The refusal of requests while the server stops."""
+    return Refusal("the server is shutting down", 503, retry_after=10)

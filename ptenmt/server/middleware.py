@@ -1,15 +1,23 @@
-"""Middleware around all routes: limits, security headers, metrics and the log of requests."""
+"""Middleware around all routes: limits, security headers, metrics for Prometheus, the log of requests."""
 
 import asyncio
 import logging
 import time
 
+from prometheus_client import (
+    CollectorRegistry,
+    Counter,
+    Gauge,
+    Histogram,
+    PlatformCollector,
+    ProcessCollector,
+    generate_latest,
+)
 from starlette.datastructures import Headers, MutableHeaders
+from starlette.responses import JSONResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from ptenmt.server.limits import Limits
-from ptenmt.server.metrics import Metrics
-from ptenmt.server.refusal import CLIENT_GONE, Refusal, shutting_down
+from ptenmt.server.limits import CLIENT_GONE, Limits, Refusal, shutting_down
 
 logger = logging.getLogger("ptenmt.server.access")
 
@@ -29,6 +37,49 @@ _HEADERS = {
     "permissions-policy": "camera=(), geolocation=(), microphone=()",
     "cache-control": "no-store",
 }
+_SECONDS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30)
+_SENTENCES = (1, 2, 4, 8, 16, 32)
+
+
+class Metrics:
+    """The metrics of one server."""
+
+    def __init__(self) -> None:
+        self._registry = registry = CollectorRegistry()
+        ProcessCollector(registry=registry)
+        PlatformCollector(registry=registry)
+        self.requests = Counter(
+            "ptenmt_requests",
+            "Requests answered, by route and status",
+            ["route", "status"],
+            registry=registry,
+        )
+        self.seconds = Histogram(
+            "ptenmt_request_seconds",
+            "From a request's head to the end of its answer",
+            ["route"],
+            buckets=_SECONDS,
+            registry=registry,
+        )
+        self.sentences = Counter("ptenmt_sentences", "Sentences translated", registry=registry)
+        self.source_tokens = Counter("ptenmt_source_tokens", "Tokens read", registry=registry)
+        self.target_tokens = Counter("ptenmt_target_tokens", "Tokens written", registry=registry)
+        self.batch_sentences = Histogram(
+            "ptenmt_batch_sentences", "Sentences in a batch", buckets=_SENTENCES, registry=registry
+        )
+        self.queue = Gauge("ptenmt_queue_sentences", "Sentences waiting", registry=registry)
+        self.active = Gauge("ptenmt_active_requests", "Requests in progress", registry=registry)
+
+    def count_batch(self, num_sentences: int, num_source_tokens: int, num_target_tokens: int) -> None:
+        """Count a translated batch."""
+        self.batch_sentences.observe(num_sentences)
+        self.sentences.inc(num_sentences)
+        self.source_tokens.inc(num_source_tokens)
+        self.target_tokens.inc(num_target_tokens)
+
+    def text(self) -> bytes:
+        """All metrics in Prometheus' text format."""
+        return generate_latest(self._registry)
 
 
 class MetricsMiddleware:
@@ -86,71 +137,64 @@ class LimitsMiddleware:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
-        response = _Response(send)
+        is_started = False
+
+        async def send_with_headers(message: Message) -> None:
+            nonlocal is_started
+            if message["type"] == "http.response.start":
+                is_started = True
+                headers = MutableHeaders(scope=message)
+                for name, value in _HEADERS.items():
+                    headers.setdefault(name, value)
+            await send(message)
+
         self._num_active += 1
         try:
-            await self._answer(scope, receive, response)
+            if self._num_active > self._limits.requests:
+                raise Refusal("too busy: too many requests at a time", 503, retry_after=1)
+            await self._app(scope, self._limited(scope, receive), send_with_headers)
         except Refusal as refusal:
-            if not response.is_started:
-                await refusal.response()(scope, receive, response.send)
+            if not is_started:
+                await refusal_response(refusal)(scope, receive, send_with_headers)
         except asyncio.CancelledError:  # the server stops
-            if response.is_started:
+            if is_started:
                 raise
-            await shutting_down().response()(scope, receive, response.send)
+            await refusal_response(shutting_down())(scope, receive, send_with_headers)
         finally:
             self._num_active -= 1
 
-    async def _answer(self, scope: Scope, receive: Receive, response: "_Response") -> None:
+    def _limited(self, scope: Scope, receive: Receive) -> Receive:
+        """Receive the body, limited in size and time; after it, the disconnection of the client."""
         is_upload = scope["path"] == UPLOAD_PATH
-        max_bytes = self._limits.file_bytes + _FORM_BYTES if is_upload else self._limits.body_bytes
+        num_left = self._limits.file_bytes + _FORM_BYTES if is_upload else self._limits.body_bytes
         seconds = self._limits.body_seconds * (2 if is_upload else 1)
-        if self._num_active > self._limits.requests:
-            raise Refusal("too busy: too many requests at a time", 503, retry_after=1)
+        deadline = asyncio.get_running_loop().time() + seconds
         length = Headers(scope=scope).get("content-length", "")
-        if length.isdecimal() and int(length[:20]) > max_bytes:
+        if length.isdecimal() and int(length[:20]) > num_left:
             raise _too_large()
-        body = _Body(receive, max_bytes, seconds)
-        await self._app(scope, lambda: body.receive(is_answered=response.is_started), response.send)
+        is_complete = False
+
+        async def limited() -> Message:
+            nonlocal num_left, is_complete
+            if is_complete:
+                return await receive()
+            try:
+                async with asyncio.timeout_at(deadline):
+                    message = await receive()
+            except TimeoutError as error:
+                raise Refusal("the request came too slowly", 408) from error
+            num_left -= len(message.get("body", b""))
+            if num_left < 0:
+                raise _too_large()
+            is_complete = not message.get("more_body", False)
+            return message
+
+        return limited
 
 
-class _Body:
-    """The body of a request, limited in size and time."""
-
-    def __init__(self, receive: Receive, max_bytes: int, seconds: float) -> None:
-        self._receive, self._num_left = receive, max_bytes
-        self._deadline = asyncio.get_running_loop().time() + seconds
-        self._is_complete = False
-
-    async def receive(self, *, is_answered: bool) -> Message:
-        """The next part of the body, or, after it, the disconnection of the client."""
-        if self._is_complete or is_answered:
-            return await self._receive()
-        try:
-            async with asyncio.timeout_at(self._deadline):
-                message = await self._receive()
-        except TimeoutError as error:
-            raise Refusal("the request came too slowly", 408) from error
-        self._num_left -= len(message.get("body", b""))
-        if self._num_left < 0:
-            raise _too_large()
-        self._is_complete = not message.get("more_body", False)
-        return message
-
-
-class _Response:
-    """Adds the security headers to a response."""
-
-    def __init__(self, send: Send) -> None:
-        self._send = send
-        self.is_started = False
-
-    async def send(self, message: Message) -> None:
-        if message["type"] == "http.response.start":
-            self.is_started = True
-            headers = MutableHeaders(scope=message)
-            for name, value in _HEADERS.items():
-                headers.setdefault(name, value)
-        await self._send(message)
+def refusal_response(refusal: Refusal) -> JSONResponse:
+    """The response to a refused request, in LibreTranslate's format."""
+    return JSONResponse({"error": refusal.message}, refusal.status, refusal.headers)
 
 
 def _too_large() -> Refusal:

@@ -5,8 +5,7 @@ import ipaddress
 import logging
 import signal
 import socket
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from typing import Any
 
 import h11
@@ -95,9 +94,17 @@ def make_server(
 
 
 def run(server: uvicorn.Server, bound: socket.socket) -> None:
-    """Serve until SIGTERM or SIGINT; then finish the requests in progress, and return."""
-    with _signals_stop(server):
-        server.run(sockets=[bound])
+    """Serve until SIGTERM or SIGINT; then finish the requests in progress, and return.
+
+    uvicorn raises the signals again once it has stopped; with these handlers, they do not end the process.
+    """
+
+    def stop(_number: int, _frame: Any) -> None:
+        server.should_exit = True
+
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, stop)
+    server.run(sockets=[bound])
 
 
 class _Server(uvicorn.Server):
@@ -118,18 +125,3 @@ def _log_exception(loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> 
     """Log what fails outside requests, except that a client violates HTTP after uvicorn has responded."""
     if not isinstance(context.get("exception"), h11.LocalProtocolError):
         loop.default_exception_handler(context)
-
-
-@contextmanager
-def _signals_stop(server: uvicorn.Server) -> Iterator[None]:
-    """Stop the server on signals without ending the process: uvicorn raises them again after it stopped."""
-
-    def stop(_number: int, _frame: Any) -> None:
-        server.should_exit = True
-
-    before = {number: signal.signal(number, stop) for number in (signal.SIGTERM, signal.SIGINT)}
-    try:
-        yield
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)

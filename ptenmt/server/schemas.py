@@ -6,6 +6,8 @@ from pydantic import BaseModel, Field
 
 Text = Annotated[str, Field(examples=["Ela não tem tempo."])]
 Language = Annotated[str, Field(min_length=1, max_length=35)]
+Source = Annotated[Language, Field(description="Language code, or auto.", examples=["pt"])]
+Target = Annotated[Language, Field(description="Language code.", examples=["en"])]
 
 
 class Keyed(BaseModel):
@@ -14,20 +16,26 @@ class Keyed(BaseModel):
     api_key: str | None = Field("", description="If the server requires one; or send it as a bearer token.")
 
 
-class TranslateRequest(Keyed):
-    """Texts to translate."""
-
-    q: str | list[str] = Field(description="One text or a list.", examples=["Ela não tem tempo."])
-    source: Language = Field(description="Language code, or auto.", examples=["pt"])
-    target: Language = Field(description="Language code.", examples=["en"])
-    format: Literal["text", "html"] = "text"
-    alternatives: int = Field(0, ge=0, le=5, description="Number of alternative translations of each text.")
-
-
 class DetectRequest(Keyed):
     """Texts whose language to detect."""
 
     q: str | list[str] = Field(description="One text or a list.", examples=["Ela não tem tempo."])
+
+
+class TranslateRequest(DetectRequest):
+    """Texts to translate."""
+
+    source: Source
+    target: Target
+    format: Literal["text", "html"] = "text"
+    alternatives: int = Field(0, ge=0, le=5, description="Number of alternative translations of each text.")
+
+
+class FileRequest(Keyed):
+    """The fields sent with a document."""
+
+    source: Source
+    target: Target
 
 
 class AlignmentRequest(Keyed):
@@ -37,11 +45,9 @@ class AlignmentRequest(Keyed):
     prefix: str = Field("", description="Target prefix.")
 
 
-class BranchesRequest(Keyed):
+class BranchesRequest(AlignmentRequest):
     """A target prefix to continue."""
 
-    q: Text
-    prefix: str = Field("", description="Target prefix.")
     count: int = Field(5, ge=1, le=10, description="Number of next-token alternatives.")
 
 
@@ -50,13 +56,6 @@ class AttentionRequest(Keyed):
 
     q: Text
     translation: str | None = Field(None, description="Its translation; default: the model's.")
-
-
-class FileRequest(Keyed):
-    """The fields sent with a document."""
-
-    source: Language = Field(description="Language code, or auto.", examples=["pt"])
-    target: Language = Field(description="Language code.", examples=["en"])
 
 
 class Detection(BaseModel):
@@ -74,14 +73,6 @@ class TranslateAnswer(BaseModel):
     alternatives: list[str] | list[list[str]] | None = Field(None, description="If requested.")
 
 
-class LanguageAnswer(BaseModel):
-    """A language and its target languages."""
-
-    code: str
-    name: str
-    targets: list[str]
-
-
 class NamedLanguage(BaseModel):
     """A language."""
 
@@ -89,11 +80,10 @@ class NamedLanguage(BaseModel):
     name: str
 
 
-class Direction(BaseModel):
-    """Source and target language."""
+class LanguageAnswer(NamedLanguage):
+    """A language and its target languages."""
 
-    source: NamedLanguage
-    target: NamedLanguage
+    targets: list[str]
 
 
 class SettingsAnswer(BaseModel):
@@ -101,13 +91,13 @@ class SettingsAnswer(BaseModel):
 
     charLimit: int
     sentenceLimit: int = Field(description="Maximum sentences of a request; not in LibreTranslate.")
-    frontendTimeout: int = Field(description="Milliseconds to wait for further typing.")
+    frontendTimeout: int = Field(default=500, description="Milliseconds to wait for further typing.")
     apiKeys: bool
     keyRequired: bool
-    suggestions: bool
-    filesTranslation: bool
+    suggestions: bool = False
+    filesTranslation: bool = True
     supportedFilesFormat: list[str]
-    language: Direction
+    language: dict[str, NamedLanguage]
 
 
 class FileAnswer(BaseModel):
@@ -145,12 +135,6 @@ class AttentionAnswer(BaseModel):
     source_pieces: list[str]
     target_pieces: list[str]
     weights: dict[str, list[list[list[float]]]]
-
-
-class StatusAnswer(BaseModel):
-    """The state of the server."""
-
-    status: str
 
 
 class ErrorAnswer(BaseModel):

@@ -1,6 +1,7 @@
 """What all routes share: the model, the limits, the keys, and the requests in progress."""
 
 import asyncio
+import functools
 import logging
 import threading
 from collections.abc import Callable
@@ -11,14 +12,12 @@ import anyio.to_thread
 from fastapi import Depends, Request
 
 from ptenmt.errors import ConfigError, PtenmtError
-from ptenmt.server.detection import Detector
+from ptenmt.server.documents.plain import is_prose
 from ptenmt.server.http_requests import bearer_token
 from ptenmt.server.keys import Keys
-from ptenmt.server.limits import Limits
-from ptenmt.server.metrics import Metrics
-from ptenmt.server.refusal import Refusal, shutting_down
-from ptenmt.server.schemas import Keyed
-from ptenmt.server.transfers import Downloads, UploadSlots
+from ptenmt.server.limits import Limits, Refusal, shutting_down
+from ptenmt.server.middleware import Metrics
+from ptenmt.server.schemas import Detection, Keyed
 from ptenmt.translation import Translator
 from ptenmt.translation.coalescing_engine import BusyError, CoalescingEngine, SentenceQueue
 
@@ -27,6 +26,8 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger("ptenmt.server")
 
+MAX_WITHOUT_KEY = 2
+"""Uploads at a time whose key is not in the header, where keys are required."""
 _DOCUMENT_SENTENCES = 64
 """How many sentences of a document may wait at a time: two full batches."""
 _Result = TypeVar("_Result")
@@ -63,10 +64,10 @@ class Service:
         self.limits, self.metrics, self.keys = limits, Metrics(), keys
         self.source_language = translator.config.data.source_language
         self.target_language = translator.config.data.target_language
-        self.detector = Detector(self.source_language, self.target_language)
-        self.downloads = Downloads()
-        self.uploads = UploadSlots(limits.uploads)
         self.documents = asyncio.Semaphore(limits.files)
+        # Uploads whose key is known only once the form is read must not occupy the places of the others.
+        self.uploads = asyncio.Semaphore(limits.uploads)
+        self.uploads_without_key = asyncio.Semaphore(min(limits.uploads, MAX_WITHOUT_KEY))
         self._translator, self._num_threads = translator, threads
         self._load_model = load_model
         self._model: NumpyTransformer | None = None
@@ -77,21 +78,15 @@ class Service:
 
     def start(self) -> None:
         """Start the threads, in the event loop that answers the requests."""
-        engine, metrics = self._translator.engine, self.metrics
-
-        def count(num_sentences: int, num_source_tokens: int, num_target_tokens: int) -> None:
-            metrics.batch_sentences.observe(num_sentences)
-            metrics.sentences.inc(num_sentences)
-            metrics.source_tokens.inc(num_source_tokens)
-            metrics.target_tokens.inc(num_target_tokens)
-
+        engine, threads = self._translator.engine, self._num_threads
         queue = SentenceQueue(
-            engine, threads=self._num_threads, max_waiting=self.limits.queue, on_batch=count
+            engine, threads=threads, max_waiting=self.limits.queue, on_batch=self.metrics.count_batch
         )
-        metrics.queue.set_function(lambda: queue.num_waiting)
+        self.metrics.queue.set_function(lambda: queue.num_waiting)
         # Each waiting sentence keeps at most one thread, so it is the queue that fills up first.
-        self._limiter = anyio.CapacityLimiter(self.limits.queue + self._num_threads * engine.batch_sentences)
+        self._limiter = anyio.CapacityLimiter(self.limits.queue + threads * engine.batch_sentences)
         self._queue = queue
+        self._document_threads.submit(_language_identifier, self.source_language, self.target_language)
 
     def stop(self) -> None:
         """Stop the threads."""
@@ -135,6 +130,21 @@ class Service:
         """Call a function of a document in one of a few threads; a cancelled caller does not wait for it."""
         return await asyncio.get_running_loop().run_in_executor(self._document_threads, work, *arguments)
 
+    def detect(self, text: str) -> list[Detection]:
+        """The run's two languages, the more likely one first; the source for a text without letters.
+
+        Raises:
+            Refusal: The languages cannot be identified.
+        """
+        source, target = self.source_language, self.target_language
+        ranked: list[tuple[str, float]] = [(source, 0.0), (target, 0.0)]
+        if is_prose(text):
+            ranked = _language_identifier(source, target).rank(text)
+        return [
+            Detection(language=language, confidence=round(100 * float(share), 1))
+            for language, share in ranked
+        ]
+
     def attention(self, source: list[int], target: list[int]) -> dict[str, list[Any]]:
         """The attention weights of all layers and heads, rounded; one thread at a time.
 
@@ -172,6 +182,19 @@ class Service:
         given, most = sum(map(len, texts)), self.limits.characters
         if given > most:
             raise Refusal(f"the text has {given:,} characters; {most:,} are allowed")
+
+
+@functools.cache
+def _language_identifier(source: str, target: str) -> Any:
+    """Of the 97 languages that py3langid knows, only those of the run are considered."""
+    from py3langid.langid import MODEL_FILE, LanguageIdentifier  # takes 0.3 s to load
+
+    identifier = LanguageIdentifier.from_model_file(MODEL_FILE, norm_probs=True)
+    try:
+        identifier.set_languages([source, target])
+    except ValueError as error:
+        raise Refusal(f"{source} and {target} cannot be identified: name the source language") from error
+    return identifier
 
 
 async def _service(request: Request) -> Service:

@@ -24,6 +24,8 @@ from ptenmt.tokenizers.base import (
     without_framing,
 )
 
+_FEW = 8
+"""Texts; for more, starting SentencePiece's threads pays."""
 _CUTS_PER_WORD = 64
 _CACHED_WORDS = 1 << 14
 _UNKNOWN_PENALTY = 10.0  # SentencePiece's own, in nats below the rarest piece
@@ -133,8 +135,11 @@ class SentencePieceTokenizer(Tokenizer):
         return hashlib.sha256(self._proto).hexdigest()
 
     def encode(self, texts: Sequence[str]) -> list[list[int]]:
-        """Return each text's ids, without [START] and [END]; runs on all cores."""
-        encoded: list[list[int]] = self._processor.encode([clean_text(text) for text in texts])
+        """Return each text's ids, without [START] and [END]; many texts are encoded on all cores."""
+        cleaned = [clean_text(text) for text in texts]
+        if len(cleaned) <= _FEW:
+            return [self._processor.encode(text) for text in cleaned]
+        encoded: list[list[int]] = self._processor.encode(cleaned)
         return encoded
 
     def sample(self, texts: Sequence[str], strength: float, seed: Sequence[int]) -> list[list[int]]:
@@ -173,8 +178,9 @@ class SentencePieceTokenizer(Tokenizer):
     def decode(self, sequences: Sequence[Sequence[int]]) -> list[str]:
         """Give each sequence's text; a run of unknown characters reads ``[UNK]``."""
         rows = [list(map(int, without_framing(ids))) for ids in sequences]  # NumPy's are refused
-        # SentencePiece takes an empty list for one sequence, not for none.
-        decoded: list[str] = self._processor.decode(rows) if rows else []
+        if len(rows) <= _FEW:
+            return [self._processor.decode(row) for row in rows]
+        decoded: list[str] = self._processor.decode(rows)
         return decoded
 
     def pieces(self, ids: Sequence[int]) -> list[str]:

@@ -20,8 +20,7 @@ import requests
 from ptenmt.inspection.attention import attention_weights
 from ptenmt.inspection.inspector import Inspector
 from ptenmt.runs import Run
-from ptenmt.server.limits import Limits
-from ptenmt.server.refusal import Refusal
+from ptenmt.server.limits import Limits, Refusal
 from ptenmt.weights import read_weights, write_weights
 
 

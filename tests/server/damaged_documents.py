@@ -15,7 +15,7 @@ from collections.abc import Callable
 from lxml import etree
 
 from ptenmt.server.documents import read_document
-from ptenmt.server.refusal import Refusal
+from ptenmt.server.limits import Refusal
 
 MOST_MEMORY = 1_000_000_000
 MOST_SECONDS = 120

@@ -6,7 +6,7 @@ import time
 import pytest
 
 from ptenmt.server.documents import read_document, translated_name
-from ptenmt.server.refusal import Refusal
+from ptenmt.server.limits import Refusal
 
 TIMES = "00:00:01,000 --> 00:00:02,500\n"
 SRT = """1

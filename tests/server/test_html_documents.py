@@ -6,7 +6,7 @@ import time
 import pytest
 
 from ptenmt.server.documents.html import Html
-from ptenmt.server.refusal import Refusal
+from ptenmt.server.limits import Refusal
 
 
 def upper_case(source: str) -> str:
@@ -136,3 +136,9 @@ def test_an_element_has_a_maximum_number_of_attributes() -> None:
     with pytest.raises(Refusal, match="more than 1,000 attributes"):
         Html("<p " + " ".join(f"a{number}" for number in range(500_000)) + ">a")
     assert time.perf_counter() - started < 5
+
+
+def test_a_page_names_the_language_of_its_translation() -> None:
+    page = '<html lang="pt"><body><p lang="pt">um</p></body></html>'
+    assert Html(page, "en").with_texts(["ONE"]) == '<html lang="en"><body><p lang="pt">ONE</p></body></html>'
+    assert Html('<p lang="pt">um</p>', "en").with_texts(["ONE"]) == '<p lang="pt">ONE</p>'

@@ -89,7 +89,7 @@ def test_without_weights_there_is_no_attention_and_the_log_says_why(
 
 
 def test_what_is_no_sentence_is_said(serve) -> None:
-    with serve(pieces=20, characters=1000, sentences=1) as served:
+    with serve(attention_tokens=20, characters=1000, sentences=1) as served:
         assert served.post("/v1/alignment", q="o gato", prefix="O")["translation"] == "O GATO"
         for path in ("/v1/alignment", "/v1/branches", "/v1/attention"):
             assert "there are 2 segments in" in served.refused(path, 400, json={"q": "o gato .\no cão ."})

@@ -126,13 +126,20 @@ def test_a_client_that_does_not_read_is_disconnected_without_a_traceback(
     monkeypatch.setattr(process, "UNREAD_SECONDS", 1)
     with serve() as served:
         connections = served.server.server_state.connections
+        seen: set[Any] = set()
+
+        def all_are_seen() -> bool:
+            seen.update(connections)
+            return len(seen) == 20
+
         with ExitStack() as stack:
             for _ in range(20):
                 client = stack.enter_context(connected(served))
                 client.settimeout(0.2)
                 with contextlib.suppress(OSError):
                     client.sendall(b"GET /openapi.json HTTP/1.1\r\nHost: x\r\n\r\n" * 2_000)
-            until(lambda: len(connections) == 20)
+                all_are_seen()
+            until(all_are_seen)
             until(lambda: not connections)
         assert is_well(served)
     assert caplog.text == ""
@@ -261,7 +268,7 @@ def test_shutdown_does_not_wait_for_a_long_document(
 ) -> None:
     begun, patience, ended = threading.Event(), threading.Event(), threading.Event()
 
-    def read_for_long(_name: str, _content: bytes) -> None:
+    def read_for_long(_name: str, _content: bytes, _language: str) -> None:
         begun.set()
         patience.wait(20)
         ended.set()

@@ -11,7 +11,8 @@ import pytest
 import requests
 
 from ptenmt.server.keys import Keys, add_key
-from ptenmt.server.transfers import DOWNLOAD_SECONDS, MAX_DOWNLOAD_BYTES, MAX_WITHOUT_KEY, Downloads
+from ptenmt.server.routes.documents import DOWNLOAD_SECONDS, MAX_DOWNLOAD_BYTES, Downloads
+from ptenmt.server.service import MAX_WITHOUT_KEY
 
 FIELDS = {"source": "pt", "target": "en"}
 HEAD = b"POST /translate_file HTTP/1.1\r\nHost: x\r\nContent-Length: 9000000\r\n"

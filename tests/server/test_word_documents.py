@@ -11,7 +11,7 @@ import pytest
 
 from ptenmt.server.documents import read_document
 from ptenmt.server.documents.docx import WordDocument
-from ptenmt.server.refusal import Refusal
+from ptenmt.server.limits import Refusal
 
 W = 'xmlns:w="http://schemas.openxmlformats.org/wordprocessingml/2006/main"'
 DOCUMENT = f"""<?xml version="1.0" encoding="UTF-8" standalone="yes"?>

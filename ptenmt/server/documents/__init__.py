@@ -10,8 +10,10 @@ from ptenmt.server.documents.docx import WordDocument
 from ptenmt.server.documents.html import Html
 from ptenmt.server.documents.plain import PlainText
 from ptenmt.server.documents.srt import Subtitles
-from ptenmt.server.refusal import Refusal
+from ptenmt.server.limits import Refusal
 
+FORMATS = (".txt", ".html", ".srt", ".docx")
+"""The file name suffixes of the formats."""
 _BYTE_ORDER_MARKS = {
     codecs.BOM_UTF8: "utf-8",
     codecs.BOM_UTF16_LE: "utf-16-le",
@@ -32,24 +34,15 @@ class Document(Protocol):
         ...
 
 
-class _CharacterDocument(Protocol):
-    """A document that is characters, not bytes."""
-
-    @property
-    def texts(self) -> list[str]: ...
-
-    def with_texts(self, translations: Sequence[str]) -> str: ...
-
-
 class _EncodedDocument:
     """A document of characters; its encoding stays.
 
     Args:
         content: UTF-8, or UTF-16 with a byte order mark.
-        parse: Makes a document of the characters.
+        parse: Reads the characters.
     """
 
-    def __init__(self, content: bytes, parse: Callable[[str], _CharacterDocument]) -> None:
+    def __init__(self, content: bytes, parse: Callable[[str], PlainText | Html | Subtitles]) -> None:
         self._mark = next((mark for mark in _BYTE_ORDER_MARKS if content.startswith(mark)), b"")
         self._encoding = _BYTE_ORDER_MARKS.get(self._mark, "utf-8")
         try:
@@ -69,30 +62,28 @@ class _EncodedDocument:
         return self._mark + self._document.with_texts(translations).encode(self._encoding)
 
 
-_READERS: dict[str, Callable[[bytes], Document]] = {
-    ".txt": lambda content: _EncodedDocument(content, PlainText),
-    ".html": lambda content: _EncodedDocument(content, Html),
-    ".srt": lambda content: _EncodedDocument(content, Subtitles),
-    ".docx": WordDocument,
-}
-FORMATS = tuple(_READERS)
-"""The file name suffixes of the formats."""
-
-
-def read_document(name: str, content: bytes) -> Document:
+def read_document(name: str, content: bytes, language: str | None = None) -> Document:
     """Read a document.
 
     Args:
         name: The file's name; its suffix determines the format.
         content: The file's content.
+        language: The language of the texts to come, for the ``lang`` of an HTML page.
 
     Raises:
         Refusal: The format is unknown, the document is damaged, or it is too large.
     """
-    suffix = _suffix(name)
-    if suffix not in _READERS:
-        raise Refusal(f"files of type {suffix or '(none)'} are not supported: {', '.join(FORMATS)}")
-    return _READERS[suffix](content)
+    match _suffix(name):
+        case ".txt":
+            return _EncodedDocument(content, PlainText)
+        case ".html":
+            return _EncodedDocument(content, lambda source: Html(source, language))
+        case ".srt":
+            return _EncodedDocument(content, Subtitles)
+        case ".docx":
+            return WordDocument(content)
+        case suffix:
+            raise Refusal(f"files of type {suffix or '(none)'} are not supported: {', '.join(FORMATS)}")
 
 
 def translated_name(name: str, language: str) -> str:

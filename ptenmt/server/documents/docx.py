@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any
 from lxml import etree
 from lxml.etree import _Element as Element
 
-from ptenmt.server.documents.texts import check_tags, is_prose, limited
-from ptenmt.server.refusal import Refusal
+from ptenmt.server.documents.plain import check_tags, is_prose, limited, xml_characters
+from ptenmt.server.limits import Refusal
 
 if TYPE_CHECKING:
     from docx.document import Document
@@ -46,7 +46,6 @@ _WITHOUT_WIDTH = {
 """Elements between two runs that do not separate their texts."""
 _UNREADABLE = "the file is not a Word document, or it is damaged"
 _SPACE = "{http://www.w3.org/XML/1998/namespace}space"
-_NOT_XML = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 _Text = list[Element]
 """The ``w:t`` elements whose contents are one text."""
 
@@ -75,7 +74,7 @@ class WordDocument:
     def with_texts(self, translations: Sequence[str]) -> bytes:
         """The document with other texts, one for each of ``texts``."""
         for (first, *others), translation in zip(self._texts, translations, strict=True):
-            first.text = _NOT_XML.sub("", translation)
+            first.text = xml_characters(translation)
             first.set(_SPACE, "preserve")
             for element in others:
                 element.text = ""

@@ -11,34 +11,18 @@ from typing import Any
 
 from lxml import etree
 
-from ptenmt.server.documents.texts import check_tags, is_prose, limited
-from ptenmt.server.refusal import Refusal
+from ptenmt.server.documents.plain import check_tags, is_prose, limited, xml_characters
+from ptenmt.server.limits import Refusal
 
 MAX_TAGS = 100_000
 MAX_ATTRIBUTES = 1_000
 """Of one element: parsing takes time quadratic in their number."""
 
 _UNTRANSLATED = frozenset(
-    [
-        "code",
-        "iframe",
-        "kbd",
-        "math",
-        "noembed",
-        "noframes",
-        "noscript",
-        "object",
-        "pre",
-        "samp",
-        "script",
-        "style",
-        "svg",
-        "template",
-        "textarea",
-        "tt",
-        "var",
-        "xmp",
-    ]
+    (
+        *("code", "iframe", "kbd", "math", "noembed", "noframes", "noscript", "object", "pre", "samp"),
+        *("script", "style", "svg", "template", "textarea", "tt", "var", "xmp"),
+    )
 )
 _IS_PAGE = re.compile(
     r"(?:\s|<!--.*?-->|<\?[^>]*>)*+<(?:!doctype|html|head|body)\b", re.IGNORECASE | re.DOTALL
@@ -46,7 +30,6 @@ _IS_PAGE = re.compile(
 _END_OF_BODY = re.compile(r"</(?:body|html)\b[^>]*>?", re.IGNORECASE)
 """These end tags are optional, and libxml2 drops text that follows them."""
 _INNER_SPACE = re.compile(r"(?<=\S)[ \t\r\n\f]+(?=\S)")
-_NOT_XML = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 _Slot = tuple["etree._Element", str]
 """Where a text is: an element, and ``text`` (inside, before its first child) or ``tail`` (behind it)."""
 
@@ -56,16 +39,19 @@ class Html:
 
     Args:
         source: The HTML.
+        language: The language of the texts to come; replaces the ``lang`` of a page that has one.
 
     Raises:
         Refusal: It has too many tags, attributes or texts, or is nested too deeply.
     """
 
-    def __init__(self, source: str) -> None:
+    def __init__(self, source: str, language: str | None = None) -> None:
         check_tags(source.count("<"), MAX_TAGS)
         self._is_page = _IS_PAGE.match(source) is not None
         self._root = _parsed(source if self._is_page else f"<html><body>{source}")
         self._slots = limited(slot for slot in _slots(self._root) if is_prose(_text(slot)))
+        if language and "lang" in self._root.attrib:
+            self._root.set("lang", language)
 
     @property
     def texts(self) -> list[str]:
@@ -75,7 +61,7 @@ class Html:
     def with_texts(self, translations: Sequence[str]) -> str:
         """The HTML with other texts, one for each of ``texts``."""
         for (element, place), translation in zip(self._slots, translations, strict=True):
-            setattr(element, place, _NOT_XML.sub("", translation))
+            setattr(element, place, xml_characters(translation))
         if self._is_page:
             return _written(self._root.getroottree())
         body = self._root[0]

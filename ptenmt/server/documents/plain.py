@@ -1,15 +1,50 @@
-"""Plain text (.txt): each line with a letter in it is a text."""
+"""Plain text (.txt), and the rules of all formats: which texts are translated, and how many there may be."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from typing import TypeVar
 
-from ptenmt.server.documents.texts import is_prose, limited
+from ptenmt.server.limits import Refusal
 
+MAX_TEXTS = 20_000
+"""Texts of a document; even at one word each they would keep a server busy for minutes."""
+_NOT_XML = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 _LINE = re.compile(r"[^\r\n]+")
+_Item = TypeVar("_Item")
+
+
+def is_prose(text: str) -> bool:
+    """Whether a text has something to translate: a letter."""
+    return any(map(str.isalpha, text))
+
+
+def limited(items: Iterable[_Item]) -> list[_Item]:
+    """The texts of a document as a list.
+
+    Raises:
+        Refusal: There are more than ``MAX_TEXTS``; the rest is not read.
+    """
+    found: list[_Item] = []
+    for item in items:
+        if len(found) == MAX_TEXTS:
+            raise Refusal(f"the document has more than {MAX_TEXTS:,} texts", 413)
+        found.append(item)
+    return found
+
+
+def check_tags(count: int, limit: int) -> None:
+    """Refuse a document with too many tags, or characters that could begin one."""
+    if count > limit:
+        raise Refusal(f"the document has {count:,} tags; {limit:,} are allowed", 413)
+
+
+def xml_characters(text: str) -> str:
+    """A text without the characters that XML forbids."""
+    return _NOT_XML.sub("", text)
 
 
 class PlainText:
-    """Plain text whose line ends and blank lines stay.
+    """Plain text: each line with a letter in it is a text; line ends and blank lines stay.
 
     Args:
         source: The file's text.
@@ -29,8 +64,8 @@ class PlainText:
 
     def with_texts(self, translations: Sequence[str]) -> str:
         """The file with other texts, one for each of ``texts``."""
-        parts, behind = [], 0
+        parts, last_end = [], 0
         for (begin, end), translation in zip(self._spans, translations, strict=True):
-            parts += [self._source[behind:begin], translation]
-            behind = end
-        return "".join([*parts, self._source[behind:]])
+            parts += [self._source[last_end:begin], translation]
+            last_end = end
+        return "".join([*parts, self._source[last_end:]])

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 
 import srt
 
-from ptenmt.server.documents.texts import check_tags, is_prose, limited
-from ptenmt.server.refusal import Refusal
+from ptenmt.server.documents.plain import check_tags, is_prose, limited
+from ptenmt.server.limits import Refusal
 
 MAX_TAGS = 50_000
 MAX_CHARACTERS = 2_000_000

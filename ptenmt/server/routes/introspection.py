@@ -5,57 +5,49 @@ from dataclasses import asdict
 
 from fastapi import APIRouter, Request, Response
 
+from ptenmt.server import schemas
 from ptenmt.server.http_requests import answer_in_time, read
-from ptenmt.server.refusal import Refusal
-from ptenmt.server.schemas import (
-    AlignmentAnswer,
-    AlignmentRequest,
-    AttentionAnswer,
-    AttentionRequest,
-    Branch,
-    BranchesAnswer,
-    BranchesRequest,
-    body_of,
-    errors,
-)
+from ptenmt.server.limits import Refusal
 from ptenmt.server.service import Service, SharedService
 from ptenmt.tokenizers import END
 from ptenmt.translation import Translator
 
 router = APIRouter(prefix="/v1", tags=["Introspection"])
-_ERRORS = errors(400, 403, 408, 413, 503)
+_ERRORS = schemas.errors(400, 403, 408, 413, 503)
 
 
-@router.post("/alignment", openapi_extra=body_of(AlignmentRequest), responses=_ERRORS)
-async def alignment(request: Request, service: SharedService) -> AlignmentAnswer:
+@router.post("/alignment", openapi_extra=schemas.body_of(schemas.AlignmentRequest), responses=_ERRORS)
+async def alignment(request: Request, service: SharedService) -> schemas.AlignmentAnswer:
     """Translate a sentence, and return which source words each word of the translation attends to."""
-    asked = await read(request, AlignmentRequest)
+    asked = await read(request, schemas.AlignmentRequest)
     service.admit(request, asked)
     service.check_length([asked.q, asked.prefix])
     work = service.run(lambda translator: translator.align(asked.q, asked.prefix).of_words())
-    return AlignmentAnswer(**asdict(await answer_in_time(request, work, service.limits.seconds)))
+    return schemas.AlignmentAnswer(**asdict(await answer_in_time(request, work, service.limits.seconds)))
 
 
-@router.post("/branches", openapi_extra=body_of(BranchesRequest), responses=_ERRORS)
-async def branches(request: Request, service: SharedService) -> BranchesAnswer:
+@router.post("/branches", openapi_extra=schemas.body_of(schemas.BranchesRequest), responses=_ERRORS)
+async def branches(request: Request, service: SharedService) -> schemas.BranchesAnswer:
     """Return translations that differ in the first token after a target prefix."""
-    asked = await read(request, BranchesRequest)
+    asked = await read(request, schemas.BranchesRequest)
     service.admit(request, asked)
     service.check_length([asked.q, asked.prefix])
     work = service.run(lambda translator: translator.alternatives(asked.q, asked.prefix, asked.count))
     found = await answer_in_time(request, work, service.limits.seconds)
-    return BranchesAnswer(branches=[Branch(text=each.text, score=each.score) for each in found])
+    return schemas.BranchesAnswer(
+        branches=[schemas.Branch(text=each.text, score=each.score) for each in found]
+    )
 
 
 @router.post(
     "/attention",
-    response_model=AttentionAnswer,
-    openapi_extra=body_of(AttentionRequest),
-    responses=_ERRORS | errors(501),
+    response_model=schemas.AttentionAnswer,
+    openapi_extra=schemas.body_of(schemas.AttentionRequest),
+    responses=_ERRORS | schemas.errors(501),
 )
 async def attention(request: Request, service: SharedService) -> Response:
     """Return the attention weights of every layer and head."""
-    asked = await read(request, AttentionRequest)
+    asked = await read(request, schemas.AttentionRequest)
     service.admit(request, asked)
     service.check_length([asked.q, asked.translation or ""])
     work = service.run(lambda translator: _attention(service, translator, asked.q, asked.translation))
@@ -78,7 +70,7 @@ def _attention(service: Service, translator: Translator, text: str, translation:
     else:
         target = translator.encoder.targets([translation])[0][0]
     target = target[:-1] if target[-1] == END else target  # the decoder is never fed [END]
-    most = service.limits.pieces
+    most = service.limits.attention_tokens
     if (longest := max(len(source), len(target))) > most:
         raise Refusal(
             f"the sentence has {longest} tokens; attention is returned for sentences of at most {most}"

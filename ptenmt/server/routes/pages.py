@@ -12,9 +12,8 @@ from fastapi import APIRouter, Request, Response
 from starlette.responses import HTMLResponse
 
 from ptenmt.server.http_requests import bearer_token
-from ptenmt.server.metrics import CONTENT_TYPE
-from ptenmt.server.refusal import Refusal
-from ptenmt.server.schemas import StatusAnswer, errors
+from ptenmt.server.limits import Refusal
+from ptenmt.server.schemas import errors
 from ptenmt.server.service import SharedService
 
 router = APIRouter()
@@ -46,15 +45,15 @@ def page_files() -> dict[str, PageFile]:
 
 
 @router.get("/health", tags=["Monitoring"])
-async def health() -> StatusAnswer:
+async def health() -> dict[str, str]:
     """Report that the process is alive."""
-    return StatusAnswer(status="ok")
+    return {"status": "ok"}
 
 
 @router.get("/ready", tags=["Monitoring"])
-async def ready() -> StatusAnswer:
+async def ready() -> dict[str, str]:
     """Report that the server translates; during start-up and shutdown, it does not listen."""
-    return StatusAnswer(status="ready")
+    return {"status": "ready"}
 
 
 @router.get(
@@ -67,7 +66,7 @@ async def metrics(request: Request, service: SharedService) -> Response:
     """Return metrics for Prometheus; if keys are required, a bearer token is needed."""
     if not service.keys.admit(bearer_token(request)):
         raise Refusal("a valid key is needed, as a bearer token", 403)
-    return Response(service.metrics.text(), media_type=CONTENT_TYPE)
+    return Response(service.metrics.text(), media_type="text/plain; version=0.0.4; charset=utf-8")
 
 
 @router.get("/", include_in_schema=False)
