@@ -169,7 +169,7 @@ def test_a_sweep_says_which_to_use(ptenmt) -> None:
         (["--baseline", "nobody"], "no run in checkpoints/nobody"),
         (
             ["--hypotheses", "pairs.tsv"],
-            "pairs.tsv has 60 lines, but there are 6 test pairs of checkpoints/tiny, the run trained last",
+            "pairs.tsv has 60 lines, but there are 6 test pairs of checkpoints/tiny",
         ),
     ],
 )
