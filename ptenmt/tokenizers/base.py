@@ -65,12 +65,8 @@ class Tokenizer(ABC):
     def save(self, folder: Path, side: str) -> str:
         """Write this tokenizer's files to a folder that both sides share.
 
-        Args:
-            folder: An existing folder.
-            side: ``source``, ``target`` or ``shared``, for the file names.
-
         Returns:
-            The name under which :meth:`load` finds this tokenizer in the folder.
+            The name for :meth:`load`, made of ``side``: ``source``, ``target`` or ``shared``.
         """
 
     @classmethod
@@ -100,16 +96,7 @@ def frame(ids: Sequence[int], max_length: int) -> list[int]:
 
 
 def encode_framed(tokenizer: Tokenizer, texts: Sequence[str], max_length: int) -> tuple[list[list[int]], int]:
-    """Encode texts with [START] and [END], truncated to a maximum length.
-
-    Args:
-        tokenizer: The texts' tokenizer.
-        texts: Any number of texts.
-        max_length: Maximum number of ids per sequence, [START] and [END] included; 3 or more.
-
-    Returns:
-        A sequence ``[START] … [END]`` for each text, and the number of truncated texts.
-    """
+    """Encode texts as :func:`frame` returns them; also return the number of truncated texts."""
     encoded = tokenizer.encode(texts)
-    cut = sum(len(ids) > max_length - 2 for ids in encoded)
-    return [frame(ids, max_length) for ids in encoded], cut
+    num_truncated = sum(len(ids) > max_length - 2 for ids in encoded)
+    return [frame(ids, max_length) for ids in encoded], num_truncated

@@ -3,10 +3,10 @@
 import hashlib
 import json
 from collections.abc import Iterable, Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Protocol
 
 from ptenmt.atomic_files import folder_written_whole
 from ptenmt.config import TokenizerConfig
@@ -22,22 +22,6 @@ _KINDS: dict[str, type[Tokenizer]] = {
     cls.kind: cls for cls in (WordPieceTokenizer, SentencePieceTokenizer, WordTokenizer)
 }
 _COPY_AGAIN = "copy the whole folder again from where it was trained"
-
-
-@dataclass(frozen=True)
-class _Facts:
-    """The content of ``tokenizer.json``."""
-
-    format: int
-    kind: str
-    source: str
-    target: str
-    files: dict[str, str]  # path below the folder -> SHA-256
-
-    def __post_init__(self) -> None:
-        texts = (self.kind, self.source, self.target, *self.files.values())
-        if self.kind not in _KINDS or not all(isinstance(text, str) for text in texts):
-            raise ValueError(f"kind={self.kind}, source={self.source}, target={self.target}")
 
 
 @dataclass(frozen=True)
@@ -68,22 +52,18 @@ class TokenizerPair:
         """
         try:
             with folder_written_whole(folder) as new:
-                self._write(new)
+                source = self.source.save(new, "shared" if self.shared else "source")
+                target = source if self.shared else self.target.save(new, "target")
+                facts = {
+                    "format": _FORMAT,
+                    "kind": self.source.kind,
+                    "source": source,
+                    "target": target,
+                    "files": {path.name: _sha256(path) for path in sorted(new.iterdir())},
+                }
+                (new / _FACTS_FILE).write_text(json.dumps(facts, indent=2) + "\n", encoding="utf-8")
         except OSError as error:
             raise TokenizerError(f"cannot save the tokenizer in {folder}: {error}") from error
-
-    def _write(self, folder: Path) -> None:
-        source = self.source.save(folder, "shared" if self.shared else "source")
-        target = source if self.shared else self.target.save(folder, "target")
-        files = sorted(path for path in folder.rglob("*") if path.is_file())
-        facts = _Facts(
-            format=_FORMAT,
-            kind=self.source.kind,
-            source=source,
-            target=target,
-            files={path.relative_to(folder).as_posix(): _sha256(path) for path in files},
-        )
-        (folder / _FACTS_FILE).write_text(json.dumps(asdict(facts), indent=2) + "\n", encoding="utf-8")
 
 
 class Pairs(Protocol):
@@ -101,7 +81,7 @@ def build_tokenizers(config: TokenizerConfig, pairs: Pairs, languages: tuple[str
 
     Args:
         config: The ``tokenizer`` section; with ``wordpiece``, ``path`` names a folder on this machine.
-        pairs: The training pairs, from which ``sentencepiece`` and ``words`` learn; read twice.
+        pairs: The training pairs, for ``sentencepiece`` and ``words``; read twice.
         languages: ISO 639-1 codes of source and target.
 
     Raises:
@@ -121,14 +101,25 @@ def load_tokenizers(folder: Path) -> TokenizerPair:
     Raises:
         TokenizerError: A file is missing, damaged or of another format.
     """
-    facts = _read_facts(folder / _FACTS_FILE)
-    for name, checksum in facts.files.items():
+    path = folder / _FACTS_FILE
+    try:
+        facts = json.loads(path.read_text(encoding="utf-8"))
+        if facts["format"] != _FORMAT:
+            raise TokenizerError(
+                f"{path} has format {facts['format']}; this version of ptenmt reads format {_FORMAT}",
+                hint="use the version of ptenmt that wrote it",
+            )
+        kind, names, files = _KINDS[facts["kind"]], [facts["source"], facts["target"]], facts["files"].items()
+    except OSError as error:
+        raise TokenizerError(f"no tokenizer in {folder}: {error}", hint=_COPY_AGAIN) from error
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        raise TokenizerError(f"{path} is damaged: {error!r}", hint=_COPY_AGAIN) from error
+    for name, checksum in files:
         _check_file(folder / name, checksum)
-    kind = _KINDS[facts.kind]
-    if facts.source == facts.target:
-        (shared,) = kind.load(folder, [facts.source])
+    if names[0] == names[1]:
+        (shared,) = kind.load(folder, names[:1])
         return TokenizerPair(shared, shared)
-    return TokenizerPair(*kind.load(folder, [facts.source, facts.target]))
+    return TokenizerPair(*kind.load(folder, names))
 
 
 def _published(config: TokenizerConfig, languages: tuple[str, str]) -> TokenizerPair:
@@ -141,7 +132,7 @@ def _published(config: TokenizerConfig, languages: tuple[str, str]) -> Tokenizer
 
 
 def _texts(config: TokenizerConfig, pairs: Pairs, side: int) -> Iterator[str]:
-    """Return the sentences of one side that a vocabulary is learned from."""
+    """Return the sentences of one side to build a vocabulary from."""
     limit = config.training_sentences // (2 if config.shared else 1) or 1
     if config.kind == "words" or len(pairs) <= limit:
         return (pair[side] for pair in pairs)
@@ -159,24 +150,6 @@ def _train(config: TokenizerConfig, texts: Iterable[str]) -> Tokenizer:
     return SentencePieceTokenizer.train(
         texts, vocabulary_size=config.vocabulary_size, algorithm=config.algorithm
     )
-
-
-def _read_facts(path: Path) -> _Facts:
-    try:
-        facts: Any = json.loads(path.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise TokenizerError(f"no tokenizer in {path.parent}: {error}", hint=_COPY_AGAIN) from error
-    except ValueError as error:
-        raise TokenizerError(f"{path} is damaged: {error}", hint=_COPY_AGAIN) from error
-    if isinstance(facts, dict) and facts.get("format", _FORMAT) != _FORMAT:
-        raise TokenizerError(
-            f"{path} has format {facts['format']}; this version of ptenmt reads format {_FORMAT}",
-            hint="use the version of ptenmt that wrote it",
-        )
-    try:
-        return _Facts(**facts)
-    except (TypeError, ValueError, AttributeError) as error:
-        raise TokenizerError(f"{path} is damaged: {error}", hint=_COPY_AGAIN) from error
 
 
 def _check_file(path: Path, checksum: str) -> None:

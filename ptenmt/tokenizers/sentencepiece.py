@@ -8,6 +8,7 @@ from array import array
 from bisect import bisect
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property, lru_cache
+from itertools import accumulate, pairwise
 from pathlib import Path
 from typing import Any, Self
 
@@ -26,7 +27,7 @@ from ptenmt.tokenizers.base import (
 
 _FEW = 8
 """Texts; for more, starting SentencePiece's threads pays."""
-_CUTS_PER_WORD = 64
+_SEGMENTATIONS_PER_WORD = 64
 _CACHED_WORDS = 1 << 14
 _UNKNOWN_PENALTY = 10.0  # SentencePiece's own, in nats below the rarest piece
 
@@ -73,7 +74,6 @@ class SentencePieceTokenizer(Tokenizer):
     def __init__(self, proto: bytes) -> None:
         self._proto = proto
         self._processor = _processor(proto)
-        self._sampler: tuple[float, UnigramSampler | BpeSampler] | None = None
 
     @classmethod
     def train(cls, texts: Iterable[str], *, vocabulary_size: int, algorithm: SubwordAlgorithm) -> Self:
@@ -121,7 +121,7 @@ class SentencePieceTokenizer(Tokenizer):
 
     @property
     def vocabulary_size(self) -> int:
-        """Number of tokens: as many as requested, fewer if the corpus is small."""
+        """Number of tokens: as requested, or fewer if the corpus is small."""
         return int(self._processor.get_piece_size())
 
     @property
@@ -154,29 +154,12 @@ class SentencePieceTokenizer(Tokenizer):
 
         sentences = [clean_text(text).split() for text in texts]
         numbers = iter(np.random.default_rng(seed).random(sum(map(len, sentences))).tolist())
-        draw = self._cuts(strength).draw
+        draw = _sampler(self._processor, strength).draw
         drawn = [b"".join([draw(word, next(numbers)) for word in words]) for words in sentences]
         return [np.frombuffer(ids, np.int32).tolist() for ids in drawn]
 
-    def _cuts(self, strength: float) -> "UnigramSampler | BpeSampler":
-        if self._sampler is None or self._sampler[0] != strength:
-            is_bpe = self._is_bpe()
-            cuts = (
-                BpeSampler(self._processor, strength) if is_bpe else UnigramSampler(self._processor, strength)
-            )
-            self._sampler = strength, cuts
-        return self._sampler[1]
-
-    def _is_bpe(self) -> bool:
-        """Whether the pieces were merged; SentencePiece then has no second best cut."""
-        try:
-            self._processor.nbest_encode("a", nbest_size=2)
-        except RuntimeError:
-            return True
-        return False
-
     def decode(self, sequences: Sequence[Sequence[int]]) -> list[str]:
-        """Give each sequence's text; a run of unknown characters reads ``[UNK]``."""
+        """Return each sequence's text; a run of unknown characters reads ``[UNK]``."""
         rows = [list(map(int, without_framing(ids))) for ids in sequences]  # NumPy's are refused
         if len(rows) <= _FEW:
             return [self._processor.decode(row) for row in rows]
@@ -184,7 +167,7 @@ class SentencePieceTokenizer(Tokenizer):
         return decoded
 
     def pieces(self, ids: Sequence[int]) -> list[str]:
-        """Give the piece that each id stands for; ``▁`` marks a blank before it."""
+        """Return the token of each id; ``▁`` marks a space before it."""
         return [self._pieces[token] for token in ids]
 
     @cached_property
@@ -199,17 +182,16 @@ class SentencePieceTokenizer(Tokenizer):
 
     @classmethod
     def load(cls, folder: Path, names: Sequence[str]) -> list[Self]:
-        """Read back models that :meth:`save` wrote."""
-        return [cls._read(folder / name) for name in names]
-
-    @classmethod
-    def _read(cls, path: Path) -> Self:
-        try:
-            return cls(path.read_bytes())
-        except OSError as error:
-            raise TokenizerError(f"cannot read the SentencePiece model {path}: {error}") from error
-        except TokenizerError as error:
-            raise TokenizerError(f"cannot use {path}: {error.message}") from error
+        """Load models that :meth:`save` wrote."""
+        tokenizers = []
+        for file in (folder / name for name in names):
+            try:
+                tokenizers.append(cls(file.read_bytes()))
+            except OSError as error:
+                raise TokenizerError(f"cannot read the SentencePiece model {file}: {error}") from error
+            except TokenizerError as error:
+                raise TokenizerError(f"cannot use {file}: {error.message}") from error
+        return tokenizers
 
 
 def _processor(proto: bytes) -> Any:
@@ -224,6 +206,15 @@ def _processor(proto: bytes) -> Any:
     if specials != SPECIAL_PIECES:
         raise TokenizerError(f"a SentencePiece model that does not begin with {' '.join(SPECIAL_PIECES)}")
     return processor
+
+
+@lru_cache(maxsize=4)
+def _sampler(processor: Any, strength: float) -> "UnigramSampler | BpeSampler":
+    try:
+        processor.nbest_encode("a", nbest_size=2)
+    except RuntimeError:  # a BPE model has no n-best list
+        return BpeSampler(processor, strength)
+    return UnigramSampler(processor, strength)
 
 
 class UnigramSampler:
@@ -244,21 +235,19 @@ class UnigramSampler:
         size = processor.get_piece_size()
         self._scores = [processor.get_score(piece) for piece in range(size)]
         self._scores[UNK] = min(self._scores) - _UNKNOWN_PENALTY
-        self._cuts = lru_cache(_CACHED_WORDS)(self._all_cuts)
+        self._segmentations = lru_cache(_CACHED_WORDS)(self._all_segmentations)
 
     def draw(self, word: str, number: float) -> bytes:
         """Return the token ids, int32 bytes, of the segmentation that a number in [0, 1) chooses."""
-        chances, cuts = self._cuts(word)
-        return cuts[min(bisect(chances, number * chances[-1]), len(cuts) - 1)]
+        cumulative, segmentations = self._segmentations(word)
+        return segmentations[min(bisect(cumulative, number * cumulative[-1]), len(segmentations) - 1)]
 
-    def _all_cuts(self, word: str) -> tuple["array[float]", list[bytes]]:
+    def _all_segmentations(self, word: str) -> tuple["array[float]", list[bytes]]:
         """Return the cumulative weights of the segmentations, and the segmentations."""
-        cuts = self._processor.nbest_encode(word, nbest_size=_CUTS_PER_WORD)
-        scores = [self._alpha * sum(self._scores[piece] for piece in cut) for cut in cuts]
-        chances = array("d")
-        for score in scores:
-            chances.append((chances[-1] if chances else 0.0) + math.exp(score - max(scores)))
-        return chances, [array("i", cut).tobytes() for cut in cuts]
+        segmentations = self._processor.nbest_encode(word, nbest_size=_SEGMENTATIONS_PER_WORD)
+        scores = [self._alpha * sum(self._scores[token] for token in tokens) for tokens in segmentations]
+        weights = (math.exp(score - max(scores)) for score in scores)
+        return array("d", accumulate(weights)), [array("i", tokens).tobytes() for tokens in segmentations]
 
 
 class BpeSampler:
@@ -276,34 +265,32 @@ class BpeSampler:
         size = processor.get_piece_size()
         self._ids = {processor.id_to_piece(piece): piece for piece in range(len(SPECIAL_PIECES), size)}
         self._scores = {text: processor.get_score(piece) for text, piece in self._ids.items()}
-        self._cut = lru_cache(_CACHED_WORDS * 4)(self._merge)
+        self._segmentation = lru_cache(_CACHED_WORDS * 4)(self._merge)
 
     def draw(self, word: str, number: float) -> bytes:
         """Return the token ids, int32 bytes, of the segmentation that a number in [0, 1) chooses."""
-        return self._cut(word, int(number * _CUTS_PER_WORD))
+        return self._segmentation(word, int(number * _SEGMENTATIONS_PER_WORD))
 
     def _merge(self, word: str, number: int) -> bytes:
         chance = random.Random(f"{number} {word}").random
         pieces = [*f"▁{word}"]
-        left_out: set[int] = set()
+        dropped: set[int] = set()  # positions of pairs that stay apart
         while True:
-            open_merges = [
-                (-self._scores[pieces[place] + pieces[place + 1]], place)
-                for place in range(len(pieces) - 1)
-                if place not in left_out and pieces[place] + pieces[place + 1] in self._scores
+            merges = [
+                (-self._scores[left + right], place)
+                for place, (left, right) in enumerate(pairwise(pieces))
+                if place not in dropped and left + right in self._scores
             ]
-            if not open_merges:
+            if not merges:
                 break
-            _, place = min(open_merges)
+            _, place = min(merges)
             if chance() < self._dropout:
-                left_out.add(place)
+                dropped.add(place)
                 continue
             pieces[place : place + 2] = [pieces[place] + pieces[place + 1]]
-            # The pairs at the new piece are new ones; those behind it move up.
-            left_out = {old - (old > place) for old in left_out if not place - 1 <= old <= place + 1}
+            # The pairs at the merged piece are new ones; those after it move up.
+            dropped = {old - (old > place) for old in dropped if not place - 1 <= old <= place + 1}
         ids = [self._ids.get(piece, UNK) for piece in pieces]
         # SentencePiece makes one [UNK] of several in a row.
-        kept = [
-            piece for place, piece in enumerate(ids) if not (piece == UNK and place and ids[place - 1] == UNK)
-        ]
+        kept = [token for before, token in pairwise([PAD, *ids]) if (before, token) != (UNK, UNK)]
         return array("i", kept).tobytes()

@@ -91,15 +91,21 @@ class WordPieceTokenizer(Tokenizer):
                 hint="set tokenizer.kind: sentencepiece, which learns its sub-words from your pairs",
             )
         files = [_file(folder / "assets", language) for language in languages]
-        for file, language in zip(files, languages, strict=True):
-            if hashlib.sha256(_content(file)).hexdigest() != _CHECKSUMS[language]:
+        tokenizers = list(map(cls._read, files, languages))
+        for file, tokenizer in zip(files, tokenizers, strict=True):
+            if tokenizer.checksum != _CHECKSUMS[tokenizer._language]:
                 raise TokenizerError(f"{file} is damaged, or is not the published vocabulary", _HINT)
-        return list(map(cls._read, files, languages))
+        return tokenizers
 
     @classmethod
     def _read(cls, file: Path, language: str) -> Self:
         try:
-            tokenizer = cls(language, _content(file))
+            tokenizer = cls(language, file.read_bytes())
+        except OSError as error:
+            raise TokenizerError(
+                f"cannot read the vocabulary {file}: {error.strerror}",
+                hint=f"tokenizer.path must name the unpacked folder {FOLDER}",
+            ) from error
         except UnicodeDecodeError as error:
             raise TokenizerError(f"{file} is damaged: {error}", _HINT) from error
         if tuple(tokenizer._pieces[: len(SPECIAL_PIECES)]) != SPECIAL_PIECES:
@@ -137,13 +143,3 @@ class WordPieceTokenizer(Tokenizer):
 
 def _file(folder: Path, language: str) -> Path:
     return folder / f"{language}_vocab.txt"
-
-
-def _content(file: Path) -> bytes:
-    try:
-        return file.read_bytes()
-    except OSError as error:
-        raise TokenizerError(
-            f"cannot read the vocabulary {file}: {error.strerror}",
-            hint=f"tokenizer.path must name the unpacked folder {FOLDER}",
-        ) from error

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 from functools import cache
 from itertools import chain
 from pathlib import Path
-from typing import Any, Self, get_args
+from typing import Self, get_args
 
 from ptenmt.config.schema import Punctuation, WordOrder
 from ptenmt.errors import TokenizerError
@@ -48,7 +48,7 @@ class WordTokenizer(Tokenizer):
         punctuation: Punctuation = "kept",
         order: WordOrder = "frequency",
     ) -> Self:
-        """Take the most frequent words, those seen first before others as frequent.
+        """Build a vocabulary of the most frequent words; ties are broken by first appearance.
 
         Args:
             texts: The training sentences of one language, or of both.
@@ -83,8 +83,7 @@ class WordTokenizer(Tokenizer):
     @property
     def checksum(self) -> str:
         """The SHA-256 checksum of the words in order and of the handling of punctuation."""
-        kept = [] if self.punctuation == "kept" else [f"\n{self.punctuation}"]
-        return hashlib.sha256("\n".join([*self._words, *kept]).encode()).hexdigest()
+        return hashlib.sha256("\n".join([*self._words, f"\n{self.punctuation}"]).encode()).hexdigest()
 
     def encode(self, texts: Sequence[str]) -> list[list[int]]:
         """Return each text's ids, without [START] and [END]."""
@@ -151,14 +150,10 @@ def _read_words(path: Path) -> list[str]:
 
 
 def _read_punctuation(path: Path) -> Punctuation:
-    """What the file says; runs that have none were trained when punctuation was always kept."""
-    if not path.exists():
-        return "kept"
     try:
-        punctuation: Any = json.loads(path.read_text(encoding="utf-8"))["punctuation"]
+        punctuation: Punctuation = json.loads(path.read_text(encoding="utf-8"))["punctuation"]
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise TokenizerError(f"cannot read {path}: {error}") from error
     if punctuation not in get_args(Punctuation):
-        raise TokenizerError(f"{path} is of another version of ptenmt: punctuation is {punctuation}")
-    known: Punctuation = punctuation
-    return known
+        raise TokenizerError(f"{path} has an unknown value of punctuation: {punctuation}")
+    return punctuation

@@ -122,7 +122,7 @@ def test_a_failed_rename_puts_the_old_folder_back(
     rename = Path.rename
 
     def refuse_the_new_one(self: Path, target: Path) -> Path:
-        if self.suffix == ".unfinished":
+        if self.suffix == ".unfinished" and not self.name.startswith(".old"):
             raise OSError("refused")
         return rename(self, target)
 
@@ -177,10 +177,7 @@ def test_a_folder_that_is_no_tokenizer(tmp_path: Path) -> None:
     [
         {"kind": "morse"},
         {"kind": ["words"]},
-        {"source": None},
         {"files": ["source.txt"]},
-        {"files": {"source.txt": 5}},
-        {"surprise": 1},
         {"source": "absent.txt", "files": {}},
         {"source": "tokenizer.json", "files": {}},
     ],

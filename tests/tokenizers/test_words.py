@@ -88,13 +88,6 @@ def test_punctuation_is_remembered(tmp_path: Path, punctuation: Punctuation) -> 
     assert (other.checksum == tokenizer.checksum) == (punctuation == "kept")
 
 
-def test_a_vocabulary_of_a_version_that_always_kept_punctuation(tmp_path: Path) -> None:
-    name = WordTokenizer.train(["a, b"], vocabulary_size=9, punctuation="deleted").save(tmp_path, "source")
-    (tmp_path / "words.json").unlink()
-    (loaded,) = WordTokenizer.load(tmp_path, [name])
-    assert loaded.split("a, b") == ["a", ",", "b"]
-
-
 @pytest.mark.parametrize("content", ["{", "[]", '{"punctuation": "wild"}'])
 def test_damaged_options(tmp_path: Path, content: str) -> None:
     name = WordTokenizer.train(["a"], vocabulary_size=9).save(tmp_path, "source")
