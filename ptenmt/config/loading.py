@@ -5,7 +5,7 @@ import types
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import MISSING, Field, asdict, fields, is_dataclass, replace
 from pathlib import Path
-from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
+from typing import Any, Literal, Union, cast, get_args, get_origin, get_type_hints
 
 import yaml
 
@@ -30,25 +30,22 @@ def load_config(name: str | Path, overrides: Sequence[str] = ()) -> Config:
 
     Args:
         name: A YAML file, or the name of one (``base`` or ``base.yaml``) in ``./configs`` or among
-            the presets that come with ptenmt.
+            the bundled presets.
         overrides: ``section.option=value`` each, the value read as YAML; later ones win.
 
     Raises:
         ConfigError: The file is missing or no YAML mapping, or an option is unknown or invalid.
     """
     path = find_config(name)
+    values = _read_yaml(path)
+    _find_beside(path.parent, values)
+    for override in overrides:
+        _apply_override(values, override)
     try:
-        values = _read_yaml(path)
-        _find_beside(path.parent, values)
-        for override in overrides:
-            _apply_override(values, override)
-        try:
-            return build_config(values)
-        except ConfigError as error:
-            where = f"{path} with --set" if overrides else str(path)
-            raise ConfigError(f"{where}: {error.message}", error.hint) from error
-    except RecursionError as error:
-        raise ConfigError(f"{path} is nested too deeply, or refers to itself") from error
+        return build_config(values)
+    except ConfigError as error:
+        where = f"{path} with --set" if overrides else str(path)
+        raise ConfigError(f"{where}: {error.message}", error.hint) from error
 
 
 def override_decoding(decoding: DecodingConfig, overrides: Sequence[str]) -> DecodingConfig:
@@ -70,8 +67,7 @@ def override_decoding(decoding: DecodingConfig, overrides: Sequence[str]) -> Dec
                 f"options: {', '.join(f'decoding.{name}' for name in values['decoding'])}",
             )
         _apply_override(values, override)
-    changed: DecodingConfig = _build(DecodingConfig, values["decoding"], "decoding.")
-    return changed
+    return cast(DecodingConfig, _build(DecodingConfig, values["decoding"], "decoding."))
 
 
 def find_config(name: str | Path) -> Path:
@@ -98,8 +94,7 @@ def build_config(values: Mapping[str, Any]) -> Config:
     Raises:
         ConfigError: An option is unknown (the nearest is suggested), mistyped or out of range.
     """
-    config: Config = _build(Config, values, "")
-    return config
+    return cast(Config, _build(Config, values, ""))
 
 
 def dump_config(config: Config) -> str:
@@ -109,12 +104,17 @@ def dump_config(config: Config) -> str:
 
 def flat_options(config: Config) -> dict[str, Any]:
     """Every option's value by its dotted name, e.g. ``{"seed": 42, "model.dropout": 0.1, …}``."""
-    values = asdict(config)
-    return {name: _get(values, name) for name, _ in _options(Config)}
+    flat: dict[str, Any] = {}
+    for name, value in asdict(config).items():
+        if isinstance(value, dict):
+            flat |= {f"{name}.{option}": part for option, part in value.items()}
+        else:
+            flat[name] = value
+    return flat
 
 
 def storage_options() -> set[str]:
-    """Names of the options that only say where this machine keeps something."""
+    """Names of the options that are only storage locations on this machine."""
     return {name for name, option in _options(Config) if option.metadata.get("storage")}
 
 
@@ -135,9 +135,8 @@ def show_value(value: Any) -> str:
 
 
 def without_paths(config: Config) -> Config:
-    """Remove this machine's folders from a config, to publish it; of corpus files the names stay."""
-    portable: Config = _without_paths(config)
-    return portable
+    """Remove this machine's folders from a config, to publish it; corpus files keep their names."""
+    return cast(Config, _without_paths(config))
 
 
 def _without_paths(value: Any) -> Any:
@@ -178,10 +177,9 @@ def _read_yaml(path: Path) -> dict[str, Any]:
 def _find_beside(folder: Path, values: dict[str, Any]) -> None:
     """Look for ``data.path`` in the config's folder too, if the working folder does not have it."""
     data = values.get("data")
-    if not isinstance(data, dict):
+    if not isinstance(data, dict) or not isinstance(name := data.get("path"), str):
         return
-    name = data.get("path")
-    if isinstance(name, str) and not Path(name).expanduser().exists() and (folder / name).is_file():
+    if not Path(name).expanduser().exists() and (folder / name).is_file():
         values["data"] = data | {"path": str(folder / name)}
 
 
@@ -258,13 +256,14 @@ def _coerce(kind: Any, value: Any, name: str) -> Any:
 
 
 def _scalar(kind: type, value: Any, name: str) -> bool | int | float | str:
-    if kind is float and _is_number(value):
+    if isinstance(value, bool):
+        if kind is bool:
+            return value
+    elif kind is float and _is_number(value):
         return float(value)
-    if kind is int and isinstance(value, int) and not isinstance(value, bool):
+    elif kind is int and isinstance(value, int):
         return value
-    if kind is bool and isinstance(value, bool):
-        return value
-    if kind is str and isinstance(value, str | int | float) and not isinstance(value, bool):
+    elif kind is str and isinstance(value, str | int | float):
         return str(value)
     wanted = {float: "a finite number", int: "a whole number", bool: "true or false", str: "text"}[kind]
     hint = ""
@@ -275,8 +274,6 @@ def _scalar(kind: type, value: Any, name: str) -> bool | int | float | str:
 
 def _is_number(value: Any) -> bool:
     """Whether a YAML value is a finite number; PyYAML reads ``1e-4`` as text."""
-    if isinstance(value, bool):
-        return False
     try:
         return math.isfinite(float(value))
     except (TypeError, ValueError, OverflowError):
@@ -306,18 +303,12 @@ def _unknown(name: str, siblings: Sequence[str] = ()) -> ConfigError:
 
 
 def _options(kind: type, prefix: str = "") -> Iterator[tuple[str, Field[Any]]]:
-    """Every option below a config dataclass, as (dotted name, field)."""
+    """All options of a config dataclass, as (dotted name, field)."""
     for option, hint in zip(fields(kind), get_type_hints(kind).values(), strict=True):
         if is_dataclass(hint) and option.default is not MISSING:
             yield from _options(hint, f"{prefix}{option.name}.")  # type: ignore[arg-type]
         else:
             yield f"{prefix}{option.name}", option
-
-
-def _get(values: Mapping[str, Any], name: str) -> Any:
-    for part in name.split("."):
-        values = values[part]
-    return values
 
 
 def _plain(value: Any) -> Any:

@@ -172,19 +172,15 @@ class DataConfig:
         require(bool(self.dataset.strip()), "data.dataset is empty")
         _require_least("data", self, 1, "limit", "max_words", "characters", "window", "stride")
         _require_least("data", self, 1, "validation_pairs", "test_pairs", "max_length_ratio")
-        self._check_languages()
-
-    def _check_languages(self) -> None:
-        """Reject a TFDS pair such as ``en_to_pt`` together with the languages of another."""
+        source, target = self.source_language, self.target_language
         names = self.dataset.rpartition("/")[2].split("_to_")
-        if self.source != "tfds" or len(names) != 2:
-            return
-        languages = (self.source_language, self.target_language)
         # Some of TED's names join two related languages, such as glpt: Galician and Portuguese.
         require(
-            all(name.startswith(language) for name, language in zip(names, languages, strict=True)),
-            f"data.dataset={self.dataset} does not go with data.source_language={languages[0]} and "
-            f"data.target_language={languages[1]}",
+            self.source != "tfds"
+            or len(names) != 2
+            or (names[0].startswith(source) and names[1].startswith(target)),
+            f"data.dataset={self.dataset} does not go with data.source_language={source} and "
+            f"data.target_language={target}",
         )
 
 
@@ -355,23 +351,19 @@ class TrainingConfig:
         _require_share("training", self, "label_smoothing")
         _require_least("training", self, 0, "r_drop")
         _require_positive("training", self, "learning_rate")
-        self._check_peak()
+        is_own_peak = self.schedule == "transformer"
+        require(
+            not is_own_peak or self.learning_rate is None,
+            f"training.learning_rate={self.learning_rate} does not go with training.schedule=transformer, "
+            "which sets its own peak; inverse_sqrt has the same shape",
+        )
+        require(
+            is_own_peak or self.learning_rate is not None,
+            f"training.schedule={self.schedule} needs training.learning_rate, its peak",
+        )
         if self.warmup_steps is None and self.warmup_fraction is None:
             object.__setattr__(self, "warmup_steps", 4000)
         self._check_warmup()
-
-    def _check_peak(self) -> None:
-        if self.schedule == "transformer":
-            require(
-                self.learning_rate is None,
-                f"training.learning_rate={self.learning_rate} does not go with "
-                "training.schedule=transformer, which sets its own peak; inverse_sqrt has the same shape",
-            )
-        else:
-            require(
-                self.learning_rate is not None,
-                f"training.schedule={self.schedule} needs training.learning_rate, its peak",
-            )
 
     def _check_warmup(self) -> None:
         steps, fraction = self.warmup_steps, self.warmup_fraction
@@ -596,10 +588,9 @@ class Config:
             f"decoding.max_length={limit} is more than model.max_positions={longest}: "
             "the model has no later position",
         )
-        tied, shared = self.model.tied_embeddings, self.tokenizer.shared
         require(
-            tied != "all" or shared,
-            f"model.tied_embeddings={tied} does not go with tokenizer.shared={_in_yaml(shared)}: "
+            self.model.tied_embeddings != "all" or self.tokenizer.shared,
+            "model.tied_embeddings=all does not go with tokenizer.shared=false: "
             "one embedding matrix needs one vocabulary",
         )
         if is_next_word:
@@ -616,11 +607,9 @@ class Config:
     def _check_data(self, others: tuple[str, ...], owners: str) -> None:
         """Reject options of the section data that would have no effect."""
         for name in others:
-            value = getattr(self.data, name)
-            shown = "" if isinstance(value, tuple) else f"={_in_yaml(value)}"
             require(
-                value == getattr(DataConfig, name),
-                f"data.{name}{shown} does not go with task={self.task}: it is an option of {owners}",
+                getattr(self.data, name) == getattr(DataConfig, name),
+                f"data.{name} does not go with task={self.task}: it is an option of {owners}",
             )
 
     def _check_next_word(self) -> None:
@@ -651,7 +640,3 @@ _TRANSLATION_DATA = (
     "max_length_ratio",
     "deduplicate",
 )
-
-
-def _in_yaml(value: object) -> str:
-    return str(value).lower() if isinstance(value, bool) else str(value)
