@@ -13,7 +13,7 @@ import tensorflow as tf
 from ptenmt.config import CheckpointConfig, Config
 from ptenmt.data.batches import Batch, BatchPlan
 from ptenmt.data.download import OnProgress
-from ptenmt.events import EpochDone, Event, Scores, StepDone, ValidationStep, Warned
+from ptenmt.events import Event, Scores, StepDone, ValidationStep, Warned
 from ptenmt.runs import Run, run_path
 from ptenmt.training.distributed import Workers
 from ptenmt.training.input_pipeline import num_steps
@@ -142,31 +142,6 @@ class _NoValidation:
         return iter(())
 
 
-class _Stopwatch:
-    """Times steps without the first report, which waited for the compilation."""
-
-    def __init__(self) -> None:
-        self._marks = [(0, time.perf_counter())]
-
-    def mark(self, step: int) -> None:
-        """So many steps are done."""
-        self._marks.append((step, time.perf_counter()))
-
-    def seconds_per_step(self) -> float:
-        """Over what was timed."""
-        steps, seconds = self._timed()
-        return seconds / steps
-
-    def has_enough(self) -> bool:
-        """Whether the mean can be relied on."""
-        steps, seconds = self._timed()
-        return steps >= _MIN_STEPS and seconds > _ENOUGH_SECONDS
-
-    def _timed(self) -> tuple[int, float]:
-        (first, started), (last, ended) = self._marks[min(1, len(self._marks) - 2)], self._marks[-1]
-        return last - first, ended - started
-
-
 def _time_steps(
     inputs: TrainingInputs, built: Built, largest: Batch, strategy: tf.distribute.Strategy
 ) -> float:
@@ -179,17 +154,20 @@ def _time_steps(
         validation=replace(config.validation, every_epochs=None, every_steps=None, patience=None),
         checkpoint=CheckpointConfig(),
     )
-    watch = _Stopwatch()
     with tempfile.TemporaryDirectory() as folder:
         trainer = Trainer(short, Run(Path(folder)), built.model, plan, _NoValidation(), Workers(strategy))
+        last = num_steps(len(plan), config.batch.accumulate)
+        first: tuple[int, float] | None = None
         for event in trainer.fit():
             if isinstance(event, StepDone | Warned):
                 inputs.on_event(event)
             if isinstance(event, StepDone):
-                watch.mark(event.step_in_epoch)
-            if isinstance(event, EpochDone) or (isinstance(event, StepDone) and watch.has_enough()):
-                break  # before anything is saved
-    return watch.seconds_per_step()
+                step, now = event.step_in_epoch, time.perf_counter()
+                first = first or (step, now)  # which waited for the compilation
+                timed, seconds = step - first[0], now - first[1]
+                if step == last or (timed >= _MIN_STEPS and seconds > _ENOUGH_SECONDS):
+                    break  # before anything is saved
+    return seconds / max(timed, 1)
 
 
 def _time_validation(inputs: TrainingInputs, model: Any) -> float:
