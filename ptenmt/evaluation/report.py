@@ -60,7 +60,6 @@ _SVG_COLOURS = {
     "#000000": "currentColor",
     "#ffffff": "var(--paper)",
     "#1f77b4": "var(--one)",
-    "#aec7e8": "var(--two)",
 }
 """matplotlib's colours, and those of the page, which has a dark mode."""
 _Languages = tuple[str | None, str | None]

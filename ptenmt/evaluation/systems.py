@@ -102,52 +102,46 @@ class System:
         return cls(trained=trained, translator=translator.with_options(**asdict(decoding)))
 
     def translate(self, test_set: TestSet, on_progress: OnProgress) -> tuple[Hypotheses, SearchFacts]:
-        """Translate all sources of a test set."""
+        """Translate all sources of a test set.
+
+        Sentences of a corpus are read as in training; other texts, and those of a corpus that was prepared in
+        another way, as users' texts are.
+
+        Raises:
+            ValueError: The sources are unknown.
+        """
+        sources, prepared = test_set.sources, test_set.prepared
+        if sources is None or prepared is None:
+            raise ValueError("a test set without sources cannot be translated")
+        is_prepared_alike = test_set.is_prepared_like(self.translator.config.data)
         started = time.perf_counter()
-        translations = translate_test_set(self.translator, test_set, on_progress)
-        seconds = time.perf_counter() - started
-        if test_set.is_prepared_like(self.translator.config.data):
-            hypotheses = test_set.hypotheses_from_translations(translations)
+        translations: dict[int, Translation] = {}
+        if test_set.is_corpus and is_prepared_alike:
+            for found in self.translator.translate_prepared(prepared, with_scores=False):
+                translations |= found
+                on_progress("translating", len(translations), len(sources))
         else:
-            hypotheses = test_set.hypotheses_from_texts([each.text for each in translations])
+            buffers = self.translator.translate_buffers(sources, buffer_size=_BUFFER_SIZE, with_scores=False)
+            for buffer in buffers:
+                translations |= dict(enumerate(buffer, start=len(translations)))
+                on_progress("translating", len(translations), len(sources))
+        seconds = time.perf_counter() - started
+        ordered = [translations[row] for row in range(len(sources))]
+        if is_prepared_alike:
+            hypotheses = test_set.hypotheses_from_translations(ordered)
+        else:
+            hypotheses = test_set.hypotheses_from_texts([translation.text for translation in ordered])
         engine, decoding = self.translator.engine, self.translator.config.decoding
         facts = SearchFacts(
             engine=engine.name,
             compute_type=engine.compute_type,
             beam_size=decoding.beam_size,
             length_penalty=decoding.length_penalty,
-            num_truncated=sum(not translation.is_complete for translation in translations),
-            num_split=sum(translation.is_split for translation in translations),
+            num_truncated=sum(not translation.is_complete for translation in ordered),
+            num_split=sum(translation.is_split for translation in ordered),
             seconds=seconds,
         )
         return hypotheses, facts
-
-
-def translate_test_set(
-    translator: Translator, test_set: TestSet, on_progress: OnProgress
-) -> list[Translation]:
-    """Translate all sources, in order.
-
-    Sentences of a corpus are read as in training; other texts, and those of a corpus that was prepared in
-    another way, as users' texts are.
-
-    Raises:
-        ValueError: The sources are unknown.
-    """
-    sources, prepared = test_set.sources, test_set.prepared
-    if sources is None or prepared is None:
-        raise ValueError("a test set without sources cannot be translated")
-    if test_set.is_corpus and test_set.is_prepared_like(translator.config.data):
-        by_row: dict[int, Translation] = {}
-        for found in translator.translate_prepared(prepared, with_scores=False):
-            by_row |= found
-            on_progress("translating", len(by_row), len(sources))
-        return [by_row[row] for row in range(len(sources))]
-    translations: list[Translation] = []
-    for buffer in translator.translate_buffers(sources, buffer_size=_BUFFER_SIZE, with_scores=False):
-        translations += buffer
-        on_progress("translating", len(translations), len(sources))
-    return translations
 
 
 def teacher_forced(
