@@ -33,14 +33,14 @@ from ptenmt.model import (
 pytestmark = pytest.mark.filterwarnings(
     "ignore:__array__ implementation doesn't accept a copy:DeprecationWarning"
 )
-README = Path(__file__).parents[2] / "README.md"
+PYTHON_PAGE = Path(__file__).parents[2] / "docs" / "python.md"
 SMALL = ModelConfig(num_layers=1, d_model=8, num_heads=2, d_ff=12, max_positions=10)
 IDS = np.array([[5, 6, 7, 0], [8, 9, 4, 3]])
 TARGET = np.array([[2, 6, 7], [2, 9, 0]])
 
 
 def test_the_readmes_encoder_has_the_published_shapes_and_sizes(capsys: pytest.CaptureFixture[str]):
-    (example,) = re.findall(r"```python\n([^`]*Encoder\([^`]*)```", README.read_text(encoding="utf-8"))
+    (example,) = re.findall(r"```python\n([^`]*Encoder\([^`]*)```", PYTHON_PAGE.read_text(encoding="utf-8"))
     assert len(list(filter(None, example.splitlines()))) == 6
     names: dict[str, Any] = {}
     exec(example, names)
