@@ -37,15 +37,18 @@ def load_config(name: str | Path, overrides: Sequence[str] = ()) -> Config:
         ConfigError: The file is missing or no YAML mapping, or an option is unknown or invalid.
     """
     path = find_config(name)
-    values = _read_yaml(path)
-    _find_beside(path.parent, values)
-    for override in overrides:
-        _apply_override(values, override)
     try:
-        return build_config(values)
-    except ConfigError as error:
-        where = f"{path} with --set" if overrides else str(path)
-        raise ConfigError(f"{where}: {error.message}", error.hint) from error
+        values = _read_yaml(path)
+        _find_beside(path.parent, values)
+        for override in overrides:
+            _apply_override(values, override)
+        try:
+            return build_config(values)
+        except ConfigError as error:
+            where = f"{path} with --set" if overrides else str(path)
+            raise ConfigError(f"{where}: {error.message}", error.hint) from error
+    except RecursionError as error:
+        raise ConfigError(f"{path} is nested too deeply, or refers to itself") from error
 
 
 def override_decoding(decoding: DecodingConfig, overrides: Sequence[str]) -> DecodingConfig:
