@@ -38,7 +38,6 @@ def make_app(service: Service, *, origins: Sequence[str] = ()) -> ASGIApp:
 
     @asynccontextmanager
     async def lifespan(_app: FastAPI) -> AsyncIterator[None]:
-        service.start()
         yield
         service.stop()
 

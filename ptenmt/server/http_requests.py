@@ -65,17 +65,17 @@ def bearer_token(request: Request) -> str:
 
 
 async def answer_in_time(request: Request, work: Coroutine[Any, Any, _Result], seconds: float) -> _Result:
-    """Await work; cancel it if it takes too long or the client disconnects.
-
-    Args:
-        request: A request whose body is read.
-        work: The work.
-        seconds: The time limit.
+    """Await work; cancel it if it takes too long or the client, whose body is read, disconnects.
 
     Raises:
         Refusal: The work was cancelled.
     """
-    task, disconnected = asyncio.ensure_future(work), asyncio.ensure_future(_disconnected(request))
+
+    async def disconnection() -> None:
+        while (await request.receive())["type"] != "http.disconnect":
+            pass
+
+    task, disconnected = asyncio.ensure_future(work), asyncio.ensure_future(disconnection())
     try:
         await asyncio.wait({task, disconnected}, timeout=seconds, return_when=asyncio.FIRST_COMPLETED)
         if task.done():
@@ -87,11 +87,6 @@ async def answer_in_time(request: Request, work: Coroutine[Any, Any, _Result], s
         disconnected.cancel()
         task.cancel()
         await asyncio.gather(task, disconnected, return_exceptions=True)
-
-
-async def _disconnected(request: Request) -> None:
-    while (await request.receive())["type"] != "http.disconnect":
-        pass
 
 
 def _content_type(request: Request) -> str:

@@ -83,12 +83,7 @@ class Metrics:
 
 
 class MetricsMiddleware:
-    """Counts, times and logs requests.
-
-    Args:
-        app: The application.
-        metrics: The metrics to update.
-    """
+    """Counts, times and logs requests."""
 
     def __init__(self, app: ASGIApp, metrics: Metrics) -> None:
         self._app, self._metrics = app, metrics
@@ -121,12 +116,7 @@ class MetricsMiddleware:
 
 
 class LimitsMiddleware:
-    """Refuses requests that are too many, too large or too slow, and adds security headers to responses.
-
-    Args:
-        app: The application.
-        limits: The limits.
-    """
+    """Refuses requests that are too many, too large or too slow, and adds security headers to responses."""
 
     def __init__(self, app: ASGIApp, limits: Limits) -> None:
         self._app, self._limits = app, limits

@@ -13,7 +13,7 @@ from fastapi import Depends, Request
 
 from ptenmt.errors import ConfigError, PtenmtError
 from ptenmt.server.documents.plain import is_prose
-from ptenmt.server.http_requests import bearer_token
+from ptenmt.server.http_requests import bearer_token, read
 from ptenmt.server.keys import Keys
 from ptenmt.server.limits import Limits, Refusal, shutting_down
 from ptenmt.server.middleware import Metrics
@@ -30,6 +30,7 @@ MAX_WITHOUT_KEY = 2
 """Uploads at a time whose key is not in the header, where keys are required."""
 _DOCUMENT_SENTENCES = 64
 """How many sentences of a document may wait at a time: two full batches."""
+_Request = TypeVar("_Request", bound=Keyed)
 _Result = TypeVar("_Result")
 
 
@@ -68,31 +69,23 @@ class Service:
         # Uploads whose key is known only once the form is read must not occupy the places of the others.
         self.uploads = asyncio.Semaphore(limits.uploads)
         self.uploads_without_key = asyncio.Semaphore(min(limits.uploads, MAX_WITHOUT_KEY))
-        self._translator, self._num_threads = translator, threads
+        self._translator = translator
+        self._queue = SentenceQueue(
+            translator.engine, threads=threads, max_waiting=limits.queue, on_batch=self.metrics.count_batch
+        )
+        self.metrics.queue.set_function(lambda: self._queue.num_waiting)
+        # As many threads as requests, so that a request waits nowhere but in the queue, which has a limit.
+        self._limiter = anyio.CapacityLimiter(limits.requests)
+        self._document_threads = ThreadPoolExecutor(limits.files)
+        self._document_threads.submit(_language_identifier, self.source_language, self.target_language)
         self._load_model = load_model
         self._model: NumpyTransformer | None = None
         self._model_lock = threading.Lock()
         self._logged = ""
-        self._queue: SentenceQueue | None = None
-        self._document_threads = ThreadPoolExecutor(limits.files)
-
-    def start(self) -> None:
-        """Start the threads, in the event loop that answers the requests."""
-        engine, threads = self._translator.engine, self._num_threads
-        queue = SentenceQueue(
-            engine, threads=threads, max_waiting=self.limits.queue, on_batch=self.metrics.count_batch
-        )
-        self.metrics.queue.set_function(lambda: queue.num_waiting)
-        # Each waiting sentence keeps at most one thread, so it is the queue that fills up first.
-        self._limiter = anyio.CapacityLimiter(self.limits.queue + threads * engine.batch_sentences)
-        self._queue = queue
-        self._document_threads.submit(_language_identifier, self.source_language, self.target_language)
 
     def stop(self) -> None:
         """Stop the threads."""
-        if self._queue is not None:
-            self._queue.close()
-            self._queue = None
+        self._queue.close()
         self._document_threads.shutdown(wait=False, cancel_futures=True)
 
     async def run(self, work: Callable[[Translator], _Result], *, is_document: bool = False) -> _Result:
@@ -109,8 +102,6 @@ class Service:
         Raises:
             Refusal: The queue is full, the server is shutting down, or ``work`` raised a ``ConfigError``.
         """
-        if self._queue is None:
-            raise shutting_down()
         engine = CoalescingEngine(self._queue, _DOCUMENT_SENTENCES if is_document else None)
         translator = Translator(engine, self._translator.tokenizers, self._translator.config)
         try:
@@ -168,9 +159,11 @@ class Service:
             weights = self._model.attention(np.array([source]), np.array([target]))
         return {name: np.round(values[0].astype(float), 4).tolist() for name, values in weights.items()}
 
-    def admit(self, request: Request, asked: Keyed) -> None:
-        """Refuse a request without a valid key, if keys are required."""
+    async def read(self, request: Request, model: type[_Request]) -> _Request:
+        """Read a request; refuse it without a valid key, if keys are required."""
+        asked = await read(request, model)
         self.check_key(asked.api_key or bearer_token(request))
+        return asked
 
     def check_key(self, key: str) -> None:
         """Refuse an unknown key, if keys are required."""

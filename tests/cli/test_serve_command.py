@@ -108,7 +108,7 @@ def test_options_reach_the_server(ptenmt, random_run: Path, started: dict[str, A
     service = started["service"]
     assert service.limits == Limits(characters=9, sentences=8, seconds=7.5, queue=6, file_megabytes=0.5)
     assert service._translator.config.decoding.length_penalty == 0.5
-    assert service._num_threads == 3
+    assert len(service._queue._threads) == 3
     assert started["origins"] == ["https://a.org", "https://b.org"]
     assert started["address"] == "127.0.0.1"
     assert started["is_verbose"] is True

@@ -109,10 +109,10 @@ def test_each_speaker_of_a_dialogue_is_translated_separately(
     "part", ["\n", " ", "1", "1\n", "1.", "-", "00:00:01,000 ", TIMES, f"1\n{TIMES}", "<i", "00:", "a"]
 )
 def test_no_subtitles_take_long(part: str) -> None:
-    started = time.perf_counter()
+    started = time.process_time()
     with contextlib.suppress(Refusal):
         upper_case("a.srt", (TIMES + part * 20_000).encode())
-    assert time.perf_counter() - started < 5
+    assert time.process_time() - started < 5
 
 
 def test_subtitles_have_a_maximum_length_and_plausible_numbers() -> None:

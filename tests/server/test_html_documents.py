@@ -118,10 +118,10 @@ def test_a_translation_cannot_become_markup() -> None:
 )
 @pytest.mark.parametrize("depth", [0, 250])
 def test_no_html_takes_long(part: str, depth: int) -> None:
-    started = time.perf_counter()
+    started = time.process_time()
     with contextlib.suppress(Refusal):
         upper_case("<b>" * depth + part * 10_000)
-    assert time.perf_counter() - started < 5
+    assert time.process_time() - started < 5
 
 
 def test_elements_are_not_nested_too_deeply() -> None:
@@ -132,10 +132,10 @@ def test_elements_are_not_nested_too_deeply() -> None:
 
 def test_an_element_has_a_maximum_number_of_attributes() -> None:
     assert Html("<p " + " ".join(f"a{number}" for number in range(1_000)) + ">a").texts == ["a"]
-    started = time.perf_counter()
+    started = time.process_time()
     with pytest.raises(Refusal, match="more than 1,000 attributes"):
         Html("<p " + " ".join(f"a{number}" for number in range(500_000)) + ">a")
-    assert time.perf_counter() - started < 5
+    assert time.process_time() - started < 5
 
 
 def test_a_page_names_the_language_of_its_translation() -> None:

@@ -22,15 +22,13 @@ _BYTE_ORDER_MARKS = {
 
 
 class Document(Protocol):
-    """A document and its texts."""
+    """A document."""
 
-    @property
-    def texts(self) -> list[str]:
-        """The texts to translate."""
-        ...
+    texts: list[str]
+    """Its texts to translate, in order."""
 
     def with_texts(self, translations: Sequence[str]) -> bytes:
-        """The document with other texts, one for each of ``texts``."""
+        """The document with other texts, one for each of ``texts``; to be called once."""
         ...
 
 
@@ -53,10 +51,7 @@ class _EncodedDocument:
                 f"the file is not {encoding}: byte {place:,} cannot be decoded; save it as UTF-8"
             ) from error
         self._document = parse(source)
-
-    @property
-    def texts(self) -> list[str]:
-        return self._document.texts
+        self.texts = self._document.texts
 
     def with_texts(self, translations: Sequence[str]) -> bytes:
         return self._mark + self._document.with_texts(translations).encode(self._encoding)

@@ -37,11 +37,8 @@ _W = "{http://schemas.openxmlformats.org/wordprocessingml/2006/main}"
 _INVISIBLE = {f"{_W}lang", f"{_W}noProof", f"{_W}rPr"}
 """Elements of a run's formatting that change nothing that is seen."""
 _WITHOUT_WIDTH = {
-    f"{_W}{name}"
-    for name in (
-        *("lastRenderedPageBreak", "proofErr", "bookmarkStart", "bookmarkEnd", "commentRangeStart"),
-        *("commentRangeEnd", "permStart", "permEnd"),
-    )
+    *(f"{_W}{mark}{end}" for mark in ("bookmark", "commentRange", "perm") for end in ("Start", "End")),
+    *(f"{_W}lastRenderedPageBreak", f"{_W}proofErr"),
 }
 """Elements between two runs that do not separate their texts."""
 _UNREADABLE = "the file is not a Word document, or it is damaged"
@@ -64,16 +61,12 @@ class WordDocument:
         self._document = _opened(_checked(content))
         roots = _translated_roots(self._document)
         texts = limited(text for root in roots for text in _texts(root))
-        self._texts = [text for text in texts if is_prose(_joined(text))]
-
-    @property
-    def texts(self) -> list[str]:
-        """The texts to translate."""
-        return [_joined(text) for text in self._texts]
+        self._elements = [text for text in texts if is_prose(_joined(text))]
+        self.texts = [_joined(text) for text in self._elements]
 
     def with_texts(self, translations: Sequence[str]) -> bytes:
         """The document with other texts, one for each of ``texts``."""
-        for (first, *others), translation in zip(self._texts, translations, strict=True):
+        for (first, *others), translation in zip(self._elements, translations, strict=True):
             first.text = xml_characters(translation)
             first.set(_SPACE, "preserve")
             for element in others:

@@ -18,12 +18,10 @@ MAX_TAGS = 100_000
 MAX_ATTRIBUTES = 1_000
 """Of one element: parsing takes time quadratic in their number."""
 
-_UNTRANSLATED = frozenset(
-    (
-        *("code", "iframe", "kbd", "math", "noembed", "noframes", "noscript", "object", "pre", "samp"),
-        *("script", "style", "svg", "template", "textarea", "tt", "var", "xmp"),
-    )
-)
+_UNTRANSLATED = {
+    *("code", "iframe", "kbd", "math", "noembed", "noframes", "noscript", "object", "pre", "samp"),
+    *("script", "style", "svg", "template", "textarea", "tt", "var", "xmp"),
+}
 _IS_PAGE = re.compile(
     r"(?:\s|<!--.*?-->|<\?[^>]*>)*+<(?:!doctype|html|head|body)\b", re.IGNORECASE | re.DOTALL
 )
@@ -52,11 +50,8 @@ class Html:
         self._slots = limited(slot for slot in _slots(self._root) if is_prose(_text(slot)))
         if language and "lang" in self._root.attrib:
             self._root.set("lang", language)
-
-    @property
-    def texts(self) -> list[str]:
-        """The texts to translate; as in browsers, white space inside them is one blank."""
-        return [_INNER_SPACE.sub(" ", _text(slot)) for slot in self._slots]
+        # As in browsers, white space inside a text is one blank.
+        self.texts = [_INNER_SPACE.sub(" ", _text(slot)) for slot in self._slots]
 
     def with_texts(self, translations: Sequence[str]) -> str:
         """The HTML with other texts, one for each of ``texts``."""

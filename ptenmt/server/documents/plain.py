@@ -56,11 +56,7 @@ class PlainText:
     def __init__(self, source: str) -> None:
         self._source = source
         self._spans = limited(line.span() for line in _LINE.finditer(source) if is_prose(line[0]))
-
-    @property
-    def texts(self) -> list[str]:
-        """The lines to translate."""
-        return [self._source[begin:end] for begin, end in self._spans]
+        self.texts = [source[begin:end] for begin, end in self._spans]
 
     def with_texts(self, translations: Sequence[str]) -> str:
         """The file with other texts, one for each of ``texts``."""

@@ -72,12 +72,8 @@ class Subtitles:
         except (srt.SRTParseError, srt.TimestampParseError, OverflowError) as error:
             raise Refusal(f"the file has subtitles that cannot be read: {error}") from error
         self._turns = [_turns(subtitle.content.splitlines()) for subtitle in self._subtitles]
-        self._texts = limited(text for turns in self._turns for turn in turns for text in turn.texts)
-
-    @property
-    def texts(self) -> list[str]:
-        """The texts to translate, without tags and line breaks."""
-        return self._texts
+        # Without tags and line breaks.
+        self.texts = limited(text for turns in self._turns for turn in turns for text in turn.texts)
 
     def with_texts(self, translations: Sequence[str]) -> str:
         """The file with other texts, one for each of ``texts``."""

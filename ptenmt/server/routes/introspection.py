@@ -6,7 +6,7 @@ from dataclasses import asdict
 from fastapi import APIRouter, Request, Response
 
 from ptenmt.server import schemas
-from ptenmt.server.http_requests import answer_in_time, read
+from ptenmt.server.http_requests import answer_in_time
 from ptenmt.server.limits import Refusal
 from ptenmt.server.service import Service, SharedService
 from ptenmt.tokenizers import END
@@ -19,8 +19,7 @@ _ERRORS = schemas.errors(400, 403, 408, 413, 503)
 @router.post("/alignment", openapi_extra=schemas.body_of(schemas.AlignmentRequest), responses=_ERRORS)
 async def alignment(request: Request, service: SharedService) -> schemas.AlignmentAnswer:
     """Translate a sentence, and return which source words each word of the translation attends to."""
-    asked = await read(request, schemas.AlignmentRequest)
-    service.admit(request, asked)
+    asked = await service.read(request, schemas.AlignmentRequest)
     service.check_length([asked.q, asked.prefix])
     work = service.run(lambda translator: translator.align(asked.q, asked.prefix).of_words())
     return schemas.AlignmentAnswer(**asdict(await answer_in_time(request, work, service.limits.seconds)))
@@ -29,8 +28,7 @@ async def alignment(request: Request, service: SharedService) -> schemas.Alignme
 @router.post("/branches", openapi_extra=schemas.body_of(schemas.BranchesRequest), responses=_ERRORS)
 async def branches(request: Request, service: SharedService) -> schemas.BranchesAnswer:
     """Return translations that differ in the first token after a target prefix."""
-    asked = await read(request, schemas.BranchesRequest)
-    service.admit(request, asked)
+    asked = await service.read(request, schemas.BranchesRequest)
     service.check_length([asked.q, asked.prefix])
     work = service.run(lambda translator: translator.alternatives(asked.q, asked.prefix, asked.count))
     found = await answer_in_time(request, work, service.limits.seconds)
@@ -47,8 +45,7 @@ async def branches(request: Request, service: SharedService) -> schemas.Branches
 )
 async def attention(request: Request, service: SharedService) -> Response:
     """Return the attention weights of every layer and head."""
-    asked = await read(request, schemas.AttentionRequest)
-    service.admit(request, asked)
+    asked = await service.read(request, schemas.AttentionRequest)
     service.check_length([asked.q, asked.translation or ""])
     work = service.run(lambda translator: _attention(service, translator, asked.q, asked.translation))
     return Response(

@@ -70,32 +70,23 @@ async def metrics(request: Request, service: SharedService) -> Response:
 
 
 @router.get("/", include_in_schema=False)
-async def index(request: Request) -> Response:
-    """Return the page."""
-    return _file(request, "index.html")
-
-
 @router.get("/page/{name:path}", include_in_schema=False)
-async def page_file(request: Request, name: str) -> Response:
+async def page_file(request: Request) -> Response:
     """Return a file of the page."""
-    return _file(request, name)
-
-
-@router.get("/docs", include_in_schema=False)
-async def docs(request: Request) -> HTMLResponse:
-    """Describe the routes, without scripts."""
-    return HTMLResponse("".join(_describe(request.app.openapi())))
-
-
-def _file(request: Request, name: str) -> Response:
     files: dict[str, PageFile] = request.app.state.page
-    file = files.get(name)
+    file = files.get(request.path_params.get("name", "index.html"))
     if file is None:
         raise Refusal("there is no such page", 404)
     headers = {"ETag": file.etag, "Cache-Control": "no-cache"}
     if request.headers.get("if-none-match") == file.etag:
         return Response(status_code=304, headers=headers)
     return Response(file.content, media_type=file.media_type, headers=headers)
+
+
+@router.get("/docs", include_in_schema=False)
+async def docs(request: Request) -> HTMLResponse:
+    """Describe the routes, without scripts."""
+    return HTMLResponse("".join(_describe(request.app.openapi())))
 
 
 def _describe(document: dict[str, Any]) -> Iterator[str]:

@@ -10,7 +10,7 @@ from ptenmt.languages import language_name
 from ptenmt.server import schemas
 from ptenmt.server.documents import FORMATS
 from ptenmt.server.documents.html import Html
-from ptenmt.server.http_requests import answer_in_time, read
+from ptenmt.server.http_requests import answer_in_time
 from ptenmt.server.limits import Refusal
 from ptenmt.server.service import Service, SharedService
 from ptenmt.translation import Translation, Translator
@@ -27,8 +27,7 @@ router = APIRouter(tags=["LibreTranslate"])
 )
 async def translate(request: Request, service: SharedService) -> schemas.TranslateAnswer:
     """Translate one text or several, plain or HTML; in HTML only the text is translated."""
-    asked = await read(request, schemas.TranslateRequest)
-    service.admit(request, asked)
+    asked = await service.read(request, schemas.TranslateRequest)
     texts = _texts_of(service, asked)
     answer = await answer_in_time(request, _translate(service, asked, texts), service.limits.seconds)
     if not isinstance(asked.q, str):
@@ -44,8 +43,7 @@ async def translate(request: Request, service: SharedService) -> schemas.Transla
 )
 async def detect(request: Request, service: SharedService) -> Any:
     """Detect which of the two languages a text is in, the more likely one first."""
-    asked = await read(request, schemas.DetectRequest)
-    service.admit(request, asked)
+    asked = await service.read(request, schemas.DetectRequest)
     texts = _texts_of(service, asked)
     found = await _detect(service, texts)
     return found[0] if isinstance(asked.q, str) else found
