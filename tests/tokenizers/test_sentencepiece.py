@@ -46,6 +46,14 @@ def test_text_beside_the_corpus_keeps_case_accents_and_signs(separate: Tokenizer
     assert separate.source.decode(separate.source.encode(texts)) == texts
 
 
+def test_one_text_is_encoded_and_decoded_as_among_many(separate: TokenizerPair) -> None:
+    texts = ["A menina viu o pão.", "", "Ele não comeu o 1.º coração!", "[START]"] * 5
+    encoded = separate.source.encode(texts)
+    assert [separate.source.encode([text])[0] for text in texts] == encoded
+    assert [separate.source.decode([ids])[0] for ids in encoded] == separate.source.decode(encoded)
+    assert (separate.source.encode([]), separate.source.decode([])) == ([], [])
+
+
 def test_pieces_spell_the_text(separate: TokenizerPair) -> None:
     (ids,) = separate.source.encode(["A menina viu o pão."])
     assert "".join(separate.source.pieces(ids)).replace("▁", " ").strip() == "A menina viu o pão."
