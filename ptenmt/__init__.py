@@ -17,7 +17,7 @@ The public API; each name is imported when it is first used, so that importing p
   ``probabilities_figure``, ``tokens_figure`` and ``embeddings_figure`` return matplotlib figures
 - ``positions_figure``, ``schedule_figure``, ``history_figure``: figures that need no model
 - ``save_figure(figure, file)``: write a figure as PNG, SVG or PDF
-- ``PtenmtError``: the base of every error that a user can mend
+- ``PtenmtError``: the base of every error that a user can fix
 """
 
 from importlib import import_module

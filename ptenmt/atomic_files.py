@@ -44,11 +44,8 @@ def write_bytes(file: Path, content: bytes) -> None:
 @contextmanager
 def _opened(file: Path, **how: Any) -> Iterator[IO[Any]]:
     try:
-        if file.exists() and not file.is_file():
-            with file.open(**how) as device:
-                yield device
-            return
-        with _replacing(file.resolve(), **how) as stream:
+        is_device = file.exists() and not file.is_file()
+        with file.open(**how) if is_device else _replacing(file.resolve(), **how) as stream:
             yield stream
     except OSError as error:
         raise OutputError(f"cannot write {file}: {error.strerror or error}") from error

@@ -23,11 +23,10 @@ LIKELIEST = DecodingConfig(beam_size=1)
 
 @dataclass(frozen=True)
 class NextWord:
-    """A candidate for the next word."""
+    """A candidate for the next word, and its probability among all words and special tokens."""
 
     word: str
     probability: float
-    """From 0 to 1, among all words and special tokens."""
 
 
 @dataclass(frozen=True)
@@ -67,13 +66,7 @@ def context_words(text: str, tokenizer: Tokenizer, config: Config) -> ContextWor
 
 
 class Completer:
-    """Predicts the words after a text with a trained next-word model.
-
-    Args:
-        model: Scores all words.
-        tokenizer: Of words.
-        config: The run's options.
-    """
+    """Predicts the words after a text with a trained next-word model and its word tokenizer."""
 
     def __init__(self, model: NumpyNextWord, tokenizer: Tokenizer, config: Config) -> None:
         self.model = model
@@ -95,19 +88,17 @@ class Completer:
             checkpoint: ``best``: the weights with the lowest held-out loss; ``latest``: the newest.
 
         Raises:
-            RunError: There is no such run, or it translates.
-            CheckpointError: It has no weights that can be read.
+            RunError: There is no such run, or it is a translation model.
+            CheckpointError: It has no readable weights.
         """
         trained = TrainedModel.load(run, checkpoint=checkpoint, task="next-word", on_warning=on_warning)
         model = NumpyNextWord(trained.config.model, trained.weights)
         return cls(model, trained.tokenizers.source, trained.config)
 
     def next_words(self, text: str, count: int = 5) -> list[NextWord]:
-        """The likeliest words after a text, the likeliest first.
+        """The ``count`` likeliest words after a text, the likeliest first.
 
-        Args:
-            text: If it is longer than the model's window, its last words are used.
-            count: How many.
+        Of a text that is longer than the model's window, the last words are used.
 
         Raises:
             DataError: The text has no words.
@@ -122,13 +113,13 @@ class Completer:
         """Continue a text.
 
         Args:
-            text: What to continue.
-            words: How many words to add.
-            how: ``top_k``, ``top_p`` and ``temperature`` control sampling, ``seed`` its random numbers; the
-                rest of the section applies to translations only.
+            text: The text to continue.
+            words: Number of words to generate.
+            how: ``top_k``, ``top_p``, ``temperature`` and ``seed`` control sampling; the rest of the section
+                applies to translations only.
 
         Returns:
-            The words that were added.
+            The generated words.
 
         Raises:
             DataError: The text has no words.

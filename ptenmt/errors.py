@@ -1,4 +1,4 @@
-"""The errors a user can cause and mend; everything else is a bug and shows its traceback."""
+"""The errors that a user can cause and fix; everything else is a bug and shows its traceback."""
 
 
 class PtenmtError(Exception):
@@ -6,7 +6,7 @@ class PtenmtError(Exception):
 
     Args:
         message: What is wrong and where, on one line.
-        hint: How to mend it, on one line; empty when the message says it all.
+        hint: How to fix it, on one line; empty if the message says it.
     """
 
     def __init__(self, message: str, hint: str = "") -> None:
@@ -20,7 +20,7 @@ class ConfigError(PtenmtError):
 
 
 class DataError(PtenmtError):
-    """Sentence pairs that cannot be read, or of which nothing is left."""
+    """Sentence pairs that cannot be read, or that all filters together remove."""
 
 
 class DownloadError(PtenmtError):
@@ -40,11 +40,11 @@ class CheckpointError(PtenmtError):
 
 
 class TrainingError(PtenmtError):
-    """A training that cannot go on."""
+    """A training that cannot continue."""
 
 
 class ExportError(PtenmtError):
-    """A model that another engine cannot express, or an export that cannot be used."""
+    """A model that another engine cannot run, or an export that cannot be used."""
 
 
 class OutputError(PtenmtError):

@@ -125,7 +125,7 @@ class SampledPairs:
         return source, target
 
     def _planned(self, longest: np.ndarray) -> np.ndarray:
-        """Return the expected sampled lengths for the lengths of the best segmentations, int32."""
+        """Return the expected lengths when sampled, given those of the best segmentations, int32."""
         grown = np.ceil(longest * np.float32(self._growth)).astype(np.int32)
         return np.asarray(np.minimum(grown, self._max_positions))
 

@@ -74,18 +74,10 @@ def load_training_pairs(data: DataConfig, seed: int) -> TextPairs:
 
 
 def load_split(data: DataConfig, seed: int, split: HeldOutSplit) -> list[SentencePair]:
-    """Load the validation or test pairs alone.
+    """Load the validation or test pairs of ``load_corpus`` alone.
 
     The training pairs are read only if this split is drawn from them and is not in the cache. Nothing is
     written to the cache.
-
-    Args:
-        data: Where the pairs come from, and how they are prepared.
-        seed: Random seed of the splits.
-        split: Which pairs.
-
-    Returns:
-        The same pairs as ``load_corpus``.
 
     Raises:
         DataError: A file cannot be read, or there is no pair in the split.
@@ -154,12 +146,7 @@ def _write_training_pairs(folder: Path, data: DataConfig, seed: int) -> dict[str
         written = write_texts(folder, left)
     pairs = TextPairs(folder, written)
     _require_pairs("training", pairs, removed)
-    return {
-        "parts": written,
-        "fingerprint": fingerprint(pairs),
-        "removed": removed,
-        "held_out": drawn,
-    }
+    return {"parts": written, "fingerprint": fingerprint(pairs), "removed": removed, "held_out": drawn}
 
 
 def _filtered(
@@ -182,18 +169,15 @@ def _key(data: DataConfig, seed: int) -> dict[str, Any]:
     return {
         "options": options | {"split_off": list(sizes), "seed": seed if sizes else None},
         "versions": [unidata_version, *map(metadata.version, packages)],
-        "files": [[file.repeat, *map(_file_state, _paths(file))] for file in _training_files(data)],
+        "files": [[file.repeat, *_file_states(file)] for file in _training_files(data)],
     }
 
 
-def _file_state(path: Path) -> list[Any]:
-    """Path, size and times, which change with the file."""
-    state = status(path)
-    return [str(path.absolute()), state.st_size, state.st_mtime_ns, state.st_ctime_ns]
-
-
-def _paths(file: CorpusFile) -> list[Path]:
-    return [Path(path) for path in (file.path, file.source, file.target) if path is not None]
+def _file_states(file: CorpusFile) -> Iterator[list[Any]]:
+    """Yield path, size and times of each file, which change with its content."""
+    for path in filter(None, (file.path, file.source, file.target)):
+        state = status(Path(path))
+        yield [str(Path(path).absolute()), state.st_size, state.st_mtime_ns, state.st_ctime_ns]
 
 
 def _training_files(data: DataConfig) -> list[CorpusFile]:

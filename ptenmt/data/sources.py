@@ -30,7 +30,7 @@ def fetch_sources(config: Config, on_progress: OnProgress | None = None) -> Toke
     """Download the dataset and tokenizer of a config, unless they are on this machine.
 
     Args:
-        config: The options; only ``data.source: tfds`` and ``tokenizer.kind: wordpiece`` need anything.
+        config: Only ``data.source: tfds`` and ``tokenizer.kind: wordpiece`` need downloads.
         on_progress: Called with the state of each download.
 
     Returns:

@@ -1,8 +1,7 @@
 """Text preparation before tokenization, and detokenization of translations.
 
-Corpora like TED come with words and punctuation apart, in the Penn Treebank's way: ``it 's``, ``is n't``,
-quotes as two back-ticks and two apostrophes. What a user types has to be brought there, and what the model
-answers has to be brought back.
+Corpora like TED have words and punctuation separated, in the Penn Treebank's style: ``it 's``, ``is n't``,
+quotes as two back-ticks and two apostrophes. User input is converted to it, and translations back.
 """
 
 import re
@@ -14,8 +13,8 @@ from ptenmt.config import DataConfig
 from ptenmt.config.schema import Tokenization
 
 _Rules = Sequence[tuple[str, re.Pattern[str], str]]
-"""(required substring, pattern, replacement): the substring test is fast. Patterns for common text start with
-literal text and a lookbehind after it, which ``re`` finds fast as well."""
+"""(required substring, pattern, replacement). The substring test is fast; so are patterns that start with
+literal text and a lookbehind after it."""
 
 _CONTROL = re.compile(r"[\x00-\x1f\x7f]")
 """ASCII control characters."""
@@ -64,11 +63,11 @@ _PIECES_TO_TOKENS = _compiled(
 """From punctuation split off everywhere to the Penn Treebank's tokens."""
 
 _INITIALS = re.compile(r"(?<!\S)[a-z](?: \. [a-z](?= \.))+(?: \.(?= [\w,;:—]))?")
-"""``u . s .``: single letters, each with its full stop, the last one only where the sentence goes on (at its
-end the full stop stays a token of its own)."""
+"""``u . s .``: single letters with full stops; the last full stop only inside a sentence (at its end it stays
+a token of its own)."""
 
 _OPENING, _CLOSING = "\ue000", "\ue001"
-"""Stand for a directed quote while the Moses detokenizer works; it would count pairs instead."""
+"""Placeholders for directed quotes; the Moses detokenizer would count pairs instead."""
 
 _BEFORE_JOINING = _compiled(
     ("``", r"(?<!\S)``(?: (?:``|''))*(?!\S)", _OPENING),
@@ -100,19 +99,12 @@ def spacing(data: DataConfig) -> Tokenization:
 
 
 def lowers_typed(data: DataConfig) -> bool:
-    """Whether user input is lower-cased, as the TED corpus is.
-
-    A capital would be an unknown letter there, whatever the options say.
-    """
+    """Whether user input is lower-cased, as the TED corpus is; its models have never seen a capital."""
     return data.lowercase or (data.source == "tfds" and spacing(data) == "given")
 
 
 class _Moses:
-    """The Moses tokenizer and detokenizer of a language; English rules for one that Moses does not know.
-
-    Args:
-        language: ISO 639-1 code.
-    """
+    """The Moses tokenizer and detokenizer of a language; English rules for one that Moses does not know."""
 
     def __init__(self, language: str) -> None:
         from sacremoses import MosesDetokenizer, MosesTokenizer
@@ -124,14 +116,10 @@ class _Moses:
         self._detokenizer = MosesDetokenizer(self.language)
 
     def split(self, text: str) -> str:
-        """Put spaces between words and punctuation."""
-        split: str = self._tokenizer.tokenize(text, escape=False, return_str=True)
-        return split
+        return str(self._tokenizer.tokenize(text, escape=False, return_str=True))
 
     def join(self, tokens: Sequence[str]) -> str:
-        """Join words and punctuation as people write them."""
-        joined: str = self._detokenizer.detokenize(tokens, unescape=False)
-        return joined
+        return str(self._detokenizer.detokenize(tokens, unescape=False))
 
 
 _moses = lru_cache(_Moses)
@@ -152,11 +140,11 @@ class TextPreparation:
         """Prepare a sentence of the corpus.
 
         Args:
-            text: The sentence. ASCII control characters become blanks, and runs of white space one blank.
+            text: The sentence. ASCII control characters become spaces, and runs of white space one space.
             language: ISO 639-1 code of its language.
 
         Returns:
-            The sentence, normalised, split by the Moses tokenizer and lower-cased as configured.
+            The sentence, normalised, tokenized by Moses and lower-cased as configured.
         """
         text = self._normalized(text)
         if self._spacing == "moses":
@@ -167,13 +155,13 @@ class TextPreparation:
         """Prepare user input, so that it looks like the corpus.
 
         Args:
-            text: Any text, of any length. Control characters become blanks, and runs of white space one
-                blank. Words and punctuation that are apart already stay so.
+            text: Any text, of any length. Control characters become spaces, and runs of white space one
+                space.
             language: ISO 639-1 code of its language.
 
         Returns:
-            What ``prepare`` makes of it; words and punctuation are apart, and all is in lower case, where the
-            corpus comes like that.
+            The text as ``prepare`` returns it; for a corpus that is tokenized and lower-cased already, the
+            text is tokenized and lower-cased, too.
         """
         text = _NOT_TYPED.sub(" ", text)
         if self._spacing != "given":
@@ -189,11 +177,9 @@ class TextPreparation:
             language: ISO 639-1 code of its language.
 
         Returns:
-            Text as people write it; unchanged where the corpus is plain text.
+            Detokenized text; unchanged where the corpus is plain text.
         """
-        if self._spacing == "none":
-            return text
-        return join_tokens(text, language)
+        return text if self._spacing == "none" else join_tokens(text, language)
 
     def _normalized(self, text: str) -> str:
         form = self._data.normalization
@@ -206,11 +192,8 @@ def join_tokens(text: str, language: str) -> str:
     """Detokenize text: ``it 's fine , is n't it ?`` → ``it's fine, isn't it?``.
 
     Args:
-        text: Tokens with blanks between them, in the Penn Treebank's or the Moses tokenizer's way.
+        text: Tokens separated by spaces, in the style of the Penn Treebank or the Moses tokenizer.
         language: ISO 639-1 code; an unknown one is treated as English.
-
-    Returns:
-        The text; its letters are the same, in the same case.
     """
     rules = _moses(language)
     text = _apply(_BEFORE_JOINING, text)
@@ -222,21 +205,16 @@ def join_tokens(text: str, language: str) -> str:
 def repair_wordpiece(text: str) -> str:
     """Undo the splits that WordPiece makes at every punctuation mark: ``is n ' t it`` → ``is n't it``.
 
-    The published tokenizer cannot tell ``it 's`` from ``it ' s``; these rules bring its text back to the
-    Penn Treebank's tokens, which TED comes in.
+    The published tokenizer cannot tell ``it 's`` from ``it ' s``; these rules restore the Penn Treebank's
+    tokens, in which TED comes: contractions, quotes, hyphens, numbers, initials and abbreviations.
 
     Args:
-        text: What the WordPiece tokenizer made of token ids.
-
-    Returns:
-        The text with contractions, quotes, hyphens, numbers, initials and abbreviations put together.
+        text: Text decoded by the WordPiece tokenizer.
     """
     text = _apply(_PIECES_TO_TOKENS, text)
-    return _INITIALS.sub(_without_blanks, text) if " . " in text else text
-
-
-def _without_blanks(found: re.Match[str]) -> str:
-    return found[0].replace(" ", "")
+    if " . " not in text:
+        return text
+    return _INITIALS.sub(lambda found: found[0].replace(" ", ""), text)
 
 
 def _apply(rules: _Rules, text: str) -> str:
