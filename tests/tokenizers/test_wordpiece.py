@@ -77,7 +77,7 @@ def test_a_damaged_file_is_noticed(name: str, published_folder: Path, tmp_path: 
     folder = copy_files(published_folder, tmp_path / "model")
     file = folder / "assets" / name
     file.write_bytes(file.read_bytes()[:-9])
-    with pytest.raises(TokenizerError, match="damaged, or is not the published") as error:
+    with pytest.raises(TokenizerError, match="is damaged") as error:
         WordPieceTokenizer.load_published(folder, ("pt", "en"))
     assert str(file) in error.value.message
 
