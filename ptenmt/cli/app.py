@@ -46,7 +46,7 @@ class _Signals:
 
     def __init__(self) -> None:
         self.is_interrupted = False
-        self._exit_code: int | None = None
+        self.exit_code: int | None = None
 
     def install(self) -> None:
         if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
@@ -54,10 +54,6 @@ class _Signals:
         if signal.getsignal(signal.SIGTERM) is signal.SIG_DFL:
             signal.signal(signal.SIGTERM, self._terminate)
         atexit.register(self._leave)
-
-    def leave_at_exit(self, code: object) -> None:
-        if code in (INTERRUPTED, TERMINATED):
-            self._exit_code = int(code)
 
     def _interrupt(self, _number: int, _frame: Any) -> None:
         self.is_interrupted = True
@@ -67,12 +63,12 @@ class _Signals:
         raise SystemExit(TERMINATED)
 
     def _leave(self) -> None:
-        if self._exit_code is None:
+        if self.exit_code is None:
             return
         for stream in filter(None, (sys.stdout, sys.stderr)):
             with contextlib.suppress(OSError, ValueError):
                 stream.flush()
-        os._exit(self._exit_code)
+        os._exit(self.exit_code)
 
 
 _signals = _Signals()
@@ -172,5 +168,6 @@ def main() -> None:
     try:
         app(prog_name="ptenmt")
     except SystemExit as end:
-        _signals.leave_at_exit(end.code)
+        if end.code in (INTERRUPTED, TERMINATED):
+            _signals.exit_code = int(end.code)
         raise

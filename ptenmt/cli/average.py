@@ -5,12 +5,12 @@ from typing import Annotated
 import typer
 
 from ptenmt.cli.console import Screen, load_tensorflow
-from ptenmt.cli.options import Quiet, RunToAverage, Verbose
+from ptenmt.cli.options import Quiet, RunName, Verbose
 from ptenmt.runs import Run
 
 
 def average(
-    run: RunToAverage = None,
+    run: RunName = None,
     last: Annotated[
         int | None, typer.Option(min=1, metavar="K", help="Average the last K checkpoints; by default all.")
     ] = None,

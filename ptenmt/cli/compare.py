@@ -1,18 +1,17 @@
 """``ptenmt compare``."""
 
 from collections.abc import Callable, Sequence
-from contextlib import nullcontext
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from ptenmt.atomic_files import NOTHING, json_text
 from ptenmt.cli.console import Screen, standard_output
+from ptenmt.cli.formatting import duration, metric_name, metric_value, option_value, shown_perplexity
 from ptenmt.cli.options import Quiet, Verbose, complete_run
-from ptenmt.cli.tables import Grid, print_grid
-from ptenmt.cli.writing import duration, metric_name, metric_value, shown_perplexity
-from ptenmt.config.loading import show_value
+from ptenmt.cli.tables import print_table
 from ptenmt.data.corpus import HeldOutSplit
+from ptenmt.inspection.figures import Table
 from ptenmt.runs import UNITS
 
 if TYPE_CHECKING:
@@ -23,7 +22,7 @@ def compare(
     runs: Annotated[
         list[str],
         typer.Argument(
-            metavar="RUN RUN…",
+            metavar="RUN...",
             help="Two or more runs: folders, or names below checkpoints/.",
             autocompletion=complete_run,
             show_default=False,
@@ -47,17 +46,12 @@ def compare(
 
     Example: ptenmt compare base small --split test
     """
-    screen = Screen(quiet=quiet, verbose=verbose)
     from ptenmt.evaluation import LoadOptions
     from ptenmt.evaluation.comparison import compare as compare_runs
 
-    with nullcontext() if split is None else screen.bar("loading", "") as bar:
-        comparison = compare_runs(
-            runs,
-            split,
-            load=LoadOptions(on_warning=screen.warn),
-            on_progress=bar.show if bar else lambda *_: None,
-        )
+    screen = Screen(quiet=quiet, verbose=verbose)
+    with screen.bar("loading") as show:
+        comparison = compare_runs(runs, split, load=LoadOptions(on_warning=screen.warn), on_progress=show)
     if comparison.splits_that_differ:
         splits = " and ".join(comparison.splits_that_differ)
         screen.warn(f"the runs have different {splits} {_units(comparison)}")
@@ -65,12 +59,14 @@ def compare(
         with standard_output() as stream:
             stream.write(json_text(comparison.facts(), indent=2) + "\n")
         return
-    print_grid(_results(comparison))
+    header = ("", *(run.run for run in comparison.runs))
+    print_table(Table(title="runs", header=header, rows=_results(comparison), numbers=range(1, len(header))))
     if comparison.differences:
-        print_grid(_differences(comparison))
+        rows = [(name, *map(option_value, values)) for name, values in comparison.differences.items()]
+        print_table(Table(title="\noptions that differ", header=header, rows=rows))
 
 
-def _results(comparison: "RunComparison") -> Grid:
+def _results(comparison: "RunComparison") -> list[Sequence[str]]:
     """The size of each run, its training and its scores."""
     rows: list[tuple[str, Callable[[RunSummary], str]]] = [
         ("parameters", lambda run: f"{run.parameters:,}"),
@@ -86,8 +82,7 @@ def _results(comparison: "RunComparison") -> Grid:
     table += _scores(comparison)
     first, *others = (run.options for run in comparison.runs)
     counts = (f"{sum(options[name] != value for name, value in first.items()):,}" for options in others)
-    table.append(("options that differ from the first run", NOTHING, *counts))
-    return _grid("runs", comparison, table, frozenset(range(1, len(comparison.runs) + 1)))
+    return [*table, ("options that differ from the first run", NOTHING, *counts)]
 
 
 def _units(comparison: "RunComparison") -> str:
@@ -130,24 +125,6 @@ def _column(scores: "RunScores", *, is_first: bool) -> dict[str, str]:
         p = "" if is_first else " (=)" if each.p_value is None else f" (p {each.formatted_p()})"
         column[score.name] = f"{score.value:.1f} ± {score.margin:.1f}{p}"
     return column | {"sentences/s": f"{scores.sentences_per_second:,.0f}"}
-
-
-def _differences(comparison: "RunComparison") -> Grid:
-    """The options that differ."""
-    rows = [
-        (name, *(NOTHING if value in (None, ()) else show_value(value) for value in values))
-        for name, values in comparison.differences.items()
-    ]
-    return _grid("\noptions that differ", comparison, rows)
-
-
-def _grid(
-    title: str,
-    comparison: "RunComparison",
-    rows: Sequence[Sequence[str]],
-    numbers: frozenset[int] = frozenset(),
-) -> Grid:
-    return Grid(title=title, header=("", *(run.run for run in comparison.runs)), rows=rows, numbers=numbers)
 
 
 def _count(number: float | None) -> str:

@@ -6,12 +6,13 @@ import typer
 
 from ptenmt.atomic_files import NOTHING
 from ptenmt.cli.console import Screen, standard_output
+from ptenmt.cli.formatting import shown_perplexity
 from ptenmt.cli.options import Quiet, RunName, Verbose, WhichWeights
-from ptenmt.cli.tables import Grid, print_grid
-from ptenmt.cli.writing import shown_perplexity
+from ptenmt.cli.tables import print_table
 from ptenmt.config import DecodingConfig
 from ptenmt.config.schema import MIN_TEMPERATURE, NUM_SEEDS
-from ptenmt.runs import Choice, Run, find_run
+from ptenmt.inspection.figures import Table
+from ptenmt.runs import find_run
 from ptenmt.tokenizers import SPECIAL_PIECES
 
 _SHOWN_WORDS = 5
@@ -19,7 +20,7 @@ _MIN_TOP_P = 1e-6
 
 
 def complete(
-    text: Annotated[str, typer.Argument(help="The beginning of a text.")],
+    text: Annotated[str, typer.Argument(metavar="TEXT", help="The start of a text.")],
     top_k: Annotated[
         int | None,
         typer.Option(
@@ -48,11 +49,7 @@ def complete(
     seed: Annotated[
         int | None,
         typer.Option(
-            min=0,
-            max=NUM_SEEDS - 1,
-            metavar="N",
-            help="Random seed for sampling.",
-            show_default="0",
+            min=0, max=NUM_SEEDS - 1, metavar="N", help="Random seed for sampling.", show_default="0"
         ),
     ] = None,
     run: RunName = None,
@@ -69,7 +66,7 @@ def complete(
 
     Example: ptenmt complete "once upon a time" --words 20 --temperature 0.8 --top-p 0.9
     """
-    from ptenmt.completion import Completer
+    from ptenmt.completion import Completer, held_out_loss
 
     screen = Screen(quiet=quiet, verbose=verbose)
     how = _decoding(words, temperature, top_p, seed)
@@ -78,24 +75,16 @@ def complete(
     if warning := completer.read(text).warning:
         screen.warn(warning)
     known = completer.tokenizer.vocabulary_size - len(SPECIAL_PIECES)
-    screen.say(f"{found.name}: vocabulary of {known:,} words{_quality(found, checkpoint)}")
+    shown = shown_perplexity(held_out_loss(found) if checkpoint == "best" else None)
+    quality = "" if shown == NOTHING else f"; perplexity {shown} on held-out text, unknown words excluded"
+    screen.say(f"{found.name}: vocabulary of {known:,} words{quality}")
     if top_k is not None or words is None:
         likely = completer.next_words(text, top_k or _SHOWN_WORDS)
         rows = [(each.word, f"{each.probability:.4f}") for each in likely]
-        print_grid(Grid(title=text, header=("next word", "probability"), rows=rows, numbers=frozenset({1})))
+        print_table(Table(title=text, header=("next word", "probability"), rows=rows, numbers={1}))
     if words is not None:
         with standard_output() as stream:
             stream.write(f"{text} {completer.complete(text, words, how)}\n")
-
-
-def _quality(run: Run, checkpoint: Choice) -> str:
-    """The perplexity of the best weights; that of the latest is not known."""
-    from ptenmt.completion import held_out_loss
-
-    shown = shown_perplexity(held_out_loss(run) if checkpoint == "best" else None)
-    if shown == NOTHING:
-        return ""
-    return f"; perplexity {shown} on held-out text, unknown words excluded"
 
 
 def _decoding(

@@ -15,7 +15,7 @@ from ptenmt.errors import OutputError, PtenmtError
 
 if TYPE_CHECKING:
     from rich.console import Console
-    from rich.progress import Progress, TaskID
+    from rich.progress import TaskID
 
     from ptenmt.events import DownloadProgress
 
@@ -39,7 +39,7 @@ class Screen:
 
     @cached_property
     def console(self) -> "Console":
-        """A console on stderr; made when needed, because rich takes 40 ms to import."""
+        """The console of stderr; rich takes 40 ms to import."""
         return _console(stderr=True, quiet=self._quiet)
 
     @property
@@ -70,30 +70,35 @@ class Screen:
             yield
 
     @contextmanager
-    def bar(self, what: str, unit: str) -> Iterator["Bar"]:
-        """Show a progress bar; ``what`` is its first description."""
+    def bar(self, what: str) -> Iterator[Callable[[str, int, int], None]]:
+        """Show a progress bar on a terminal.
+
+        Args:
+            what: Its first description.
+
+        Yields:
+            A function that takes a new description, and how much is done of how much.
+        """
         from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
         columns = (
             TextColumn("{task.description}"),
-            BarColumn(bar_width=None),
-            TextColumn(f"{{task.completed:,.0f}}/{{task.total:,.0f}} {unit}"),
+            BarColumn(None),
+            TextColumn("{task.completed:,.0f}/{task.total:,.0f}"),
             TimeRemainingColumn(),
         )
         with Progress(*columns, console=self.console, transient=True, disable=not self.is_live) as progress:
-            yield Bar(progress, what)
+            task = progress.add_task(what, total=1)
+            yield lambda what, done, total: progress.update(
+                task, description=what, completed=done, total=total
+            )
 
     @contextmanager
     def downloads(self) -> Iterator[Callable[["DownloadProgress"], None]]:
         """Show a progress bar per downloaded file; on a plain console, a line per file."""
         from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn
 
-        columns = (
-            TextColumn("{task.description}"),
-            BarColumn(bar_width=None),
-            DownloadColumn(),
-            TimeRemainingColumn(),
-        )
+        columns = TextColumn("{task.description}"), BarColumn(None), DownloadColumn(), TimeRemainingColumn()
         progress = Progress(*columns, console=self.console, disable=not self.is_live)
         tasks: dict[str, TaskID] = {}
 
@@ -122,18 +127,6 @@ class _Warnings(logging.Handler):
 
     def emit(self, record: logging.LogRecord) -> None:
         self._screen.warn(record.getMessage())
-
-
-class Bar:
-    """A progress bar whose description and total may change."""
-
-    def __init__(self, progress: "Progress", what: str) -> None:
-        self._progress = progress
-        self._task = progress.add_task(what, total=1)
-
-    def show(self, what: str, done: int, total: int) -> None:
-        """Update description, progress and total."""
-        self._progress.update(self._task, description=what, completed=done, total=total)
 
 
 def result_console() -> "Console":

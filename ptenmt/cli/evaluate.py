@@ -1,53 +1,115 @@
 """``ptenmt evaluate``."""
 
 from pathlib import Path
-from typing import Any
+from typing import Annotated
 
+import typer
+
+from ptenmt.cli import options
 from ptenmt.cli.console import Screen, load_tensorflow
-from ptenmt.cli.evaluation_options import (
-    Baseline,
-    Details,
-    HypothesesFile,
-    References,
-    Reports,
-    SourceFile,
-    Split,
-    TextsFolder,
-    Tokenised,
-    WithSweep,
-)
 from ptenmt.cli.evaluation_view import print_evaluation, print_sweep
-from ptenmt.cli.options import (
-    BeamSize,
-    DecodingOverrides,
-    Quiet,
-    RunName,
-    Verbose,
-    WhichEngine,
-    WhichWeights,
-    decoding_overrides,
-)
+from ptenmt.data.corpus import HeldOutSplit
 from ptenmt.errors import PtenmtError
+from ptenmt.runs import find_run
+
+_FILES, _OUTPUT = "Files of your own", "Output"
 
 
 def evaluate(
-    run: RunName = None,
-    checkpoint: WhichWeights = "best",
-    split: Split = None,
-    source: SourceFile = None,
-    references: References = None,
-    hypotheses: HypothesesFile = None,
-    tokenised: Tokenised = False,
-    baseline: Baseline = None,
-    engine: WhichEngine = "auto",
-    beam_size: BeamSize = None,
-    overrides: DecodingOverrides = None,
-    sweep: WithSweep = False,
-    details: Details = False,
-    output: TextsFolder = None,
-    reports: Reports = None,
-    quiet: Quiet = False,
-    verbose: Verbose = False,
+    run: options.RunName = None,
+    checkpoint: options.WhichWeights = "best",
+    split: Annotated[
+        HeldOutSplit | None,
+        typer.Option(
+            help="Which of the run's own pairs to score.", show_default="test; validation for --sweep"
+        ),
+    ] = None,
+    source: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="Translate this instead of the run's own pairs: one sentence per line, plain or .gz.",
+            rich_help_panel=_FILES,
+        ),
+    ] = None,
+    references: Annotated[
+        list[Path] | None,
+        typer.Option(
+            "--reference",
+            metavar="FILE",
+            help="Reference translations, one per line. May be given several times; then each sentence "
+            "needs a line that is not empty in one of them.",
+            rich_help_panel=_FILES,
+        ),
+    ] = None,
+    hypotheses: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="Score these translations, one per line, instead of translating. With --reference no run "
+            "is needed; with --run, too, the words unknown to that run are counted.",
+            rich_help_panel=_FILES,
+        ),
+    ] = None,
+    tokenised: Annotated[
+        bool,
+        typer.Option(
+            "--tokenised",
+            help="These files have words and punctuation separated by spaces, as the training corpus (and "
+            "translate --raw) has them. They are scored on these tokens, too.",
+            rich_help_panel=_FILES,
+        ),
+    ] = False,
+    baseline: Annotated[
+        str | None,
+        typer.Option(
+            metavar="RUN|FILE",
+            help="Compare with another run, or with a file of translations, with a significance test.",
+        ),
+    ] = None,
+    engine: options.WhichEngine = "auto",
+    beam_size: options.BeamSize = None,
+    overrides: options.DecodingOverrides = None,
+    sweep: Annotated[
+        bool,
+        typer.Option(
+            "--sweep",
+            help="Try beam sizes and length penalties on the validation pairs, and report which to use.",
+            rich_help_panel=options.SEARCH_PANEL,
+        ),
+    ] = False,
+    details: Annotated[
+        bool,
+        typer.Option(
+            "--details",
+            help="Show more of the error analysis: scores by source length, word rarity and split words; "
+            "minimal pairs; the worst and the best sentences.",
+            rich_help_panel=_OUTPUT,
+        ),
+    ] = False,
+    output: Annotated[
+        Path | None,
+        typer.Option(
+            "--output",
+            "-o",
+            metavar="DIR",
+            help="Write sources, references and translations, including the baseline's, to text files in "
+            "this folder.",
+            rich_help_panel=_OUTPUT,
+        ),
+    ] = None,
+    reports: Annotated[
+        list[Path] | None,
+        typer.Option(
+            "--report",
+            metavar="FILE",
+            help="Write a full report with charts and examples: .html, .md or .json. May be given several "
+            "times.",
+            rich_help_panel=_OUTPUT,
+        ),
+    ] = None,
+    quiet: options.Quiet = False,
+    verbose: options.Verbose = False,
 ) -> None:
     """Score a run, or finished translations: BLEU, chrF2++ and TER with confidence intervals; error analysis.
 
@@ -64,47 +126,41 @@ def evaluate(
 
     Example: ptenmt evaluate --run base --sweep
     """
-    if references and split is not None:
-        raise _conflict("--split", "--reference")
+    if split is not None:
+        _refuse_with("--split", {"--reference": references})
     if sweep:
-        _refuse_with_sweep(
-            {
-                "--hypotheses": hypotheses,
-                "--baseline": baseline,
-                "--beam-size": beam_size,
-                "--set": overrides,
-                "--output": output,
-                "--report": reports,
-                "--details": details,
-            }
-        )
-    _check_outputs(output, reports or [])
+        others: dict[str, object] = {"--hypotheses": hypotheses, "--baseline": baseline}
+        others |= {"--beam-size": beam_size, "--set": overrides, "--details": details}
+        others |= {"--output": output, "--report": reports}
+        _refuse_with("--sweep", others)
     from ptenmt import evaluation
     from ptenmt.evaluation.report import write_report
+    from ptenmt.translation.translator import uses_keras
 
+    _check_outputs(output, reports or [])  # before the evaluation, which takes long
     screen = Screen(quiet=quiet, verbose=verbose)
-    if sweep and split == "test":
-        screen.warn("settings chosen on the test pairs bias their scores; the default is --split validation")
     files = evaluation.EvaluationFiles(
         source=source, references=references or (), hypotheses=hypotheses, is_tokenised=tokenised
     )
     load = evaluation.LoadOptions(
         checkpoint=checkpoint,
         engine=engine,
-        overrides=decoding_overrides(overrides or [], beam_size=beam_size),
+        overrides=options.decoding_overrides(overrides or [], beam_size=beam_size),
         on_warning=screen.warn,
     )
-    if engine == "keras":
-        load_tensorflow(screen)
-    with screen.bar("loading", "") as bar:
-        arguments: dict[str, Any] = {"files": files, "load": load, "on_progress": bar.show}
-        if sweep:
-            swept = evaluation.sweep(run, split or "validation", **arguments)
-        else:
-            evaluated = evaluation.evaluate(run, split or "test", baseline=baseline, **arguments)
+    if hypotheses is None and uses_keras(engine, find_run(run).config()):
+        load_tensorflow(screen)  # here, to hide its log lines
     if sweep:
+        if split == "test":
+            screen.warn("settings chosen on the test pairs bias their scores; leave out --split")
+        with screen.bar("loading") as show:
+            swept = evaluation.sweep(run, split or "validation", files=files, load=load, on_progress=show)
         print_sweep(swept)
         return
+    with screen.bar("loading") as show:
+        evaluated = evaluation.evaluate(
+            run, split or "test", files=files, baseline=baseline, load=load, on_progress=show
+        )
     print_evaluation(evaluated, with_details=details)
     if output is not None:
         evaluated.write_texts(output)
@@ -112,18 +168,13 @@ def evaluate(
         write_report(evaluated, report)
 
 
-def _conflict(one: str, other: str) -> PtenmtError:
-    return PtenmtError(f"{one} and {other} cannot be used together", "leave one of them out")
-
-
-def _refuse_with_sweep(options: dict[str, object]) -> None:
-    for name, value in options.items():
+def _refuse_with(option: str, others: dict[str, object]) -> None:
+    for name, value in others.items():
         if value:
-            raise _conflict("--sweep", name)
+            raise PtenmtError(f"{option} and {name} cannot be used together", "leave one of them out")
 
 
 def _check_outputs(folder: Path | None, reports: list[Path]) -> None:
-    """Find out before the evaluation, not after it, that results cannot be written."""
     from ptenmt.evaluation.evaluation import make_folder
     from ptenmt.evaluation.report import check_report_file
 

@@ -3,7 +3,8 @@
 from typing import TYPE_CHECKING
 
 from ptenmt.atomic_files import NOTHING
-from ptenmt.cli.tables import Grid, print_facts, print_grid
+from ptenmt.cli.tables import print_facts, print_table
+from ptenmt.inspection.figures import Table
 
 if TYPE_CHECKING:
     from ptenmt.evaluation import Evaluation, Sweep, SweepSetting
@@ -16,16 +17,16 @@ _NUM_UNKNOWN_SHOWN = 10
 
 def print_evaluation(evaluation: "Evaluation", *, with_details: bool) -> None:
     """Print the scores and the error analysis."""
-    print_grid(_scores(evaluation))
+    print_table(_scores(evaluation))
     if evaluation.comparison is not None:
-        print_grid(_comparison(evaluation.comparison))
-    print_grid(_failures(evaluation))
+        print_table(_comparison(evaluation.comparison))
+    print_table(_failures(evaluation))
     if not with_details:
         return
     for breakdown in evaluation.error_analysis.breakdowns:
-        print_grid(_breakdown(breakdown))
+        print_table(_breakdown(breakdown))
     if evaluation.minimal_pairs is not None:
-        print_grid(_minimal_pairs(evaluation.minimal_pairs))
+        print_table(_minimal_pairs(evaluation.minimal_pairs))
     for which, sentences in (
         ("worst", evaluation.error_analysis.worst),
         ("best", evaluation.error_analysis.best),
@@ -46,9 +47,9 @@ def print_sweep(sweep: "Sweep") -> None:
         )
         for setting in sweep.settings
     ]
-    title = f"{sweep.name}: {sweep.num_pairs:,} {sweep.pairs_name}, {sweep.engine}"
+    title = f"{sweep.name}: {_counted_pairs(sweep)}, {sweep.engine}"
     header = ("beams", "length penalty", "BLEU", "sentences/s", "p against the best (uncorrected)")
-    print_grid(Grid(title=title, header=header, rows=rows, numbers=frozenset({0, 1, 2, 3})))
+    print_table(Table(title=title, header=header, rows=rows, numbers={0, 1, 2, 3}))
     best, fastest = sweep.best, sweep.fastest
     use = {"best": _options(best)}
     if fastest != best:
@@ -56,7 +57,13 @@ def print_sweep(sweep: "Sweep") -> None:
     print_facts(f"\nuse, with BLEU {sweep.signature.replace('|', ' ')}", use)
 
 
-def _scores(evaluation: "Evaluation") -> Grid:
+def _counted_pairs(of: "Evaluation | Sweep") -> str:
+    """Such as ``500 test pairs``."""
+    name = of.pairs_name if of.num_pairs != 1 else of.pairs_name.replace("pairs", "pair", 1)
+    return f"{of.num_pairs:,} {name}"
+
+
+def _scores(evaluation: "Evaluation") -> Table:
     """The scores, and how they were computed."""
     rows, perplexity = [], evaluation.perplexity
     if evaluation.loss is not None:
@@ -72,11 +79,11 @@ def _scores(evaluation: "Evaluation") -> Grid:
         how = f"sentences/s: {evaluation.search.description}"
         rows.append(("speed", f"{evaluation.sentences_per_second:,.1f}", "", how))
     weights = "" if evaluation.checkpoint is None else f", {evaluation.checkpoint}"
-    title = f"{evaluation.name}{weights}: {evaluation.num_pairs:,} {evaluation.pairs_name}"
-    return Grid(title=title, header=("score", "value", "95 %", "how"), rows=rows, numbers=frozenset({1}))
+    title = f"{evaluation.name}{weights}: {_counted_pairs(evaluation)}"
+    return Table(title=title, header=("score", "value", "95 %", "how"), rows=rows, numbers={1})
 
 
-def _comparison(comparison: "BaselineComparison") -> Grid:
+def _comparison(comparison: "BaselineComparison") -> Table:
     rows = [
         (
             each.score.name,
@@ -90,10 +97,10 @@ def _comparison(comparison: "BaselineComparison") -> Grid:
     ]
     header = ("score", "value", "baseline", "difference", "p", "paired bootstrap")
     title = f"\nagainst {comparison.name}"
-    return Grid(title=title, header=header, rows=rows, numbers=frozenset({1, 2, 3, 4}))
+    return Table(title=title, header=header, rows=rows, numbers={1, 2, 3, 4})
 
 
-def _failures(evaluation: "Evaluation") -> Grid:
+def _failures(evaluation: "Evaluation") -> Table:
     """Everything that the error analysis counts."""
     search, analysis = evaluation.search, evaluation.error_analysis
     rows = [
@@ -120,13 +127,13 @@ def _failures(evaluation: "Evaluation") -> Grid:
     if pairs is not None:
         definition = "accents and contractions that change the meaning, both sentences correct"
         rows.append(("minimal pairs", f"{pairs.num_correct}/{len(pairs.items)}", definition))
-    return Grid(title="\nerror analysis", rows=rows, numbers=frozenset({1}))
+    return Table(title="\nerror analysis", rows=rows, numbers={1})
 
 
-def _breakdown(breakdown: "Breakdown") -> Grid:
+def _breakdown(breakdown: "Breakdown") -> Table:
     title = f"\nby {breakdown.title}: {breakdown.unit}"
     if breakdown.missing:
-        return Grid(title=title, rows=[(NOTHING, breakdown.missing)])
+        return Table(title=title, rows=[(NOTHING, breakdown.missing)])
     bands = [band for band in breakdown.bands if band.scores]
     names = [score.name for score in bands[0].scores]
     rows = []
@@ -135,10 +142,10 @@ def _breakdown(breakdown: "Breakdown") -> Grid:
         cells = [f"{score.value:.1f}{margin}" for score, margin in zip(band.scores, margins, strict=True)]
         rows.append((band.name, f"{band.num_pairs:,}", *cells))
     header = (breakdown.title, "sentences", *names)
-    return Grid(title=title, header=header, rows=rows, numbers=frozenset(range(1, len(header))))
+    return Table(title=title, header=header, rows=rows, numbers=range(1, len(header)))
 
 
-def _minimal_pairs(results: "MinimalPairResults") -> Grid:
+def _minimal_pairs(results: "MinimalPairResults") -> Table:
     """Each phenomenon, with one of its wrong pairs."""
     rows = []
     for phenomenon, (num_correct, num_pairs) in results.by_phenomenon.items():
@@ -152,7 +159,7 @@ def _minimal_pairs(results: "MinimalPairResults") -> Grid:
                 example += " (the same tokens to this model)"
         rows.append((phenomenon, f"{num_correct}/{num_pairs}", example))
     header = ("phenomenon", "correct", "a wrong pair")
-    return Grid(title="\nminimal pairs", header=header, rows=rows, numbers=frozenset({1}))
+    return Table(title="\nminimal pairs", header=header, rows=rows, numbers={1})
 
 
 def _sentence(sentence: "EvaluatedSentence") -> dict[str, str]:

@@ -7,8 +7,8 @@ from typing import Annotated
 import typer
 
 from ptenmt.cli.console import Screen, silent_libraries
+from ptenmt.cli.formatting import amount
 from ptenmt.cli.options import Quiet, RunName, Verbose, WhichWeights
-from ptenmt.cli.writing import amount
 from ptenmt.ctranslate2_export import Quantization
 from ptenmt.export.packaging import Format, export_model
 
@@ -55,12 +55,7 @@ def export(
     uses_tensorflow = form in ("savedmodel", "weights")
     with silent_libraries(screen) if uses_tensorflow else nullcontext(screen.warn) as warn:
         exported = export_model(
-            run,
-            format=form,
-            quantization=quantization,
-            output=output,
-            checkpoint=checkpoint,
-            on_warning=warn,
+            run, format=form, quantization=quantization, output=output, checkpoint=checkpoint, on_warning=warn
         )
     stored = exported.quantization or "float32"
     screen.say(

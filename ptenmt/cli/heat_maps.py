@@ -63,12 +63,9 @@ def _labelled(panel: HeatMap, width: int, has_colours: bool) -> list[Text]:
 
 def _heading(panel: HeatMap) -> list[Text]:
     """The title, and the names of rows and columns."""
-    lines = [Text(panel.title, style="bold")]
     named = {"down": panel.row_name, "across": panel.column_name}
-    axes = [f"{direction}: {name}" for direction, name in named.items() if name]
-    if axes:
-        lines.append(Text(", ".join(axes), style="dim"))
-    return lines
+    axes = ", ".join(f"{direction}: {name}" for direction, name in named.items() if name)
+    return [Text(panel.title, style="bold"), *([Text(axes, style="dim")] if axes else [])]
 
 
 def _upright(labels: Sequence[str]) -> list[list[str]]:
@@ -88,8 +85,7 @@ def _cropped(label: str, cells: int) -> str:
 
 def _levels(panel: HeatMap) -> np.ndarray:
     """Each value on the scale from low, 0, to high, 1."""
-    levels: np.ndarray = np.clip((panel.values - panel.low) / (panel.high - panel.low), 0.0, 1.0)
-    return levels
+    return np.asarray(np.clip((panel.values - panel.low) / (panel.high - panel.low), 0.0, 1.0))
 
 
 def _cell(sign: str, level: float, cells: int, panel: HeatMap, has_colours: bool) -> Text:
@@ -122,16 +118,14 @@ def _numbered(panel: HeatMap, width: int, has_colours: bool) -> list[Text]:
         line = Text(f"{first * down:>{left}} ")
         upper, lower = levels[first], levels[min(first + rows_per_line, len(levels)) - 1]
         for above, below in zip(upper, lower, strict=True):
-            line.append_text(_half_cells(above, below, panel) if has_colours else Text(_shade(above)))
+            if has_colours:
+                ink, paper = (Color.from_rgb(*_rgb(panel.palette, level)) for level in (above, below))
+                line.append("▀", Style(color=ink, bgcolor=paper))
+            else:
+                line.append(_shade(above))
         lines.append(line)
     lines.append(Text(" " * (left + 1) + "0" + str(columns[-1]).rjust(len(columns) - 1)))
     return lines
-
-
-def _half_cells(above: float, below: float, panel: HeatMap) -> Text:
-    """Two values, one above the other, in one character."""
-    colours = (Color.from_rgb(*_rgb(panel.palette, level)) for level in (above, below))
-    return Text("▀", Style(color=next(colours), bgcolor=next(colours)))
 
 
 def _ordinal(number: int) -> str:

@@ -5,24 +5,30 @@ from typing import Any
 
 from ptenmt.atomic_files import NOTHING
 from ptenmt.cli.console import Screen
+from ptenmt.cli.formatting import (
+    amount,
+    duration,
+    epochs_done,
+    metric_name,
+    metric_value,
+    option_value,
+    shown_perplexity,
+)
 from ptenmt.cli.options import Quiet, RunToDescribe, Verbose
-from ptenmt.cli.tables import Grid, print_facts, print_grid
-from ptenmt.cli.writing import amount, duration, metric_name, metric_value, shown_perplexity
-from ptenmt.config.loading import flat_options, show_value
+from ptenmt.cli.tables import print_facts, print_table
+from ptenmt.config import Config
+from ptenmt.config.loading import flat_options
 from ptenmt.errors import RunError
 from ptenmt.history import History
+from ptenmt.inspection.figures import Table
 from ptenmt.run_facts import needed_facts
 from ptenmt.runs import RUNS_FOLDER, UNITS, Run, find_run, list_runs
-from ptenmt.weights import WeightsInfo, best_weights, list_weights
+from ptenmt.weights import best_weights, list_weights
 
 _SHOWN_FACTS = {"created", "trained", "versions", "data", "vocabulary_sizes", "parameters"}
 
 
-def info(
-    run: RunToDescribe = None,
-    quiet: Quiet = False,
-    verbose: Verbose = False,
-) -> None:
+def info(run: RunToDescribe = None, quiet: Quiet = False, verbose: Verbose = False) -> None:
     """Show a run's config, sizes, progress, best score, time and memory. Without --run: list all runs.
 
     Example: ptenmt info --run base
@@ -30,22 +36,19 @@ def info(
     screen = Screen(quiet=quiet, verbose=verbose)
     if run is not None:
         found = find_run(run)
-        facts, options = _summary(found), flat_options(found.config())
-        print_facts(str(found.path), facts)
-        shown = {
-            name: NOTHING if value in (None, ()) else show_value(value) for name, value in options.items()
-        }
-        print_facts("\noptions", shown)
+        print_facts(str(found.path), _summary(found))
+        options = flat_options(found.config())
+        print_facts("\noptions", {name: option_value(value) for name, value in options.items()})
         return
     runs = list_runs(on_unreadable=screen.warn)
     if not runs:
         raise RunError(
             f"no run in {RUNS_FOLDER.absolute()}", "train one first: ptenmt train --config demo.yaml"
         )
-    print_grid(_all_runs(runs, screen.warn))
+    print_table(_all_runs(runs, screen.warn))
 
 
-def _all_runs(runs: list[Run], warn: Callable[[str], None]) -> Grid:
+def _all_runs(runs: list[Run], warn: Callable[[str], None]) -> Table:
     rows = []
     for run in runs:
         try:
@@ -58,7 +61,7 @@ def _all_runs(runs: list[Run], warn: Callable[[str], None]) -> Grid:
             (
                 run.name,
                 config.data.source,
-                f"{history[-1]['epoch'] if history else NOTHING}/{config.training.epochs}",
+                _epochs(config, facts, history[-1]["step"]) if history else NOTHING,
                 f"{facts['parameters']:,}",
                 _best_score([line["validation"] for line in history]),
                 _time(facts["trained"]),
@@ -66,7 +69,7 @@ def _all_runs(runs: list[Run], warn: Callable[[str], None]) -> Grid:
         )
     header = ("run", "data", "epoch", "parameters", "best score", "last started")
     title = f"{RUNS_FOLDER}; default: {find_run().name}"
-    return Grid(title=title, header=header, rows=rows, numbers=frozenset({2, 3, 4}))
+    return Table(title=title, header=header, rows=rows, numbers={2, 3, 4})
 
 
 def _best_score(validations: Sequence[dict[str, Any]]) -> str:
@@ -84,6 +87,7 @@ def _summary(run: Run) -> dict[str, str]:
     """Facts of a run by name."""
     facts, last = needed_facts(run, _SHOWN_FACTS), History(run.path).last()
     unit, sizes = UNITS[run.config().task], facts["vocabulary_sizes"]
+    latest = list_weights(run.weights_folder, "latest")  # saved together with the newest checkpoint
     rows = {
         "format": str(facts["format_version"]),
         "first started": _time(facts["created"]),
@@ -101,32 +105,25 @@ def _summary(run: Run) -> dict[str, str]:
         rows["averaged from"] = f"{', '.join(origin['checkpoints'])} of {origin['run']}"
     else:
         recorded = 0 if last is None else last["step"]
-        rows["progress"] = _progress(run, facts, max([recorded, *(info.step for info in _latest(run))]))
+        step = max([recorded, *(info.step for info in latest)])
+        rows["progress"] = f"step {step:,}, epoch {_epochs(run.config(), facts, step)}"
     rows |= _best(run)
-    rows["checkpoints"] = _checkpoints(run)
-    rows |= _costs(last or {})
+    names = ", ".join(path.name for path in reversed(run.checkpoints()))
+    rows["checkpoints"] = names + "".join(f" of step {info.step:,}" for info in latest) if names else "none"
+    if last is not None and "seconds" in last:
+        rows |= _costs(last)
     files = [file for file in run.path.rglob("*") if file.is_file()]
     rows["files"] = f"{len(files):,}, {amount(sum(file.stat().st_size for file in files))}"
     return rows
 
 
-def _progress(run: Run, facts: dict[str, Any], step: int) -> str:
-    options = run.config().training
-    per_epoch = facts.get("steps_per_epoch")
-    end = "" if options.max_steps is None else f", or {options.max_steps:,} steps"
-    done = "" if per_epoch is None else f": {step / per_epoch:.4g} of {options.epochs} epochs{end}"
-    return f"step {step:,}{done}"
-
-
-def _checkpoints(run: Run) -> str:
-    """Names of the checkpoints, and the step of the newest, from which training resumes."""
-    names = ", ".join(path.name for path in reversed(run.checkpoints()))
-    return names + "".join(f" of step {info.step:,}" for info in _latest(run)) if names else "none"
-
-
-def _latest(run: Run) -> list[WeightsInfo]:
-    """The latest weights, if any; they are saved together with the newest checkpoint."""
-    return list_weights(run.weights_folder, "latest")
+def _epochs(config: Config, facts: dict[str, Any], step: int) -> str:
+    """Completed epochs of all."""
+    if "steps_per_epoch" not in facts:
+        return NOTHING
+    per_epoch = facts["steps_per_epoch"]
+    total_steps = config.training.epochs * per_epoch
+    return epochs_done(step, per_epoch, min(total_steps, config.training.max_steps or total_steps))
 
 
 def _best(run: Run) -> dict[str, str]:
@@ -155,18 +152,14 @@ def _best(run: Run) -> dict[str, str]:
 
 def _costs(last: dict[str, Any]) -> dict[str, str]:
     """Time and memory, from the history's last line."""
-    rows = {}
-    if "seconds" in last:
-        seconds = last["seconds"]
-        whole = sum(seconds.values()) or 1.0
-        shares = sorted(seconds.items(), key=lambda item: -item[1])
-        parts = ", ".join(f"{kind} {part / whole:.0%}" for kind, part in shares)
-        rows["time"] = f"{duration(whole)}: {parts}"
-    if "peak_memory" in last:
-        rows["peak memory"] = "unknown" if last["peak_memory"] is None else amount(last["peak_memory"])
-    if "skipped_steps" in last:
-        rows["skipped steps"] = f"{last['skipped_steps']:,}"
-    return rows
+    whole = sum(last["seconds"].values()) or 1.0
+    shares = sorted(last["seconds"].items(), key=lambda item: -item[1])
+    parts = ", ".join(f"{kind} {part / whole:.0%}" for kind, part in shares)
+    return {
+        "time": f"{duration(whole)}: {parts}",
+        "peak memory": "unknown" if last["peak_memory"] is None else amount(last["peak_memory"]),
+        "skipped steps": f"{last['skipped_steps']:,}",
+    }
 
 
 def _time(stamp: str) -> str:

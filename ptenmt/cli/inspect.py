@@ -2,24 +2,14 @@
 
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 import typer
 
 from ptenmt.atomic_files import json_text, write_text
+from ptenmt.cli import options
 from ptenmt.cli.charts import show
 from ptenmt.cli.console import Screen, standard_output
-from ptenmt.cli.options import (
-    MARKUP,
-    ConfigName,
-    Overrides,
-    Quiet,
-    RunName,
-    RunsToCompare,
-    RunToDraw,
-    Verbose,
-    WhichWeights,
-)
 from ptenmt.config.loading import load_config
 from ptenmt.data.readers import read_lines
 from ptenmt.errors import ConfigError, DataError, PtenmtError
@@ -49,7 +39,7 @@ inspect = typer.Typer(
     "Example: ptenmt inspect positions --output positions.png",
     no_args_is_help=True,
     add_completion=False,
-    **MARKUP,
+    **options.MARKUP,
 )
 
 
@@ -103,8 +93,8 @@ def attention(
     ] = None,
     layer: Layer = None,
     head: Head = None,
-    run: RunName = None,
-    checkpoint: WhichWeights = "best",
+    run: options.RunName = None,
+    checkpoint: options.WhichWeights = "best",
     output: Annotated[
         Path | None,
         typer.Option(
@@ -117,8 +107,8 @@ def attention(
             show_default="the terminal",
         ),
     ] = None,
-    quiet: Quiet = False,
-    verbose: Verbose = False,
+    quiet: options.Quiet = False,
+    verbose: options.Verbose = False,
 ) -> None:
     """Show the attention weights of a sentence and its translation.
 
@@ -130,15 +120,13 @@ def attention(
     Example: ptenmt inspect attention "este modelo parece funcionar bem" --output attention.html
     """
     screen = Screen(quiet=quiet, verbose=verbose)
-    is_page = output is not None and output.suffix.lower() == _PAGE
-    if is_page and (block, layer, head) != (None, None, None):
-        raise PtenmtError(
-            "a page shows all blocks, layers and heads", "leave out --block, --layer and --head"
-        )
+    page = output if output is not None and output.suffix.lower() == _PAGE else None
+    if page and (block, layer, head) != (None, None, None):
+        raise PtenmtError("a page shows all blocks, layers and heads", "leave out --block, --layer, --head")
     found = attention_weights(_inspector(run, checkpoint, screen), text, target)
-    if output is not None and is_page:
-        write_text(output, attention_page(found))
-        screen.say(f"written: {output}")
+    if page:
+        write_text(page, attention_page(found))
+        screen.say(f"written: {page}")
         return
     heads = _chosen_head(head, "mean" if output is None else "all")
     title, panels = attention_panels(found, block=block, layer=layer, head=heads)
@@ -171,11 +159,11 @@ def alignment(
     ] = None,
     layer: Layer = None,
     head: Head = None,
-    run: RunName = None,
-    checkpoint: WhichWeights = "best",
+    run: options.RunName = None,
+    checkpoint: options.WhichWeights = "best",
     output: FigureFile = None,
-    quiet: Quiet = False,
-    verbose: Verbose = False,
+    quiet: options.Quiet = False,
+    verbose: options.Verbose = False,
 ) -> None:
     """Show which source word each target word comes from, by cross-attention.
 
@@ -194,8 +182,11 @@ def alignment(
         raise PtenmtError("an alignment is that of one head or of the mean", "give --head a number")
     inspector = _inspector(run, checkpoint, screen)
     if input_file is not None:
-        targets = None if target_file is None else _lines(target_file)
-        found = word_alignments(inspector, _lines(input_file), targets, layer=layer, head=chosen)
+        sources = list(read_lines(input_file))
+        if not sources:
+            raise DataError(f"{input_file} is empty", "give a file with one sentence per line")
+        targets = None if target_file is None else list(read_lines(target_file))
+        found = word_alignments(inspector, sources, targets, layer=layer, head=chosen)
         _write_alignments(found, form or "pharaoh", screen)
         return
     only = word_alignment(inspector, str(text), target, layer=layer, head=chosen)
@@ -212,11 +203,11 @@ def probabilities(
     runners_up: Annotated[
         int, typer.Option(min=0, metavar="K", help="How many other tokens to list at each position.")
     ] = 4,
-    run: RunName = None,
-    checkpoint: WhichWeights = "best",
+    run: options.RunName = None,
+    checkpoint: options.WhichWeights = "best",
     output: FigureFile = None,
-    quiet: Quiet = False,
-    verbose: Verbose = False,
+    quiet: options.Quiet = False,
+    verbose: options.Verbose = False,
 ) -> None:
     """Show the probability of each token of a translation, and the likeliest other tokens.
 
@@ -245,11 +236,11 @@ def tokens(
             show_default="no padding",
         ),
     ] = None,
-    run: RunName = None,
-    checkpoint: WhichWeights = "best",
+    run: options.RunName = None,
+    checkpoint: options.WhichWeights = "best",
     output: FigureFile = None,
-    quiet: Quiet = False,
-    verbose: Verbose = False,
+    quiet: options.Quiet = False,
+    verbose: options.Verbose = False,
 ) -> None:
     """Show a sentence and its translation as the model reads them: tokens, ids, labels, masks.
 
@@ -266,17 +257,18 @@ def tokens(
 @inspect.command()
 def embeddings(
     words: Annotated[
-        list[str], typer.Argument(help="Words of the source language, or of a next-word model.")
+        list[str],
+        typer.Argument(metavar="WORD...", help="Words of the source language, or of a next-word model."),
     ],
     side: Annotated[Literal["source", "target"], typer.Option(help="The language of the words.")] = "source",
     count: Annotated[
         int, typer.Option("--top", min=1, metavar="K", help="How many neighbours of each word.")
     ] = 10,
-    run: RunName = None,
-    checkpoint: WhichWeights = "best",
+    run: options.RunName = None,
+    checkpoint: options.WhichWeights = "best",
     output: FigureFile = None,
-    quiet: Quiet = False,
-    verbose: Verbose = False,
+    quiet: options.Quiet = False,
+    verbose: options.Verbose = False,
 ) -> None:
     """Find the tokens whose embeddings are most similar to those of words, by cosine.
 
@@ -292,7 +284,7 @@ def embeddings(
 
 @inspect.command()
 def positions(
-    run: RunToDraw = None,
+    run: options.RunToDraw = None,
     num_positions: Annotated[
         int | None,
         typer.Option(
@@ -318,8 +310,8 @@ def positions(
         bool, typer.Option("--similarity", help="Draw the similarity of any two positions instead.")
     ] = False,
     output: FigureFile = None,
-    quiet: Quiet = False,
-    verbose: Verbose = False,
+    quiet: options.Quiet = False,
+    verbose: options.Verbose = False,
 ) -> None:
     """Draw the positional encoding.
 
@@ -339,8 +331,8 @@ def positions(
 
 @inspect.command()
 def schedule(
-    config: ConfigName,
-    overrides: Overrides = None,
+    config: options.ConfigName,
+    overrides: options.Overrides = None,
     steps: Annotated[
         int | None,
         typer.Option(
@@ -351,8 +343,8 @@ def schedule(
         ),
     ] = None,
     output: FigureFile = None,
-    quiet: Quiet = False,
-    verbose: Verbose = False,
+    quiet: options.Quiet = False,
+    verbose: options.Verbose = False,
 ) -> None:
     """Draw the learning-rate schedule of a config, before anything is trained.
 
@@ -364,7 +356,7 @@ def schedule(
 
 @inspect.command()
 def history(
-    runs: RunsToCompare = None,
+    runs: options.RunsToCompare = None,
     over: Annotated[Literal["steps", "epochs", "minutes"], typer.Option(help="The x axis.")] = "steps",
     curves: Annotated[
         list[str] | None,
@@ -376,8 +368,8 @@ def history(
         ),
     ] = None,
     output: FigureFile = None,
-    quiet: Quiet = False,
-    verbose: Verbose = False,
+    quiet: options.Quiet = False,
+    verbose: options.Verbose = False,
 ) -> None:
     """Draw the training curves of runs: loss, accuracy, BLEU, chrF, learning rate, tokens per second.
 
@@ -395,15 +387,17 @@ def _inspector(run: str | None, checkpoint: Literal["best", "latest"], screen: S
 
 
 def _chosen_head(given: str | None, default: Literal["mean", "all"]) -> int | Literal["mean", "all"]:
-    """Parse ``--head``."""
-    if given is None:
-        return default
-    words: dict[str, Literal["mean", "all"]] = {"mean": "mean", "all": "all"}
-    if given in words:
-        return words[given]
-    if not given.lstrip("-").isdecimal():
-        raise ConfigError(f"--head {given}: there is no such head", "give a number, mean or all")
-    return int(given)
+    match given:
+        case None:
+            return default
+        case "mean":
+            return "mean"
+        case "all":
+            return "all"
+    try:
+        return int(given)
+    except ValueError:
+        raise ConfigError(f"--head {given}: there is no such head", "give a number, mean or all") from None
 
 
 def _check_alignment_options(
@@ -431,30 +425,18 @@ def _check_alignment_options(
             raise PtenmtError(f"{name} is for {other}", "lines of text go to standard output")
 
 
-def _lines(file: Path) -> list[str]:
-    """The lines of a file, at least one."""
-    lines = list(read_lines(file))
-    if not lines:
-        raise DataError(f"{file} is empty", "give a file with one sentence per line")
-    return lines
-
-
 def _write_alignments(found: Iterable[AlignedPair], form: str, screen: Screen) -> None:
     """Write one line per alignment to standard output, and the layer and heads once to stderr."""
     with standard_output() as stream:
         for number, each in enumerate(found):
             if number == 0:
                 screen.say(f"aligned by {each.origin}")
-            stream.write((each.pharaoh if form == "pharaoh" else json_text(_alignment_facts(each))) + "\n")
-
-
-def _alignment_facts(found: AlignedPair) -> dict[str, Any]:
-    """An alignment for ``--form json``."""
-    return {
-        "source_words": found.source_words,
-        "target_words": found.target_words,
-        "layer": found.layer,
-        "heads": found.heads,
-        "links": found.links,
-        "weights": found.weights.astype(float).round(4).tolist(),
-    }
+            facts = {
+                "source_words": each.source_words,
+                "target_words": each.target_words,
+                "layer": each.layer,
+                "heads": each.heads,
+                "links": each.links,
+                "weights": each.weights.astype(float).round(4).tolist(),
+            }
+            stream.write((each.pharaoh if form == "pharaoh" else json_text(facts)) + "\n")

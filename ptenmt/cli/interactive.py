@@ -1,16 +1,23 @@
 """``ptenmt translate --interactive``: a sentence, its translation, the next one."""
 
+import sys
 from collections.abc import Callable
 from dataclasses import replace
 
+import numpy as np
+from platformdirs import user_state_path
+from prompt_toolkit import PromptSession
+from prompt_toolkit.history import FileHistory, History, InMemoryHistory
+from prompt_toolkit.output import create_output
 from rich.table import Table
 from rich.text import Text
 
-from ptenmt.cli.alignment import alignment_lines
+from ptenmt.cli.charts import bar
 from ptenmt.cli.console import Screen, print_error, result_console, standard_output
+from ptenmt.cli.options import chosen_decoding
 from ptenmt.cli.translation_job import TranslationJob
-from ptenmt.cli.translation_options import chosen_decoding
 from ptenmt.errors import PtenmtError
+from ptenmt.translation import Alignment
 
 _HELP = {
     ":n 5": "show the 5 best translations",
@@ -21,15 +28,39 @@ _HELP = {
     ":quit": "end, like Ctrl-D; Ctrl-C clears the line, or stops a translation",
 }
 _NAMES = {"num_hypotheses": ":n", "beam_size": ":beam"}
+_MAX_SOURCES = 3
+_MIN_WEIGHT = 0.1
+_BAR_CELLS = 8
 
 
 def converse(screen: Screen, job: TranslationJob) -> None:
     """Prompt for sentences and translate each, until Ctrl-D or ``:quit``."""
-    from ptenmt.cli.prompt import Prompt
-
-    language = job.translator.config.data.source_language
+    session = prompt_session(job.translator.config.data.source_language, screen.warn)
     screen.say("Type a sentence and press Enter; :help lists the commands, Ctrl-D ends.")
-    Session(screen, job, Prompt(language, screen.warn).read).run()
+    Session(screen, job, session.prompt).run()
+
+
+def prompt_session(name: str, warn: Callable[[str], None]) -> PromptSession[str]:
+    """Line editing with a history that is kept between sessions.
+
+    Args:
+        name: Shown before the cursor, on stderr.
+        warn: Called with a message if the history cannot be saved.
+    """
+    return PromptSession(f"{name}> ", history=_history(warn), output=create_output(sys.stderr))
+
+
+def _history(warn: Callable[[str], None]) -> History:
+    """The history in the user's state folder, or one in memory where that cannot be written."""
+    file = user_state_path("ptenmt", appauthor=False) / "history"
+    try:
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.touch(mode=0o600)  # only its owner may read it
+        file.open("r+b").close()
+    except OSError as error:
+        warn(f"the history is not kept in {file}: {error.strerror or error}")
+        return InMemoryHistory()
+    return FileHistory(file)
 
 
 class Session:
@@ -127,6 +158,20 @@ class Session:
         alignment = translator.align(self._last, self._job.prefix)
         layer = translator.config.model.num_layers
         self._screen.say(f"decoder, layer {layer}: mean over the heads", style="dim")
-        console = result_console()
         with standard_output():
-            console.print(alignment_lines(alignment, console.width))
+            result_console().print(alignment_table(alignment))
+
+
+def alignment_table(alignment: Alignment) -> Table:
+    """A row per target token: a bar for its largest attention weight, and the source tokens it attends to."""
+    table = Table.grid(padding=(0, 1, 0, 0))
+    table.add_column(justify="right", overflow="fold")
+    table.add_column(no_wrap=True, width=_BAR_CELLS)
+    table.add_column(overflow="fold")
+    for token, weights in zip(alignment.target_tokens, alignment.weights, strict=True):
+        best, *others = np.argsort(-weights, kind="stable")[:_MAX_SOURCES]
+        shown = [best, *(place for place in others if weights[place] >= _MIN_WEIGHT)]
+        first, *rest = (f"{100 * weights[place]:.0f}% {alignment.source_tokens[place]}" for place in shown)
+        sources = Text.assemble((first, "bold"), *(f", {share}" for share in rest))
+        table.add_row(Text(token), Text(bar(_BAR_CELLS * float(weights[best])), style="cyan"), sources)
+    return table

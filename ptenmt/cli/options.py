@@ -1,12 +1,14 @@
 """Options that several commands share, declared once."""
 
-from collections.abc import Sequence
+import re
+from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, Literal
 
 import typer
 
-from ptenmt.config import Config
-from ptenmt.config.loading import config_names, flat_options
+from ptenmt.config import Config, DecodingConfig
+from ptenmt.config.loading import config_names, flat_options, override_decoding
+from ptenmt.errors import ConfigError
 from ptenmt.runs import list_runs
 
 COMMAND_LINE = "ptenmt.command_line"
@@ -69,8 +71,7 @@ _WHICH = "A folder, or a name below checkpoints/."
 _LAST = "the run trained or averaged last"
 RunName = Annotated[str | None, _run_option(_WHICH, _LAST)]
 RunToTrain = Annotated[str | None, _run_option(_WHICH, "the config's name")]
-RunToAverage = Annotated[str | None, _run_option("The run whose weights to average.", _LAST)]
-RunToBeginWith = Annotated[
+InitFrom = Annotated[
     str | None,
     typer.Option(
         "--init-from",
@@ -86,8 +87,7 @@ RunsToCompare = Annotated[
 RunToDraw = Annotated[str | None, _run_option("Draw this run's own.", False)]
 RunToDescribe = Annotated[str | None, _run_option("The run to describe.", False)]
 WhichWeights = Annotated[
-    Literal["best", "latest"],
-    typer.Option("--checkpoint", help="The weights that scored best in validation, or the newest."),
+    Literal["best", "latest"], typer.Option(help="The weights that scored best in validation, or the newest.")
 ]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Show results and errors only.")]
 Verbose = Annotated[
@@ -96,15 +96,13 @@ Verbose = Annotated[
 WhichEngine = Annotated[
     Literal["auto", "ctranslate2", "keras"],
     typer.Option(
-        "--engine",
-        help="ctranslate2 is fast, keras the reference; auto is ctranslate2 if it supports the model.",
+        help="ctranslate2 is fast, keras the reference; auto is ctranslate2 if it supports the model."
     ),
 ]
-Device = Annotated[Literal["cpu", "cuda", "auto"], typer.Option("--device", help="Where CTranslate2 runs.")]
+Device = Annotated[Literal["cpu", "cuda", "auto"], typer.Option(help="Where CTranslate2 runs.")]
 Threads = Annotated[
     int | None,
     typer.Option(
-        "--threads",
         min=1,
         max=1_024,
         metavar="N",
@@ -115,7 +113,6 @@ Threads = Annotated[
 BeamSize = Annotated[
     int | None,
     typer.Option(
-        "--beam-size",
         metavar="N",
         help="Beam width: number of hypotheses kept during search; 1 is greedy search.",
         show_default="decoding.beam_size of the run's config",
@@ -144,3 +141,32 @@ def decoding_overrides(
     """Combine ``--set`` with the decoding options that have a flag of their own; the flags win."""
     named = {"beam_size": beam_size, "num_hypotheses": n_best, "max_length": max_length}
     return [*overrides, *(f"decoding.{name}={value}" for name, value in named.items() if value is not None)]
+
+
+def chosen_decoding(
+    decoding: DecodingConfig, overrides: Sequence[str], names: Mapping[str, str]
+) -> DecodingConfig:
+    """Change the decoding options of a run.
+
+    If more translations are requested than there are beams, and no beam size is, there will be as many beams.
+
+    Args:
+        decoding: The run's options.
+        overrides: See ``override_decoding``.
+        names: The names that options have here, such as ``--n-best``, for error messages.
+
+    Raises:
+        ConfigError: An option is unknown or invalid, or options are incompatible.
+    """
+    given = {override.partition("=")[0].strip(): override.partition("=")[2] for override in overrides}
+    num_best = given.get("decoding.num_hypotheses", "")
+    if num_best.isdecimal() and "decoding.beam_size" not in given and not decoding.is_sampled:
+        overrides = [*overrides, f"decoding.beam_size={max(int(num_best), decoding.beam_size)}"]
+        names = {**names, "beam_size": names.get("num_hypotheses", "decoding.num_hypotheses")}
+    try:
+        return override_decoding(decoding, overrides)
+    except ConfigError as error:
+        message = error.message
+        for option, name in names.items():
+            message = re.sub(rf"\bdecoding\.{option}=(\S+)", rf"{name} \1", message)
+        raise ConfigError(message, error.hint) from error

@@ -7,19 +7,8 @@ from typing import Annotated, Any
 
 import typer
 
+from ptenmt.cli import options
 from ptenmt.cli.console import Screen, standard_output
-from ptenmt.cli.options import (
-    BeamSize,
-    DecodingOverrides,
-    Device,
-    Quiet,
-    RunName,
-    Threads,
-    Verbose,
-    WhichWeights,
-    decoding_overrides,
-)
-from ptenmt.cli.translation_options import chosen_decoding
 from ptenmt.errors import ConfigError, PtenmtError
 from ptenmt.processes import available_cores
 from ptenmt.runs import find_run
@@ -39,20 +28,19 @@ def _limit(flag: str, unit: str, minimum: float, description: str) -> Any:
 
 
 def serve(
-    run: RunName = None,
-    checkpoint: WhichWeights = "best",
+    run: options.RunName = None,
+    checkpoint: options.WhichWeights = "best",
     host: Annotated[
-        str,
-        _access("--host", metavar="ADDRESS", help="Address to listen on; 0.0.0.0: all interfaces."),
+        str, _access("--host", metavar="ADDRESS", help="Address to listen on; 0.0.0.0: all interfaces.")
     ] = "127.0.0.1",
     port: Annotated[
         int,
         _access("--port", "-p", metavar="N", min=0, max=65_535, help="Port to listen on; 0: any free port."),
     ] = 5000,
-    device: Device = "cpu",
-    threads: Threads = None,
-    beam_size: BeamSize = None,
-    overrides: DecodingOverrides = None,
+    device: options.Device = "cpu",
+    threads: options.Threads = None,
+    beam_size: options.BeamSize = None,
+    overrides: options.DecodingOverrides = None,
     keys: Annotated[
         Path | None,
         _access("--keys", metavar="FILE", help="Require an API key from this file.", show_default="no keys"),
@@ -97,8 +85,8 @@ def serve(
     max_file: Annotated[
         float, _limit("--max-file", "MB", 0.001, "Maximum size of a document.")
     ] = _DEFAULTS.file_megabytes,
-    quiet: Quiet = False,
-    verbose: Verbose = False,
+    quiet: options.Quiet = False,
+    verbose: options.Verbose = False,
 ) -> None:
     r"""Serve translations over HTTP, with LibreTranslate's API and a web page.
 
@@ -131,8 +119,8 @@ def serve(
         file_megabytes=max_file,
     )
     found = find_run(run)
-    changes = decoding_overrides(overrides or [], beam_size=beam_size)
-    decoding = chosen_decoding(found.config().decoding, changes, {"beam_size": "--beam-size"})
+    changes = options.decoding_overrides(overrides or [], beam_size=beam_size)
+    decoding = options.chosen_decoding(found.config().decoding, changes, {"beam_size": "--beam-size"})
     threads = threads or available_cores()
     trained = TrainedModel.load(found, checkpoint=checkpoint, task="translation", on_warning=screen.warn)
     translator = Translator.of(trained, "ctranslate2", device=device, threads=threads)

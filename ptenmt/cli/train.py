@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from ptenmt.cli.console import Screen, load_tensorflow
-from ptenmt.cli.options import ConfigName, Overrides, Quiet, RunToBeginWith, RunToTrain, Verbose
+from ptenmt.cli.formatting import amount, counted, duration, metric_name, metric_value
+from ptenmt.cli.options import ConfigName, InitFrom, Overrides, Quiet, RunToTrain, Verbose
 from ptenmt.cli.tables import print_facts
 from ptenmt.cli.training_view import TrainingView
-from ptenmt.cli.writing import amount, counted, duration, metric_name, metric_value
-from ptenmt.runs import COMMANDS, Run
-from ptenmt.weights import best_weights
+from ptenmt.runs import COMMANDS, Run, run_path
+from ptenmt.weights import best_weights, list_weights
 
 if TYPE_CHECKING:
     from ptenmt.config import Config
@@ -23,7 +23,7 @@ def train(
     config: ConfigName,
     overrides: Overrides = None,
     run: RunToTrain = None,
-    init_from: RunToBeginWith = None,
+    init_from: InitFrom = None,
     fresh: Annotated[
         bool,
         typer.Option(
@@ -63,7 +63,7 @@ def train(
         if dry_run:
             with screen.working("dry run"):
                 found = run_dry(options, name, on_event=view.show, on_download=show_download, **given)
-            print_facts(f"{name}: dry run", _dry_run_facts(found))
+            print_facts(f"{name}: dry run", _dry_run_facts(found, Run(run_path(name))))
             return
         result = train_run(options, name, on_event=view.show, on_download=show_download, **given)
     if not result.is_chief:  # one worker's messages are enough
@@ -107,7 +107,7 @@ def _best(result: "TrainingResult", options: "Config") -> str:
     return ""
 
 
-def _dry_run_facts(found: "DryRun") -> dict[str, str]:
+def _dry_run_facts(found: "DryRun", run: Run) -> dict[str, str]:
     sentences, length = found.largest_batch
     memory = "unknown" if found.peak_memory is None else amount(found.peak_memory)
     if found.peak_device_memory is not None:
@@ -115,6 +115,9 @@ def _dry_run_facts(found: "DryRun") -> dict[str, str]:
     validation = duration(found.seconds_per_validation)
     if found.unit == "pairs":
         validation += ", depending on how long the model's translations are"
+    latest = list_weights(run.weights_folder, "latest") if found.is_resumed else []
+    is_finished = any(info.step >= found.total_steps for info in latest)
+    resumes = "finished: nothing left to train" if is_finished else "yes" if found.is_resumed else "no"
     return {
         found.unit: ", ".join(f"{count:,} {split}" for split, count in found.examples.items()),
         "vocabularies": " and ".join(f"{size:,}" for size in found.vocabulary_sizes),
@@ -126,5 +129,5 @@ def _dry_run_facts(found: "DryRun") -> dict[str, str]:
         "time per epoch": f"{duration(found.seconds_per_epoch)}, without validation",
         "time per validation": f"about {validation}",
         "total time": f"about {duration(found.seconds)}, with {counted(found.validations, 'validation')}",
-        "would resume from a checkpoint": "yes" if found.is_resumed else "no",
+        "would resume from a checkpoint": resumes,
     }

@@ -1,9 +1,8 @@
 """Display of training events: two bars and current figures on a terminal, plain lines elsewhere."""
 
-import math
-from collections.abc import Iterator
+import sys
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import NamedTuple
 
 from rich.console import Group
 from rich.live import Live
@@ -11,7 +10,15 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 from rich.text import Text
 
 from ptenmt.cli.console import Screen
-from ptenmt.cli.writing import counted, duration, metric_name, metric_value, shown_perplexity
+from ptenmt.cli.formatting import (
+    counted,
+    duration,
+    epochs_done,
+    metric_name,
+    metric_value,
+    num_epochs,
+    shown_perplexity,
+)
 from ptenmt.config import Config
 from ptenmt.events import (
     CheckpointSaved,
@@ -19,7 +26,6 @@ from ptenmt.events import (
     EpochDone,
     Event,
     PatienceExhausted,
-    Scores,
     StepDone,
     TrainingStarted,
     Validated,
@@ -37,15 +43,7 @@ _DROPPED = {
 _MIN_LABEL_WIDTH = 4
 _MAX_SAMPLE_CHARACTERS = 2000
 _NEXT_WORD_LABELS = ("input", "next", "actual", "predicted")
-
-
-class _Labels(NamedTuple):
-    """Labels of the sample texts."""
-
-    source: str
-    target: str
-    reference: str
-    translation: str
+"""Of the sample texts: source, target, reference, translation."""
 
 
 class TrainingView:
@@ -61,9 +59,9 @@ class TrainingView:
 
     def __init__(self, screen: Screen, config: Config) -> None:
         self._screen = screen
-        languages = (config.data.source_language, config.data.target_language)
         is_translator = config.task == "translation"
-        self._labels = _Labels(*languages, "ref", "now") if is_translator else _Labels(*_NEXT_WORD_LABELS)
+        languages = (config.data.source_language, config.data.target_language)
+        self._labels = (*languages, "ref", "now") if is_translator else _NEXT_WORD_LABELS
         self._metric = config.validation.metric
         self._has_one_vocabulary = config.tokenizer.shared or not is_translator
         bar = [BarColumn(bar_width=None)] if screen.console.width >= _MIN_WIDTH_FOR_BARS else []
@@ -135,9 +133,8 @@ class TrainingView:
         unit = event.unit.removesuffix("s")
         numbers = counted(event.train, f"training {unit}"), counted(event.validation, f"validation {unit}")
         self._screen.say(f"{', '.join(numbers)}, {vocabularies}")
-        for source_text, target_text in event.samples:
-            self._sentence(self._labels.source, source_text)
-            self._sentence(self._labels.target, target_text)
+        for sample in event.samples:
+            self._texts(self._labels[:2], sample)
 
     def _training_started(self, event: TrainingStarted) -> None:
         self._started = event
@@ -146,7 +143,8 @@ class TrainingView:
         )
         if event.resumed_from is not None:
             place = _place(event.epoch, event.step_in_epoch)
-            self._screen.say(f"resuming after {place} of {_epochs(event)}, from {event.resumed_from}", "bold")
+            epochs = num_epochs(event.total_steps, event.steps_per_epoch)
+            self._screen.say(f"resuming after {place} of {epochs}, from {event.resumed_from}", "bold")
         if event.is_over:
             self._screen.say(f"nothing left to do: {_how_to_continue(event)}, or use --fresh")
             return
@@ -197,52 +195,50 @@ class TrainingView:
 
     def _validated(self, event: Validated) -> None:
         """Show the scores, then the samples."""
-        scores = event.scores
-        score = metric_value(self._metric, getattr(scores, self._metric))
+        scores, step, console = event.scores, event.global_step, self._screen.console
         if event.is_best:
-            self._best = f"best {metric_name(self._metric)} {score} at step {event.global_step:,}"
-        patience = "" if event.patience_left is None else _patience(event.patience_left)
-        remark = "best so far" if event.is_best else patience
+            score = metric_value(self._metric, getattr(scores, self._metric))
+            self._best = f"best {metric_name(self._metric)} {score} at step {step:,}"
+        patience = ""
+        if event.patience_left is not None:
+            left = counted(event.patience_left, "validation")
+            patience = f"patience: {left} left" if event.patience_left else "patience exhausted"
         assert self._started is not None, "TrainingStarted comes first"
-        step = event.global_step
-        head = f"epoch {_epochs_done(self._started, step)}  step {step:,}  {_scores(scores)}"
-        figures = (
+        epochs = epochs_done(step, self._started.steps_per_epoch, self._started.total_steps)
+        quality = f"perplexity {shown_perplexity(scores.loss)}"
+        if scores.bleu is not None and scores.chrf is not None:
+            quality = f"BLEU {scores.bleu:.1f}  chrF {scores.chrf:.1f}"
+        parts = [
+            f"epoch {epochs}  step {step:,}  {quality}",
             f"loss {event.train_loss:.3f}|{scores.loss:.3f}  "
-            f"accuracy {event.train_accuracy:.3f}|{scores.accuracy:.3f}"
-        )
-        console, parts = self._screen.console, list(filter(None, [head, figures, remark]))
-        self._screen.say(_filled(parts, console.width) if console.is_terminal else "  ".join(parts), "bold")
-        standing = list(filter(None, [self._best, patience]))
-        self._standing.plain = _filled(standing, self._screen.console.width)
+            f"accuracy {event.train_accuracy:.3f}|{scores.accuracy:.3f}",
+            "best so far" if event.is_best else patience,
+        ]
+        self._screen.say(_filled(parts, console.width if console.is_terminal else sys.maxsize), "bold")
+        self._standing.plain = _filled([self._best, patience], console.width)
+        source, _, reference, translation = self._labels
         for sample in scores.samples:
-            self._sentence(self._labels.source, sample.source)
-            self._sentence(self._labels.reference, sample.reference)
-            self._sentence(self._labels.translation, sample.translation)
+            texts = (sample.source, sample.reference, sample.translation)
+            self._texts((source, reference, translation), texts)
 
-    def _sentence(self, label: str, text: str) -> None:
-        """Show a sentence on one line, truncated to the terminal's width."""
+    def _texts(self, labels: Sequence[str], texts: Sequence[str]) -> None:
+        """Show each text on one line, truncated to the terminal's width."""
+        console = self._screen.console
         width = max(_MIN_LABEL_WIDTH, *map(len, self._labels))
-        line = Text.assemble((f"  {label:>{width}}  ", "cyan"), text[:_MAX_SAMPLE_CHARACTERS])
-        if self._screen.console.is_terminal:
-            self._screen.console.print(line, overflow="ellipsis", no_wrap=True)
-        else:
-            self._screen.console.print(line, soft_wrap=True)
+        for label, text in zip(labels, texts, strict=True):
+            line = Text.assemble((f"  {label:>{width}}  ", "cyan"), text[:_MAX_SAMPLE_CHARACTERS])
+            if console.is_terminal:
+                console.print(line, overflow="ellipsis", no_wrap=True)
+            else:
+                console.print(line, soft_wrap=True)
 
 
-def _scores(scores: Scores) -> str:
-    """The scores besides loss and accuracy."""
-    if scores.bleu is None or scores.chrf is None:
-        return f"perplexity {shown_perplexity(scores.loss)}"
-    return f"BLEU {scores.bleu:.1f}  chrF {scores.chrf:.1f}"
-
-
-def _filled(parts: list[str], width: int) -> str:
-    """Join parts into lines no wider than ``width``; no part is broken."""
-    lines = parts[:1]
-    for part in parts[1:]:
-        together = f"{lines[-1]}  {part}"
-        if len(together) <= width:
-            lines[-1] = together
+def _filled(parts: Iterable[str], width: int) -> str:
+    """Join parts that are not empty into lines no wider than ``width``; no part is broken."""
+    lines: list[str] = []
+    for part in filter(None, parts):
+        if lines and len(lines[-1]) + 2 + len(part) <= width:
+            lines[-1] += f"  {part}"
         else:
             lines.append(part)
     return "\n".join(lines)
@@ -251,23 +247,6 @@ def _filled(parts: list[str], width: int) -> str:
 def _place(epoch: int, step: int) -> str:
     """A position in training, by complete epochs and steps of the next."""
     return f"step {step:,} of epoch {epoch + 1}" if step else f"epoch {epoch}"
-
-
-def _epochs(started: TrainingStarted) -> int:
-    """Number of epochs, including a partial last one."""
-    return math.ceil(started.total_steps / started.steps_per_epoch)
-
-
-def _epochs_done(started: TrainingStarted, step: int) -> str:
-    """Completed epochs of all, in tenths within an epoch: ``0.5/20``."""
-    whole, rest = divmod(step, started.steps_per_epoch)
-    tenths = f".{rest * 10 // started.steps_per_epoch}" if rest else ""
-    epochs = _epochs(started)
-    return f"{whole:>{len(str(epochs))}}{tenths}/{epochs}"
-
-
-def _patience(left: int) -> str:
-    return "patience exhausted" if left == 0 else f"patience: {counted(left, 'validation')} left"
 
 
 def _how_to_continue(event: TrainingStarted) -> str:

@@ -7,78 +7,135 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import Annotated
 
 import typer
 
+from ptenmt.cli import options
 from ptenmt.cli.console import Screen, load_tensorflow
-from ptenmt.cli.options import (
-    COMMAND_LINE,
-    BeamSize,
-    DecodingOverrides,
-    Device,
-    Quiet,
-    RunName,
-    Threads,
-    Verbose,
-    WhichEngine,
-    WhichWeights,
-    decoding_overrides,
-)
-from ptenmt.cli.translation_job import TranslationJob
-from ptenmt.cli.translation_options import (
-    Alternatives,
-    AsJson,
-    InputFile,
-    Interactive,
-    MaxLength,
-    NBest,
-    OutputFile,
-    Prefix,
-    Raw,
-    Resume,
-    SkipInvalid,
-    Texts,
-    chosen_decoding,
-)
-from ptenmt.cli.translation_output import Destination, Output, TranslationFormat
+from ptenmt.cli.translation_job import Destination, TranslationFormat, TranslationJob
 from ptenmt.cli.translation_view import TranslationView
+from ptenmt.config.schema import MAX_ALTERNATIVES
 from ptenmt.data.readers import Lines, opened_lines
 from ptenmt.errors import DataError, OutputError, PtenmtError
-from ptenmt.runs import Choice, Run, find_run
-
-if TYPE_CHECKING:
-    from ptenmt.translation import Translator
-    from ptenmt.translation.engine import EngineName
+from ptenmt.runs import find_run
 
 _INVALID_HINT = "save the file as UTF-8, or write empty lines for such lines with --skip-invalid"
 _NAMES = {"beam_size": "--beam-size", "num_hypotheses": "--n-best", "max_length": "--max-length"}
 _INTERRUPTED = 130
+_FILES, _FORMAT = "Files", "Output format"
 
 
 def translate(
     context: typer.Context,
-    texts: Texts = None,
-    run: RunName = None,
-    checkpoint: WhichWeights = "best",
-    engine: WhichEngine = "auto",
-    device: Device = "cpu",
-    threads: Threads = None,
-    beam_size: BeamSize = None,
-    n_best: NBest = None,
-    max_length: MaxLength = None,
-    prefix: Prefix = "",
-    alternatives: Alternatives = None,
-    overrides: DecodingOverrides = None,
-    input_file: InputFile = None,
-    output_file: OutputFile = None,
-    resume: Resume = False,
-    skip_invalid: SkipInvalid = False,
-    raw: Raw = False,
-    as_json: AsJson = False,
-    interactive: Interactive = False,
-    quiet: Quiet = False,
-    verbose: Verbose = False,
+    texts: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="TEXT...", help="Sentences; standard input by default, or for a single -."),
+    ] = None,
+    run: options.RunName = None,
+    checkpoint: options.WhichWeights = "best",
+    engine: options.WhichEngine = "auto",
+    device: options.Device = "cpu",
+    threads: options.Threads = None,
+    beam_size: options.BeamSize = None,
+    n_best: Annotated[
+        int | None,
+        typer.Option(
+            metavar="N",
+            help="Write the N best translations of each text: rank, score and translation, separated by "
+            "tabs. Raises the beam size to N unless --beam-size is given.",
+            rich_help_panel=options.SEARCH_PANEL,
+        ),
+    ] = None,
+    max_length: Annotated[
+        int | None,
+        typer.Option(
+            metavar="N",
+            help="Maximum number of tokens of a translation.",
+            show_default="grows with the source",
+            rich_help_panel=options.SEARCH_PANEL,
+        ),
+    ] = None,
+    prefix: Annotated[
+        str,
+        typer.Option(
+            metavar="TEXT",
+            help="Target prefix: what every translation starts with.",
+            show_default=False,
+            rich_help_panel=options.SEARCH_PANEL,
+        ),
+    ] = "",
+    alternatives: Annotated[
+        int | None,
+        typer.Option(
+            min=1,
+            max=MAX_ALTERNATIVES,
+            metavar="N",
+            help="Show the N most probable next tokens after the prefix, each with its completion; the "
+            "format is that of --n-best.",
+            rich_help_panel=options.SEARCH_PANEL,
+        ),
+    ] = None,
+    overrides: options.DecodingOverrides = None,
+    input_file: Annotated[
+        Path | None,
+        typer.Option(
+            "--input", "-i", metavar="FILE", help="Translate this file, plain or .gz.", rich_help_panel=_FILES
+        ),
+    ] = None,
+    output_file: Annotated[
+        Path | None,
+        typer.Option(
+            "--output",
+            "-o",
+            metavar="FILE",
+            help="Write the translations to this file, complete or not at all; -: standard output.",
+            rich_help_panel=_FILES,
+        ),
+    ] = None,
+    resume: Annotated[
+        bool,
+        typer.Option(
+            "--resume",
+            help="Resume an interrupted --output; progress is saved every 2,048 lines.",
+            rich_help_panel=_FILES,
+        ),
+    ] = False,
+    skip_invalid: Annotated[
+        bool,
+        typer.Option(
+            "--skip-invalid",
+            help="Write an empty line for input that is not valid UTF-8 instead of stopping.",
+            rich_help_panel=_FILES,
+        ),
+    ] = False,
+    raw: Annotated[
+        bool,
+        typer.Option(
+            "--raw",
+            help="Keep the spacing of the training corpus: 'well .' instead of 'well.'",
+            rich_help_panel=_FORMAT,
+        ),
+    ] = False,
+    as_json: Annotated[
+        bool,
+        typer.Option(
+            "--json",
+            help="Write a JSON object for each text: source, translation, raw, score, tokens, alternatives, "
+            "milliseconds, is_complete, is_split, unknown.",
+            rich_help_panel=_FORMAT,
+        ),
+    ] = False,
+    interactive: Annotated[
+        bool,
+        typer.Option(
+            "--interactive",
+            help="Prompt for sentences, with line editing and history; default at a terminal without TEXT.",
+            rich_help_panel=_FORMAT,
+        ),
+    ] = False,
+    quiet: options.Quiet = False,
+    verbose: options.Verbose = False,
 ) -> None:
     """Translate sentences: arguments, a file, standard input, or interactively.
 
@@ -98,21 +155,29 @@ def translate(
     if n_best is not None and alternatives is not None:
         raise PtenmtError("--n-best and --alternatives cannot be used together", "give one of them")
     found = find_run(run)
-    changes = decoding_overrides(overrides or [], beam_size=beam_size, n_best=n_best, max_length=max_length)
-    decoding = chosen_decoding(found.config().decoding, changes, _NAMES)
+    changes = options.decoding_overrides(
+        overrides or [], beam_size=beam_size, n_best=n_best, max_length=max_length
+    )
+    decoding = options.chosen_decoding(found.config().decoding, changes, _NAMES)
     with _open_texts(texts, input_file, skip_invalid=skip_invalid) as lines, destination.locked():
         if destination.leftover is not None:
             screen.warn(
                 f"{destination.leftover}, left by an interrupted run, is replaced; --resume continues it"
             )
-        translator, weights = _load(found, screen, checkpoint, engine=engine, device=device, threads=threads)
+        from ptenmt.trained_model import TrainedModel
+        from ptenmt.translation.translator import Translator, uses_keras
+
+        trained = TrainedModel.load(found, checkpoint=checkpoint, task="translation", on_warning=screen.warn)
+        if uses_keras(engine, trained.config):
+            load_tensorflow(screen)
+        translator = Translator.of(trained, engine, device=device, threads=threads)
         vocabulary_size = translator.tokenizers.target.vocabulary_size
         if alternatives is not None and alternatives > vocabulary_size:
             raise PtenmtError(f"--alternatives {alternatives}: the vocabulary has {vocabulary_size:,} tokens")
         num_best = decoding.num_hypotheses
         job = TranslationJob(
             translator=translator.with_options(**asdict(decoding)),
-            weights=weights,
+            weights=trained.info.checksum,
             format=TranslationFormat(
                 raw=raw, as_json=as_json, num_rows=alternatives or (num_best if n_best or num_best > 1 else 0)
             ),
@@ -130,7 +195,7 @@ def translate(
         file = lines if isinstance(lines, Lines) else None
         is_shown = not is_typed and (output_file or (input_file and not sys.stdout.isatty()))
         view = TranslationView(screen, file, is_shown=bool(file and is_shown))
-        command = ["ptenmt", *context.meta[COMMAND_LINE]]
+        command = ["ptenmt", *context.meta[options.COMMAND_LINE]]
         _run(job, lines, destination, view, command, line_by_line=is_typed or interactive)
 
 
@@ -144,12 +209,9 @@ def _check(
     for name, value in others.items():
         if interactive and value:
             raise PtenmtError(f"--interactive and {name} cannot be used together", "give one of them")
-    if input_file is not None and output_file is not None and _is_same_file(input_file, output_file):
+    files = [file for file in (input_file, output_file) if file is not None and os.path.exists(file)]
+    if len(files) == 2 and files[0].samefile(files[1]):
         raise OutputError(f"--output {output_file} is the input itself", "choose another file")
-
-
-def _is_same_file(one: Path, other: Path) -> bool:
-    return os.path.exists(other) and os.path.exists(one) and one.samefile(other)
 
 
 @contextmanager
@@ -173,19 +235,6 @@ def _encodable(text: str) -> str:
     return text.encode(errors="replace").decode()
 
 
-def _load(
-    run: Run, screen: Screen, checkpoint: Choice, *, engine: "EngineName", device: str, threads: int | None
-) -> tuple["Translator", str]:
-    """The translator, and the checksum of its weights."""
-    from ptenmt.trained_model import TrainedModel
-    from ptenmt.translation.translator import Translator, uses_keras
-
-    trained = TrainedModel.load(run, checkpoint=checkpoint, task="translation", on_warning=screen.warn)
-    if uses_keras(engine, trained.config):
-        load_tensorflow(screen)
-    return Translator.of(trained, engine, device=device, threads=threads), trained.info.checksum
-
-
 def _run(
     job: TranslationJob,
     texts: Iterable[str],
@@ -195,22 +244,12 @@ def _run(
     *,
     line_by_line: bool,
 ) -> None:
-    """Translate all texts.
+    """Translate all texts; if interrupted, show the command that resumes.
 
-    Args:
-        job: How to translate them.
-        texts: The texts.
-        destination: Where the translations are written.
-        view: Shows the progress.
-        command: The words of this command, to be shown with ``--resume`` if it is interrupted.
-        line_by_line: Translate each text before the next is read.
-
-    Raises:
-        OutputError: The output cannot be written or resumed.
-        DataError: A text cannot be read.
+    With ``line_by_line``, each text is translated before the next is read.
     """
     stream = iter(texts)
-    output: Output | None = None
+    output = None
     try:
         with (
             _rare_garbage_collection(),
@@ -225,16 +264,13 @@ def _run(
         is_error = isinstance(error, Exception)
         if output is None or output.num_saved is None or (is_error and not output.num_saved):
             raise
-        view.report_stop(output.num_saved, command if destination.resume else _with_resume(command))
+        place = command.index("translate") + 1
+        resume = [] if destination.resume else ["--resume"]
+        view.report_stop(output.num_saved, [*command[:place], *resume, *command[place:]])
         if isinstance(error, KeyboardInterrupt):
             raise typer.Exit(_INTERRUPTED) from None  # it is reported
         raise
     view.report_end()
-
-
-def _with_resume(command: Sequence[str]) -> list[str]:
-    place = command.index("translate") + 1
-    return [*command[:place], "--resume", *command[place:]]
 
 
 @contextmanager

@@ -1,13 +1,13 @@
 """The progress of a translation: a bar on a terminal, elsewhere a line per minute, and a line at the end."""
 
 import time
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ptenmt.cli.console import Screen
-from ptenmt.cli.writing import duration
+from ptenmt.cli.formatting import counted, duration
 from ptenmt.data.readers import Lines
 
 if TYPE_CHECKING:
@@ -17,8 +17,6 @@ if TYPE_CHECKING:
 
 _SECONDS_PER_LINE = 60
 _SHOWN_WORDS = 5
-_MARGIN = 4
-"""Cells right of the bar: the terminal prints ^C there, which would wrap to a new line in a full one."""
 
 
 class TranslationView:
@@ -34,36 +32,25 @@ class TranslationView:
         self._screen, self._lines, self._is_shown = screen, lines, is_shown
         self._num_saved = self._num_done = self._num_bytes = self._num_saved_bytes = 0
         self._num_truncated = self._num_split = self._num_unknown = 0
-        self._unknown: list[str] = []
+        self._unknown: dict[str, None] = {}
         self._progress: Progress | None = None
         self._began = self._said = time.monotonic()
 
     @contextmanager
     def showing(self, num_saved: int) -> Iterator[None]:
-        """Show the bar.
-
-        Args:
-            num_saved: How many texts a previous run has translated.
-        """
+        """Show the bar; ``num_saved`` texts were translated by a previous run."""
         self._num_saved = num_saved
         self._num_saved_bytes = 0 if self._lines is None else self._lines.num_bytes
         self._began = self._said = time.monotonic()
         if not (self._is_shown and self._screen.is_live):
             yield
             return
-        from rich.constrain import Constrain
-        from rich.live import Live
         from rich.progress import BarColumn, Progress, TextColumn
 
-        console = self._screen.console
-        columns = (TextColumn("{task.description}"), BarColumn(bar_width=None))
-        progress = Progress(*columns, console=console, expand=True)
-        progress.add_task("translating", total=None)
-
-        def drawn() -> Constrain:
-            return Constrain(progress.get_renderable(), console.width - _MARGIN)
-
-        with Live(console=console, transient=True, get_renderable=drawn):
+        # After the bar there is room for the ^C that a terminal prints, which else would wrap.
+        columns = TextColumn("{task.description}"), BarColumn(bar_width=None), TextColumn("   ")
+        with Progress(*columns, console=self._screen.console, transient=True) as progress:
+            progress.add_task("translating", total=None)
             self._progress = progress
             yield
 
@@ -73,11 +60,17 @@ class TranslationView:
         self._num_bytes += sum(len(translation.source.encode()) + 1 for translation in translations)
         self._num_truncated += sum(not translation.is_complete for translation in translations)
         self._num_split += sum(translation.is_split for translation in translations)
-        self._note_unknown(word for translation in translations for word in translation.unknown)
+        for translation in translations:
+            self._num_unknown += len(translation.unknown)
+            if len(self._unknown) <= _SHOWN_WORDS:
+                self._unknown |= dict.fromkeys(translation.unknown)
         if not self._is_shown or not translations:
             return
         if self._progress is not None:
-            self._show_bar(self._progress)
+            done, left = self._num_saved_bytes + self._num_bytes, self._bytes_left()
+            total = None if left is None else done + left
+            task = self._progress.task_ids[0]
+            self._progress.update(task, description=self._progress_text(), completed=done, total=total)
         elif time.monotonic() - self._said > _SECONDS_PER_LINE:
             self._said = time.monotonic()
             self._screen.say(self._progress_text())
@@ -88,7 +81,8 @@ class TranslationView:
             seconds = time.monotonic() - self._began
             took = f"{seconds:.1f} s" if seconds < 60 else duration(seconds)
             before = f", {self._num_saved:,} before" if self._num_saved else ""
-            self._screen.say(f"translated {_lines(self._num_done)} in {took}, {self._rate} lines/s{before}")
+            lines = counted(self._num_done, "line")
+            self._screen.say(f"translated {lines} in {took}, {self._rate} lines/s{before}")
         for message in self._warnings():
             self._screen.warn(message)
 
@@ -99,7 +93,7 @@ class TranslationView:
     def report_stop(self, num_saved: int, command: Sequence[str]) -> None:
         """Report how many translations a stopped run has saved, and the command that resumes it."""
         if num_saved:
-            self._screen.say(f"stopped: {_lines(num_saved)} saved; resume with", style="bold")
+            self._screen.say(f"stopped: {counted(num_saved, 'line')} saved; resume with", style="bold")
             self._screen.say_command(command)
             return
         from ptenmt.translation.translator import BUFFER_SIZE
@@ -108,19 +102,13 @@ class TranslationView:
             f"stopped: nothing is saved, since progress is saved every {BUFFER_SIZE:,} lines", style="bold"
         )
 
-    def _note_unknown(self, words: Iterable[str]) -> None:
-        for word in words:
-            self._num_unknown += 1
-            if len(self._unknown) <= _SHOWN_WORDS and word not in self._unknown:
-                self._unknown.append(word)
-
     @property
     def _rate(self) -> str:
         rate = self._num_done / max(time.monotonic() - self._began, 1e-3)
         return f"{rate:,.0f}" if rate >= 10 else f"{rate:.1f}"
 
     def _progress_text(self) -> str:
-        text = f"{_lines(self._num_saved + self._num_done)}, {self._rate}/s"
+        text = f"{counted(self._num_saved + self._num_done, 'line')}, {self._rate}/s"
         left = self._bytes_left()
         if left is None or not self._num_bytes:
             return text
@@ -131,15 +119,6 @@ class TranslationView:
         expected = None if self._lines is None else self._lines.expected_bytes()
         return None if expected is None else max(expected - self._num_saved_bytes - self._num_bytes, 0.0)
 
-    def _show_bar(self, progress: "Progress") -> None:
-        done, left = self._num_saved_bytes + self._num_bytes, self._bytes_left()
-        progress.update(
-            progress.task_ids[0],
-            description=self._progress_text(),
-            completed=done,
-            total=None if left is None else done + left,
-        )
-
     def _warnings(self) -> Iterator[str]:
         if self._num_truncated:
             count = f"{self._num_truncated:,}"
@@ -147,12 +126,8 @@ class TranslationView:
         if self._num_split:
             yield f"texts with a sentence too long for the model, which was split: {self._num_split:,}"
         if self._unknown:
-            shown = [word if word.isprintable() else ascii(word) for word in self._unknown]
-            shown[_SHOWN_WORDS:] = ["…"] * (len(shown) > _SHOWN_WORDS)
+            first = [word if word.isprintable() else ascii(word) for word in self._unknown][:_SHOWN_WORDS]
+            shown = [*first, "…"] if len(self._unknown) > _SHOWN_WORDS else first
             yield f"words outside the model's vocabulary: {self._num_unknown:,} ({', '.join(shown)})"
         if self._lines is not None and self._lines.num_invalid:
             yield f"lines that are not valid UTF-8, left empty: {self._lines.num_invalid:,}"
-
-
-def _lines(count: int) -> str:
-    return f"{count:,} line{'' if count == 1 else 's'}"

@@ -6,7 +6,7 @@ The command line draws the same panels in the terminal. No display is needed, an
 import io
 import math
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import cache
@@ -140,16 +140,16 @@ class Bars:
 
 
 @dataclass(frozen=True, kw_only=True)
-class TextTable:
-    """Rows of texts under a header."""
+class Table:
+    """Rows of texts, perhaps under a header."""
 
     title: str
-    header: Sequence[str]
     rows: Sequence[Sequence[str]]
-    numbers: frozenset[int] = frozenset()
+    header: Sequence[str] = ()
+    numbers: Collection[int] = ()
     """The right-aligned columns."""
 
-    def first(self, max_rows: int) -> "TextTable":
+    def first(self, max_rows: int) -> "Table":
         """Keep the first rows; the title says so if there are more."""
         if len(self.rows) <= max_rows:
             return self
@@ -157,7 +157,7 @@ class TextTable:
         return replace(self, title=title, rows=self.rows[:max_rows])
 
 
-Panel = HeatMap | LinePlot | Bars | TextTable
+Panel = HeatMap | LinePlot | Bars | Table
 """One part of a figure."""
 
 
@@ -266,7 +266,7 @@ def _labelled(panels: Sequence[Panel]) -> list[HeatMap]:
 
 def _readable(panel: Panel, width: float) -> Panel:
     """The part of a panel that is readable in this width (inches)."""
-    if isinstance(panel, TextTable):
+    if isinstance(panel, Table):
         return panel.first(MAX_LABELS)
     if isinstance(panel, HeatMap) and panel.row_labels:
         return panel.first(MAX_LABELS, MAX_LABELS)
@@ -369,7 +369,7 @@ def _draw_bars(axis: "Axes", panel: Bars) -> None:
         axis.annotate(note, (1, place), xytext=(4, 0), textcoords="offset points", va="center")
 
 
-def _draw_table(axis: "Axes", panel: TextTable) -> None:
+def _draw_table(axis: "Axes", panel: Table) -> None:
     axis.set_axis_off()
     shown = axis.table(
         cellText=[list(row) for row in panel.rows], colLabels=list(panel.header), loc="upper center"

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ptenmt.errors import ConfigError
-from ptenmt.inspection.figures import Bars, TextTable, draw
+from ptenmt.inspection.figures import Bars, Table, draw
 from ptenmt.inspection.inspector import Inspector
 
 if TYPE_CHECKING:
@@ -96,9 +96,9 @@ def probability_bars(found: Sequence[TokenProbability]) -> Bars:
     )
 
 
-def probability_table(found: Sequence[TokenProbability]) -> TextTable:
+def probability_table(found: Sequence[TokenProbability]) -> Table:
     """The probabilities in figures, with ranks and entropies."""
-    return TextTable(
+    return Table(
         title="Probability of each token, given those before it (entropy in nats)",
         header=("token", "probability", "rank", "entropy", "runners-up"),
         rows=[
@@ -111,7 +111,7 @@ def probability_table(found: Sequence[TokenProbability]) -> TextTable:
             )
             for each in found
         ],
-        numbers=frozenset({1, 2, 3}),
+        numbers={1, 2, 3},
     )
 
 

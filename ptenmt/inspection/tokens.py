@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ptenmt.errors import DataError
-from ptenmt.inspection.figures import HeatMap, Panel, TextTable, draw
+from ptenmt.inspection.figures import HeatMap, Panel, Table, draw
 from ptenmt.inspection.inspector import Inspector
 from ptenmt.tokenizers import PAD, UNK
 
@@ -43,16 +43,16 @@ def token_panels(
     source_mask, target_mask = np.array([source]) != PAD, np.array([inputs]) != PAD  # -> [1, S], [1, T]
     causal_mask = np.tri(len(inputs), dtype=bool)  # -> [T, T]
     panels: list[Panel] = [
-        TextTable(
+        Table(
             title="Source",
             header=("position", "id", "piece", ""),
             rows=[
                 (str(position), str(token), piece, _note(token))
                 for position, (token, piece) in enumerate(zip(source, source_pieces, strict=True))
             ],
-            numbers=frozenset({0, 1}),
+            numbers={0, 1},
         ),
-        TextTable(
+        Table(
             title="Target",
             header=("position", "id", "decoder input", "id", "label", ""),
             rows=[
@@ -61,7 +61,7 @@ def token_panels(
                     zip(inputs, input_pieces, labels, label_pieces, strict=True)
                 )
             ],
-            numbers=frozenset({0, 1, 3}),
+            numbers={0, 1, 3},
         ),
         _mask_panel("Padding mask of the source", source_mask, ["every token"], source_pieces),
         _mask_panel("Padding mask of the target", target_mask, ["every token"], input_pieces),

@@ -149,7 +149,7 @@ def test_an_interruption_at_the_start_is_no_traceback(empty: Path, seconds: floa
     process = subprocess.Popen(command, stderr=subprocess.PIPE, encoding="utf-8", cwd=empty)
     assert process.stderr is not None
     read = ""
-    while "signal" not in read:  # ptenmt/__main__.py has begun
+    while read.rpartition("|")[2].strip() != "signal":  # ptenmt/__main__.py has begun
         read = process.stderr.readline()
         assert read
     time.sleep(seconds)

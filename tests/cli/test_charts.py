@@ -5,12 +5,10 @@ import pytest
 from rich.console import Console
 from rich.text import Text
 
-from ptenmt.cli.charts import show
+from ptenmt.cli.charts import bar, line_plot_lines, show
 from ptenmt.cli.console import Screen
 from ptenmt.cli.heat_maps import heat_map_lines
-from ptenmt.cli.line_plots import line_plot_lines
-from ptenmt.cli.writing import bar
-from ptenmt.inspection.figures import Bars, HeatMap, Line, LinePlot, TextTable
+from ptenmt.inspection.figures import Bars, HeatMap, Line, LinePlot, Table
 
 
 def labelled(rows: list[str], columns: list[str], values: object = None, **options: object) -> HeatMap:
@@ -164,9 +162,7 @@ def test_lines_are_told_apart_by_colour_or_else_by_letter() -> None:
 
 def test_panels_come_one_below_the_other(capsys: pytest.CaptureFixture[str]) -> None:
     bars = Bars(title="casa", value_name="cosine", names=["lar", "rua"], values=[1.0, -0.5])
-    table = TextTable(
-        title="Source", header=("", "id"), rows=[("0", "2"), ("1", "17")], numbers=frozenset({1})
-    )
+    table = Table(title="Source", header=("", "id"), rows=[("0", "2"), ("1", "17")], numbers={1})
     show([bars, table], None, Screen(), title="both")
     assert capsys.readouterr().out == (
         f"both\n\ncasa\nlar  1.000 {'█' * 30}\nrua -0.500\n\nSource\n   id\n0   2\n1  17\n"

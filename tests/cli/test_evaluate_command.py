@@ -194,6 +194,6 @@ def test_finished_hypotheses_need_no_run_and_no_tensorflow(empty: Path) -> None:
     answer = subprocess.run([sys.executable, "-c", PROGRAM], capture_output=True, text=True, check=False)
     assert answer.returncode == 0, answer.stderr
     title, *_, loaded = answer.stdout.splitlines()
-    assert title == "h: 1 pairs of r"
+    assert title == "h: 1 pair of r"
     assert "tensorflow" not in loaded
     assert "keras" not in loaded

@@ -34,7 +34,7 @@ def test_one_run_in_full(ptenmt, beside: Path) -> None:
     assert table["format"] == "1"
     assert table["pairs"] == "48 train, 6 validation, 6 test"
     assert table["vocabularies"] == "22 and 22"
-    assert table["progress"] == "step 60: 10 of 10 epochs"
+    assert table["progress"] == "step 60, epoch 10/10"
     assert table["checkpoints"] == "ckpt-1 of step 60"
     (best,) = best_weights(beside / "checkpoints/tiny/weights")
     assert table["best BLEU"] == f"{best.score:.1f} at step {best.step} in epoch {best.step // 6}"
@@ -61,26 +61,28 @@ def test_a_checkpoint_that_is_further_than_the_history_tells_the_progress(ptenmt
     behind = json.loads(lines[-2])["step"]
     (run / "history.jsonl").write_text("\n".join(lines[:-1]))
     assert behind < 60
-    assert rows(ptenmt("info", "--run", "tiny").stdout)["progress"] == "step 60: 10 of 10 epochs"
+    assert rows(ptenmt("info", "--run", "tiny").stdout)["progress"] == "step 60, epoch 10/10"
 
     (run / "weights" / "latest.safetensors").unlink()
     table = rows(ptenmt("info", "--run", "tiny").stdout)
     assert table["checkpoints"] == "ckpt-1"
-    assert table["progress"].startswith(f"step {behind}: ")
+    assert table["progress"].startswith(f"step {behind}, ")
 
 
 def test_the_best_is_the_earlier_of_equals_and_never_what_is_no_number(ptenmt, copied_run: Path) -> None:
     file = copied_run / "checkpoints/tiny/history.jsonl"
     scores = {"bleu": 2.0, "chrf": 2.0, "loss": 2.0, "accuracy": 0.5}
+    costs = {"seconds": {"training": 3.0, "validation": 1.0}, "peak_memory": None, "skipped_steps": 2}
     lost = scores | {"bleu": None, "loss": None}
     lines = [
-        {"epoch": number, "step": 6 * number, "validation": validation}
+        {"epoch": number, "step": 6 * number, "validation": validation, **costs}
         for number, validation in enumerate((lost, scores, scores, scores | {"bleu": float("nan")}), 1)
     ]
     file.write_text("".join(json.dumps(line) + "\n" for line in lines))
     table = rows(ptenmt("info", "--run", "tiny").stdout)
     assert table["best BLEU"].startswith("2.0 at step 12 in epoch 2")
-    assert not table.keys() & {"time", "peak memory", "skipped steps"}  # the lines do not tell
+    assert table["time"] == "4 s: training 75%, validation 25%"
+    assert (table["peak memory"], table["skipped steps"]) == ("unknown", "2")
     assert " 2.0 " in rows(ptenmt("info").stdout)["tiny"]
 
     file.write_text(json.dumps(lines[0]) + "\n")

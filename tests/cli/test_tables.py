@@ -6,14 +6,15 @@ import pytest
 from rich.console import Console
 
 from ptenmt.cli import tables
-from ptenmt.cli.tables import Grid, print_grid
-from ptenmt.cli.writing import amount, duration
+from ptenmt.cli.formatting import amount, duration
+from ptenmt.cli.tables import print_table
+from ptenmt.inspection.figures import Table
 
-GRID = Grid(
+TABLE = Table(
     title="scores",
     header=("score", "value", "how"),
     rows=[("BLEU", "9.10", "nrefs:1 case:mixed eff:no tok:13a"), ("loss", "12.34", "nats a token")],
-    numbers=frozenset({1}),
+    numbers={1},
 )
 
 
@@ -22,13 +23,13 @@ def drawn(monkeypatch: pytest.MonkeyPatch, width: int) -> list[str]:
         file=io.StringIO(), force_terminal=True, color_system=None, width=width, highlight=False
     )
     monkeypatch.setattr(tables, "result_console", lambda: console)
-    print_grid(GRID)
+    print_table(TABLE)
     assert isinstance(console.file, io.StringIO)
     return [line.rstrip() for line in console.file.getvalue().splitlines()]
 
 
 def test_in_a_pipe_a_row_is_a_line(capsys: pytest.CaptureFixture[str]) -> None:
-    print_grid(GRID)
+    print_table(TABLE)
     assert capsys.readouterr().out.splitlines() == [
         "scores",
         "score  value  how",

@@ -83,7 +83,7 @@ def test_other_options_are_refused_by_name(ptenmt) -> None:
     assert answer.stderr == (
         "error: checkpoints/tiny was trained with other options: "
         "seed: 42 → 7; data.limit: null → 9; model.d_ff: 32 → 64\n"
-        "  put them back, or train beside it with --run NAME, or start anew with --fresh\n"
+        "  restore them, train beside it with --run NAME, or start over with --fresh\n"
     )
     assert epochs_recorded() == [*range(1, 11)]
 
@@ -244,3 +244,9 @@ def test_a_dry_run_tells_sizes_and_writes_nothing(ptenmt, beside: Path) -> None:
     assert facts["largest batch"].startswith("8 pairs of ")
     assert "48 training pairs, 6 validation pairs" in answer.stderr
     assert sorted(beside.rglob("*")) == before
+
+
+@pytest.mark.usefixtures("beside")
+def test_a_dry_run_of_a_finished_run_says_so(ptenmt) -> None:
+    facts = ptenmt("train", "--config", "tiny.yaml", "--dry-run").stdout
+    assert "would resume from a checkpoint  finished: nothing left to train\n" in facts

@@ -230,15 +230,16 @@ def test_the_keras_engine_translates_too(ptenmt, monkeypatch: pytest.MonkeyPatch
     assert answer.stderr == ""
 
 
-def test_tensorflow_is_loaded_for_an_export_and_not_for_a_translation(
+def test_tensorflow_is_loaded_for_its_engine_alone(
     ptenmt, copied_run: Path, translations: list[Translation], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     loaded: list[object] = []
     monkeypatch.setattr("ptenmt.cli.translate.load_tensorflow", loaded.append)
-    shutil.rmtree(copied_run / "checkpoints" / "tiny" / "export", ignore_errors=True)
-    for _ in range(2):
-        assert ptenmt("translate", *LINES).stdout == texts(translations)
-        assert len(loaded) == 1
+    shutil.rmtree(copied_run / "checkpoints" / "tiny" / "ctranslate2")
+    assert ptenmt("translate", *LINES).stdout == texts(translations)
+    assert loaded == []
+    ptenmt("translate", "--engine", "keras", LINES[0])
+    assert len(loaded) == 1
 
 
 @pytest.mark.parametrize(

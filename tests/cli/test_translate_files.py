@@ -16,7 +16,9 @@ import pytest
 
 from ptenmt.cli.translation_view import TranslationView
 from ptenmt.processes import exclusive
+from ptenmt.runs import Run
 from ptenmt.translation import Translation, Translator
+from ptenmt.weights import read_weights, write_weights
 
 WORDS = ["gato", "cão", "ave", "rei", "mãe", "come", "dorme", "canta", "hoje", "agora", ".", ",", "?"]
 NUM_LINES = 4196
@@ -188,11 +190,13 @@ def test_what_was_begun_otherwise_is_not_gone_on_with(
         assert "the input does not start with the 2,048 lines translated before for out.txt" in told
         assert told.endswith(hint)
     shutil.copytree(random_run, source.with_name("run"))
-    facts = source.with_name("run") / "export" / "ctranslate2" / "export.json"
-    facts.write_text(facts.read_text().replace("random:0", "random:1"))
+    file = source.with_name("run") / "weights" / "best.safetensors"
+    info, arrays = read_weights(file)
+    arrays = {name: array * 2 for name, array in arrays.items()}
+    config = Run(file.parents[1]).config().model
+    write_weights(file, arrays, config=config, step=1, metric="bleu", score=1.0)
     told = job(source, "--resume", "--run", str(source.with_name("run")), code=1).stderr
-    assert "int8 random:0, not ctranslate2" in told
-    assert "int8 random:1" in told
+    assert f"out.txt was started with weights {info.checksum}, not " in told
     assert {path: path.read_bytes() for path in tmp_path.iterdir()} == before
 
 

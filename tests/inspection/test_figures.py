@@ -14,7 +14,7 @@ from ptenmt.inspection.figures import (
     HeatMap,
     Line,
     LinePlot,
-    TextTable,
+    Table,
     draw,
     save_figure,
 )
@@ -131,7 +131,7 @@ def test_a_title_that_is_wider_than_the_picture_is_wrapped() -> None:
 
 def test_a_table_is_as_high_as_its_rows() -> None:
     def heights(count: int) -> tuple[float, float]:
-        table = TextTable(title="Source", header=["id", "piece"], rows=[["1", "a"]] * count)
+        table = Table(title="Source", header=["id", "piece"], rows=[["1", "a"]] * count)
         figure = draw([table])
         figure.draw_without_rendering()
         (drawn,) = figure.axes[0].tables
@@ -167,7 +167,7 @@ def test_what_is_too_much_to_read_is_drawn_in_part_and_says_so() -> None:
 
 def test_lines_bars_and_tables() -> None:
     bars = Bars(title="casa", value_name="cosine", names=["lar", "rua"], values=[0.75, -0.5])
-    table = TextTable(title="Source", header=("", "piece"), rows=[("0", "$x$"), ("1", "bem")])
+    table = Table(title="Source", header=("", "piece"), rows=[("0", "$x$"), ("1", "bem")])
     lines, lengths, cells = draw([plot(), bars, table]).axes
     assert [line.get_label() for line in lines.lines] == ["training", "training"]
     np.testing.assert_array_equal(lines.lines[0].get_ydata(), [3.0, np.nan, 1.0])

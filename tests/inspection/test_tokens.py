@@ -8,7 +8,7 @@ import pytest
 from copy_task import TrainedRun
 
 from ptenmt.errors import DataError
-from ptenmt.inspection.figures import HeatMap, TextTable
+from ptenmt.inspection.figures import HeatMap, Table
 from ptenmt.inspection.inspector import Inspector
 from ptenmt.inspection.tokens import (
     token_panels,
@@ -21,9 +21,9 @@ def inspector(copied: TrainedRun) -> Inspector:
     return Inspector(copied.path)
 
 
-def shown(inspector: Inspector, *texts: str | None, **options: int) -> tuple[list[TextTable], list[HeatMap]]:
+def shown(inspector: Inspector, *texts: str | None, **options: int) -> tuple[list[Table], list[HeatMap]]:
     panels = token_panels(inspector, *texts, **options)  # type: ignore[arg-type]
-    tables = [panel for panel in panels if isinstance(panel, TextTable)]
+    tables = [panel for panel in panels if isinstance(panel, Table)]
     return tables, [panel for panel in panels if isinstance(panel, HeatMap)]
 
 

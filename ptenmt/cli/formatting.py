@@ -1,9 +1,10 @@
-"""Numbers for people: durations, sizes, scores, bars."""
+"""Numbers for people: counts, durations, sizes, scores."""
+
+import math
 
 from ptenmt.atomic_files import NOTHING
+from ptenmt.config.loading import show_value
 from ptenmt.history import perplexity
-
-_EIGHTHS = " ▏▎▍▌▋▊▉█"
 
 
 def counted(number: int, noun: str) -> str:
@@ -24,6 +25,19 @@ def duration(seconds: float) -> str:
     if hours < 48:
         return f"{hours} h {minutes:02} min"
     return f"{hours // 24} d {hours % 24:02} h"
+
+
+def num_epochs(total_steps: int, steps_per_epoch: int) -> int:
+    """Number of epochs, including a partial last one."""
+    return math.ceil(total_steps / steps_per_epoch)
+
+
+def epochs_done(step: int, steps_per_epoch: int, total_steps: int) -> str:
+    """Completed epochs of all, in tenths within an epoch: ``0.5/20``."""
+    whole, rest = divmod(step, steps_per_epoch)
+    tenths = f".{rest * 10 // steps_per_epoch}" if rest else ""
+    epochs = num_epochs(total_steps, steps_per_epoch)
+    return f"{whole:>{len(str(epochs))}}{tenths}/{epochs}"
 
 
 def amount(num_bytes: float) -> str:
@@ -47,13 +61,12 @@ def metric_value(metric: str, value: float | None) -> str:
     return f"{value:.3f}" if metric in {"loss", "accuracy"} else f"{value:.1f}"
 
 
+def option_value(value: object) -> str:
+    """An option's value as YAML writes it, or a dash for none."""
+    return NOTHING if value in (None, ()) else show_value(value)
+
+
 def shown_perplexity(loss: float | None) -> str:
     """The perplexity of a loss in nats per token, or a dash if it is too large to be useful."""
     value = perplexity(loss)
     return NOTHING if value is None else f"{value:,.1f}"
-
-
-def bar(cells: float) -> str:
-    """A bar of a length in terminal cells, drawn in eighths."""
-    whole, eighths = divmod(round(8 * cells), 8)
-    return ("█" * whole + _EIGHTHS[eighths]).rstrip()
