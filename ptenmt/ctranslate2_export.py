@@ -10,7 +10,7 @@ import zlib
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, get_args
 
 from ptenmt.atomic_files import folder_written_whole
 from ptenmt.config import ModelConfig
@@ -26,19 +26,10 @@ logger = logging.getLogger(__name__)
 Quantization = Literal[
     "int8", "int8_bfloat16", "int8_float16", "int8_float32", "bfloat16", "float16", "int16", "float32"
 ]
-"""How CTranslate2 stores weights; the 8-bit types take a quarter of the space of ``float32``."""
+"""How CTranslate2 stores weights; the 8-bit types take a quarter of the space of ``float32``.
 
-_BY_PRECISION = (
-    "int8",
-    "int8_bfloat16",
-    "int8_float16",
-    "int8_float32",
-    "bfloat16",
-    "float16",
-    "int16",
-    "float32",
-)
-"""By the bits of a weight, then of what is computed with it: 7, 8, 11, 15 and 24."""
+In order of precision, of the weights, then of what is computed with them: 7, 8, 11, 15 and 24 bits."""
+
 _CACHE_FILE = "cache.json"
 _CACHE_FORMAT = 1
 _CACHED_QUANTIZATION: Quantization = "int8"
@@ -139,7 +130,8 @@ def convert(
 
 def nearest_quantization(wanted: str, supported: Collection[str]) -> str:
     """The type to compute in where a processor does not support the wanted one: the next more precise one."""
-    more_precise = _BY_PRECISION[_BY_PRECISION.index(wanted) :]
+    by_precision = get_args(Quantization)
+    more_precise = by_precision[by_precision.index(wanted) :]
     return next((each for each in more_precise if each in supported), "float32")
 
 

@@ -4,7 +4,7 @@ CTranslate2 stores a dense layer's kernel as [outputs, inputs], the transpose of
 queries, keys and values with one matrix. All arrays are copies, since it quantizes them in place.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -42,15 +42,23 @@ def specification(
         "ffn_glu": config.activation == "swiglu",
         "head_dim": config.key_size or config.d_model // config.num_heads,
     }
-    weights = {name.partition("/")[2]: array for name, array in weights.items()}  # without the model's name
     spec = transformer_spec.TransformerSpec(
         transformer_spec.TransformerEncoderSpec(**options),
         transformer_spec.TransformerDecoderSpec(**options, alignment_heads=config.num_heads),
     )
-    _fill_stack(spec.encoder, weights, "encoder", _encoder_layer)
-    _fill_stack(spec.decoder, weights, "decoder", _decoder_layer)
+    weights = {name.partition("/")[2]: array for name, array in weights.items()}  # without the model's name
+    for stack, name in ((spec.encoder, "encoder"), (spec.decoder, "decoder")):
+        for number, layer in enumerate(stack.layer, 1):
+            _fill_block(layer, weights, f"{name}/block{number}")
+        if stack.pre_norm:
+            _fill_norm(stack.layer_norm, weights, f"{name}/norm")
     _fill_tables(spec, config, weights)
-    _describe(spec, tokenizers)
+    spec.register_source_vocabulary(tokenizers.source.pieces(range(tokenizers.source.vocabulary_size)))
+    spec.register_target_vocabulary(tokenizers.target.pieces(range(tokenizers.target.vocabulary_size)))
+    spec.config.unk_token = SPECIAL_PIECES[UNK]
+    spec.config.bos_token = spec.config.decoder_start_token = SPECIAL_PIECES[START]
+    spec.config.eos_token = SPECIAL_PIECES[END]
+    spec.config.layer_norm_epsilon = LAYER_NORM_EPSILON
     return spec
 
 
@@ -67,50 +75,23 @@ def _fill_tables(spec: Any, config: ModelConfig, weights: Weights) -> None:
     spec.decoder.projection.bias = weights["final/bias"]
 
 
-def _describe(spec: Any, tokenizers: TokenizerPair) -> None:
-    """Vocabularies, special tokens, and the constant of the layer norms."""
-    spec.register_source_vocabulary(tokenizers.source.pieces(range(tokenizers.source.vocabulary_size)))
-    spec.register_target_vocabulary(tokenizers.target.pieces(range(tokenizers.target.vocabulary_size)))
-    spec.config.unk_token = SPECIAL_PIECES[UNK]
-    spec.config.bos_token = spec.config.decoder_start_token = SPECIAL_PIECES[START]
-    spec.config.eos_token = SPECIAL_PIECES[END]
-    spec.config.layer_norm_epsilon = LAYER_NORM_EPSILON
-
-
-def _fill_stack(
-    stack: Any, weights: Weights, name: str, fill_layer: Callable[[Any, Weights, str], None]
-) -> None:
-    """All blocks of the encoder or the decoder, and the norm at its end."""
-    for number, layer in enumerate(stack.layer, 1):
-        fill_layer(layer, weights, f"{name}/block{number}")
-    if stack.pre_norm:
-        _fill_norm(stack.layer_norm, weights, f"{name}/norm")
-
-
-def _encoder_layer(layer: Any, weights: Weights, block: str) -> None:
-    _fill_self_attention(layer.self_attention, weights, block)
-    _fill_feed_forward(layer.ffn, weights, block)
-
-
-def _decoder_layer(layer: Any, weights: Weights, block: str) -> None:
-    _fill_self_attention(layer.self_attention, weights, block)
-    attention = f"{block}/cross_attention"
-    _fill_linear(layer.attention.linear[0], weights, [f"{attention}/query"])
-    _fill_linear(layer.attention.linear[1], weights, [f"{attention}/key", f"{attention}/value"])
-    _fill_linear(layer.attention.linear[2], weights, [f"{attention}/output"])
-    _fill_norm(layer.attention.layer_norm, weights, f"{attention}_norm/norm")
-    _fill_feed_forward(layer.ffn, weights, block)
-
-
-def _fill_self_attention(spec: Any, weights: Weights, block: str) -> None:
+def _fill_block(layer: Any, weights: Weights, block: str) -> None:
+    """An encoder or decoder block; only the latter has cross-attention."""
     attention = f"{block}/self_attention"
-    _fill_linear(spec.linear[0], weights, [f"{attention}/{part}" for part in ("query", "key", "value")])
-    _fill_linear(spec.linear[1], weights, [f"{attention}/output"])
-    _fill_norm(spec.layer_norm, weights, f"{attention}_norm/norm")
+    projections = [f"{attention}/{part}" for part in ("query", "key", "value")]
+    _fill_linear(layer.self_attention.linear[0], weights, projections)
+    _fill_linear(layer.self_attention.linear[1], weights, [f"{attention}/output"])
+    _fill_norm(layer.self_attention.layer_norm, weights, f"{attention}_norm/norm")
+    if hasattr(layer, "attention"):
+        attention = f"{block}/cross_attention"
+        _fill_linear(layer.attention.linear[0], weights, [f"{attention}/query"])
+        _fill_linear(layer.attention.linear[1], weights, [f"{attention}/key", f"{attention}/value"])
+        _fill_linear(layer.attention.linear[2], weights, [f"{attention}/output"])
+        _fill_norm(layer.attention.layer_norm, weights, f"{attention}_norm/norm")
+    _fill_feed_forward(layer.ffn, weights, f"{block}/feed_forward")
 
 
-def _fill_feed_forward(spec: Any, weights: Weights, block: str) -> None:
-    layer = f"{block}/feed_forward"
+def _fill_feed_forward(spec: Any, weights: Weights, layer: str) -> None:
     if hasattr(spec, "linear_0_noact"):  # with a gate, it is the gate that has the activation
         _fill_linear(spec.linear_0, weights, [f"{layer}/gate"])
         _fill_linear(spec.linear_0_noact, weights, [f"{layer}/expand"])

@@ -12,7 +12,7 @@
 
 import json
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -21,7 +21,7 @@ from typing import Any, Literal
 
 import yaml
 
-from ptenmt.atomic_files import json_text, write_text
+from ptenmt.atomic_files import check_writable, json_text, write_text
 from ptenmt.config import Config, TaskName
 from ptenmt.config.loading import build_config, dump_config
 from ptenmt.errors import ConfigError, OutputError, RunError
@@ -30,7 +30,7 @@ from ptenmt.processes import exclusive, holder
 FORMAT_VERSION = 1
 RUNS_FOLDER = Path("checkpoints")
 Choice = Literal["best", "latest"]
-"""Which of a run's weights: those that scored best in validation, or the newest."""
+"""Which of a run's weights: the best by validation, or the newest."""
 
 _YamlLoader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # not every PyYAML has the fast one
 _PACKAGES = (
@@ -42,6 +42,21 @@ _PACKAGES = (
     "sentencepiece",
     "tokenizers",
 )
+
+UNITS: dict[TaskName, str] = {"translation": "pairs", "next-word": "windows"}
+"""The unit in which each task's data is counted."""
+COMMANDS: dict[TaskName, str] = {"translation": "translate", "next-word": "complete"}
+"""The command that uses a trained model of each task."""
+
+_DOES: dict[TaskName, str] = {"translation": "translates sentences", "next-word": "predicts next words"}
+_FACT_TYPES: dict[str, Any] = {
+    **dict.fromkeys(("versions", "data", "train", "validation", "test"), dict),
+    **dict.fromkeys(("created", "trained", "fingerprint"), str),
+    **dict.fromkeys(("parameters", "pairs", "windows"), int),
+    "vocabulary_sizes": list,
+    "steps_per_epoch": int | float,
+}
+"""The types of the entries of ``run.json``, at any level."""
 
 
 @dataclass(frozen=True)
@@ -144,13 +159,7 @@ class Run:
         """Raise RunError or OutputError if the folder cannot be written; it is not created yet."""
         if self.path.is_file():
             raise RunError(f"{self.path} is a file, not a run", "choose another name with --run")
-        folder = next(
-            folder for folder in (self.path.absolute(), *self.path.absolute().parents) if folder.exists()
-        )
-        if not folder.is_dir():
-            raise OutputError(f"cannot create {self.path}: {folder} is a file")
-        if not os.access(folder, os.W_OK | os.X_OK):
-            raise OutputError(f"cannot create {self.path}: {folder} is read-only")
+        check_writable(self.path / "run.json")
 
     def write(self, config: Config, facts: dict[str, Any]) -> None:
         """Write ``run.json``, which makes the folder a run, then ``config.yaml``.
@@ -185,6 +194,52 @@ def _what_is_wrong(error: Exception) -> str:
         return "missing"
     reason = error.strerror if isinstance(error, OSError) else " ".join(str(error).split())
     return f"damaged or unreadable: {reason}"
+
+
+def needed_facts(run: Run, needed: Collection[str]) -> dict[str, Any]:
+    """The content of ``run.json``, checked.
+
+    Args:
+        run: The run directory.
+        needed: The entries that must be there. ``data`` must have the training split.
+
+    Raises:
+        RunError: It or ``config.yaml`` is damaged: an entry is missing, or of the wrong type.
+    """
+    facts, unit = run.facts(), UNITS[run.config().task]
+    try:
+        _check_facts(facts, needed)
+        if "data" in facts:
+            _check_facts(facts["data"], ["train"])
+            for split in facts["data"].values():
+                if isinstance(split, dict):
+                    _check_facts(split, [unit, "fingerprint"])
+    except ValueError as error:
+        raise RunError(f"{run.path / 'run.json'} is damaged: {error}") from error
+    return facts
+
+
+def _check_facts(facts: dict[str, Any], needed: Collection[str]) -> None:
+    if missing := sorted(set(needed) - facts.keys()):
+        raise ValueError(f"it lacks {', '.join(missing)}")
+    for name, value in facts.items():
+        if not isinstance(value, _FACT_TYPES.get(name, object)):
+            raise ValueError(f"its {name} cannot be {json_text(value)[:40]}")
+
+
+def check_task(run: Run, learnt: TaskName, wanted: TaskName) -> None:
+    """Raise RunError if a run was trained for another task than the wanted one.
+
+    Args:
+        run: A trained run.
+        learnt: The option ``task`` of its config.
+        wanted: The task that is needed.
+    """
+    if learnt != wanted:
+        raise RunError(
+            f"{run.path} {_DOES[learnt]}, and this is for a run that {_DOES[wanted]}",
+            f'what fits it: ptenmt {COMMANDS[learnt]} --run {run.path} "TEXT"',
+        )
 
 
 def find_run(name: str | Path | None = None) -> Run:
@@ -277,29 +332,3 @@ def versions() -> dict[str, str]:
         with suppress(metadata.PackageNotFoundError):
             versions[package] = metadata.version(package)
     return versions
-
-
-UNITS: dict[TaskName, str] = {"translation": "pairs", "next-word": "windows"}
-"""The unit in which each task's data is counted."""
-COMMANDS: dict[TaskName, str] = {"translation": "translate", "next-word": "complete"}
-"""The command that uses a trained model of each task."""
-
-_DOES: dict[TaskName, str] = {"translation": "translates sentences", "next-word": "predicts next words"}
-
-
-def check_task(run: Run, learnt: TaskName, wanted: TaskName) -> None:
-    """Refuse a run that was trained for another task.
-
-    Args:
-        run: A trained run.
-        learnt: The option ``task`` of its config.
-        wanted: The task that is needed.
-
-    Raises:
-        RunError: It was trained for another task.
-    """
-    if learnt != wanted:
-        raise RunError(
-            f"{run.path} {_DOES[learnt]}, and this is for a run that {_DOES[wanted]}",
-            f'what fits it: ptenmt {COMMANDS[learnt]} --run {run.path} "TEXT"',
-        )

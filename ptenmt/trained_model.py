@@ -23,14 +23,13 @@ if TYPE_CHECKING:
 class TrainedModel:
     """A run's config, tokenizers and weights; arrays and models are loaded when first used.
 
-    Everything that one object gives is of the same weights, even if a running training replaces the file.
+    All parts of one object come from the same weights, even if a running training replaces the file.
 
     Args:
         run: The run directory.
         config: The run's options.
         tokenizers: Of both languages.
-        candidates: Weights files in order of preference; the second is used if the first proves damaged, and
-            so on.
+        candidates: Weights files in order of preference; damaged ones are skipped.
         on_warning: Called with a message for each damaged file.
     """
 
@@ -77,14 +76,21 @@ class TrainedModel:
             check_task(run, config.task, task)
         damaged: list[str] = []
         candidates = list_weights(run.weights_folder, checkpoint, damaged.append)
+        if not candidates and damaged:
+            raise CheckpointError(
+                f"no weights in {run.weights_folder} can be read: {damaged[0]}",
+                "restore them from a copy, or train again with --fresh",
+            )
         if not candidates:
-            raise _no_weights(run, damaged)
+            raise CheckpointError(
+                f"no weights in {run.path}", f"train it first: ptenmt train --config CONFIG --run {run.path}"
+            )
         for message in damaged:
             on_warning(f"{message}; using {candidates[0].file.name} instead")
         return cls(run, config, load_tokenizers(run.tokenizer_folder), candidates, on_warning)
 
     def settle(self) -> None:
-        """Use no other weights from now on: something was made from those of ``info``."""
+        """Rule out the other candidates: another part was already loaded from the weights of ``info``."""
         self._is_settled = True
 
     @cached_property
@@ -150,12 +156,12 @@ class TrainedModel:
 
 
 def assign_weights(model: Any, weights: Mapping[str, "np.ndarray"], file: Path) -> None:
-    """Give a Keras model its weights.
+    """Assign weights to a Keras model.
 
     Args:
         model: Built.
         weights: Arrays by Keras path.
-        file: Where they are from.
+        file: The file they come from, for the error.
 
     Raises:
         CheckpointError: They belong to another model.
@@ -168,14 +174,3 @@ def assign_weights(model: Any, weights: Mapping[str, "np.ndarray"], file: Path) 
                 "use the version of ptenmt that wrote it, or train again with --fresh",
             )
         variable.assign(found)
-
-
-def _no_weights(run: Run, damaged: list[str]) -> CheckpointError:
-    if damaged:
-        return CheckpointError(
-            f"no weights in {run.weights_folder} can be read: {damaged[0]}",
-            "restore them from a copy, or train again with --fresh",
-        )
-    return CheckpointError(
-        f"no weights in {run.path}", f"train it first: ptenmt train --config CONFIG --run {run.path}"
-    )

@@ -15,11 +15,11 @@ import json
 import os
 import struct
 import zlib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from ptenmt.atomic_files import remove_unfinished, write_bytes
 from ptenmt.config import ModelConfig
@@ -28,8 +28,6 @@ from ptenmt.history import rank
 from ptenmt.runs import Choice
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     import numpy as np
 
 FORMAT_VERSION = 1
@@ -39,7 +37,7 @@ _LARGEST_HEADER = 100_000_000  # bytes, as safetensors itself allows
 
 @dataclass(frozen=True, kw_only=True)
 class WeightsInfo:
-    """What the metadata of a weights file say."""
+    """The metadata of a weights file."""
 
     file: Path
     step: int
@@ -82,10 +80,10 @@ def write_weights(
     """Write a weights file, whole or not at all, and create its folder.
 
     Args:
-        file: Where to.
+        file: The file to write.
         arrays: All weights of a model by their Keras paths.
-        config: Of that model.
-        step: Number of updates after which the weights were saved.
+        config: The model's options.
+        step: As in ``WeightsInfo``, like the others.
         metric: ``validation.metric`` of the run.
         score: By that metric, if these weights were validated.
         loss: Teacher-forced loss of the same validation.
@@ -96,14 +94,9 @@ def write_weights(
     import numpy as np
 
     arrays = {name: np.ascontiguousarray(array, dtype="<f4") for name, array in arrays.items()}
+    model, checksum = model_fingerprint(config), _checksum(arrays)
     info = WeightsInfo(
-        file=file,
-        step=step,
-        metric=metric,
-        score=score,
-        loss=loss,
-        model=model_fingerprint(config),
-        checksum=_checksum(arrays),
+        file=file, step=step, metric=metric, score=score, loss=loss, model=model, checksum=checksum
     )
     with _saving(file):
         file.parent.mkdir(exist_ok=True)
@@ -173,26 +166,16 @@ def list_weights(
         choice: ``best``: the best by validation, then the next best, then the latest; or only ``latest``.
         on_damaged: Called with a message for each file whose metadata cannot be read.
     """
-    found = []
-    files = (
-        [folder / "best.safetensors", *sorted(folder.glob("step-*.safetensors"))] if choice == "best" else []
-    )
-    for file in (*files, folder / "latest.safetensors"):
-        try:
-            found.append(read_info(file))
-        except CheckpointError as error:
-            if file.exists():
-                on_damaged(error.message)
-    return sorted(found, key=_rank, reverse=True)
+    best = best_weights(folder, on_damaged) if choice == "best" else []
+    return best + _readable([folder / "latest.safetensors"], on_damaged)
 
 
-def best_weights(folder: Path) -> list[WeightsInfo]:
-    """The best weights and the runners-up, the best first; what cannot be read is left out."""
-    found: dict[int, WeightsInfo] = {}
-    for info in list_weights(folder, "best"):
-        if info.file.stem != "latest":
-            found.setdefault(info.step, info)
-    return list(found.values())
+def best_weights(folder: Path, on_damaged: Callable[[str], None] = lambda _reason: None) -> list[WeightsInfo]:
+    """The best weights and the runners-up, the best first; files that cannot be read are left out."""
+    files = [*folder.glob("step-*.safetensors"), folder / "best.safetensors"]
+    # By step: a process killed in `tidy_weights` leaves the same weights under two names.
+    by_step = {info.step: info for info in _readable(files, on_damaged)}
+    return sorted(by_step.values(), key=_quality, reverse=True)
 
 
 def keep_best(
@@ -251,7 +234,7 @@ def tidy_weights(folder: Path, keep: int) -> WeightsInfo | None:
         if kept and kept[0].file != best:
             for info in kept[1:]:
                 if info.file == best:
-                    _link(best, folder / f"step-{info.step}.safetensors")
+                    write_bytes(folder / f"step-{info.step}.safetensors", best.read_bytes())
             kept[0].file.replace(best)
         wanted = {f"step-{info.step}.safetensors" for info in kept[1:]}
         for file in folder.glob("step-*.safetensors"):
@@ -270,13 +253,19 @@ def _info(file: Path, metadata: dict[str, str]) -> WeightsInfo:
     return WeightsInfo(file=file, **facts)
 
 
-def _rank(info: WeightsInfo) -> tuple[Any, ...]:
-    """Sorts latest weights last, of copies ``best`` first."""
-    kind = {"latest": -1, "best": 1}.get(info.file.stem, 0)
-    return kind >= 0, *_quality(info), kind
+def _readable(files: Iterable[Path], on_damaged: Callable[[str], None]) -> list[WeightsInfo]:
+    found = []
+    for file in files:
+        try:
+            found.append(read_info(file))
+        except CheckpointError as error:
+            if file.exists():
+                on_damaged(error.message)
+    return found
 
 
 def _quality(info: WeightsInfo) -> tuple[float, float, int]:
+    """Greater is better; of equals, the earlier."""
     return *rank(info.metric, info.score, info.loss), -info.step
 
 
@@ -288,17 +277,8 @@ def _checksum(arrays: Mapping[str, "np.ndarray"]) -> str:
     return f"{checksum:08x}"
 
 
-def _link(file: Path, name: Path) -> None:
-    """A second name for a file, or a copy where the file system has no links."""
-    name.unlink(missing_ok=True)
-    try:
-        os.link(file, name)
-    except OSError:
-        write_bytes(name, file.read_bytes())
-
-
 @contextmanager
-def _reading(file: Path) -> "Iterator[None]":
+def _reading(file: Path) -> Iterator[None]:
     try:
         yield
     except OSError as error:
@@ -308,7 +288,7 @@ def _reading(file: Path) -> "Iterator[None]":
 
 
 @contextmanager
-def _saving(path: Path) -> "Iterator[None]":
+def _saving(path: Path) -> Iterator[None]:
     try:
         yield
     except (OSError, OutputError) as error:

@@ -55,7 +55,7 @@ def test_the_last_ones(copy: Run, monkeypatch: pytest.MonkeyPatch):
     assert evaluate(new.path, "validation").scores[0].value > 80
     with pytest.raises(RunError, match="is an average of checkpoints") as failure:
         train(new.config(), new.path)
-    assert failure.value.hint == f"begin another with its weights: --init-from {new.path} --run NAME"
+    assert failure.value.hint == f"start another run with its weights: --init-from {new.path} --run NAME"
 
 
 def test_the_best_ones(copy: Run, tmp_path: Path):
@@ -80,7 +80,7 @@ def test_moving_averages_are_what_is_averaged(copy: Run):
         group: {name: tf.Variable(value + shift) for name, value in plain.items()}
         for group, shift in (("weights", 0.0), ("averages", 5.0))
     }
-    tf.train.Checkpoint(**groups, updates=tf.Variable(700)).write(str(copy.state_folder / "ckpt-4"))
+    tf.train.Checkpoint(**groups, global_step=tf.Variable(700)).write(str(copy.state_folder / "ckpt-4"))
     found = weights_in(average(copy.path, last=2))
     for name, value in plain.items():
         np.testing.assert_allclose(found[name], value + 2.5, rtol=1e-6, atol=1e-6)

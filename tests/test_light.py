@@ -103,7 +103,15 @@ sys.modules |= dict.fromkeys(["tensorflow", "tensorflow_text", "tensorflow_datas
 from ptenmt.cli.app import app
 for words in WORDS:
     app(words, standalone_mode=False)
+import ptenmt.cli.serve, ptenmt.server.app, ptenmt.server.process
 """
+
+
+def pair_files(folder: Path) -> list[str]:
+    """A source and a reference file."""
+    for name, lines in zip(("o.pt", "o.en"), zip(*PAIRS, strict=True), strict=True):
+        (folder / name).write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
+    return [str(folder / "o.pt"), str(folder / "o.en")]
 
 
 def test_a_run_that_was_only_trained_is_used_without_tensorflow(tmp_path: Path) -> None:
@@ -111,17 +119,21 @@ def test_a_run_that_was_only_trained_is_used_without_tensorflow(tmp_path: Path) 
     run = saved_run(tmp_path / "run", "sentencepiece", shared=True)
     shutil.rmtree(run / "ctranslate2")
     at, text = ["--run", str(run)], "O gato vê a casa."
+    source, reference = pair_files(tmp_path)
     commands = [
         ["translate", *at, text],
         ["inspect", "alignment", *at, text],
         ["average", *at, "--best", "1", "--to", str(tmp_path / "mean")],
         ["translate", "--run", str(tmp_path / "mean"), text],
         ["info", *at],
+        ["evaluate", *at, "--source", source, "--reference", reference],
         *(["export", *at, "--format", form] for form in ("ctranslate2", "argos", "weights")),
     ]
     program = f"WORDS = {commands!r}\n{BLOCKED}"
     answer = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
     assert answer.returncode == 0, answer.stderr
+    assert "chrF2++" in answer.stdout
+    assert "loss" in answer.stdout
     assert "TensorFlow is not installed: exporting without model.keras" in answer.stderr
     exported = {file.name for file in (run / "export" / "weights").iterdir()}
     assert exported == {
@@ -131,18 +143,39 @@ def test_a_run_that_was_only_trained_is_used_without_tensorflow(tmp_path: Path) 
 
 
 @pytest.mark.slow
-def test_a_run_is_used_with_the_packages_of_the_container_alone(tmp_path: Path) -> None:
-    """Needs a package index."""
-    run, root = saved_run(tmp_path / "run", "sentencepiece"), Path(__file__).parents[1]
+def test_a_run_is_used_with_the_packages_of_the_container(tmp_path: Path) -> None:
+    """Evaluating, and the model card of an export, need sacreBLEU as well. Needs a package index."""
+    run, root = saved_run(tmp_path / "run", "sentencepiece", shared=True), Path(__file__).parents[1]
     venv.create(tmp_path / "venv", with_pip=True)
     python = str(tmp_path / "venv" / "bin" / "python")
-    install = [python, "-m", "pip", "install", "--quiet", "--requirement", "deploy/requirements.txt"]
-    if subprocess.run(install, cwd=root, check=False).returncode:
-        pytest.skip("the packages cannot be installed here")
-    for words in (["translate", "O gato"], ["inspect", "alignment", "O gato"]):
-        subprocess.run([python, "-m", "ptenmt", *words, "--run", str(run)], cwd=root, check=True)
+
+    def install(*what: str) -> None:
+        command = [python, "-m", "pip", "install", "--quiet", *what]
+        if subprocess.run(command, cwd=root, check=False).returncode:
+            pytest.skip("the packages cannot be installed here")
+
+    def ptenmt(*words: str) -> str:
+        command = [python, "-m", "ptenmt", *words]
+        answer = subprocess.run(command, cwd=root, capture_output=True, text=True, check=False)
+        assert answer.returncode == 0, answer.stderr
+        return answer.stdout
+
+    install("--requirement", "deploy/requirements.txt")
+    at = ("--run", str(run))
+    assert ptenmt("translate", *at, "O gato")
+    assert ptenmt("inspect", "alignment", *at, "O gato")
+    ptenmt("average", *at, "--best", "1", "--to", str(tmp_path / "mean"))
+    assert "--host" in ptenmt("serve", "--help")
     serve = "import ptenmt.cli.serve, ptenmt.server.app, ptenmt.server.process"
     subprocess.run([python, "-c", serve], cwd=root, check=True)
+
+    install("sacrebleu>=2.4,<3")
+    source, reference = pair_files(tmp_path)
+    assert "chrF2++" in ptenmt("evaluate", *at, "--source", source, "--reference", reference)
+    for form in ("ctranslate2", "argos"):
+        ptenmt("export", *at, "--format", form)
+    absent = "import importlib.util, sys; sys.exit(importlib.util.find_spec('tensorflow') is not None)"
+    subprocess.run([python, "-c", absent], check=True)
 
 
 def test_a_server_starts_without_training() -> None:

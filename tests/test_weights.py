@@ -188,16 +188,6 @@ def test_the_order_of_choice(tmp_path: Path) -> None:
     assert [info.step for info in best_weights(tmp_path)] == [3, 1], "the next best take its place"
 
 
-def test_without_links_files_are_copied(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def refuse(*_names: object) -> None:
-        raise OSError(errno.EPERM, "Operation not permitted")
-
-    monkeypatch.setattr(os, "link", refuse)
-    for step in (1, 2, 3):
-        keep(tmp_path, step, float(step))
-    assert [read_weights(info.file)[0].step for info in best_weights(tmp_path)] == [3, 2]
-
-
 def test_a_full_disk_harms_nothing(tmp_path: Path) -> None:
     keep(tmp_path, 1, 1.0)
     size = (tmp_path / "best.safetensors").stat().st_size
@@ -225,7 +215,6 @@ class Fragile:
         self._raised = raised
         for name in ("mkdir", "replace", "unlink"):
             patch.setattr(Path, name, self._counting(getattr(Path, name)))
-        patch.setattr(os, "link", self._counting(os.link))
         patch.setattr(os, "fsync", self._counting(os.fsync))
 
     def _counting(self, operation: Callable[..., Any]) -> Callable[..., Any]:

@@ -109,7 +109,8 @@ def _summary(run: Run) -> dict[str, str]:
         rows["progress"] = f"step {step:,}, epoch {_epochs(run.config(), facts, step)}"
     rows |= _best(run)
     names = ", ".join(path.name for path in reversed(run.checkpoints()))
-    rows["checkpoints"] = names + "".join(f" of step {info.step:,}" for info in latest) if names else "none"
+    newest = "".join(f" of step {info.step:,}" for info in latest)
+    rows["checkpoints"] = names + newest if names else "none: training cannot be resumed"
     if last is not None and "seconds" in last:
         rows |= _costs(last)
     files = [file for file in run.path.rglob("*") if file.is_file()]

@@ -14,8 +14,7 @@ from ptenmt.evaluation.evaluation import held_out_test_set, json_facts
 from ptenmt.evaluation.scores import Difference, Scorer
 from ptenmt.evaluation.systems import LoadOptions, OnProgress, SearchFacts, System
 from ptenmt.history import History
-from ptenmt.run_facts import needed_facts
-from ptenmt.runs import UNITS, Run, find_run
+from ptenmt.runs import UNITS, Run, find_run, needed_facts
 
 _SPLITS = ("train", "validation", "test")
 _METRICS = ("bleu", "chrf", "loss", "accuracy")

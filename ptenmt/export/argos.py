@@ -1,37 +1,37 @@
 """Packages for Argos Translate, which LibreTranslate runs on: a zip archive with a model and its tokenizer.
 
 Argos splits a text into sentences with the package's spaCy pipeline, tokenizes each with SentencePiece, and
-passes the bare sub-words to CTranslate2. So what ptenmt does around its engine goes into the model: [START]
-and [END] around the source, tokens that are never generated, positions for any sentence; and into the
-SentencePiece model: the preparation of the text.
+passes the bare sub-words to CTranslate2. What ptenmt does around its engine therefore goes into the model
+([START] and [END] around the source, tokens that are never generated, positions for any sentence) and into
+the SentencePiece model: ptenmt turns white space and control characters into spaces, composes accents, and
+lower-cases text if the corpus was. SentencePiece has a normalization table for that, of characters and short
+sequences; ptenmt trains with an empty one.
 """
 
 import io
 import json
+import tempfile
+import unicodedata
 import zipfile
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from ptenmt.atomic_files import write_bytes
-from ptenmt.config import Config
+from ptenmt.config import Config, DataConfig
 from ptenmt.ctranslate2_export import Quantization, convert
-from ptenmt.data.text import spacing
+from ptenmt.data.text import TextPreparation, lowers_typed, spacing
 from ptenmt.errors import ExportError, OutputError
-from ptenmt.export.argos_text import with_preparation
 from ptenmt.export.card import CARD_FILE, SUMS_FILE
 from ptenmt.languages import language_name
 from ptenmt.runs import versions
 from ptenmt.tokenizers import forbidden
+from ptenmt.tokenizers.base import clean_text
 from ptenmt.tokenizers.sentencepiece import SentencePieceTokenizer
 from ptenmt.trained_model import TrainedModel
 
-if TYPE_CHECKING:
-    from ptenmt.ctranslate2_specification import Weights
-
-PACKAGE_VERSION = "1.0"
 ENDING = ".argosmodel"
+_PACKAGE_VERSION = "1.0"
 _ARGOS_VERSION = "1.9.0"
 _LONGEST_SOURCE = 1024
 """CTranslate2 truncates longer ones by default."""
@@ -49,11 +49,19 @@ batch_size = 1000
 @tokenizers = "spacy.Tokenizer.v1"
 """
 _SPACY_META = {"lang": "xx", "name": "blank", "version": "0.0.0", "pipeline": []}
-_SPACY_SUFFIXES = """[.!?…。！？؟।"'”’»)\\]]$"""
+_SPACY_SUFFIXES = """[.!?…。！？؟।"'”’»)\\]]$""".encode()
 """What spaCy splits off words: the marks that end sentences, and quotes and brackets after them."""
+_SPACY_TOKENIZER = b"\x81\xad" + b"suffix_search" + b"\xd9" + bytes([len(_SPACY_SUFFIXES)]) + _SPACY_SUFFIXES
+"""A MessagePack map of one string of 13 characters to another."""
 _METADATA = "metadata.json"
+_NO_TEXT = frozenset({"Cn", "Co", "Cs"})
+"""Unicode categories: unassigned, private use, surrogates."""
+_NO_FILE = b"\x1a\x02\x32\x00"
+"""A Protocol Buffers message that clears the name of the normalization table's file."""
+_NEIGHBOUR = "q"
+"""A letter that no accent composes with and no preparation changes."""
 
-_USAGE = """
+USAGE = """
 Install it into Argos Translate, or where LibreTranslate runs:
 
 ```
@@ -63,21 +71,11 @@ argos-translate --from {source} --to {target} "…"
 """
 
 
-def usage(config: Config, name: str) -> str:
-    """How a package is used, in Markdown.
-
-    Args:
-        config: The run's options.
-        name: Of the package's file.
-    """
-    return _USAGE.format(name=name, source=config.data.source_language, target=config.data.target_language)
-
-
 def check_argos(trained: TrainedModel) -> None:
-    """Refuse a run whose tokenizer Argos Translate cannot use; warn of what Argos will do worse than ptenmt.
+    """Refuse a run whose tokenizer Argos Translate cannot use; warn if translations will be worse.
 
     Raises:
-        ExportError: It says what the run lacks.
+        ExportError: The run has no shared SentencePiece tokenizer.
     """
     config, is_shared = trained.config, trained.tokenizers.shared
     if config.tokenizer.kind != "sentencepiece" or not is_shared:
@@ -95,8 +93,9 @@ def check_argos(trained: TrainedModel) -> None:
 
 
 def package_name(config: Config) -> str:
-    """The file's name, such as ``translate-pt_en-1_0.argosmodel``."""
-    return f"{_folder(config)}{ENDING}"
+    """The name of a package and of the folder in it, such as ``translate-pt_en-1_0``."""
+    languages = f"{config.data.source_language}_{config.data.target_language}"
+    return f"translate-{languages}-{_PACKAGE_VERSION.replace('.', '_')}"
 
 
 def package_files(trained: TrainedModel, quantization: Quantization) -> dict[str, bytes]:
@@ -113,9 +112,12 @@ def package_files(trained: TrainedModel, quantization: Quantization) -> dict[str
     tokenizer = trained.tokenizers.source
     assert isinstance(tokenizer, SentencePieceTokenizer)
     longest = max(trained.config.model.max_positions, _LONGEST_SOURCE + 2)
+    (name,) = (name for name in trained.weights if name.endswith("final/bias"))
+    bias = trained.weights[name].copy()
+    bias[forbidden(trained.config.tokenizer)] = _NEVER
     model = convert(
         replace(trained.config.model, max_positions=longest),
-        _without_forbidden(trained),
+        {**trained.weights, name: bias},
         trained.tokenizers,
         trained.info.checksum,
         quantization,
@@ -126,17 +128,13 @@ def package_files(trained: TrainedModel, quantization: Quantization) -> dict[str
         "sentencepiece.model": with_preparation(tokenizer.model, trained.config.data),
         "spacy/config.cfg": _SPACY_CONFIG.encode(),
         "spacy/meta.json": _json(_SPACY_META),
-        "spacy/tokenizer": _spacy_tokenizer(),
+        "spacy/tokenizer": _SPACY_TOKENIZER,
         _METADATA: _json(_metadata(trained)),
     }
 
 
 def check_replaceable(file: Path) -> None:
-    """Refuse to overwrite anything but an earlier package.
-
-    Raises:
-        OutputError: It is a folder, or another file.
-    """
+    """Raise OutputError for a folder, and for a file that is not an earlier package."""
     hint = f"name a new file with --output, such as model{ENDING}"
     if file.is_dir():
         raise OutputError(f"{file} is a folder, and an Argos package is a file", hint)
@@ -152,7 +150,7 @@ def check_replaceable(file: Path) -> None:
 
 
 def write_package(file: Path, config: Config, files: Mapping[str, bytes]) -> int:
-    """Write a package, wholly or not at all; its parents are made.
+    """Write a package, whole or not at all, and create its parent folders.
 
     Args:
         file: The archive.
@@ -169,7 +167,7 @@ def write_package(file: Path, config: Config, files: Mapping[str, bytes]) -> int
     with zipfile.ZipFile(archive, "w", zipfile.ZIP_DEFLATED) as package:
         for name, content in files.items():
             # A fixed date, so that equal models make equal packages.
-            entry = zipfile.ZipInfo(f"{_folder(config)}/{name}")
+            entry = zipfile.ZipInfo(f"{package_name(config)}/{name}")
             entry.external_attr = 0o644 << 16
             package.writestr(entry, content, zipfile.ZIP_DEFLATED)
     try:
@@ -180,29 +178,10 @@ def write_package(file: Path, config: Config, files: Mapping[str, bytes]) -> int
     return len(archive.getvalue())
 
 
-def _without_forbidden(trained: TrainedModel) -> "Weights":
-    """The weights, with a bias that keeps forbidden tokens from being generated."""
-    (name,) = (name for name in trained.weights if name.endswith("final/bias"))
-    bias = trained.weights[name].copy()
-    bias[forbidden(trained.config.tokenizer)] = _NEVER
-    return {**trained.weights, name: bias}
-
-
-def _folder(config: Config) -> str:
-    languages = f"{config.data.source_language}_{config.data.target_language}"
-    return f"translate-{languages}-{PACKAGE_VERSION.replace('.', '_')}"
-
-
-def _spacy_tokenizer() -> bytes:
-    """A MessagePack map of one short string."""
-    key, value = b"suffix_search", _SPACY_SUFFIXES.encode()
-    return b"\x81" + bytes([0xA0 | len(key)]) + key + b"\xd9" + bytes([len(value)]) + value
-
-
 def _metadata(trained: TrainedModel) -> dict[str, str]:
     source, target = trained.config.data.source_language, trained.config.data.target_language
     return {
-        "package_version": PACKAGE_VERSION,
+        "package_version": _PACKAGE_VERSION,
         "argos_version": _ARGOS_VERSION,
         "from_code": source,
         "from_name": language_name(source),
@@ -214,3 +193,64 @@ def _metadata(trained: TrainedModel) -> dict[str, str]:
 
 def _json(value: object) -> bytes:
     return (json.dumps(value, indent=2, ensure_ascii=False) + "\n").encode()
+
+
+def with_preparation(model: bytes, data: DataConfig) -> bytes:
+    """Give a SentencePiece model the run's text preparation, except for splitting off punctuation.
+
+    Args:
+        model: The model's bytes, with an empty table.
+        data: The run's options.
+
+    Raises:
+        OutputError: There is no room for a temporary file.
+    """
+    import sentencepiece
+
+    rules = [f"{_hexadecimal(before)}\t{_hexadecimal(after)}\n" for before, after in _rules(data)]
+    try:
+        with tempfile.TemporaryDirectory(prefix="ptenmt-") as folder:
+            file = Path(folder) / "rules.tsv"
+            file.write_text("".join(rules), encoding="ascii")
+            normalizer = sentencepiece.SentencePieceNormalizer(
+                rule_tsv=str(file),
+                add_dummy_prefix=True,
+                escape_whitespaces=True,
+                remove_extra_whitespaces=True,
+            )
+    except OSError as error:
+        raise OutputError(f"cannot write into {tempfile.gettempdir()}: {error.strerror or error}") from error
+    # Concatenated Protocol Buffers messages merge; the later table wins.
+    changed = model + normalizer.serialized_model_proto() + _NO_FILE
+    return bytes(sentencepiece.SentencePieceProcessor(model_proto=changed).serialized_model_proto())
+
+
+def _rules(data: DataConfig) -> Iterator[tuple[str, str]]:
+    """Characters and sequences that preparation changes, and their replacements."""
+    preparation = TextPreparation(replace(data, tokenization="none", lowercase=lowers_typed(data)))
+
+    def prepared(text: str) -> str:
+        between = f"{_NEIGHBOUR}{text}{_NEIGHBOUR}"  # spaces at the edges would be lost
+        return clean_text(preparation.prepare_input(between, data.source_language))[1:-1]
+
+    for code in range(1, 0x20000):
+        character = chr(code)
+        if unicodedata.category(character) in _NO_TEXT:
+            continue
+        for text in (character, *_decompositions(character)):
+            if (after := prepared(text)) != text:
+                yield text, after
+
+
+def _decompositions(character: str) -> set[str]:
+    """The sequences of a letter and accents that are equivalent to a character."""
+    parts = unicodedata.decomposition(character)
+    if not parts or parts.startswith("<"):
+        return set()
+    halves = "".join(chr(int(code, 16)) for code in parts.split())
+    sequences = {halves, unicodedata.normalize("NFD", character)}
+    return {sequence for sequence in sequences if len(sequence) > 1}
+
+
+def _hexadecimal(text: str) -> str:
+    return " ".join(f"{ord(character):X}" for character in text)

@@ -1,7 +1,7 @@
 """Model cards: what a model is, its training data, scores and limits."""
 
 import hashlib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from datetime import UTC, datetime
 from pathlib import Path
@@ -14,8 +14,7 @@ from ptenmt.config import Config, CorpusFile, DataConfig
 from ptenmt.config.loading import without_paths
 from ptenmt.history import History
 from ptenmt.languages import language_name
-from ptenmt.run_facts import needed_facts
-from ptenmt.runs import versions
+from ptenmt.runs import needed_facts, versions
 from ptenmt.trained_model import TrainedModel
 
 CARD_FILE = "README.md"
@@ -62,7 +61,7 @@ def model_card(trained: TrainedModel, usage: str, *, extra: str = "") -> str:
     data = config.data
     source, target = language_name(data.source_language), language_name(data.target_language)
     sections = [
-        f"# {trained.run.name}: {source} to {target}\n\n{_what(trained, facts, source, target)}",
+        f"# {trained.run.name}: {source} to {target}\n\n{_summary(trained, facts, source, target)}",
         f"## Use\n\n{usage.strip()}",
         f"## Data\n\n{_data(data, facts)}",
         f"## Scores\n\n{_scores(trained)}",
@@ -74,25 +73,21 @@ def model_card(trained: TrainedModel, usage: str, *, extra: str = "") -> str:
     return "\n\n".join(filter(None, sections)) + "\n"
 
 
-def _what(trained: TrainedModel, facts: dict[str, Any], source: str, target: str) -> str:
+def _summary(trained: TrainedModel, facts: dict[str, Any], source: str, target: str) -> str:
     model = trained.config.model
+    num_parameters = sum(array.size for array in trained.weights.values())
     now = datetime.now(UTC).date().isoformat()
-    told = (
+    text = (
         f"A Transformer that translates {source} into {target}: {model.num_layers} layers, width "
-        f"{model.d_model}, {model.num_heads} heads, {sum(map(_size, trained.weights.values())):,} "
-        "parameters. "
+        f"{model.d_model}, {model.num_heads} heads, {num_parameters:,} parameters. "
         f"Trained with ptenmt until {str(facts.get('trained'))[:10]}; exported on {now}: weights "
         f"{trained.info.label}, checksum `{trained.info.checksum}`."
     )
-    if begun := facts.get("initialised_from"):
-        told += f" Training started from the weights of the run `{Path(begun).parent.parent.name}`."
+    if origin := facts.get("initialised_from"):
+        text += f" Training started from the weights of the run `{Path(origin).parent.parent.name}`."
     if averaged := facts.get("averaged_from"):
-        told += f" The weights are the mean of {len(averaged['checkpoints'])} checkpoints of one training."
-    return told
-
-
-def _size(array: Any) -> int:
-    return int(array.size)
+        text += f" The weights are the mean of {len(averaged['checkpoints'])} checkpoints of one training."
+    return text
 
 
 def _data(data: DataConfig, facts: dict[str, Any]) -> str:
@@ -110,19 +105,15 @@ def _corpus(data: DataConfig) -> str:
     if data.source == "demo":
         return "ptenmt's demo corpus, composed by a small grammar. Licence: Apache-2.0."
     if data.source == "files":
-        names = ", ".join(f"`{name}`" for name in _file_names(data))
+        files: Sequence[CorpusFile] = data.train or [CorpusFile(path=data.path)]
+        parts = (part for file in files for part in (file.path, file.source, file.target))
+        names = ", ".join(f"`{part}`" for part in parts if part)
         return f"Sentence pairs from {names}. {_UNKNOWN_LICENCE}"
     page = f"{_TFDS_PAGE}/{data.dataset.partition('/')[0]}"
-    told = f"`{data.dataset}` of [TensorFlow Datasets]({page})."
+    dataset = f"`{data.dataset}` of [TensorFlow Datasets]({page})."
     if data.dataset.startswith(_TED):
-        return f"{told} These are transcripts of TED talks. Licence: CC BY-NC-ND 4.0."
-    return f"{told} That page names its licence."
-
-
-def _file_names(data: DataConfig) -> Iterable[str]:
-    files: Sequence[CorpusFile] = data.train or [CorpusFile(path=data.path)]
-    for file in files:
-        yield from filter(None, (file.path, file.source, file.target))
+        return f"{dataset} These are transcripts of TED talks. Licence: CC BY-NC-ND 4.0."
+    return f"{dataset} That page names its licence."
 
 
 def _scores(trained: TrainedModel) -> str:
@@ -139,8 +130,8 @@ def _scores(trained: TrainedModel) -> str:
         for key, (name, digits, how) in _how_scored().items()
         if isinstance(scores.get(key), int | float)
     ]
-    told = f"{which}, step {line['step']:,}, on the validation pairs (greedy search, 8-bit weights):"
-    return "\n".join([told, "", "| score | value | how |", "|---|---|---|", *rows])
+    head = f"{which}, step {line['step']:,}, on the validation pairs (greedy search, 8-bit weights):"
+    return "\n".join([head, "", "| score | value | how |", "|---|---|---|", *rows])
 
 
 def _how_scored() -> dict[str, tuple[str, int, str]]:
@@ -161,17 +152,17 @@ def _how_scored() -> dict[str, tuple[str, int, str]]:
 
 def _limits(config: Config, source: str, target: str) -> str:
     lines = [
-        f"One direction, {source} to {target}, a sentence at a time; context beyond it is not seen.",
-        f"The longest sentence has {config.model.max_positions} tokens, and training has seen few long ones.",
+        f"One direction, {source} to {target}, one sentence at a time, without the context of the others.",
+        f"The longest sentence has {config.model.max_positions} tokens; few training sentences were long.",
         "It reflects the vocabulary, register and biases of the data above. On other text it is worse, and "
-        "fluent but wrong where it knows too little. It may omit or invent content.",
+        "its translations can be fluent but wrong: it may omit or invent content.",
         "Do not use it for decisions about health, law or safety unless a speaker of both languages checks "
         "its output.",
     ]
     if config.tokenizer.kind == "wordpiece":
         lines.append("Its text is lower-case and without accents, like its tokenizer's vocabulary.")
     elif config.data.lowercase:
-        lines.append("Its text is lower-case, as its training data was made.")
+        lines.append("Its text is lower-case, like its training data.")
     return "\n".join(f"- {line}" for line in lines)
 
 

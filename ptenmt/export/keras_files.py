@@ -37,31 +37,24 @@ logits = model((source_ids, target_ids))  # [B, S] and [B, T] -> [B, T, V]
 """
 
 _MEANINGS = {
-    "embedding/tokens/embeddings": "a row per token, multiplied by √D, plus sinusoidal positions",
-    "self_attention/query": "self-attention: queries of all heads, concatenated",
-    "self_attention/key": "self-attention: keys",
-    "self_attention/value": "self-attention: values",
-    "self_attention/output": "self-attention: concatenated heads to D",
-    "cross_attention/query": "cross-attention: queries",
-    "cross_attention/key": "cross-attention: keys",
-    "cross_attention/value": "cross-attention: values",
-    "cross_attention/output": "cross-attention: concatenated heads to D",
-    "feed_forward/expand": "feed-forward: D to its inner width",
-    "feed_forward/gate": "feed-forward: gate, with the activation",
-    "feed_forward/contract": "feed-forward: back to D",
-    "self_attention_norm": "layer norm of self-attention",
-    "cross_attention_norm": "layer norm of cross-attention",
-    "feed_forward_norm": "layer norm of the feed-forward sub-layer",
+    "embedding/tokens": "a row per token, multiplied by √D, plus sinusoidal positions",
+    "attention/query": "queries of all heads, concatenated",
+    "attention/key": "keys of all heads",
+    "attention/value": "values of all heads",
+    "attention/output": "concatenated heads to D",
+    "feed_forward/expand": "D to its inner width",
+    "feed_forward/gate": "gate, with the activation",
+    "feed_forward/contract": "back to D",
+    "attention_norm": "layer norm of the attention",
+    "feed_forward_norm": "layer norm of the feed-forward layer",
     "/norm/": "layer norm at the end of the stack",
     "final": "hidden states to logits",
 }
+"""By a part of an array's name; the first that fits applies."""
 
 
 def weights_files(trained: TrainedModel) -> dict[str, bytes]:
-    """The files of the format ``weights``: safetensors, config, tokenizers; Keras' if it can be imported.
-
-    Args:
-        trained: The model.
+    """The files of the format ``weights``: safetensors, config, tokenizers; Keras' if it is installed.
 
     Raises:
         OutputError: There is no room for temporary files.
@@ -76,22 +69,14 @@ def weights_files(trained: TrainedModel) -> dict[str, bytes]:
         parts = [file for file in sorted(own.rglob("*")) if file.is_file()]
         files |= {f"tokenizer/{file.relative_to(own).as_posix()}": file.read_bytes() for file in parts}
         if importlib.util.find_spec("tensorflow") is not None:
-            with tempfile.TemporaryDirectory(prefix="ptenmt-") as folder:
-                for name in ("model.keras", "model.weights.h5"):
-                    _save(trained, Path(folder) / name)
+            with tempfile.TemporaryDirectory(prefix="ptenmt-") as folder, warnings.catch_warnings():
+                warnings.simplefilter("ignore", DeprecationWarning)  # Keras uses a deprecated NumPy function
+                trained.keras_model.save(Path(folder, "model.keras"))
+                trained.keras_model.save_weights(Path(folder, "model.weights.h5"))
                 files |= {file.name: file.read_bytes() for file in Path(folder).iterdir()}
     except OSError as error:
         raise OutputError(f"cannot write into {tempfile.gettempdir()}: {error.strerror or error}") from error
     return files
-
-
-def _save(trained: TrainedModel, file: Path) -> None:
-    with warnings.catch_warnings():  # Keras uses a deprecated function of NumPy
-        warnings.simplefilter("ignore", DeprecationWarning)
-        if file.suffix == ".keras":
-            trained.keras_model.save(file)
-        else:
-            trained.keras_model.save_weights(file)
 
 
 def name_table(weights: Mapping[str, "np.ndarray"]) -> str:
@@ -100,18 +85,15 @@ def name_table(weights: Mapping[str, "np.ndarray"]) -> str:
     for path, array in weights.items():
         name = "/".join("block{i}" if part.startswith("block") else part for part in path.split("/"))
         shape = " × ".join(map(str, array.shape))
-        rows[name] = f"| `{name}` | {shape} | {_meaning(path)} |"
+        meaning = next((text for part, text in _MEANINGS.items() if part in path), "")
+        rows[name] = f"| `{name}` | {shape} | {meaning} |"
     head = [
         "## Names",
         "",
         "A `kernel` is [inputs, outputs], as in Keras; PyTorch's `Linear` has the transpose. `{i}`",
         "counts the layers from 1.",
         "",
-        "| name | shape | what it is |",
+        "| name | shape | meaning |",
         "|---|---|---|",
     ]
     return "\n".join([*head, *rows.values()])
-
-
-def _meaning(path: str) -> str:
-    return next((meaning for part, meaning in _MEANINGS.items() if part in path), "")

@@ -68,51 +68,47 @@ def export_model(
         output: The folder, or the package's file; by default below the run's ``export/``. Only an earlier
             export is replaced.
         checkpoint: ``best``: the weights that scored best in validation; ``latest``: the newest.
-        on_warning: Called with a message for whatever is not as it should be.
+        on_warning: Called with a message for damaged weights files and for limits of the export.
 
     Raises:
         RunError: There is no such run.
         CheckpointError: It has no weights that can be read.
         ExportError: The format cannot express the model, or has no such option.
-        OutputError: The path cannot be written, or it holds something else than an export.
+        OutputError: The path cannot be written, or holds something other than an export.
     """
-    _check_options(format, quantization)
+    if format not in get_args(Format):
+        raise ExportError(
+            f"there is no export format {format}", f"choose one of: {', '.join(get_args(Format))}"
+        )
+    if format in ("ctranslate2", "argos"):
+        quantization = quantization or "int8"
+    elif quantization is not None:
+        raise ExportError(
+            f"the format {format} is in float32, not in {quantization}",
+            "leave --quantization out, or choose --format ctranslate2 or argos",
+        )
     trained = TrainedModel.load(run, checkpoint=checkpoint, task="translation", on_warning=on_warning)
     _check_model(trained, format)
-    path = _default_path(trained, format, checkpoint) if output is None else Path(output).expanduser()
+    path = trained.run.path / "export" / (format if checkpoint == "best" else f"{format}-{checkpoint}")
+    if output is not None:
+        path = Path(output).expanduser()
+    elif format == "argos":
+        path /= argos.package_name(trained.config) + argos.ENDING
     if format == "argos":
         argos.check_replaceable(path)
     else:
         _check_replaceable(path, format)
     check_writable(path)
     started = time.perf_counter()
-    if quantization is None and format in ("ctranslate2", "argos"):
-        quantization = "int8"
     files = _files(trained, format, quantization, path.name)
     if format == "argos":
         num_bytes = argos.write_package(path, trained.config, files)
     else:
         num_bytes = _write_folder(path, files)
+    seconds = time.perf_counter() - started
     return Exported(
-        path=path,
-        weights=trained.info,
-        quantization=quantization,
-        num_bytes=num_bytes,
-        seconds=time.perf_counter() - started,
+        path=path, weights=trained.info, quantization=quantization, num_bytes=num_bytes, seconds=seconds
     )
-
-
-def _check_options(form: str, quantization: str | None) -> None:
-    """Refuse a format that does not exist, and options that it does not have."""
-    if form not in get_args(Format):
-        raise ExportError(
-            f"there is no export format {form}", f"choose one of: {', '.join(get_args(Format))}"
-        )
-    if quantization is not None and form in ("savedmodel", "weights"):
-        raise ExportError(
-            f"the format {form} is in float32, not in {quantization}",
-            "leave --quantization out, or choose --format ctranslate2 or argos",
-        )
 
 
 def _check_model(trained: TrainedModel, form: Format) -> None:
@@ -130,26 +126,15 @@ def _check_model(trained: TrainedModel, form: Format) -> None:
         check_ctranslate2(trained.config.model)
 
 
-def _default_path(trained: TrainedModel, form: Format, choice: Choice) -> Path:
-    folder = trained.run.path / "export" / (form if choice == "best" else f"{form}-{choice}")
-    return folder / argos.package_name(trained.config) if form == "argos" else folder
-
-
 def _files(
     trained: TrainedModel, form: Format, quantization: Quantization | None, name: str
 ) -> dict[str, bytes]:
-    """All files of an export by their paths, the card and the checksums included.
-
-    Args:
-        trained: The model.
-        form: Of the export.
-        quantization: For CTranslate2, how to store the weights.
-        name: Of the export's folder or file, for the instructions in the card.
-    """
+    """All files of an export by their paths; ``name``, its folder or file, is for the usage in the card."""
     extra = ""
     if form == "argos":
         assert quantization is not None
-        files, usage = argos.package_files(trained, quantization), argos.usage(trained.config, name)
+        files, data = argos.package_files(trained, quantization), trained.config.data
+        usage = argos.USAGE.format(name=name, source=data.source_language, target=data.target_language)
     elif form == "weights":
         files, usage = keras_files.weights_files(trained), keras_files.USAGE
         extra = keras_files.name_table(trained.weights)
@@ -169,33 +154,25 @@ def _files(
 
 
 def _check_replaceable(folder: Path, form: Format) -> None:
-    """Refuse to replace anything but an empty folder or an earlier export of the same format.
-
-    Raises:
-        OutputError: It is a file, holds something else, or cannot be read.
-    """
+    """Raise OutputError for anything but a new or empty folder, or an earlier export of the same format."""
     hint = "choose another folder with --output"
+    if folder.is_file():
+        raise OutputError(f"{folder} is a file", hint)
+    if not folder.exists():
+        return
+    found = {file.name for file in folder.iterdir()} - {".DS_Store"}  # which macOS puts everywhere
+    if not found:
+        return
     try:
-        found = {file.name for file in folder.iterdir()} - {".DS_Store"}  # which macOS puts everywhere
-        if not found:
-            return
         there = json.loads((folder / _MARKER).read_text(encoding="utf-8"))["format"]
         sums = (folder / SUMS_FILE).read_text(encoding="utf-8").splitlines()
-    except FileNotFoundError as error:
-        if not folder.exists():
-            return
-        raise OutputError(f"{folder} is not empty and no export", hint) from error
-    except NotADirectoryError as error:
-        raise OutputError(f"{folder} is a file, or below one", hint) from error
-    except OSError as error:
-        raise OutputError(f"cannot read {folder}: {error.strerror or error}") from error
-    except (ValueError, KeyError, TypeError) as error:
-        raise OutputError(f"{folder} is not empty and no export", hint) from error
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise OutputError(f"{folder} is not empty and not an export", hint) from error
     if there != form:
         raise OutputError(f"{folder} holds an export in the format {there}, not {form}", hint)
     known = {line.partition("  ")[2].partition("/")[0] for line in sums} | {SUMS_FILE}
     if others := found - known:
-        raise OutputError(f"{folder} holds what is no part of an export: {min(others)}", hint)
+        raise OutputError(f"{folder} holds a file that is not part of the export: {min(others)}", hint)
 
 
 def _write_folder(folder: Path, files: Mapping[str, bytes]) -> int:

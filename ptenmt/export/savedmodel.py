@@ -1,8 +1,8 @@
 """SavedModel export: a greedy translator as one TensorFlow graph, text in, text out.
 
-Texts are in the form of the training corpus: the tokenizers, TensorFlow Text's own, are in the graph; what
-ptenmt does to typed text before them (lower-casing, splitting off punctuation) and to translations after them
-(detokenizing, copying unknown words) is not.
+Texts are in the form of the training corpus. The graph contains TensorFlow Text's own tokenizers, but not
+ptenmt's pre-processing of typed text (lower-casing, splitting off punctuation) and its post-processing of
+translations (detokenizing, copying unknown words).
 
 Letters: B sentences, S source tokens, T target tokens, H heads, V target vocabulary.
 """
@@ -145,7 +145,7 @@ class GreedyGraph(tf.Module):
         }
 
     def _encode(self, text: Any) -> tuple[Any, Any]:
-        """Encode texts [B] as padded ids [B, S] with [START] and [END]; [B] tells which are not truncated."""
+        """Encode texts [B] as padded ids [B, S] with [START] and [END]; [B]: which are not truncated."""
         ids = self._source.encode(tf.strings.unicode_transcode(text, "UTF-8", "UTF-8", errors="replace"))
         max_tokens = self._max_positions - _NUM_FRAME_TOKENS
         mark = tf.ones([tf.shape(text)[0], 1], tf.int64)
@@ -185,12 +185,14 @@ class GreedyGraph(tf.Module):
             state.past,
         )
         shapes = tf.nest.map_structure(lambda tensor: tensor.shape, first[1:3])
-        grown = tf.nest.map_structure(_any_length, state.past)
+        caches = tf.nest.map_structure(  # keys and values [B, H, T, K] of any T
+            lambda cache: tf.TensorShape([None, cache.shape[1], None, cache.shape[3]]), state.past
+        )
         ids, totals, *_ = tf.while_loop(
             lambda _ids, _totals, is_running, _past: tf.reduce_any(is_running),
             step,
             first,
-            shape_invariants=(tf.TensorShape([None, None]), *shapes, grown),
+            shape_invariants=(tf.TensorShape([None, None]), *shapes, caches),
         )
         num_generated = tf.cast(tf.maximum(_lengths(ids) - 1, 1), tf.float32)
         return ids, totals / num_generated**self._decoding.length_penalty
@@ -203,11 +205,6 @@ class GreedyGraph(tf.Module):
             "score": scores,
             "is_complete": is_whole & has_ended,
         }
-
-
-def _any_length(cache: Any) -> tf.TensorShape:
-    """The shape of keys or values [B, H, T, K] whatever T is."""
-    return tf.TensorShape([None, cache.shape[1], None, cache.shape[3]])
 
 
 def _lengths(ids: Any) -> Any:
@@ -229,7 +226,7 @@ def _graph_tokenizer(tokenizer: Tokenizer) -> Any:
 class _GraphSentencePiece(tf.Module):
     def __init__(self, tokenizer: SentencePieceTokenizer) -> None:
         super().__init__()
-        # TensorFlow shares resources of one name, even between SavedModels: so the name tells the model.
+        # TensorFlow shares resources by name, even between SavedModels: the name identifies the model.
         self._tokenizer = tensorflow_text.SentencepieceTokenizer(
             tokenizer.model, out_type=tf.int32, name=f"sentencepiece_{zlib.crc32(tokenizer.model):08x}"
         )

@@ -11,8 +11,7 @@ from ptenmt.config import Config, TrainingConfig
 from ptenmt.errors import ConfigError, PtenmtError, RunError
 from ptenmt.history import History
 from ptenmt.inspection.figures import Line, LinePlot, draw
-from ptenmt.run_facts import needed_facts
-from ptenmt.runs import Run, find_run
+from ptenmt.runs import Run, find_run, needed_facts
 from ptenmt.schedule import learning_rate, num_warmup_steps
 
 if TYPE_CHECKING:

@@ -32,9 +32,9 @@ def test_another_folder(ptenmt, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("output", "told"),
     [
-        ("pairs.tsv", "pairs.tsv is a file, or below one"),
-        ("checkpoints", "checkpoints is not empty and no export"),
-        ("pairs.tsv/new", "pairs.tsv/new is a file, or below one"),
+        ("pairs.tsv", "pairs.tsv is a file"),
+        ("checkpoints", "checkpoints is not empty and not an export"),
+        ("pairs.tsv/new", "cannot write pairs.tsv/new: Not a directory"),
     ],
 )
 @pytest.mark.parametrize("form", ["ctranslate2", "savedmodel"])

@@ -2,6 +2,7 @@
 
 import json
 import re
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -67,6 +68,10 @@ def test_a_checkpoint_that_is_further_than_the_history_tells_the_progress(ptenmt
     table = rows(ptenmt("info", "--run", "tiny").stdout)
     assert table["checkpoints"] == "ckpt-1"
     assert table["progress"].startswith(f"step {behind}, ")
+
+    shutil.rmtree(run / "state")
+    table = rows(ptenmt("info", "--run", "tiny").stdout)
+    assert table["checkpoints"] == "none: training cannot be resumed"
 
 
 def test_the_best_is_the_earlier_of_equals_and_never_what_is_no_number(ptenmt, copied_run: Path) -> None:

@@ -15,8 +15,7 @@ from ptenmt.config import DataConfig, TokenizerConfig
 from ptenmt.ctranslate2_export import convert
 from ptenmt.data.text import TextPreparation
 from ptenmt.errors import ExportError, OutputError
-from ptenmt.export.argos import package_files
-from ptenmt.export.argos_text import with_preparation
+from ptenmt.export.argos import package_files, with_preparation
 from ptenmt.runs import Run
 from ptenmt.tokenizers import load_tokenizers
 from ptenmt.trained_model import TrainedModel

@@ -200,6 +200,6 @@ def test_without_tensorflow_text(plain_run: Run, tmp_path: Path, monkeypatch: py
 def test_another_savedmodel_is_left_alone(plain_run: Run, tmp_path: Path):
     (tmp_path / "theirs").mkdir()
     (tmp_path / "theirs" / "saved_model.pb").write_text("precious")
-    with pytest.raises(OutputError, match="is not empty and no export"):
+    with pytest.raises(OutputError, match="is not empty and not an export"):
         export_model(plain_run, format="savedmodel", output=tmp_path / "theirs")
     assert (tmp_path / "theirs" / "saved_model.pb").read_text() == "precious"
