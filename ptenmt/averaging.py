@@ -27,20 +27,20 @@ def average(
 ) -> Path:
     """Average the weights of a run's last checkpoints or best models (Vaswani et al. 2017, section 6.1).
 
-    Where the training keeps moving averages of the weights, those are averaged. ``best`` works without
+    If the training kept moving averages of the weights, those are averaged. ``best`` works without
     TensorFlow.
 
     Args:
         run: A path, a name below ``checkpoints/``, or None for the run trained or averaged last.
-        last: Average so many of the newest checkpoints; all of them if neither is given.
-        best: Instead: so many of the models that scored best in validation.
+        last: Number of the newest checkpoints to average; all of them if neither is given.
+        best: Instead, number of the best models by validation to average.
         to: The new run, a path or name; by default beside the run, its name plus ``-averaged``.
 
     Returns:
         The new run's folder, a run like any other. It is written whole or not at all.
 
     Raises:
-        RunError: There is no such run, it has not so many, or the new one exists already.
+        RunError: There is no such run, it has fewer, or the new one exists already.
         CheckpointError: One of them cannot be read, or the average cannot be written.
         OutputError: The folder cannot be written.
     """
@@ -102,7 +102,7 @@ def _mean(models: Iterable[_StepAndWeights]) -> _StepAndWeights:
 
 
 def _write(target: Run, origin: Run, step: int, mean: dict[str, np.ndarray], names: list[str]) -> None:
-    """Write the new run beside its place, then rename it."""
+    """Write the new run under a temporary name, then rename it."""
     new = Run(target.path.absolute().with_name(f".{target.name}.{os.getpid()}.new"))
     config = origin.config()
     averaged = {"run": str(origin.path.absolute()), "checkpoints": names}

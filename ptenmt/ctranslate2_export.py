@@ -106,7 +106,7 @@ def convert(
         checksum: Of the weights.
         quantization: How they are stored.
         adds_marks: Whether the model adds [START] and [END] to a source itself, for programs that give it
-            bare sub-words. ptenmt's engine gives it all of them.
+            bare sub-words. ptenmt's engine adds them itself.
 
     Raises:
         ExportError: CTranslate2 cannot express the model.

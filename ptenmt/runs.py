@@ -135,7 +135,7 @@ class Run:
 
     @contextmanager
     def locked(self) -> Iterator[None]:
-        """Lock the run against other trainings. The lock ends with the process, however that ends.
+        """Lock the run against other trainings; the lock is released when the process ends in any way.
 
         Raises:
             RunError: Another process is training it.
@@ -166,7 +166,7 @@ class Run:
 
         Args:
             config: The run's options.
-            facts: What else to write into ``run.json``. Format, times and versions of another run's facts are
+            facts: Further entries of ``run.json``. Format, times and versions of another run's facts are
                 replaced.
 
         Raises:
@@ -247,7 +247,7 @@ def find_run(name: str | Path | None = None) -> Run:
 
     Args:
         name: A path, or a folder's name below ``checkpoints/``; None means the run trained or averaged last
-            that has weights, or if none has, the last.
+            among those that have weights, or among all if none has.
 
     Raises:
         RunError: There is no such run.
@@ -271,7 +271,7 @@ def find_run(name: str | Path | None = None) -> Run:
 
 
 def run_path(name: str | Path) -> Path:
-    """The folder that ``--run`` means: a path that exists or has a slash, else below ``checkpoints/``.
+    """The folder for a value of ``--run``: a path that is a run or has a slash, else below ``checkpoints/``.
 
     Raises:
         RunError: The name is empty.
@@ -289,7 +289,7 @@ def list_runs(on_unreadable: Callable[[str], None] = lambda _reason: None) -> li
     Folders whose names start with a dot are runs that were never finished.
 
     Args:
-        on_unreadable: Called with a message for each that it cannot read.
+        on_unreadable: Called with a message for each run that cannot be read.
     """
     runs = []
     for file in sorted(RUNS_FOLDER.glob("[!.]*/run.json")):

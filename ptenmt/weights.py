@@ -109,7 +109,7 @@ def serialized(info: WeightsInfo, arrays: Mapping[str, "np.ndarray"]) -> bytes:
     from safetensors.numpy import save
 
     facts = {name: value for name, value in vars(info).items() if name != "file"}
-    # One entry: safetensors writes several in any order, and equal weights shall make equal files.
+    # One entry, since safetensors writes several in random order, and equal weights should give equal files.
     return bytes(save(dict(arrays), {_METADATA: json.dumps({"format": FORMAT_VERSION, **facts})}))
 
 
@@ -189,7 +189,7 @@ def keep_best(
     score: float,
     loss: float,
 ) -> WeightsInfo | None:
-    """Save validated weights if they are among the best. At any moment the files there are whole.
+    """Save validated weights if they are among the best. The files are whole at every moment.
 
     Args:
         folder: ``weights/`` of the run.
