@@ -21,8 +21,7 @@ from ptenmt.config.loading import flat_options
 from ptenmt.errors import RunError
 from ptenmt.history import History
 from ptenmt.inspection.figures import Table
-from ptenmt.run_facts import needed_facts
-from ptenmt.runs import RUNS_FOLDER, UNITS, Run, find_run, list_runs
+from ptenmt.runs import RUNS_FOLDER, UNITS, Run, find_run, list_runs, needed_facts
 from ptenmt.weights import best_weights, list_weights
 
 _SHOWN_FACTS = {"created", "trained", "versions", "data", "vocabulary_sizes", "parameters"}
