@@ -1,6 +1,6 @@
 """From a trained model to translations."""
 
-from ptenmt.translation.postprocessing import Alternative, Translation
-from ptenmt.translation.translator import Alignment, Translator
+from ptenmt.translation.postprocessing import Alignment, Alternative, Translation
+from ptenmt.translation.translator import Translator
 
 __all__ = ["Alignment", "Alternative", "Translation", "Translator"]

@@ -1,4 +1,4 @@
-"""Reads texts into buffers, and groups their segments into batches of similar length for an engine."""
+"""Reads texts into buffers, batches their segments by length, and keeps an engine busy with the batches."""
 
 import time
 from collections import deque
@@ -54,15 +54,6 @@ class Buffer:
         """Whether all texts are translated."""
         return len(self.translations) == len(self.texts)
 
-    def in_order(self) -> list[Translation]:
-        """The translations of a buffer that is done."""
-        return [self.translations[row] for row in range(len(self.texts))]
-
-    def segment(self, place: tuple[int, int]) -> Segment:
-        """The segment at (index of the text, index of the segment)."""
-        row, number = place
-        return self.segmented[row].segments[number]
-
     def batches(self, max_length: Callable[[int], int], sentences: int, tokens: int) -> Iterator["Batch"]:
         """Batch the segments, longest first: a short last batch leaves the engine's threads idle least.
 
@@ -71,23 +62,30 @@ class Buffer:
             sentences: The most sentences in a batch.
             tokens: The most source tokens in a batch, padding included; a single segment may have more.
         """
-        places = [
-            (row, number)
+        parts = [
+            Part(row, number, segment)
             for row, text in enumerate(self.segmented)
             for number, segment in enumerate(text.segments)
             if not segment.is_blank
         ]
-
-        def length(place: tuple[int, int]) -> int:
-            return len(self.segment(place).ids)
-
-        places.sort(key=lambda place: -length(place))
-        for most, group in groupby(places, key=lambda place: max_length(length(place))):
+        parts.sort(key=lambda part: -len(part.segment.ids))
+        for most, group in groupby(parts, key=lambda part: max_length(len(part.segment.ids))):
             similar = list(group)
             while similar:
-                size = max(1, min(sentences, tokens // length(similar[0])))
+                size = max(1, min(sentences, tokens // len(similar[0].segment.ids)))
                 yield Batch(self, similar[:size], most)
                 del similar[:size]
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A segment of a buffer."""
+
+    row: int
+    """The index of its text."""
+    number: int
+    """Its index in the text."""
+    segment: Segment
 
 
 @dataclass
@@ -95,22 +93,14 @@ class Batch:
     """Segments of similar length, to be translated together."""
 
     buffer: Buffer
-    places: list[tuple[int, int]]
-    """The index of the text and that of the segment."""
+    parts: list[Part]
     max_length: int
     """The most tokens of each translation."""
 
-    def store(self, hypotheses: Sequence[list[Hypothesis]], milliseconds: float) -> list[int]:
-        """Store the hypotheses; returns the indices of the texts that are complete by them."""
-        for (row, number), of_segment in zip(self.places, hypotheses, strict=True):
-            self.buffer.hypotheses[row][number] = of_segment
-            self.buffer.milliseconds[row] += milliseconds / len(self.places)
-        return [row for row in dict(self.places) if all(self.buffer.hypotheses[row])]
-
 
 @dataclass
-class Pipeline:
-    """Keeps an engine busy with batches, and stores their hypotheses.
+class BatchQueue:
+    """Submits batches to an engine before those submitted earlier are finished, and stores their hypotheses.
 
     Args:
         engine: Translates the batches.
@@ -136,7 +126,7 @@ class Pipeline:
     def submit(self, batch: Batch) -> None:
         """Start to translate a batch."""
         started = time.perf_counter()
-        self._pending.append((batch, self._search(batch, batch.places, with_attention=False), started))
+        self._pending.append((batch, self._search(batch, batch.parts), started))
 
     def finished(self, *, wait_for_all: bool = False) -> Iterator[tuple[Buffer, list[int]]]:
         """Wait until no more batches are pending than the engine needs to stay busy, or none.
@@ -146,23 +136,31 @@ class Pipeline:
         """
         while len(self._pending) > (0 if wait_for_all else self.engine.max_pending_batches):
             batch, wait, started = self._pending.popleft()
-            hypotheses = wait()
-            unknown = [
-                row for row, found in enumerate(hypotheses) if self.copies_unknown and has_unknown(found)
-            ]
-            if unknown:
-                again = self._search(batch, [batch.places[row] for row in unknown], with_attention=True)
-                for row, found in zip(unknown, again(), strict=True):
-                    hypotheses[row] = found
+            found = wait()
+            if self.copies_unknown:
+                self._add_attention(batch, found)
             started, self._last = max(started, self._last), time.perf_counter()
-            yield batch.buffer, batch.store(hypotheses, 1000 * (self._last - started))
+            buffer = batch.buffer
+            for part, hypotheses in zip(batch.parts, found, strict=True):
+                buffer.hypotheses[part.row][part.number] = hypotheses
+                buffer.milliseconds[part.row] += 1000 * (self._last - started) / len(found)
+            rows = dict.fromkeys(part.row for part in batch.parts)
+            yield buffer, [row for row in rows if all(buffer.hypotheses[row])]
+
+    def _add_attention(self, batch: Batch, found: list[list[Hypothesis]]) -> None:
+        """Translate the sentences with [UNK] in a hypothesis again, with attention."""
+        unknown = [row for row, each in enumerate(found) if any(UNK in hypothesis.ids for hypothesis in each)]
+        if unknown:
+            again = self._search(batch, [batch.parts[row] for row in unknown], with_attention=True)
+            for row, hypotheses in zip(unknown, again(), strict=True):
+                found[row] = hypotheses
 
     def _search(
-        self, batch: Batch, places: Sequence[tuple[int, int]], *, with_attention: bool
+        self, batch: Batch, parts: Sequence[Part], *, with_attention: bool = False
     ) -> Callable[[], list[list[Hypothesis]]]:
-        first_only = [self.target_prefix if number == 0 else () for _, number in places]
+        first_only = [self.target_prefix if part.number == 0 else () for part in parts]
         return self.engine.submit(
-            [batch.buffer.segment(place).ids for place in places],
+            [part.segment.ids for part in parts],
             batch.max_length,
             self.options,
             target_prefixes=first_only if self.target_prefix else (),
@@ -170,11 +168,6 @@ class Pipeline:
             with_attention=with_attention,
             with_scores=self.with_scores,
         )
-
-
-def has_unknown(hypotheses: Sequence[Hypothesis]) -> bool:
-    """Whether any hypothesis contains [UNK]."""
-    return any(UNK in hypothesis.ids for hypothesis in hypotheses)
 
 
 def read_buffers(

@@ -36,22 +36,13 @@ class BusyError(PtenmtError):
         self.retry_after = retry_after
 
 
-@dataclass(frozen=True)
-class _Search:
-    """How to translate a sentence; only sentences with equal values share a batch."""
-
-    options: DecodingConfig
-    next_token_alternatives: int
-    with_attention: bool
-    with_scores: bool
-
-
 @dataclass(eq=False)
 class _Sentence:
     ids: Sequence[int]
     max_length: int
-    search: _Search
     target_prefix: Sequence[int]
+    search: tuple[DecodingConfig, dict[str, Any]]
+    """The other arguments of ``Engine.submit``; only sentences with equal ones share a batch."""
     request: "CoalescingEngine"
     hypotheses: "Future[list[Hypothesis]]" = field(default_factory=Future)
 
@@ -118,23 +109,20 @@ class SentenceQueue:
             self._waiting += sentences
             self._changed.notify_all()
 
-    def drop(self, request: "CoalescingEngine") -> None:
-        """Remove the sentences of a cancelled request."""
+    def drop(self, request: "CoalescingEngine | None" = None) -> None:
+        """Cancel the sentences of a request that wait, or all."""
         with self._changed:
             for sentence in self._waiting:
-                if sentence.request is request:
+                if request is None or sentence.request is request:
                     sentence.hypotheses.cancel()
-            self._waiting = [each for each in self._waiting if each.request is not request]
+            self._waiting = [each for each in self._waiting if not each.hypotheses.cancelled()]
             self._changed.notify_all()
 
     def close(self) -> None:
         """Stop the threads after their current batches; sentences that wait are cancelled."""
         with self._changed:
             self._is_closed = True
-            for sentence in self._waiting:
-                sentence.hypotheses.cancel()
-            self._waiting = []
-            self._changed.notify_all()
+            self.drop()
         for thread in self._threads:
             thread.join()
 
@@ -158,22 +146,19 @@ class SentenceQueue:
         """Wait for the next batch; empty once the queue is closed."""
         with self._changed:
             while not self._is_closed:
-                if not self._waiting:
-                    self._wait_for(1, None)
-                elif len(self._waiting) >= self.engine.batch_sentences or self._wait_for(
-                    self.engine.batch_sentences, GATHERING_SECONDS
-                ):
+                self._wait_for(1)
+                self._wait_for(self.engine.batch_sentences, GATHERING_SECONDS)
+                if self._waiting:  # another thread may have taken them
                     batch = self._take_batch()
                     self._changed.notify_all()  # there is room for other requests
                     return batch
         return []
 
-    def _wait_for(self, num_sentences: int, seconds: float | None) -> bool:
-        """Wait for that many sentences, at most that long; returns whether any wait then."""
+    def _wait_for(self, num_sentences: int, seconds: float | None = None) -> None:
+        """Wait until so many sentences wait, or the queue is closed."""
         self._num_idle += 1
         self._changed.wait_for(lambda: self._is_closed or len(self._waiting) >= num_sentences, seconds)
         self._num_idle -= 1
-        return bool(self._waiting)
 
     def _take_batch(self) -> list[_Sentence]:
         """Take the sentence that has waited longest and similar ones, but leave a share to idle threads."""
@@ -200,17 +185,10 @@ class SentenceQueue:
         return found
 
     def _submit(self, batch: Sequence[_Sentence], max_length: int) -> list[list[Hypothesis]]:
-        search, prefixes = batch[0].search, [sentence.target_prefix for sentence in batch]
-        wait = self.engine.submit(
-            [sentence.ids for sentence in batch],
-            max_length,
-            search.options,
-            target_prefixes=prefixes if any(prefixes) else (),
-            next_token_alternatives=search.next_token_alternatives,
-            with_attention=search.with_attention,
-            with_scores=search.with_scores,
-        )
-        return wait()
+        sources, prefixes = [each.ids for each in batch], [each.target_prefix for each in batch]
+        options, search = batch[0].search
+        prefixes = prefixes if any(prefixes) else []
+        return self.engine.submit(sources, max_length, options, target_prefixes=prefixes, **search)()
 
 
 class CoalescingEngine:
@@ -241,9 +219,7 @@ class CoalescingEngine:
         options: DecodingConfig,
         *,
         target_prefixes: Sequence[Sequence[int]] = (),
-        next_token_alternatives: int = 0,
-        with_attention: bool = False,
-        with_scores: bool = True,
+        **search: Any,
     ) -> Callable[[], list[list[Hypothesis]]]:
         """Queue the sentences; see ``Engine.submit``.
 
@@ -252,17 +228,16 @@ class CoalescingEngine:
             CancelledError: The request is cancelled, or the queue is closed; the returned function raises it
                 too.
         """
-        search = _Search(options, next_token_alternatives, with_attention, with_scores)
         prefixes: Any = target_prefixes or [()] * len(sources)
         sentences = [
-            _Sentence(ids, max_length, search, prefix, self)
+            _Sentence(ids, max_length, prefix, (options, search), self)
             for ids, prefix in zip(sources, prefixes, strict=True)
         ]
         self._queue.add(sentences, waits_for_room=self._waits_for_room)
         return lambda: [sentence.hypotheses.result() for sentence in sentences]
 
     def cancel(self) -> None:
-        """Drop the sentences that still wait: nobody needs them any more."""
+        """Drop the sentences that still wait."""
         self.is_cancelled = True
         self._queue.drop(self)
 

@@ -3,7 +3,7 @@
 import math
 import time
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
 import ctranslate2
 
@@ -14,9 +14,6 @@ from ptenmt.processes import available_cores
 from ptenmt.tokenizers import PAD, SPECIAL_PIECES, START, TokenizerPair
 from ptenmt.translation.batching import BATCH_SENTENCES, BATCH_TOKENS
 from ptenmt.translation.engine import Hypothesis
-
-if TYPE_CHECKING:
-    import numpy as np
 
 PENDING_BATCHES_PER_THREAD = 8
 """Enough that no thread idles while texts are read."""
@@ -139,24 +136,22 @@ class CTranslate2Engine:
         }
 
     def _hypotheses(self, result: Any, with_attention: bool, length_penalty: float) -> list[Hypothesis]:
-        """Convert a result; a score that is a mere sum is divided by length ** ``length_penalty``."""
+        """Convert a result; its scores are still to be divided by length ** ``length_penalty``."""
         found = result.hypotheses  # each access copies it
-        attention = result.attention if with_attention else [None] * len(found)
+        attention: list[Any] = [None] * len(found)
+        if with_attention:
+            import numpy as np  # takes 70 ms to import, and only attention needs it
+
+            attention = [np.array(weights) for weights in result.attention]
         scores = result.scores or [math.nan] * len(found)
         return [
             Hypothesis(
                 [START, *map(self._target_ids.__getitem__, tokens)],
                 score / max(len(tokens), 1) ** length_penalty,
-                None if weights is None else _array(weights),
+                weights,
             )
             for tokens, score, weights in zip(found, scores, attention, strict=True)
         ]
-
-
-def _array(weights: list[list[float]]) -> "np.ndarray":
-    import numpy as np  # takes 70 ms to import, and only attention needs it
-
-    return np.array(weights)
 
 
 def _result(pending: Any) -> Any:

@@ -67,11 +67,6 @@ class KerasEngine:
         """Not supported: this engine does not sample."""
         raise ConfigError(f"the Keras engine does not sample (decoding.seed={seed})", self._hint)
 
-    def attention(self, source: np.ndarray, target: np.ndarray) -> dict[str, np.ndarray]:
-        """The attention weights by name (see ``Transformer.attention``) for ids [B, S] and [B, T]."""
-        weights = self._attention(tf.constant(source, tf.int64), tf.constant(target, tf.int64))
-        return {name: values.numpy() for name, values in weights.items()}
-
     def _check(self, options: DecodingConfig, *, has_prefix: bool) -> None:
         if has_prefix:
             raise ConfigError("the Keras engine does not support target prefixes", self._hint)
@@ -105,17 +100,18 @@ class KerasEngine:
         )
 
     def _with_attention(self, padded: np.ndarray, found: list[list[Hypothesis]]) -> list[list[Hypothesis]]:
-        """Add attention to the hypotheses, those of equal rank in one batch."""
-        name = f"decoder_layer{len(self.model.decoder.blocks)}_block2"
-        result: list[list[Hypothesis]] = [[] for _ in found]
-        for rank in range(max(map(len, found), default=0)):
-            rows = [row for row, hypotheses in enumerate(found) if rank < len(hypotheses)]
-            target = RaggedIds(found[row][rank].ids[:-1] for row in rows)
-            heads = self.attention(padded[rows], target.padded(np.arange(len(rows))))[name]  # [B, H, T, S]
-            for row, matrix, length in zip(rows, heads.mean(axis=1), target.lengths, strict=True):
-                num_source = int((padded[row] != PAD).sum())
-                result[row].append(replace(found[row][rank], attention=matrix[:length, :num_source]))
-        return result
+        """Add attention to the hypotheses, all of them in one batch."""
+        rows = [row for row, hypotheses in enumerate(found) for _ in hypotheses]
+        target = RaggedIds(hypothesis.ids[:-1] for hypotheses in found for hypothesis in hypotheses)
+        target_ids = target.padded(np.arange(len(rows)))
+        weights = self._attention(tf.constant(padded[rows], tf.int64), tf.constant(target_ids, tf.int64))
+        last = weights[f"decoder_layer{len(self.model.decoder.blocks)}_block2"].numpy()  # [B·K, H, T, S]
+        num_source = (padded[rows] != PAD).sum(axis=1)
+        matrices = (
+            matrix[:length, :width]
+            for matrix, length, width in zip(last.mean(axis=1), target.lengths, num_source, strict=True)
+        )
+        return [[replace(each, attention=next(matrices)) for each in hypotheses] for hypotheses in found]
 
     def _next_tokens(
         self, tokens: np.ndarray, state: DecoderState, count: int

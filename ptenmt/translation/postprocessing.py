@@ -83,7 +83,8 @@ class Postprocessor:
             hypotheses: For each text, for each of its segments, the hypotheses, best first.
 
         Returns:
-            The translations of each text, best first: as many as the segment with the most hypotheses has.
+            The translations of each text, best first: as many as the segment with the most hypotheses has; a
+            segment with fewer repeats its last.
         """
         pairs = [
             (segment, hypothesis)
@@ -92,10 +93,17 @@ class Postprocessor:
             for hypothesis in of_segment
         ]
         detokenized = iter(self._detokenize(pairs))
-        return [
-            self._join_segments(text, [[next(detokenized) for _ in of_segment] for of_segment in of_text])
-            for text, of_text in zip(texts, hypotheses, strict=True)
-        ]
+        found = []
+        for text, of_text in zip(texts, hypotheses, strict=True):
+            parts = [[next(detokenized) for _ in of_segment] for of_segment in of_text]
+            if len(parts) == 1 and not (text.segments[0].before or text.after):
+                found.append(parts[0])
+                continue
+            ranks = range(max(map(len, parts)))
+            found.append(
+                [self._join(text, [part[min(rank, len(part) - 1)] for part in parts]) for rank in ranks]
+            )
+        return found
 
     def unknown_words(self, text: SegmentedText) -> list[str]:
         """The distinct source words outside the vocabulary of a model of whole words."""
@@ -133,18 +141,8 @@ class Postprocessor:
             )
         return alternatives
 
-    def _join_segments(
-        self, text: SegmentedText, segments: Sequence[Sequence[Alternative]]
-    ) -> list[Alternative]:
-        """The translations of a text; a segment with fewer alternatives than others repeats its last."""
-        if len(segments) == 1 and not (text.segments[0].before or text.after):
-            return list(segments[0])
-        return [
-            self._join(text, [ranked[min(rank, len(ranked) - 1)] for ranked in segments])
-            for rank in range(max(map(len, segments)))
-        ]
-
     def _join(self, text: SegmentedText, parts: Sequence[Alternative]) -> Alternative:
+        """Join the translations of a text's segments; blank ones do not count in the score."""
         spoken = [part for part in parts if part.raw] or parts[:1]
         lengths = [max(len(part.tokens) - 1, 1) for part in spoken]
         penalty = self._length_penalty
@@ -168,6 +166,44 @@ def _copy_unknown(words: Sequence[str], hypothesis: Hypothesis, tokens: Sequence
         words[nearest[place - 1]] if token == UNK and 0 < place <= len(nearest) else piece
         for place, (token, piece) in enumerate(zip(hypothesis.ids, tokens, strict=True))
     ]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Alignment:
+    """Which source tokens each token of a translation attends to."""
+
+    source: str
+    translation: str
+    source_tokens: list[str]
+    """S tokens, [START] and [END] included."""
+    target_tokens: list[str]
+    """T tokens in the order of generation; [END] last if it was generated."""
+    weights: "np.ndarray"
+    """[T, S]; a row sums to 1. The last layer's cross-attention, averaged over its heads."""
+
+    def of_words(self) -> "WordAlignment":
+        """Sum the weights of sub-words over words."""
+        source_words, target_words = words_of(self.source), words_of(self.translation)
+        source, target = (source_words, self.source_tokens), (target_words, self.target_tokens)
+        return WordAlignment(
+            translation=self.translation,
+            source_words=source_words,
+            target_words=target_words,
+            weights=word_weights(self.weights, source, target),
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class WordAlignment:
+    """Which words of a sentence each word of its translation attends to."""
+
+    translation: str
+    source_words: list[str]
+    """Joined they give the sentence."""
+    target_words: list[str]
+    """Joined they give the translation."""
+    weights: list[list[float]]
+    """A row for each target word, a column for each source word; see ``word_weights``."""
 
 
 def words_of(text: str) -> list[str]:

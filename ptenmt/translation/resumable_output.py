@@ -15,15 +15,13 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import asdict, dataclass
 from itertools import islice
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 from ptenmt.atomic_files import sync
 from ptenmt.errors import OutputError
 from ptenmt.processes import exclusive, holder
 
 _FORMAT = 1
-_CHUNK_TEXTS = 64
-_CHUNK_BYTES = 1 << 20
 
 
 class ResumeError(OutputError):
@@ -118,10 +116,10 @@ class ResumableOutput:
         Raises:
             ResumeError: They are not the same.
         """
-        checksum, left = 0, self._saved.texts
-        while some := list(islice(texts, min(left, _CHUNK_TEXTS))):
-            checksum, left = _checksum(some, checksum), left - len(some)
-        if left or checksum != self._saved.sources:
+        num_skipped = checksum = 0
+        for text in islice(texts, self._saved.texts):
+            num_skipped, checksum = num_skipped + 1, _checksum([text], checksum)
+        if (num_skipped, checksum) != (self._saved.texts, self._saved.sources):
             raise ResumeError(
                 f"the input does not start with the {self._saved.texts:,} lines translated before "
                 f"for {self._file.name}"
@@ -188,57 +186,37 @@ class ResumableOutput:
 
         After a power failure, marks may have reached the disk without their translations.
         """
-        has_marks = False
+        mark = None
         try:
             with self._journal.open("rb") as journal, self._partial.open("rb") as partial:
                 first = journal.readline()
-                self._check_facts(first)
                 end = len(first)
+                found = dict(json.loads(first))
+                different = [
+                    f"{name} {found.get(name)}, not {value}"
+                    for name, value in self._facts.items()
+                    if found.get(name) != value
+                ]
+                if different:
+                    raise ResumeError(f"{self._file.name} was started with {'; '.join(different)}")
                 for line in journal:
-                    mark = _parse_mark(line)
-                    if mark is None:
+                    if not line.endswith(b"\n"):  # not written to its end
                         break
-                    has_marks = True
-                    if _checksum_up_to(mark, self._saved, partial) != mark.translations:
+                    mark = _Mark(**json.loads(line))
+                    written = partial.read(mark.num_bytes - self._saved.num_bytes)
+                    if zlib.crc32(written, self._saved.translations) != mark.translations:
                         break
                     self._saved, end = mark, end + len(line)
         except OSError as error:
             raise ResumeError(
                 f"cannot read {error.filename or self._partial}: {error.strerror or error}"
             ) from error
-        if has_marks and not self._saved.texts:
+        except (ValueError, TypeError) as error:
+            raise ResumeError(f"{self._journal} is damaged") from error
+        if mark is not None and not self._saved.texts:
             raise ResumeError(f"{self._partial} is damaged")
         self._written = self._saved
         return end
-
-    def _check_facts(self, line: bytes) -> None:
-        try:
-            found = dict(json.loads(line))
-        except (ValueError, TypeError) as error:
-            raise ResumeError(f"{self._journal} is damaged") from error
-        different = [
-            f"{name} {found.get(name)}, not {value}"
-            for name, value in self._facts.items()
-            if found.get(name) != value
-        ]
-        if different:
-            raise ResumeError(f"{self._file.name} was started with {'; '.join(different)}")
-
-
-def _parse_mark(line: bytes) -> _Mark | None:
-    """A line of the journal; None if it was not written to its end."""
-    try:
-        return _Mark(**json.loads(line)) if line.endswith(b"\n") else None
-    except (ValueError, TypeError):
-        return None
-
-
-def _checksum_up_to(mark: _Mark, previous: _Mark, partial: IO[bytes]) -> int:
-    """The checksum of the translations up to a mark, read on from the previous one."""
-    checksum, left = previous.translations, mark.num_bytes - previous.num_bytes
-    while some := partial.read(min(left, _CHUNK_BYTES)):
-        checksum, left = zlib.crc32(some, checksum), left - len(some)
-    return checksum
 
 
 def _checksum(texts: Sequence[str], previous: int) -> int:

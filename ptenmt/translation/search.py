@@ -45,7 +45,7 @@ def greedy_search(
         length_penalty: The exponent of the length in the score.
     """
     remaining = np.asarray(max_lengths)
-    rows = [[START] for _ in max_lengths]
+    rows: list[list[int]] = [[] for _ in max_lengths]
     totals = np.zeros(len(rows))
     running = np.ones(len(rows), dtype=bool)
     tokens = np.full(len(rows), START, dtype=np.int64)
@@ -59,38 +59,7 @@ def greedy_search(
         if not running.any():
             break
         tokens[~running] = END  # any id: the output for finished sentences is ignored
-    return [
-        Hypothesis(ids, float(total) / max(len(ids) - 1, 1) ** length_penalty)
-        for ids, total in zip(rows, totals, strict=True)
-    ]
-
-
-@dataclass
-class _Beams:
-    """The unfinished sentences with K beams each."""
-
-    sentences: np.ndarray
-    """[N]: their indices in the batch."""
-    max_lengths: np.ndarray
-    """[N]: the most tokens of each."""
-    ids: np.ndarray
-    """[N, K, t]: the tokens generated so far."""
-    totals: np.ndarray
-    """[N, K]: the sums of their log-probabilities; -inf for an unused beam."""
-    has_best_ended: np.ndarray
-    """[N]: whether the best beam has ended once."""
-
-
-@dataclass
-class _Candidates:
-    """The 2·K most probable continuations of each sentence, best first."""
-
-    beams: np.ndarray
-    """[N, 2·K]: the beam that each continues."""
-    tokens: np.ndarray
-    """[N, 2·K]: the token that it appends."""
-    totals: np.ndarray
-    """[N, 2·K]: the sum of log-probabilities, that token included."""
+    return [_hypothesis(ids, total, length_penalty) for ids, total in zip(rows, totals, strict=True)]
 
 
 def beam_search(
@@ -121,30 +90,57 @@ def beam_search(
     Returns:
         The hypotheses of each sentence, best first.
     """
-    found: list[list[tuple[float, np.ndarray]]] = [[] for _ in max_lengths]
-    beams = _first_beams(np.asarray(max_lengths), beam_size)
-    tokens = np.full(len(max_lengths) * beam_size, START, dtype=np.int64)
-    state = select(state, np.repeat(np.arange(len(max_lengths)), beam_size))
+    num = len(max_lengths)
+    found: list[list[Hypothesis]] = [[] for _ in max_lengths]
+    totals = np.full((num, beam_size), -np.inf)
+    totals[:, 0] = 0.0  # the other beams would duplicate the first
+    beams = _Beams(
+        sentences=np.arange(num),
+        max_lengths=np.asarray(max_lengths),
+        ids=np.empty((num, beam_size, 0), np.int64),
+        totals=totals,
+        has_best_ended=np.zeros(num, bool),
+    )
+    tokens = np.full(num * beam_size, START, dtype=np.int64)
+    state = select(state, np.repeat(np.arange(num), beam_size))
     while len(beams.sentences):
         ranked, state = next_tokens(tokens, state, 2 * beam_size)
         candidates = _expand(beams, ranked)
         kept, is_done = _finish(beams, candidates, found, num_hypotheses, length_penalty)
-        rows = np.arange(len(beams.sentences))[:, None] * beam_size + np.take_along_axis(
-            candidates.beams, kept, 1
-        )
+        origins = np.take_along_axis(candidates.beams, kept, 1)  # [N, K]
+        rows = np.arange(len(beams.sentences))[:, None] * beam_size + origins
         beams = _advance(beams, candidates, kept, ~is_done)
         tokens = beams.ids[:, :, -1].reshape(-1)
         state = select(state, rows[~is_done].reshape(-1))
-    return [_ranked(each, num_hypotheses, length_penalty) for each in found]
+    return [sorted(each, key=lambda hypothesis: -hypothesis.score)[:num_hypotheses] for each in found]
 
 
-def _first_beams(max_lengths: np.ndarray, beam_size: int) -> _Beams:
-    """A single used beam for each sentence; the others would be its duplicates."""
-    num = len(max_lengths)
-    totals = np.full((num, beam_size), -np.inf)
-    totals[:, 0] = 0.0
-    ids = np.empty((num, beam_size, 0), np.int64)
-    return _Beams(np.arange(num), max_lengths, ids, totals, np.zeros(num, bool))
+@dataclass
+class _Beams:
+    """The unfinished sentences with K beams each."""
+
+    sentences: np.ndarray
+    """[N]: their indices in the batch."""
+    max_lengths: np.ndarray
+    """[N]: the most tokens of each."""
+    ids: np.ndarray
+    """[N, K, t]: the tokens generated so far."""
+    totals: np.ndarray
+    """[N, K]: the sums of their log-probabilities; -inf for an unused beam."""
+    has_best_ended: np.ndarray
+    """[N]: whether the best beam has ended once."""
+
+
+@dataclass
+class _Candidates:
+    """The 2·K most probable continuations of each sentence, best first."""
+
+    beams: np.ndarray
+    """[N, 2·K]: the beam that each continues."""
+    tokens: np.ndarray
+    """[N, 2·K]: the token that it appends."""
+    totals: np.ndarray
+    """[N, 2·K]: the sum of log-probabilities, that token included."""
 
 
 def _expand(beams: _Beams, ranked: Ranked) -> _Candidates:
@@ -160,7 +156,7 @@ def _expand(beams: _Beams, ranked: Ranked) -> _Candidates:
 def _finish(
     beams: _Beams,
     candidates: _Candidates,
-    found: list[list[tuple[float, np.ndarray]]],
+    found: list[list[Hypothesis]],
     num_hypotheses: int,
     length_penalty: float,
 ) -> tuple[np.ndarray, np.ndarray]:
@@ -176,12 +172,11 @@ def _finish(
     ends = candidates.tokens == END
     for row in np.flatnonzero(ends[:, :size].any(axis=1) | is_done):
         hypotheses = found[beams.sentences[row]]
+        totals = candidates.totals[row]
         others = iter(np.flatnonzero(~ends[row, size:]) + size)
-        for place in np.flatnonzero(
-            (ends[row, :size] | is_done[row]) & np.isfinite(candidates.totals[row, :size])
-        ):
-            beam, token = candidates.beams[row, place], candidates.tokens[row, place]
-            hypotheses.append((candidates.totals[row, place], np.append(beams.ids[row, beam], token)))
+        for place in np.flatnonzero((ends[row, :size] | is_done[row]) & np.isfinite(totals[:size])):
+            ids = np.append(beams.ids[row, candidates.beams[row, place]], candidates.tokens[row, place])
+            hypotheses.append(_hypothesis(ids.tolist(), totals[place], length_penalty))
             kept[row, place] = next(others, place)
         beams.has_best_ended[row] |= ends[row, 0]
         if length_penalty == 0:
@@ -205,11 +200,5 @@ def _advance(beams: _Beams, candidates: _Candidates, kept: np.ndarray, is_runnin
     )
 
 
-def _ranked(
-    found: list[tuple[float, np.ndarray]], num_hypotheses: int, length_penalty: float
-) -> list[Hypothesis]:
-    """The best hypotheses, with the score that the length penalty gives them."""
-    hypotheses = [
-        Hypothesis([START, *ids.tolist()], float(total) / len(ids) ** length_penalty) for total, ids in found
-    ]
-    return sorted(hypotheses, key=lambda hypothesis: -hypothesis.score)[:num_hypotheses]
+def _hypothesis(ids: list[int], total: float, length_penalty: float) -> Hypothesis:
+    return Hypothesis([START, *ids], float(total) / max(len(ids), 1) ** length_penalty)

@@ -23,7 +23,6 @@ _WHITE_SPACE = re.compile(r"\s+")
 _NUM_FRAME_TOKENS = 2
 _MAX_CHARACTERS_PER_TOKEN = 8
 """More than any language needs; a longer text is split before it is tokenized."""
-_EXCERPT_WIDTH = 60
 
 
 @dataclass(frozen=True)
@@ -82,7 +81,7 @@ class TextEncoder:
         self._preparation = TextPreparation(config.data)
 
     def prepare_source(self, text: str) -> str:
-        """A sentence as its tokenizer reads it."""
+        """A source sentence as its tokenizer reads it."""
         return self._preparation.prepare_input(text, self._data.source_language)
 
     def prepare_target(self, text: str) -> str:
@@ -121,36 +120,45 @@ class TextEncoder:
             )
         return ids
 
-    def segment(self, texts: Sequence[str], *, is_prepared: bool = False) -> list[SegmentedText]:
+    def segment(
+        self, texts: Sequence[str], *, is_prepared: bool = False, max_segments: int | None = None
+    ) -> list[SegmentedText]:
         """Split texts of more than ``decoding.long_text`` tokens, or several lines, into sentences.
 
         Args:
             texts: Any texts.
             is_prepared: They are sentences of a prepared corpus: split only what the model cannot read at
                 once.
+            max_segments: The most sentences that the texts may have together.
+
+        Raises:
+            ConfigError: They have more.
         """
         fits = self._max_length - _NUM_FRAME_TOKENS
         max_tokens = fits if is_prepared else min(self._long_text, fits)
+        max_characters = _MAX_CHARACTERS_PER_TOKEN * max_tokens
         prepare = str if is_prepared else self.prepare_source
         edges = [_split_edges(text) for text in texts]
-        short = [
-            row
-            for row, (_, core, _) in enumerate(edges)
-            if len(core) <= _MAX_CHARACTERS_PER_TOKEN * max_tokens and "\n" not in core
-        ]
-        prepared = [prepare(edges[row][1]) for row in short]
+        # Texts that may be short are encoded in one call, which is fastest.
+        may_fit = [len(core) <= max_characters and "\n" not in core for _, core, _ in edges]
+        prepared = [prepare(core) if may else "" for (_, core, _), may in zip(edges, may_fit, strict=True)]
         encoded = self._tokenizers.source.encode(prepared)
-        known = dict(zip(short, zip(prepared, encoded, strict=True), strict=True))
         segmented = []
-        for row, (before, core, after) in enumerate(edges):
-            text, ids = known.get(row, ("", []))
-            if row in known and len(ids) <= max_tokens:
-                segments, is_split = [Segment(before, text, frame(ids, self._max_length))], False
-            else:
-                sentences = [(before, core)] if is_prepared else self._sentences(before, core)
-                parts = [list(self._fit(space, sentence, prepare)) for space, sentence in sentences]
-                segments, is_split = list(chain(*parts)), any(len(part) > 1 for part in parts)
-            segmented.append(SegmentedText(segments, after, is_split))
+        for (before, core, after), may, text, ids in zip(edges, may_fit, prepared, encoded, strict=True):
+            if may and len(ids) <= max_tokens:
+                whole = Segment(before, text, frame(ids, self._max_length))
+                segmented.append(SegmentedText([whole], after))
+                continue
+            sentences = [(before, core)] if is_prepared else self._sentences(before, core)
+            parts = [list(self._fit(space, sentence, prepare)) for space, sentence in sentences]
+            is_split = any(len(part) > 1 for part in parts)
+            segmented.append(SegmentedText(list(chain(*parts)), after, is_split))
+        num_segments = sum(not part.is_blank for text in segmented for part in text.segments)
+        if max_segments is not None and num_segments > max_segments:
+            raise ConfigError(
+                f"the text has {num_segments:,} sentences; {max_segments:,} are allowed",
+                "send fewer at a time",
+            )
         return segmented
 
     def segment_single(self, texts: Sequence[str]) -> list[SegmentedText]:
@@ -164,7 +172,7 @@ class TextEncoder:
             if (count := len(each.segments)) > 1:
                 raise ConfigError(
                     "alternatives and alignments need a single sentence, but there are "
-                    f"{count} segments in {shorten(text, _EXCERPT_WIDTH, placeholder='…')!r}",
+                    f"{count} segments in {shorten(text, 60, placeholder='…')!r}",
                     "give one sentence at a time, or raise decoding.long_text",
                 )
         return segmented

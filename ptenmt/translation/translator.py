@@ -1,9 +1,15 @@
-"""The translator: text in, text out."""
+"""The translator: text in, text out.
+
+``Translator.translate_buffers`` is the way of a text: it is read into a buffer, split into segments and
+encoded (segmentation.py), batched with others of similar length (batching.py), translated by an engine
+(ctranslate2_engine.py, or keras_engine.py with search.py), and detokenized (postprocessing.py).
+"""
 
 import warnings
 from collections import deque
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
+from functools import partial
 from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -11,60 +17,19 @@ from typing import TYPE_CHECKING, Any
 from ptenmt.config import Config
 from ptenmt.config.schema import MAX_ALTERNATIVES, require
 from ptenmt.ctranslate2_export import ctranslate2_model, why_not_ctranslate2
-from ptenmt.errors import ConfigError
 from ptenmt.runs import Choice, Run
 from ptenmt.tokenizers import UNK, TokenizerPair, forbidden
 from ptenmt.trained_model import TrainedModel
-from ptenmt.translation.batching import BLANK, Batch, Buffer, Pipeline, read_buffers
+from ptenmt.translation.batching import BLANK, BatchQueue, Buffer, read_buffers
 from ptenmt.translation.engine import Engine, EngineName
-from ptenmt.translation.postprocessing import Alternative, Postprocessor, Translation, word_weights, words_of
+from ptenmt.translation.postprocessing import Alignment, Alternative, Postprocessor, Translation
 from ptenmt.translation.segmentation import SegmentedText, TextEncoder
 
 if TYPE_CHECKING:
-    import numpy as np
-
     from ptenmt.model import Transformer
 
 BUFFER_SIZE = 2048
 """Enough for full batches of similar length: with half as many texts, twice as many tokens are padding."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class Alignment:
-    """Which source tokens each token of a translation attends to."""
-
-    source: str
-    translation: str
-    source_tokens: list[str]
-    """S tokens, [START] and [END] included."""
-    target_tokens: list[str]
-    """T tokens in the order of generation; [END] last if it was generated."""
-    weights: "np.ndarray"
-    """[T, S]; a row sums to 1. The last layer's cross-attention, averaged over its heads."""
-
-    def of_words(self) -> "WordAlignment":
-        """Sum the weights of sub-words over words."""
-        source_words, target_words = words_of(self.source), words_of(self.translation)
-        source, target = (source_words, self.source_tokens), (target_words, self.target_tokens)
-        return WordAlignment(
-            translation=self.translation,
-            source_words=source_words,
-            target_words=target_words,
-            weights=word_weights(self.weights, source, target),
-        )
-
-
-@dataclass(frozen=True, kw_only=True)
-class WordAlignment:
-    """Which words of a sentence each word of its translation attends to."""
-
-    translation: str
-    source_words: list[str]
-    """Joined they give the sentence."""
-    target_words: list[str]
-    """Joined they give the translation."""
-    weights: list[list[float]]
-    """A row for each target word, a column for each source word; see ``word_weights``."""
 
 
 class Translator:
@@ -110,6 +75,7 @@ class Translator:
             CheckpointError: It has no readable weights.
             ExportError: CTranslate2 cannot express the model.
             ConfigError: This machine has no such device.
+            PtenmtError: The Keras engine needs TensorFlow, which is not installed.
         """
         trained = TrainedModel.load(run, checkpoint=checkpoint, task="translation", on_warning=on_warning)
         return cls.of(trained, engine, device=device, threads=threads)
@@ -124,8 +90,27 @@ class Translator:
         threads: int | None = None,
     ) -> "Translator":
         """Translate with a loaded run; arguments and errors as of ``load``."""
-        loaded = load_engine(trained, engine, device=device, threads=threads)
-        return cls(loaded, trained.tokenizers, trained.config)
+        config, tokenizers, warn = trained.config, trained.tokenizers, trained.on_warning
+        if uses_keras(engine, config):
+            if engine == "auto":
+                warn(f"{why_not_ctranslate2(config.model)}: the Keras engine translates, which is slower")
+            if device != "cpu" or threads is not None:
+                warn(
+                    "device and threads are options of CTranslate2; the Keras engine uses what TensorFlow "
+                    "finds"
+                )
+            return cls.from_model(trained.keras_model, tokenizers, config)
+        from ptenmt.translation.ctranslate2_engine import CTranslate2Engine
+
+        model = ctranslate2_model(trained)
+        with_unknown = UNK not in forbidden(config.tokenizer)
+        fast = CTranslate2Engine(model, tokenizers, with_unknown=with_unknown, device=device, threads=threads)
+        if fast.compute_type != model.quantization:
+            warn(
+                f"{device} cannot compute in {model.quantization}, as the model is stored: "
+                f"using {fast.compute_type}"
+            )
+        return cls(fast, tokenizers, config)
 
     @classmethod
     def from_model(cls, model: "Transformer", tokenizers: TokenizerPair, config: Config) -> "Translator":
@@ -205,38 +190,29 @@ class Translator:
             The translations of a buffer, in order.
         """
         require(buffer_size >= 1, f"buffer_size={buffer_size} must be 1 or more")
-        target_prefix = self.encoder.target_prefix(prefix)
-        segment: Callable[[Sequence[str]], list[SegmentedText]] = self.encoder.segment
+        segment: Callable[[Sequence[str]], list[SegmentedText]]
+        segment = partial(self.encoder.segment, max_segments=max_segments)
         if next_token_alternatives:
             segment = self.encoder.segment_single
             # [END] is none of the alternatives.
             most = self.tokenizers.target.vocabulary_size - len(forbidden(self.config.tokenizer)) - 1
             next_token_alternatives = min(next_token_alternatives, most)
-        pipeline = self._pipeline(target_prefix, next_token_alternatives, with_scores=with_scores)
-        buffers: deque[Buffer] = deque()
+        pending: deque[Buffer] = deque()
 
-        def complete(finished: Iterable[tuple[Buffer, list[int]]]) -> Iterator[list[Translation]]:
-            """Post-process finished texts; yields the buffers that are done, in order."""
-            for buffer, rows in finished:
-                if rows:
-                    on_done(self._postprocess(buffer, rows).values())
-            while buffers and buffers[0].is_done:
-                yield buffers.popleft().in_order()
+        def read() -> Iterator[Buffer]:
+            for buffer in read_buffers(texts, buffer_size, segment):
+                pending.append(buffer)
+                yield buffer
 
-        error = None
-        for buffer in read_buffers(texts, buffer_size, segment):
-            _check_segments(buffer, max_segments)
-            error = buffer.error
-            buffers.append(buffer)
-            yield from complete([(buffer, buffer.blank_rows)])
-            for batch in self._batches(buffer, len(target_prefix)):
-                pipeline.submit(batch)
-                yield from complete(pipeline.finished())
-            if buffer_size == 1 or buffer.is_done:  # blank buffers must not pile up behind a pending one
-                yield from complete(pipeline.finished(wait_for_all=True))
-        yield from complete(pipeline.finished(wait_for_all=True))
-        if error is not None:
-            raise error
+        prefix_ids = self.encoder.target_prefix(prefix)
+        for done in self._search(read(), prefix_ids, next_token_alternatives, with_scores=with_scores):
+            if done:
+                on_done(done.values())
+            while pending and pending[0].is_done:
+                buffer = pending.popleft()
+                yield [buffer.translations[row] for row in range(len(buffer.texts))]
+                if buffer.error is not None:
+                    raise buffer.error
 
     def translate_prepared(
         self, sources: Sequence[str], *, with_scores: bool = True
@@ -251,14 +227,57 @@ class Translator:
             Translations by the index of the sentence, until all are done.
         """
         buffer = Buffer(list(sources), self.encoder.segment(sources, is_prepared=True))
-        pipeline = self._pipeline(with_scores=with_scores)
-        yield self._postprocess(buffer, buffer.blank_rows)
-        for batch in self._batches(buffer):
-            pipeline.submit(batch)
-            for _, rows in pipeline.finished():
-                yield self._postprocess(buffer, rows)
-        for _, rows in pipeline.finished(wait_for_all=True):
-            yield self._postprocess(buffer, rows)
+        return self._search([buffer], with_scores=with_scores)
+
+    def _search(
+        self,
+        buffers: Iterable[Buffer],
+        target_prefix: Sequence[int] = (),
+        next_token_alternatives: int = 0,
+        *,
+        with_scores: bool,
+    ) -> Iterator[dict[int, Translation]]:
+        """Batch, translate and post-process buffers; yields the texts of a buffer as they are complete."""
+        queue = BatchQueue(
+            self._engine(),
+            self.config.decoding,
+            target_prefix,
+            next_token_alternatives,
+            copies_unknown=self.config.tokenizer.kind == "words",
+            with_scores=with_scores,
+        )
+        engine = self.engine
+        max_length = partial(self.max_length, num_prefix_tokens=len(target_prefix))
+        for buffer in buffers:
+            yield self._postprocess(buffer, buffer.blank_rows)
+            for batch in buffer.batches(max_length, engine.batch_sentences, engine.batch_tokens):
+                queue.submit(batch)
+                for finished in queue.finished():
+                    yield self._postprocess(*finished)
+            # A single text is wanted before the next is read; blank buffers must not pile up behind others.
+            if len(buffer.texts) == 1 or buffer.is_done:
+                for finished in queue.finished(wait_for_all=True):
+                    yield self._postprocess(*finished)
+        for finished in queue.finished(wait_for_all=True):
+            yield self._postprocess(*finished)
+
+    def _postprocess(self, buffer: Buffer, rows: Sequence[int]) -> dict[int, Translation]:
+        """Store and return the translations of these texts, of which all segments are translated."""
+        segmented = [buffer.segmented[row] for row in rows]
+        ranked = self._postprocessor.alternatives(segmented, [buffer.hypotheses[row] for row in rows])
+        translations = {
+            row: Translation(
+                **vars(best),
+                source=buffer.texts[row],
+                alternatives=others,
+                is_split=text.is_split,
+                unknown=self._postprocessor.unknown_words(text),
+                milliseconds=buffer.milliseconds[row],
+            )
+            for row, text, (best, *others) in zip(rows, segmented, ranked, strict=True)
+        }
+        buffer.translations.update(translations)
+        return translations
 
     def alternatives(self, text: str, prefix: str, count: int) -> list[Alternative]:
         """Translations of a sentence that differ in the first token after a target prefix.
@@ -294,12 +313,12 @@ class Translator:
         (segment,) = segmented.segments
         best, weights = BLANK[0], None
         if not segment.is_blank:
-            target_prefix = self.encoder.target_prefix(prefix)
+            prefix_ids = self.encoder.target_prefix(prefix)
             wait = self._engine().submit(
                 [segment.ids],
-                self.max_length(len(segment.ids), len(target_prefix)),
+                self.max_length(len(segment.ids), len(prefix_ids)),
                 self.config.decoding,
-                target_prefixes=[target_prefix],
+                target_prefixes=[prefix_ids],
                 with_attention=True,
             )
             best = wait()[0][0]
@@ -342,94 +361,7 @@ class Translator:
         options = self.config.decoding
         return self.engine.seeded(options.seed) if options.is_sampled else self.engine
 
-    def _pipeline(
-        self, target_prefix: Sequence[int] = (), next_token_alternatives: int = 0, *, with_scores: bool
-    ) -> Pipeline:
-        return Pipeline(
-            self._engine(),
-            self.config.decoding,
-            target_prefix,
-            next_token_alternatives,
-            copies_unknown=self.config.tokenizer.kind == "words",
-            with_scores=with_scores,
-        )
-
-    def _batches(self, buffer: Buffer, num_prefix_tokens: int = 0) -> Iterator[Batch]:
-        return buffer.batches(
-            lambda num_tokens: self.max_length(num_tokens, num_prefix_tokens),
-            self.engine.batch_sentences,
-            self.engine.batch_tokens,
-        )
-
-    def _postprocess(self, buffer: Buffer, rows: Sequence[int]) -> dict[int, Translation]:
-        """Store and return the translations of these texts, of which all segments are translated."""
-        segmented = [buffer.segmented[row] for row in rows]
-        ranked = self._postprocessor.alternatives(segmented, [buffer.hypotheses[row] for row in rows])
-        translations = {
-            row: Translation(
-                **vars(best),
-                source=buffer.texts[row],
-                alternatives=others,
-                is_split=text.is_split,
-                unknown=self._postprocessor.unknown_words(text),
-                milliseconds=buffer.milliseconds[row],
-            )
-            for row, text, (best, *others) in zip(rows, segmented, ranked, strict=True)
-        }
-        buffer.translations.update(translations)
-        return translations
-
 
 def uses_keras(name: EngineName, config: Config) -> bool:
     """Whether the Keras engine, and so TensorFlow, is loaded for this name and model."""
     return name == "keras" or (name == "auto" and bool(why_not_ctranslate2(config.model)))
-
-
-def load_engine(
-    trained: TrainedModel, name: EngineName = "auto", *, device: str = "cpu", threads: int | None = None
-) -> Engine:
-    """Load an engine.
-
-    Args:
-        trained: A translation model.
-        name: ``auto`` is CTranslate2, or Keras if CTranslate2 cannot express the model.
-        device: What CTranslate2 computes on: ``cpu``, ``cuda`` or ``auto``.
-        threads: How many batches CTranslate2 translates in parallel; by default one per core.
-
-    Raises:
-        ExportError: CTranslate2 cannot express the model.
-        CheckpointError: The weights cannot be read.
-        ConfigError: This machine has no such device.
-        PtenmtError: The Keras engine needs TensorFlow, which is not installed.
-    """
-    config, warn = trained.config, trained.on_warning
-    never = forbidden(config.tokenizer)
-    if uses_keras(name, config):
-        if name == "auto":
-            warn(f"{why_not_ctranslate2(config.model)}: the Keras engine translates, which is slower")
-        if device != "cpu" or threads is not None:
-            warn("device and threads are options of CTranslate2; the Keras engine uses what TensorFlow finds")
-        model = trained.keras_model
-        from ptenmt.translation.keras_engine import KerasEngine
-
-        return KerasEngine(model, never)
-    from ptenmt.translation.ctranslate2_engine import CTranslate2Engine
-
-    converted = ctranslate2_model(trained)
-    engine = CTranslate2Engine(
-        converted, trained.tokenizers, with_unknown=UNK not in never, device=device, threads=threads
-    )
-    if engine.compute_type != converted.quantization:
-        warn(
-            f"{device} cannot compute in {converted.quantization}, as the model is stored: "
-            f"using {engine.compute_type}"
-        )
-    return engine
-
-
-def _check_segments(buffer: Buffer, max_segments: int | None) -> None:
-    num_segments = sum(not part.is_blank for text in buffer.segmented for part in text.segments)
-    if max_segments is not None and num_segments > max_segments:
-        raise ConfigError(
-            f"the text has {num_segments:,} sentences; {max_segments:,} are allowed", "send fewer at a time"
-        )

@@ -10,8 +10,8 @@ from ptenmt.translation.batching import (
     BATCH_TOKENS,
     BLANK,
     Batch,
+    BatchQueue,
     Buffer,
-    Pipeline,
     read_buffers,
 )
 from ptenmt.translation.engine import Hypothesis
@@ -58,12 +58,12 @@ def batches_of(buffer: Buffer, max_length: Callable[[int], int] = limit) -> list
 
 def run(engine: Any, buffer: Buffer, **options: Any) -> list[list[int]]:
     """The rows that are complete with each batch."""
-    pipeline = Pipeline(engine, DecodingConfig(), **options)
+    queue = BatchQueue(engine, DecodingConfig(), **options)
     rows = []
     for batch in batches_of(buffer):
-        pipeline.submit(batch)
-        rows += [complete for _, complete in pipeline.finished()]
-    return rows + [complete for _, complete in pipeline.finished(wait_for_all=True)]
+        queue.submit(batch)
+        rows += [complete for _, complete in queue.finished()]
+    return rows + [complete for _, complete in queue.finished(wait_for_all=True)]
 
 
 def test_a_stream_is_read_in_buffers():
@@ -90,27 +90,27 @@ def test_batches_hold_similar_lengths_with_one_limit_and_leave_out_blanks():
     texts = ["x" * (number % 37) for number in range(300)]
     buffer = Buffer(texts, segment(texts))
     batches = batches_of(buffer)
-    rows = [row for batch in batches for row, _ in batch.places]
+    rows = [part.row for batch in batches for part in batch.parts]
     assert sorted(rows) == [row for row, text in enumerate(texts) if text]
     assert buffer.blank_rows == [row for row, text in enumerate(texts) if not text]
-    lengths = [[len(buffer.segment(place).ids) for place in batch.places] for batch in batches]
+    lengths = [[len(part.segment.ids) for part in batch.parts] for batch in batches]
     flat = [length for each in lengths for length in each]
     assert flat == sorted(flat, reverse=True)
     for batch, each in zip(batches, lengths, strict=True):
         assert set(map(limit, each)) == {batch.max_length}
-        assert len(batch.places) <= BATCH_SENTENCES
+        assert len(batch.parts) <= BATCH_SENTENCES
 
 
 def test_long_segments_make_small_batches():
     texts = ["x" * 1000, *["x" * 100] * 20]
-    sizes = [len(batch.places) for batch in batches_of(Buffer(texts, segment(texts)))]
+    sizes = [len(batch.parts) for batch in batches_of(Buffer(texts, segment(texts)))]
     assert sizes == [1, *[BATCH_TOKENS // 102] * (20 // (BATCH_TOKENS // 102))]
 
 
 def test_a_long_segment_makes_no_other_batch_small():
     texts = ["x" * 1000, *["x" * 10] * 3 * BATCH_SENTENCES]
     batches = batches_of(Buffer(texts, segment(texts)), lambda _length: 40)
-    assert [len(batch.places) for batch in batches][1:-1] == [BATCH_SENTENCES] * 2
+    assert [len(batch.parts) for batch in batches][1:-1] == [BATCH_SENTENCES] * 2
 
 
 @pytest.mark.parametrize("max_pending", [0, 3])

@@ -54,16 +54,15 @@ def test_it_equals_recomputing_everything_at_each_step(model: Transformer, engin
     assert {ids[-1] == END for ids in found} == {True, False}, "some should end, some be cut"
 
 
-def test_attention_is_that_of_the_model(model: Transformer, engine: KerasEngine):
-    source, target = np.array([[2, 5, 6, 3]]), np.array([[2, 9]])
-    expected = tf.function(model.attention)(
-        tf.constant(source), tf.constant(target)
-    )  # compiled, as the engine
-    found = engine.attention(source, target)
-    assert found.keys() == expected.keys()
-    for name, weights in found.items():
-        assert isinstance(weights, np.ndarray)
-        np.testing.assert_allclose(weights, expected[name], atol=1e-6)
+def test_attention_is_that_of_the_models_last_layer(model: Transformer, engine: KerasEngine):
+    sources = [[START, 5, 6, END], [START, 7, END]]
+    found = engine.submit(sources, 6, DecodingConfig(beam_size=2, num_hypotheses=2), with_attention=True)()
+    for source, hypotheses in zip(sources, found, strict=True):
+        assert len(hypotheses) == 2
+        for each in hypotheses:
+            weights = tf.function(model.attention)(tf.constant([source]), tf.constant([each.ids[:-1]]))
+            expected = weights[f"decoder_layer{model.config.num_layers}_block2"][0].numpy().mean(axis=0)
+            np.testing.assert_allclose(each.attention, expected, atol=1e-6)
 
 
 def test_it_follows_the_weights_as_they_change(model: Transformer, engine: KerasEngine):
