@@ -206,7 +206,7 @@ def encode_training_pairs(
         tokenizers: Of both languages.
         train: The training pairs.
         max_positions: Maximum number of ids per sequence.
-        sampling: The option ``tokenizer.sampling``; above 0 every batch is tokenized anew.
+        sampling: The option ``tokenizer.sampling``; above 0 every batch is tokenized again.
         cache: Stores the ids.
 
     Returns:

@@ -51,7 +51,7 @@ class StopSignals:
             yield self
             return
         handlers = {number: signal.getsignal(number) for number in _SIGNALS}
-        # What a background job was told to ignore, it goes on ignoring. None: not Python's handler.
+        # A signal that a background job ignores stays ignored. None: not Python's handler.
         self._before = {number: old for number, old in handlers.items() if old not in (signal.SIG_IGN, None)}
         ours, theirs = socket.socketpair()
         theirs.setblocking(False)
@@ -114,7 +114,7 @@ def _end_process(received: list[int]) -> None:
     """Say why, and leave at once."""
     reason = b"stopped before the first step: nothing to save, run it again\n"
     if len(received) > 1:
-        reason = b"stopped at once: the last checkpoint stands, run it again to go on\n"
+        reason = b"stopped at once: run it again to resume from the last checkpoint\n"
     with contextlib.suppress(OSError):
         os.write(2, (_SHOW_CURSOR if os.isatty(2) else b"") + reason)
     os._exit(128 + received[0])

@@ -16,7 +16,7 @@ _SCORES = "validation/"
 
 
 class TensorBoard:
-    """Writes what a training tells into event files, one a process, below the run's ``tensorboard/``.
+    """Writes the events of a training into event files, one per process, below the run's ``tensorboard/``.
 
     The package tensorboard is not needed for that, only to look at them.
 
@@ -38,7 +38,7 @@ class TensorBoard:
         }
 
     def add(self, event: Event) -> None:
-        """Write one event; those without a curve are passed over.
+        """Write one event; those without a curve are ignored.
 
         Raises:
             OutputError: The folder cannot be written.

@@ -85,8 +85,8 @@ def test_what_a_background_job_ignores_it_goes_on_ignoring():
     ("stage", "sent", "told"),
     [
         ("starting", [signal.SIGTERM], b"stopped before the first step: nothing to save, run it again\n"),
-        ("starting", [signal.SIGINT, signal.SIGINT], b"stopped at once: the last checkpoint stands"),
-        ("handed over", [signal.SIGTERM, signal.SIGINT], b"stopped at once: the last checkpoint stands"),
+        ("starting", [signal.SIGINT, signal.SIGINT], b"stopped at once: run it again to resume"),
+        ("handed over", [signal.SIGTERM, signal.SIGINT], b"stopped at once: run it again to resume"),
     ],
 )
 def test_a_library_that_does_not_come_back_holds_nothing_up(stage: str, sent: list[int], told: bytes):

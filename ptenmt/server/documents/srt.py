@@ -20,7 +20,7 @@ _LONG_NUMBER = re.compile(r"[0-9]{10}")
 """srt's patterns take time cubic in the digits of a number."""
 _TAG = r"<[^<>]*>|\{[^{}]*\}"
 _DASH = re.compile(rf"^ (?: \s | {_TAG} )*+ [-–—]++ \s*+", re.VERBOSE)
-"""The beginning of each speaker's lines in a dialogue."""
+"""The dash that starts each speaker's lines in a dialogue."""
 _KEPT = re.compile(rf"( {_DASH.pattern} | {_TAG} )", re.VERBOSE)
 _NO_BREAK = "\ue000"
 _NO_TAG = str.maketrans("<>{}", "‹›()")
