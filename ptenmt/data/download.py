@@ -31,7 +31,7 @@ _MAX_UNPACKED_BYTES = 1_000_000_000  # the published tokenizer has half a millio
 OnProgress = Callable[[DownloadProgress], None]
 
 
-class _Interrupted(Exception):
+class _ConnectionLost(Exception):
     """The server or the connection failed; another attempt may succeed."""
 
 
@@ -138,7 +138,7 @@ def _receive(session: requests.Session, job: _Download) -> None:
             requests.ConnectionError,
             requests.Timeout,
             urllib3.exceptions.HTTPError,
-            _Interrupted,
+            _ConnectionLost,
         ) as error:
             failures = 1 if job.part_size() > furthest else failures + 1
             furthest = max(furthest, job.part_size())
@@ -156,11 +156,11 @@ def _attempt(session: requests.Session, job: _Download) -> None:
     with session.get(job.url, headers=headers, stream=True, timeout=_TIMEOUT) as response:
         status = f"HTTP {response.status_code} {response.reason}"
         if response.status_code in _TEMPORARY:
-            raise _Interrupted(status)
+            raise _ConnectionLost(status)
         is_rest = response.headers.get("Content-Range", "").startswith(f"bytes {offset}-")
         if response.status_code == 416 or (response.status_code == 206 and not is_rest):
             job.part.unlink(missing_ok=True)  # the part does not fit the file
-            raise _Interrupted(status)
+            raise _ConnectionLost(status)
         if response.status_code not in (200, 206):
             raise job.failure(status)
         _save(response, job, offset if response.status_code == 206 else 0)
@@ -179,7 +179,7 @@ def _save(response: requests.Response, job: _Download, offset: int) -> None:
         os.fsync(file.fileno())
         done = file.tell()
     if total is not None and done != total:
-        raise _Interrupted(f"{done} of {total} bytes arrived")
+        raise _ConnectionLost(f"{done} of {total} bytes arrived")
 
 
 def _reason(error: Exception) -> str:
