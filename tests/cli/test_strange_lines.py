@@ -55,7 +55,7 @@ def test_ten_thousand_strange_lines(ptenmt, random_run: Path, tmp_path: Path) ->
     assert [number for number, line in enumerate(lines) if not line.strip() and written[number]] == []
     assert len(written[5000]) > 1000
     assert "lines that are not valid UTF-8, left empty: 2\n" in told.stderr
-    assert "translated in parts: 1\n" in told.stderr
+    assert "too long for the model, which was split: 1\n" in told.stderr
     told = ptenmt(*command, str(tmp_path / "begin.txt"), "--json")
     answers = [json.loads(line) for line in told.stdout.split("\n")[:-1]]
     assert [answer["source"] for answer in answers] == lines[:4096]

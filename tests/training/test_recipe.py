@@ -239,7 +239,7 @@ def test_out_of_memory_is_told(
 
     lab = laboratory(steady, tmp_path / "run")
     monkeypatch.setattr(lab.trainer._train_step, "_update", starve)
-    with pytest.raises(TrainingError, match=r"^out of memory in step 1: OOM when allocating$") as failure:
+    with pytest.raises(TrainingError, match=r"^out of memory at step 1: OOM when allocating$") as failure:
         list(lab.trainer.fit())
     assert "batch.tokens" in failure.value.hint
 

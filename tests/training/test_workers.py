@@ -29,7 +29,7 @@ from ptenmt.config.loading import dump_config
 from ptenmt.errors import ConfigError, TrainingError
 from ptenmt.history import History
 from ptenmt.runs import Run
-from ptenmt.training import cluster, train
+from ptenmt.training import distributed, train
 from ptenmt.training.distributed import Cluster, differing, find_cluster, meet
 
 unix = pytest.mark.skipif(sys.platform == "win32", reason="signals")
@@ -86,7 +86,7 @@ def test_workers_that_do_not_come_are_named():
 
 
 def test_a_worker_that_is_not_there_is_missed(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(cluster, "_WATCH_SECONDS", 0.2)
+    monkeypatch.setattr(distributed, "_WATCH_SECONDS", 0.2)
     with socket.create_server(("127.0.0.1", 0)) as mute:  # as a stopped process is
         pair = Cluster(addresses=("127.0.0.1:1", f"127.0.0.1:{mute.getsockname()[1]}"), index=0)
         assert not pair.is_alive(1)
