@@ -191,6 +191,7 @@ class Checkpoints:
     def __init__(self, state: tf.train.Checkpoint, run: Run, keep: int) -> None:
         self._run = run
         self._state = state
+        self._keep = keep
         try:
             self._manager = tf.train.CheckpointManager(state, str(run.state_folder), max_to_keep=keep)
         except ValueError:  # the file "checkpoint", which only lists what may be deleted, is damaged
@@ -208,13 +209,22 @@ class Checkpoints:
         """
         try:
             self._run.state_folder.mkdir(exist_ok=True)
-            return Path(self._manager.save())
+            saved = Path(self._manager.save())
+            self._delete_before(saved.name)
+            return saved
         except (tf.errors.OpError, OSError) as error:
             self.tidy()
             raise CheckpointError(
                 f"cannot save a checkpoint in {self._run.state_folder}: {_reason(error)}",
                 "make room and run the command again; what was saved before is unharmed",
             ) from error
+
+    def _delete_before(self, newest: str) -> None:
+        """Delete old checkpoints that the manager does not list, because their process was killed."""
+        names = [path.name for path in self._run.checkpoints()]
+        for name in names[names.index(newest) + self._keep :]:
+            for file in sorted(self._run.state_folder.glob(f"{name}.*")):  # the data, then the index
+                file.unlink(missing_ok=True)
 
     def tidy(self) -> None:
         """Remove what a save that failed or was killed has left behind."""

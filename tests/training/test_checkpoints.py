@@ -135,6 +135,23 @@ def test_as_many_as_asked_for_are_kept(writer: Saved, tmp_path: Path):
     assert Run(tmp_path).checkpoints() == [latest, paths[3]], "across processes, too"
 
 
+def test_a_checkpoint_saved_by_a_killed_process_is_deleted_in_its_turn(writer: Saved, tmp_path: Path):
+    """It was killed before the manager had listed its last checkpoint."""
+    checkpoints = Checkpoints(writer.state.trackable(), Run(tmp_path), keep=2)
+    checkpoints.save()
+    listed = (tmp_path / "state" / "checkpoint").read_bytes()
+    unlisted = checkpoints.save()
+    (tmp_path / "state" / "checkpoint").write_bytes(listed)
+    again = Checkpoints(writer.state.trackable(), Run(tmp_path), keep=2)
+    assert again.restore(pytest.fail) == unlisted
+    third = again.save()
+    assert Run(tmp_path).checkpoints() == [third, unlisted]
+    fourth = again.save()
+    assert Run(tmp_path).checkpoints() == [fourth, third]
+    names = {file.name.partition(".")[0] for file in tmp_path.glob("state/*")}
+    assert names == {"checkpoint", third.name, fourth.name}
+
+
 def truncate(folder: Path) -> None:
     data = (folder / "state" / DATA).read_bytes()
     (folder / "state" / DATA).write_bytes(
