@@ -5,7 +5,6 @@ stays small that way, and it has to: the peak memory that Linux tells of a proce
 """
 
 import json
-from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
@@ -126,12 +125,12 @@ class _Recorder:
     def __init__(self) -> None:
         self.seen: list[tuple[int, list[int]]] = []
 
-    def submit(self, sources: Sequence[Sequence[int]], limit: int, *_: object, **__: object):
+    def submit(self, request):
         from ptenmt.tokenizers import END, START
         from ptenmt.translation.engine import Hypothesis
 
-        self.seen += [(limit, list(ids)) for ids in sources]
-        return lambda: [[Hypothesis([START, END])] for _ in sources]
+        self.seen += [(request.max_length, list(ids)) for ids in request.sources]
+        return lambda: [[Hypothesis([START, END])] for _ in request.sources]
 
 
 def _test_sentences(config, data_dir: str | None) -> list[str]:

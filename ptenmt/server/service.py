@@ -89,7 +89,7 @@ class Service:
         self._document_threads.shutdown(wait=False, cancel_futures=True)
 
     async def run(self, work: Callable[[Translator], _Result], *, is_document: bool = False) -> _Result:
-        """Call a function with the translator in a worker thread.
+        """Call a function with the translator in a worker thread; while the queue is full, refuse before.
 
         The sentences that it translates share batches with those of other requests. If the caller is
         cancelled, those that still wait are dropped.
@@ -105,6 +105,8 @@ class Service:
         engine = CoalescingEngine(self._queue, _DOCUMENT_SENTENCES if is_document else None)
         translator = Translator(engine, self._translator.tokenizers, self._translator.config)
         try:
+            if not is_document:
+                engine.admit()  # here, since under overload the event loop competes with all threads
             return await anyio.to_thread.run_sync(
                 work, translator, abandon_on_cancel=True, limiter=self._limiter
             )

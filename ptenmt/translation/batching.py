@@ -8,7 +8,7 @@ from itertools import groupby
 
 from ptenmt.config import DecodingConfig
 from ptenmt.tokenizers import END, START, UNK
-from ptenmt.translation.engine import Engine, Hypothesis
+from ptenmt.translation.engine import Engine, Hypothesis, PendingHypotheses, SearchRequest
 from ptenmt.translation.postprocessing import Translation
 from ptenmt.translation.segmentation import Segment, SegmentedText
 
@@ -106,7 +106,7 @@ class BatchQueue:
         engine: Translates the batches.
         options: How to search.
         target_prefix: Ids that the translation of every text starts with.
-        next_token_alternatives: See ``Engine.submit``.
+        next_token_alternatives: See ``SearchRequest``.
         copies_unknown: Whether hypotheses with [UNK] need attention. Only those sentences are translated
             again, since attention costs much more than a second search.
         with_scores: Whether scores are needed.
@@ -120,7 +120,7 @@ class BatchQueue:
     with_scores: bool = True
 
     def __post_init__(self) -> None:
-        self._pending: deque[tuple[Batch, Callable[[], list[list[Hypothesis]]], float]] = deque()
+        self._pending: deque[tuple[Batch, PendingHypotheses, float]] = deque()
         self._last = 0.0
 
     def submit(self, batch: Batch) -> None:
@@ -157,9 +157,9 @@ class BatchQueue:
 
     def _search(
         self, batch: Batch, parts: Sequence[Part], *, with_attention: bool = False
-    ) -> Callable[[], list[list[Hypothesis]]]:
+    ) -> PendingHypotheses:
         first_only = [self.target_prefix if part.number == 0 else () for part in parts]
-        return self.engine.submit(
+        request = SearchRequest(
             [part.segment.ids for part in parts],
             batch.max_length,
             self.options,
@@ -168,6 +168,7 @@ class BatchQueue:
             with_attention=with_attention,
             with_scores=self.with_scores,
         )
+        return self.engine.submit(request)
 
 
 def read_buffers(

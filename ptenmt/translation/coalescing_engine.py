@@ -10,12 +10,11 @@ import threading
 import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import CancelledError, Future
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Self
 
-from ptenmt.config import DecodingConfig
 from ptenmt.errors import ConfigError, PtenmtError
-from ptenmt.translation.engine import Engine, Hypothesis
+from ptenmt.translation.engine import Engine, Hypothesis, PendingHypotheses, SearchRequest
 
 GATHERING_SECONDS = 0.003
 _PACE_DECAY = 0.9
@@ -41,8 +40,8 @@ class _Sentence:
     ids: Sequence[int]
     max_length: int
     target_prefix: Sequence[int]
-    search: tuple[DecodingConfig, dict[str, Any]]
-    """The other arguments of ``Engine.submit``; only sentences with equal ones share a batch."""
+    search: SearchRequest
+    """The rest of the request; only sentences of which it is equal share a batch."""
     request: "CoalescingEngine"
     hypotheses: "Future[list[Hypothesis]]" = field(default_factory=Future)
 
@@ -69,6 +68,7 @@ class SentenceQueue:
         self.engine = engine
         self._max_waiting, self._on_batch = max_waiting, on_batch
         self._waiting: list[_Sentence] = []
+        self._preparing: set[CoalescingEngine] = set()  # admitted, with no sentence queued yet
         self._changed = threading.Condition()
         self._num_idle = 0
         self._is_closed = False
@@ -81,6 +81,21 @@ class SentenceQueue:
     def num_waiting(self) -> int:
         """How many sentences wait."""
         return len(self._waiting)
+
+    def admit(self, request: "CoalescingEngine") -> None:
+        """Reserve room for a request before its sentences are prepared; without a lock, for event loops.
+
+        Raises:
+            BusyError: Too many sentences wait, with one for each admitted request.
+        """
+        num_waiting = len(self._waiting) + len(self._preparing)
+        if num_waiting >= self._max_waiting:
+            raise self._busy(num_waiting)
+        self._preparing.add(request)
+
+    def _busy(self, num_waiting: int) -> BusyError:
+        seconds = num_waiting * self._seconds_per_sentence
+        return BusyError(f"too busy: {num_waiting} sentences are waiting", seconds)
 
     def add(self, sentences: Sequence[_Sentence], *, waits_for_room: bool) -> None:
         """Queue sentences of one request.
@@ -95,6 +110,7 @@ class SentenceQueue:
         """
         request = sentences[0].request
         with self._changed:
+            self._preparing.discard(request)
             while True:
                 if self._is_closed or request.is_cancelled:
                     raise CancelledError
@@ -103,15 +119,16 @@ class SentenceQueue:
                 if is_alone or num_waiting + len(sentences) <= self._max_waiting:
                     break
                 if not waits_for_room:
-                    seconds = num_waiting * self._seconds_per_sentence
-                    raise BusyError(f"too busy: {num_waiting} sentences are waiting", seconds)
+                    raise self._busy(num_waiting)
                 self._changed.wait()
             self._waiting += sentences
             self._changed.notify_all()
 
     def drop(self, request: "CoalescingEngine | None" = None) -> None:
-        """Cancel the sentences of a request that wait, or all."""
+        """Cancel the sentences of a request that wait, or all, and its admission."""
         with self._changed:
+            if request is not None:
+                self._preparing.discard(request)
             for sentence in self._waiting:
                 if request is None or sentence.request is request:
                     sentence.hypotheses.cancel()
@@ -186,9 +203,10 @@ class SentenceQueue:
 
     def _submit(self, batch: Sequence[_Sentence], max_length: int) -> list[list[Hypothesis]]:
         sources, prefixes = [each.ids for each in batch], [each.target_prefix for each in batch]
-        options, search = batch[0].search
         prefixes = prefixes if any(prefixes) else []
-        return self.engine.submit(sources, max_length, options, target_prefixes=prefixes, **search)()
+        return self.engine.submit(
+            replace(batch[0].search, sources=sources, max_length=max_length, target_prefixes=prefixes)
+        )()
 
 
 class CoalescingEngine:
@@ -212,29 +230,30 @@ class CoalescingEngine:
         self.identity = queue.engine.identity
         self.is_cancelled = False
 
-    def submit(
-        self,
-        sources: Sequence[Sequence[int]],
-        max_length: int,
-        options: DecodingConfig,
-        *,
-        target_prefixes: Sequence[Sequence[int]] = (),
-        **search: Any,
-    ) -> Callable[[], list[list[Hypothesis]]]:
-        """Queue the sentences; see ``Engine.submit``.
+    def submit(self, request: SearchRequest) -> PendingHypotheses:
+        """Queue the sentences.
 
         Raises:
             BusyError: The queue is full.
             CancelledError: The request is cancelled, or the queue is closed; the returned function raises it
                 too.
         """
-        prefixes: Any = target_prefixes or [()] * len(sources)
+        prefixes: Any = request.target_prefixes or [()] * len(request.sources)
+        search = replace(request, sources=(), max_length=0, target_prefixes=())
         sentences = [
-            _Sentence(ids, max_length, prefix, (options, search), self)
-            for ids, prefix in zip(sources, prefixes, strict=True)
+            _Sentence(ids, request.max_length, prefix, search, self)
+            for ids, prefix in zip(request.sources, prefixes, strict=True)
         ]
         self._queue.add(sentences, waits_for_room=self._waits_for_room)
         return lambda: [sentence.hypotheses.result() for sentence in sentences]
+
+    def admit(self) -> None:
+        """Reserve room in the queue, until sentences are submitted or the request is cancelled.
+
+        Raises:
+            BusyError: The queue is full.
+        """
+        self._queue.admit(self)
 
     def cancel(self) -> None:
         """Drop the sentences that still wait."""

@@ -2,7 +2,6 @@
 
 import math
 import time
-from collections.abc import Callable, Sequence
 from typing import Any, Self
 
 import ctranslate2
@@ -13,7 +12,7 @@ from ptenmt.errors import ConfigError, ExportError
 from ptenmt.processes import available_cores
 from ptenmt.tokenizers import PAD, SPECIAL_PIECES, START, TokenizerPair
 from ptenmt.translation.batching import BATCH_SENTENCES, BATCH_TOKENS
-from ptenmt.translation.engine import Hypothesis
+from ptenmt.translation.engine import Hypothesis, PendingHypotheses, SearchRequest
 
 PENDING_BATCHES_PER_THREAD = 8
 """Enough that no thread idles while texts are read."""
@@ -70,42 +69,33 @@ class CTranslate2Engine:
         except (RuntimeError, ValueError) as error:
             raise ExportError(f"CTranslate2 cannot use the model: {_first_line(error)}") from error
 
-    def submit(
-        self,
-        sources: Sequence[Sequence[int]],
-        max_length: int,
-        options: DecodingConfig,
-        *,
-        target_prefixes: Sequence[Sequence[int]] = (),
-        next_token_alternatives: int = 0,
-        with_attention: bool = False,
-        with_scores: bool = True,
-    ) -> Callable[[], list[list[Hypothesis]]]:
-        """Start to translate a batch; see ``Engine.submit``."""
+    def submit(self, request: SearchRequest) -> PendingHypotheses:
+        """Start to translate a batch."""
+        options = request.options
         # Greedy search with a coverage penalty fails unless attention is requested.
-        needs_attention = with_attention or options.coverage_penalty != 0
+        needs_attention = request.with_attention or options.coverage_penalty != 0
         arguments = self._arguments(options)
-        if next_token_alternatives:
+        if request.next_token_alternatives:
             arguments |= {
-                "num_hypotheses": next_token_alternatives,
+                "num_hypotheses": request.next_token_alternatives,
                 "return_alternatives": True,
                 "length_penalty": 0.0,
             }
         pending = self._translator.translate_batch(
-            [[self._source_tokens[token] for token in ids] for ids in sources],
-            [[self._target_tokens[token] for token in ids] for ids in target_prefixes] or None,
+            [[self._source_tokens[token] for token in ids] for ids in request.sources],
+            [[self._target_tokens[token] for token in ids] for ids in request.target_prefixes] or None,
             asynchronous=True,
-            max_decoding_length=max_length,
+            max_decoding_length=request.max_length,
             return_attention=needs_attention,
-            return_scores=with_scores,
+            return_scores=request.with_scores,
             # With several beams and several sentences, the first token's attention is mixed up.
             max_batch_size=1 if needs_attention and options.beam_size > 1 else 0,
             **arguments,
         )
 
         def wait() -> list[list[Hypothesis]]:
-            penalty = options.length_penalty if next_token_alternatives else 0.0
-            return [self._hypotheses(_result(each), with_attention, penalty) for each in pending]
+            penalty = options.length_penalty if request.next_token_alternatives else 0.0
+            return [self._hypotheses(_result(each), request.with_attention, penalty) for each in pending]
 
         return wait
 

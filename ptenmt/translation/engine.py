@@ -1,7 +1,7 @@
 """The interface of an engine, token ids in, hypotheses out."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import KW_ONLY, dataclass, field
 from typing import TYPE_CHECKING, Literal, Protocol, Self
 
 from ptenmt.config import DecodingConfig
@@ -32,6 +32,34 @@ class Hypothesis:
         return self.ids[-1] == END
 
 
+@dataclass(frozen=True)
+class SearchRequest:
+    """A batch of sentences, and how to search for their translations."""
+
+    sources: Sequence[Sequence[int]]
+    """The ids of each sentence, [START] and [END] included."""
+    max_length: int
+    """The most tokens of a translation, [END] counted."""
+    options: DecodingConfig
+    """How to search; its ``max_length`` is ignored."""
+    _: KW_ONLY
+    target_prefixes: Sequence[Sequence[int]] = ()
+    """If given, for each sentence the ids that its translation starts with, or none. They count in the
+    length, for ``max_length`` and the length penalty; their log-probabilities do not count in the score."""
+    next_token_alternatives: int = 0
+    """If above 0, find so many hypotheses that differ in the first token after the prefix, the most probable
+    token first, each with its completion, searched for without length penalty. None of these tokens is [END],
+    and their probabilities are normalised over the others."""
+    with_attention: bool = False
+    """Whether the hypotheses need their attention."""
+    with_scores: bool = True
+    """Whether they need their scores; an engine may be faster without."""
+
+
+PendingHypotheses = Callable[[], list[list[Hypothesis]]]
+"""Waits for the hypotheses of each sentence of a batch, best first."""
+
+
 class Engine(Protocol):
     """Translates token ids to token ids."""
 
@@ -48,35 +76,8 @@ class Engine(Protocol):
     max_pending_batches: int
     """How many batches to submit before waiting for the first; 0: it works only while waited for."""
 
-    def submit(
-        self,
-        sources: Sequence[Sequence[int]],
-        max_length: int,
-        options: DecodingConfig,
-        *,
-        target_prefixes: Sequence[Sequence[int]] = (),
-        next_token_alternatives: int = 0,
-        with_attention: bool = False,
-        with_scores: bool = True,
-    ) -> Callable[[], list[list[Hypothesis]]]:
+    def submit(self, request: SearchRequest) -> PendingHypotheses:
         """Start to translate a batch.
-
-        Args:
-            sources: The ids of each sentence, [START] and [END] included.
-            max_length: The most tokens of a translation, [END] counted.
-            options: How to search; ``max_length`` is ignored here.
-            target_prefixes: If given, for each sentence the ids that its translation starts with, or none.
-                They count in the length, for ``max_length`` and the score's length penalty; their
-                log-probabilities do not count in the score.
-            next_token_alternatives: If above 0, instead of an ordinary search return so many hypotheses that
-                differ in the first token after the prefix, the most probable token first, each with its
-                completion. None of these tokens is [END], and their probabilities are normalised over the
-                others. Completions are searched for without length penalty.
-            with_attention: Return the hypotheses' attention.
-            with_scores: Return their scores; an engine may be faster without.
-
-        Returns:
-            A function that waits for the hypotheses of each sentence, best first.
 
         Raises:
             ConfigError: The engine does not support an option.

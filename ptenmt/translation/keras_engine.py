@@ -1,6 +1,6 @@
 """The reference engine: the Keras model itself, decoding with a key–value cache."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, Self
 
@@ -13,7 +13,7 @@ from ptenmt.data.store import RaggedIds
 from ptenmt.errors import ConfigError
 from ptenmt.model import DecoderState, Transformer
 from ptenmt.tokenizers import PAD
-from ptenmt.translation.engine import Hypothesis
+from ptenmt.translation.engine import Hypothesis, PendingHypotheses, SearchRequest
 from ptenmt.translation.search import Ranked, beam_search, greedy_search
 
 
@@ -42,24 +42,15 @@ class KerasEngine:
         self._gather_past = tf.function(_gather_past, input_signature=[state, rows])
         self._attention = tf.function(model.attention, input_signature=[ids, ids])
 
-    def submit(
-        self,
-        sources: Sequence[Sequence[int]],
-        max_length: int,
-        options: DecodingConfig,
-        *,
-        target_prefixes: Sequence[Sequence[int]] = (),
-        next_token_alternatives: int = 0,
-        with_attention: bool = False,
-        with_scores: bool = True,  # noqa: ARG002 — scores cost nothing here
-    ) -> Callable[[], list[list[Hypothesis]]]:
-        """Return a function that translates a batch; see ``Engine.submit``."""
-        self._check(options, has_prefix=any(target_prefixes) or next_token_alternatives > 0)
+    def submit(self, request: SearchRequest) -> PendingHypotheses:
+        """Return a function that translates a batch."""
+        self._check(request)
 
         def translate() -> list[list[Hypothesis]]:
-            padded = RaggedIds(sources).padded(np.arange(len(sources)))  # [B, S]
-            found = self._search(padded, [max_length] * len(sources), options)
-            return self._with_attention(padded, found) if with_attention else found
+            num = len(request.sources)
+            padded = RaggedIds(request.sources).padded(np.arange(num))  # [B, S]
+            found = self._search(padded, [request.max_length] * num, request.options)
+            return self._with_attention(padded, found) if request.with_attention else found
 
         return translate
 
@@ -67,11 +58,11 @@ class KerasEngine:
         """Not supported: this engine does not sample."""
         raise ConfigError(f"the Keras engine does not sample (decoding.seed={seed})", self._hint)
 
-    def _check(self, options: DecodingConfig, *, has_prefix: bool) -> None:
-        if has_prefix:
+    def _check(self, request: SearchRequest) -> None:
+        if any(request.target_prefixes) or request.next_token_alternatives:
             raise ConfigError("the Keras engine does not support target prefixes", self._hint)
         for name in ("coverage_penalty", "repetition_penalty", "no_repeat_ngram"):
-            value = getattr(options, name)
+            value = getattr(request.options, name)
             if value != getattr(DecodingConfig(), name):
                 raise ConfigError(f"the Keras engine does not support decoding.{name} ({value})", self._hint)
 

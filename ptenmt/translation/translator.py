@@ -21,7 +21,8 @@ from ptenmt.runs import Choice, Run
 from ptenmt.tokenizers import UNK, TokenizerPair, forbidden
 from ptenmt.trained_model import TrainedModel
 from ptenmt.translation.batching import BLANK, BatchQueue, Buffer, read_buffers
-from ptenmt.translation.engine import Engine, EngineName
+from ptenmt.translation.ctranslate2_engine import CTranslate2Engine
+from ptenmt.translation.engine import Engine, EngineName, SearchRequest
 from ptenmt.translation.postprocessing import Alignment, Alternative, Postprocessor, Translation
 from ptenmt.translation.segmentation import SegmentedText, TextEncoder
 
@@ -100,8 +101,6 @@ class Translator:
                     "finds"
                 )
             return cls.from_model(trained.keras_model, tokenizers, config)
-        from ptenmt.translation.ctranslate2_engine import CTranslate2Engine
-
         model = ctranslate2_model(trained)
         with_unknown = UNK not in forbidden(config.tokenizer)
         fast = CTranslate2Engine(model, tokenizers, with_unknown=with_unknown, device=device, threads=threads)
@@ -314,14 +313,14 @@ class Translator:
         best, weights = BLANK[0], None
         if not segment.is_blank:
             prefix_ids = self.encoder.target_prefix(prefix)
-            wait = self._engine().submit(
+            request = SearchRequest(
                 [segment.ids],
                 self.max_length(len(segment.ids), len(prefix_ids)),
                 self.config.decoding,
                 target_prefixes=[prefix_ids],
                 with_attention=True,
             )
-            best = wait()[0][0]
+            best = self._engine().submit(request)()[0][0]
             weights = best.attention
         if weights is None:
             import numpy as np
@@ -345,8 +344,8 @@ class Translator:
             For each sentence ids, [START] first; [END] last if it was generated.
         """
         max_length = self.max_length(max(map(len, sources)))
-        wait = self._engine().submit(sources, max_length, self.config.decoding)
-        return [hypotheses[0].ids for hypotheses in wait()]
+        request = SearchRequest(sources, max_length, self.config.decoding)
+        return [hypotheses[0].ids for hypotheses in self._engine().submit(request)()]
 
     def max_length(self, num_source_tokens: int, num_prefix_tokens: int = 0) -> int:
         """The most tokens of a translation, [END] and the target prefix counted.

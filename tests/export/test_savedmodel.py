@@ -22,6 +22,7 @@ from ptenmt.export.packaging import Format
 from ptenmt.export.savedmodel import _graph_tokenizer
 from ptenmt.runs import Run
 from ptenmt.tokenizers import END, START, encode_framed
+from ptenmt.translation.engine import SearchRequest
 
 TED = Path(__file__).resolve().parents[2].parent / "shared/data/tfds"
 NUM_TED_SENTENCES = 200
@@ -80,7 +81,9 @@ def check_equal_to_keras(outputs: Outputs, run: Run, texts: Sequence[str]) -> No
     assert len(rows) > len(texts) / 2
     for limit in {translator.max_length(len(sources[row])) for row in rows}:
         together = [row for row in rows if translator.max_length(len(sources[row])) == limit]
-        wait = translator.engine.submit([sources[row] for row in together], limit, translator.config.decoding)
+        wait = translator.engine.submit(
+            SearchRequest([sources[row] for row in together], limit, translator.config.decoding)
+        )
         for row, (expected,) in zip(together, wait(), strict=True):
             assert outputs["translation"][row] == pair.target.decode([expected.ids])[0]
             assert outputs["score"][row] == pytest.approx(expected.score, rel=1e-4)

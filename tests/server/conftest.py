@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 import requests
 
-from ptenmt.config import Config, DataConfig, DecodingConfig, ModelConfig, TokenizerConfig
+from ptenmt.config import Config, DataConfig, ModelConfig, TokenizerConfig
 from ptenmt.server.app import make_app
 from ptenmt.server.keys import Keys
 from ptenmt.server.limits import Limits
@@ -18,7 +18,7 @@ from ptenmt.server.process import address_of, bound_socket, make_server
 from ptenmt.server.service import Service
 from ptenmt.tokenizers import END, START, TokenizerPair, build_tokenizers
 from ptenmt.translation import Translator
-from ptenmt.translation.engine import Hypothesis
+from ptenmt.translation.engine import Hypothesis, PendingHypotheses, SearchRequest
 
 _SMALL = (
     "o gato bebe leite . a mãe não tem tempo , e o cão ? já fez quê - queixou - se ! "
@@ -50,32 +50,23 @@ class CapitalsEngine:
     def __post_init__(self) -> None:
         self.gate.set()
 
-    def submit(
-        self,
-        sources: Sequence[Sequence[int]],
-        max_length: int,
-        options: DecodingConfig,
-        *,
-        target_prefixes: Sequence[Sequence[int]] = (),
-        next_token_alternatives: int = 0,
-        with_attention: bool = False,
-        with_scores: bool = True,  # noqa: ARG002 — it has them anyway
-    ) -> Callable[[], list[list[Hypothesis]]]:
-        texts = self.tokenizers.source.decode([list(ids) for ids in sources])
+    def submit(self, request: SearchRequest) -> PendingHypotheses:
+        texts = self.tokenizers.source.decode([list(ids) for ids in request.sources])
         self.begun.append(texts)
-        self.searches.append({"beam_size": options.beam_size, "max_length": max_length})
+        self.searches.append({"beam_size": request.options.beam_size, "max_length": request.max_length})
         if any("explode" in text for text in texts):
             raise RuntimeError("boom")
-        begun = [list(ids) for ids in target_prefixes] or [[] for _ in sources]
+        begun = [list(ids) for ids in request.target_prefixes] or [[] for _ in request.sources]
+        count = request.next_token_alternatives or request.options.num_hypotheses
 
         def wait() -> list[list[Hypothesis]]:
             assert self.gate.wait(20)
             return [
                 [
-                    self._hypothesis(text, prefix, number, len(ids) if with_attention else 0)
-                    for number in range(next_token_alternatives or options.num_hypotheses)
+                    self._hypothesis(text, prefix, number, len(ids) if request.with_attention else 0)
+                    for number in range(count)
                 ]
-                for text, prefix, ids in zip(texts, begun, sources, strict=True)
+                for text, prefix, ids in zip(texts, begun, request.sources, strict=True)
             ]
 
         return wait

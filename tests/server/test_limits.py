@@ -183,7 +183,7 @@ def test_requests_of_a_disconnected_client_leave_the_queue(serve) -> None:
         assert "esquecido" not in [text for batch in served.engine.begun for text in batch]
 
 
-def test_a_full_queue_refuses_and_recovers(serve) -> None:
+def test_a_full_queue_refuses_without_a_thread_and_recovers(serve, monkeypatch: pytest.MonkeyPatch) -> None:
     with serve(queue=2) as served:
         served.engine.gate.clear()
         with ThreadPoolExecutor(4) as pool:
@@ -197,6 +197,14 @@ def test_a_full_queue_refuses_and_recovers(serve) -> None:
             assert answer.status_code == 503
             assert int(answer.headers["retry-after"]) >= 1
             assert "too busy" in answer.json()["error"]
+            with monkeypatch.context() as patch:
+                patch.setattr("anyio.to_thread.run_sync", lambda *_, **__: pytest.fail("takes a thread"))
+                for path, asked in (
+                    ("/translate", ASKED | {"q": ["o gato", "<b>o"], "format": "html", "source": "auto"}),
+                    ("/v1/alignment", {"q": "o gato"}),
+                    ("/v1/branches", {"q": "o gato"}),
+                ):
+                    assert "too busy" in served.refused(path, 503, json=asked)
             served.engine.gate.set()
             assert [each.result()["translatedText"] for each in first] == ["O GATO"] * 4
         assert is_well(served)

@@ -14,7 +14,7 @@ from ptenmt.translation.batching import (
     Buffer,
     read_buffers,
 )
-from ptenmt.translation.engine import Hypothesis
+from ptenmt.translation.engine import Hypothesis, PendingHypotheses, SearchRequest
 from ptenmt.translation.segmentation import Segment, SegmentedText
 
 
@@ -26,16 +26,14 @@ class Echo:
         self.num_pending = self.most = 0
         self.sizes: list[int] = []
 
-    def submit(
-        self, sources: Sequence[Sequence[int]], _max_length: int, _options: DecodingConfig, **_others: object
-    ) -> Callable[[], list[list[Hypothesis]]]:
+    def submit(self, request: SearchRequest) -> PendingHypotheses:
         self.num_pending += 1
         self.most = max(self.most, self.num_pending)
-        self.sizes.append(len(sources))
+        self.sizes.append(len(request.sources))
 
         def wait() -> list[list[Hypothesis]]:
             self.num_pending -= 1
-            return [[Hypothesis(list(ids))] for ids in sources]
+            return [[Hypothesis(list(ids))] for ids in request.sources]
 
         return wait
 
@@ -142,9 +140,9 @@ def test_a_target_prefix_is_of_the_first_segment():
     prefixes: list[object] = []
 
     class Noting(Echo):
-        def submit(self, sources, max_length, options, **others):
-            prefixes.append(others["target_prefixes"])
-            return super().submit(sources, max_length, options)
+        def submit(self, request):
+            prefixes.append(request.target_prefixes)
+            return super().submit(request)
 
     parts = [Segment("", "x", [START, 4, END]), Segment(" ", "y", [START, 4, END])]
     run(Noting(), Buffer(["x y"], [SegmentedText(parts)]), target_prefix=(7, 8))
@@ -157,9 +155,9 @@ def test_sentences_with_unknown_words_are_translated_again_with_attention(copies
     asked: list[tuple[int, object]] = []
 
     class Noting(Echo):
-        def submit(self, sources, max_length, options, **others):
-            asked.append((len(sources), others["with_attention"]))
-            return super().submit(sources, max_length, options)
+        def submit(self, request):
+            asked.append((len(request.sources), request.with_attention))
+            return super().submit(request)
 
     unknown = SegmentedText([Segment("", "?", [START, UNK, END])])
     buffer = Buffer(["a", "?", "b"], [whole("a"), unknown, whole("b")])

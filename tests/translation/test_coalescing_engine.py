@@ -2,7 +2,7 @@
 
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from concurrent.futures import CancelledError, ThreadPoolExecutor
 from contextlib import contextmanager
 from typing import Any
@@ -12,9 +12,7 @@ import pytest
 from ptenmt.config import DecodingConfig
 from ptenmt.tokenizers import END, START
 from ptenmt.translation.coalescing_engine import BusyError, CoalescingEngine, SentenceQueue
-from ptenmt.translation.engine import Hypothesis
-
-Wait = Callable[[], list[list[Hypothesis]]]
+from ptenmt.translation.engine import Hypothesis, PendingHypotheses, SearchRequest
 
 
 class RepeatingEngine:
@@ -28,9 +26,8 @@ class RepeatingEngine:
         self.batches: list[tuple[list[int], int]] = []
         """The first words of each batch's sentences, and its maximum length."""
 
-    def submit(
-        self, sources: Sequence[Sequence[int]], max_length: int, _options: DecodingConfig, **_more: Any
-    ) -> Wait:
+    def submit(self, request: SearchRequest) -> PendingHypotheses:
+        sources, max_length = request.sources, request.max_length
         self.batches.append(([ids[1] for ids in sources], max_length))
 
         def wait() -> list[list[Hypothesis]]:
@@ -46,7 +43,9 @@ class Requests:
     def __init__(self, queue: SentenceQueue, engine: RepeatingEngine) -> None:
         self.queue, self.engine = queue, engine
 
-    def submit(self, *sentences: tuple[int, int], max_length: int = 99, beam_size: int = 4) -> Wait:
+    def submit(
+        self, *sentences: tuple[int, int], max_length: int = 99, beam_size: int = 4
+    ) -> PendingHypotheses:
         """Submit sentences (word, length), all of one request."""
         return self.submit_of(
             CoalescingEngine(self.queue), *sentences, max_length=max_length, beam_size=beam_size
@@ -54,11 +53,11 @@ class Requests:
 
     def submit_of(
         self, request: CoalescingEngine, *sentences: tuple[int, int], max_length: int = 99, beam_size: int = 4
-    ) -> Wait:
+    ) -> PendingHypotheses:
         sources = [[START, *[word] * length, END] for word, length in sentences]
-        return request.submit(sources, max_length, DecodingConfig(beam_size=beam_size))
+        return request.submit(SearchRequest(sources, max_length, DecodingConfig(beam_size=beam_size)))
 
-    def occupy(self) -> Wait:
+    def occupy(self) -> PendingHypotheses:
         """Keep the only thread busy until the gate opens."""
         wait = self.submit((1000, 1))
         until(lambda: len(self.engine.batches) == 1)
@@ -83,7 +82,7 @@ def running(*, threads: int = 1, max_waiting: int = 100) -> Iterator[Requests]:
         queue.close()
 
 
-def words(wait: Wait) -> list[int]:
+def words(wait: PendingHypotheses) -> list[int]:
     """The first word of each translation."""
     return [hypotheses[0].ids[1] for hypotheses in wait()]
 
@@ -135,6 +134,23 @@ def test_sentences_are_refused_while_too_many_of_other_requests_wait() -> None:
         requests.engine.gate.set()
         until(lambda: requests.queue.num_waiting == 0)
         assert words(requests.submit(*((word, 1) for word in range(9)))) == list(range(9))
+
+
+def test_admitted_requests_count_until_their_sentences_wait() -> None:
+    with running(max_waiting=2) as requests:
+        requests.occupy()
+        first, second, third = (CoalescingEngine(requests.queue) for _ in range(3))
+        first.admit()
+        second.admit()
+        with pytest.raises(BusyError, match="2 sentences are waiting"):
+            third.admit()
+        second.cancel()
+        third.admit()
+        requests.submit_of(first, (1, 1))
+        with pytest.raises(BusyError):
+            CoalescingEngine(requests.queue).admit()
+        third.cancel()
+        CoalescingEngine(requests.queue).admit()
 
 
 def test_a_document_waits_for_room_and_leaves_some() -> None:

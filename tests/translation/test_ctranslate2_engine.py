@@ -14,7 +14,7 @@ from ptenmt.errors import ExportError
 from ptenmt.model import Transformer
 from ptenmt.tokenizers import END, PAD, START, UNK
 from ptenmt.translation.ctranslate2_engine import CTranslate2Engine
-from ptenmt.translation.engine import Hypothesis
+from ptenmt.translation.engine import Hypothesis, SearchRequest
 
 MODEL = replace(SMALL, norm="pre")
 SIZE = 30
@@ -38,7 +38,7 @@ def engine(export: CTranslate2Model) -> CTranslate2Engine:
 
 
 def found(engine: CTranslate2Engine, limit: int = LIMIT, **options: object) -> list[list[Hypothesis]]:
-    return engine.submit(SOURCES, limit, DecodingConfig(**options))()  # type: ignore[arg-type]
+    return engine.submit(SearchRequest(SOURCES, limit, DecodingConfig(**options)))()  # type: ignore[arg-type]
 
 
 def ids(engine: CTranslate2Engine, **options: object) -> list[list[int]]:
@@ -76,7 +76,7 @@ def test_a_prefix_begins_the_translation_and_counts_in_its_length_alone(
 ):
     prefixes: list[Sequence[int]] = [(7, 8), (), (9,), (10, 11, 12)] * 3
     options = DecodingConfig(beam_size=beams, length_penalty=0.6)
-    answers = engine.submit(SOURCES, LIMIT, options, target_prefixes=prefixes)()
+    answers = engine.submit(SearchRequest(SOURCES, LIMIT, options, target_prefixes=prefixes))()
     best = [each[0] for each in answers]
     assert [one.ids[1 : 1 + len(prefix)] for one, prefix in zip(best, prefixes, strict=True)] == [
         list(prefix) for prefix in prefixes
@@ -92,7 +92,9 @@ def test_branches_differ_in_their_first_token(
 ):
     options = DecodingConfig(beam_size=2, length_penalty=0.6)
     answers = engine.submit(
-        SOURCES, LIMIT, options, target_prefixes=[prefix] * len(SOURCES), next_token_alternatives=5
+        SearchRequest(
+            SOURCES, LIMIT, options, target_prefixes=[prefix] * len(SOURCES), next_token_alternatives=5
+        )
     )()
     likely = allowed_log_probs(model, SOURCES, [[START, *prefix, END]] * len(SOURCES))
     place = 1 + len(prefix)
@@ -109,7 +111,9 @@ def test_branches_differ_in_their_first_token(
 
 def test_attention_covers_a_prefix_and_branches(engine: CTranslate2Engine):
     answers = engine.submit(
-        SOURCES, LIMIT, DecodingConfig(), target_prefixes=[(7, 8)] * len(SOURCES), with_attention=True
+        SearchRequest(
+            SOURCES, LIMIT, DecodingConfig(), target_prefixes=[(7, 8)] * len(SOURCES), with_attention=True
+        )
     )()
     for source, (best,) in zip(SOURCES, answers, strict=True):
         assert best.attention is not None
@@ -119,7 +123,7 @@ def test_attention_covers_a_prefix_and_branches(engine: CTranslate2Engine):
 @pytest.mark.parametrize("beam_size", [1, 3])
 def test_without_scores_it_finds_the_same(engine: CTranslate2Engine, beam_size: int):
     options = DecodingConfig(beam_size=beam_size, num_hypotheses=beam_size)
-    bare = engine.submit(SOURCES, LIMIT, options, with_scores=False)()
+    bare = engine.submit(SearchRequest(SOURCES, LIMIT, options, with_scores=False))()
     assert all(math.isnan(one.score) for each in bare for one in each)
     expected = found(engine, beam_size=beam_size, num_hypotheses=beam_size)
     assert [[one.ids for one in each] for each in bare] == [[one.ids for one in each] for each in expected]
@@ -175,7 +179,7 @@ def test_repetition_is_guarded_against(engine: CTranslate2Engine):
 def test_words_that_were_not_attended_to_lower_the_score(engine: CTranslate2Engine, model: Transformer):
     weight = 0.5
     options = DecodingConfig(num_hypotheses=4, coverage_penalty=weight, length_penalty=0.6)
-    answers = engine.submit(SOURCES, LIMIT, options, with_attention=True)()
+    answers = engine.submit(SearchRequest(SOURCES, LIMIT, options, with_attention=True))()
     for source, hypotheses in zip(SOURCES, answers, strict=True):
         covered = [np.log(np.minimum(each.attention.sum(axis=0), 1)).sum() for each in hypotheses]
         plain = scores(model, [source] * 4, hypotheses, [0] * 4)

@@ -20,7 +20,7 @@ from ptenmt.ctranslate2_export import CTranslate2Model, convert
 from ptenmt.model import Transformer
 from ptenmt.tokenizers import END, PAD, START, UNK, TokenizerPair
 from ptenmt.translation.ctranslate2_engine import CTranslate2Engine
-from ptenmt.translation.engine import Hypothesis
+from ptenmt.translation.engine import Hypothesis, SearchRequest
 from ptenmt.translation.keras_engine import KerasEngine
 
 FORBIDDEN = [PAD, START, UNK]
@@ -45,7 +45,7 @@ class Both:
         attention = bool(options.pop("with_attention", False))
         decoding = DecodingConfig(**options)  # type: ignore[arg-type]
         waits = [
-            engine.submit(self.sources, LIMIT, decoding, with_attention=attention)
+            engine.submit(SearchRequest(self.sources, LIMIT, decoding, with_attention=attention))
             for engine in (self.keras, self.ctranslate2)
         ]
         return waits[0](), waits[1]()

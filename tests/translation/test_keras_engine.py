@@ -9,6 +9,7 @@ from ptenmt.config import DecodingConfig
 from ptenmt.errors import ConfigError
 from ptenmt.model import Transformer
 from ptenmt.tokenizers import END, PAD, START, UNK
+from ptenmt.translation.engine import SearchRequest
 from ptenmt.translation.keras_engine import KerasEngine
 
 FORBIDDEN = [PAD, UNK, START]
@@ -29,7 +30,7 @@ def engine(model: Transformer) -> KerasEngine:
 
 
 def translated(engine: KerasEngine, sources: list[list[int]], limit: int) -> list[list[int]]:
-    return [best.ids for (best,) in engine.submit(sources, limit, GREEDY)()]
+    return [best.ids for (best,) in engine.submit(SearchRequest(sources, limit, GREEDY))()]
 
 
 def test_it_equals_recomputing_everything_at_each_step(model: Transformer, engine: KerasEngine):
@@ -56,7 +57,9 @@ def test_it_equals_recomputing_everything_at_each_step(model: Transformer, engin
 
 def test_attention_is_that_of_the_models_last_layer(model: Transformer, engine: KerasEngine):
     sources = [[START, 5, 6, END], [START, 7, END]]
-    found = engine.submit(sources, 6, DecodingConfig(beam_size=2, num_hypotheses=2), with_attention=True)()
+    found = engine.submit(
+        SearchRequest(sources, 6, DecodingConfig(beam_size=2, num_hypotheses=2), with_attention=True)
+    )()
     for source, hypotheses in zip(sources, found, strict=True):
         assert len(hypotheses) == 2
         for each in hypotheses:
@@ -81,7 +84,7 @@ def test_it_decodes_up_to_the_last_position(model: Transformer, engine: KerasEng
     kernel, bias = model.final.get_weights()
     model.final.set_weights([kernel, bias - 1000 * np.eye(SIZE)[END]])
     options = DecodingConfig(beam_size=beams)
-    ((best,),) = engine.submit([[START, 5, END]], model.config.max_positions, options)()
+    ((best,),) = engine.submit(SearchRequest([[START, 5, END]], model.config.max_positions, options))()
     model.final.set_weights([kernel, bias])
     assert len(best.ids) == 1 + model.config.max_positions
     assert not best.is_complete
@@ -103,15 +106,15 @@ def test_it_decodes_up_to_the_last_position(model: Transformer, engine: KerasEng
 )
 def test_what_it_does_not_do_is_refused(engine: KerasEngine, options: dict, arguments: dict, told: str):
     with pytest.raises(ConfigError, match=told) as failure:
-        engine.submit([[START, 5, END]], 9, DecodingConfig(**options), **arguments)
+        engine.submit(SearchRequest([[START, 5, END]], 9, DecodingConfig(**options), **arguments))
     assert failure.value.hint == "leave it out: CTranslate2, which supports it, cannot express this model"
 
 
 def test_the_other_engine_is_recommended_where_it_can_express_the_model():
     engine = KerasEngine(random_model(SMALL, SIZE, SIZE), FORBIDDEN)
     for ask in (
-        lambda: engine.submit([[START, 5, END]], 9, DecodingConfig(no_repeat_ngram=2)),
-        lambda: engine.submit([[START, 5, END]], 9, DecodingConfig(), target_prefixes=[(5,)]),
+        lambda: engine.submit(SearchRequest([[START, 5, END]], 9, DecodingConfig(no_repeat_ngram=2))),
+        lambda: engine.submit(SearchRequest([[START, 5, END]], 9, DecodingConfig(), target_prefixes=[(5,)])),
         lambda: engine.seeded(1),
     ):
         with pytest.raises(ConfigError) as failure:

@@ -29,7 +29,8 @@ async def translate(request: Request, service: SharedService) -> schemas.Transla
     """Translate one text or several, plain or HTML; in HTML only the text is translated."""
     asked = await service.read(request, schemas.TranslateRequest)
     texts = _texts_of(service, asked)
-    answer = await answer_in_time(request, _translate(service, asked, texts), service.limits.seconds)
+    work = service.run(lambda translator: _translate(service, translator, asked, texts))
+    answer = await answer_in_time(request, work, service.limits.seconds)
     if not isinstance(asked.q, str):
         return schemas.TranslateAnswer(**answer)
     return schemas.TranslateAnswer(**{name: value[0] for name, value in answer.items()})
@@ -45,7 +46,7 @@ async def detect(request: Request, service: SharedService) -> Any:
     """Detect which of the two languages a text is in, the more likely one first."""
     asked = await service.read(request, schemas.DetectRequest)
     texts = _texts_of(service, asked)
-    found = await _detect(service, texts)
+    found = await anyio.to_thread.run_sync(lambda: list(map(service.detect, texts)))
     return found[0] if isinstance(asked.q, str) else found
 
 
@@ -97,12 +98,8 @@ def _texts_of(service: Service, asked: schemas.DetectRequest) -> list[str]:
     return texts
 
 
-async def _detect(service: Service, texts: list[str]) -> list[list[schemas.Detection]]:
-    return await anyio.to_thread.run_sync(lambda: list(map(service.detect, texts)))
-
-
-async def _translate(
-    service: Service, asked: schemas.TranslateRequest, texts: list[str]
+def _translate(
+    service: Service, translator: Translator, asked: schemas.TranslateRequest, texts: list[str]
 ) -> dict[str, list[Any]]:
     """The fields of the answer, with an entry for each text."""
     markups = [Html(text, asked.target) if asked.format == "html" else None for text in texts]
@@ -110,19 +107,14 @@ async def _translate(
     answer: dict[str, list[Any]] = {}
     sources = [asked.source] * len(texts)
     if asked.source == "auto":
-        detected = [ranked[0] for ranked in await _detect(service, [" ".join(each) for each in parts])]
-        answer["detectedLanguage"] = detected
+        answer["detectedLanguage"] = detected = [service.detect(" ".join(each))[0] for each in parts]
         sources = [language.language for language in detected]
     is_translated = [check_direction(service, source, asked.target) for source in sources]
     flat = [part for of_text, wanted in zip(parts, is_translated, strict=True) if wanted for part in of_text]
-
-    def work(translator: Translator) -> list[Translation]:
-        count = 1 + asked.alternatives
-        beam_size = max(translator.config.decoding.beam_size, count)
-        translator = translator.with_options(num_hypotheses=count, beam_size=beam_size)
-        return translator.translate(flat, max_segments=service.limits.sentences)
-
-    translations = iter(await service.run(work))
+    count = 1 + asked.alternatives
+    beam_size = max(translator.config.decoding.beam_size, count)
+    translator = translator.with_options(num_hypotheses=count, beam_size=beam_size)
+    translations = iter(translator.translate(flat, max_segments=service.limits.sentences))
     ranked_texts = [
         _rank(markup, [next(translations) for _ in of_text]) if wanted else [text]
         for text, markup, of_text, wanted in zip(texts, markups, parts, is_translated, strict=True)
