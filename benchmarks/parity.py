@@ -23,7 +23,8 @@ from rivals.machine import describe, same_command
 
 from ptenmt.ctranslate2_export import CTranslate2Model, convert
 from ptenmt.data.batches import encode_pairs, sorted_batches
-from ptenmt.data.corpus import SentencePair, load_split
+from ptenmt.data.corpus import load_split
+from ptenmt.data.readers import SentencePair
 from ptenmt.evaluation.scores import Scorer
 from ptenmt.evaluation.test_set import TestSet
 from ptenmt.model import Transformer

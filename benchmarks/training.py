@@ -35,8 +35,7 @@ import ptenmt
 from ptenmt.config import Config
 from ptenmt.config.loading import dump_config
 from ptenmt.data.batches import BatchPlan, encode_training_pairs, learn_tokenizers
-from ptenmt.data.corpus import load_corpus
-from ptenmt.data.sources import fetch_sources
+from ptenmt.data.corpus import fetch_sources, load_corpus
 from ptenmt.data.store import corpus_cache
 from ptenmt.errors import PtenmtError
 

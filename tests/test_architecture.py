@@ -50,7 +50,7 @@ WITHOUT_TENSORFLOW = [
     "ptenmt.cli.app",
     "ptenmt.tokenizers",
     "ptenmt.data.corpus",
-    "ptenmt.data.sources",
+    "ptenmt.data.download",
     "ptenmt.runs",
     "ptenmt.translation",
     "ptenmt.completion",

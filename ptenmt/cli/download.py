@@ -19,7 +19,7 @@ def download(
     Example: ptenmt download --config base.yaml --set data.data_dir=tfds
     """
     from ptenmt.config.loading import load_config
-    from ptenmt.data.sources import fetch_sources
+    from ptenmt.data.corpus import fetch_sources
 
     screen = Screen(quiet=quiet, verbose=verbose)
     options = load_config(config, overrides or [])

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from importlib import metadata
 from pathlib import Path
 from typing import Any, Protocol
@@ -75,47 +76,35 @@ class EncodedPairs:
         return self.source.padded(stored, width), self.target.padded(stored, width)
 
 
+@dataclass(frozen=True)
 class SampledPairs:
     """Training pairs that are tokenized for each batch, each time with a new random segmentation.
 
     Sampled segmentations are longer than the best one, so batches are planned for longer sentences; the
     growth is measured. A sentence that is still longer than its batch allows keeps its best segmentation, so
     that no batch is larger than planned.
-
-    Args:
-        encoded: The pairs in their best segmentation.
-        texts: The same pairs.
-        tokenizers: Two of SentencePiece.
-        strength: The option ``tokenizer.sampling``.
-        max_positions: Maximum number of ids per sequence.
     """
 
-    def __init__(
-        self,
-        encoded: EncodedPairs,
-        texts: TextPairs,
-        tokenizers: TokenizerPair,
-        strength: float,
-        max_positions: int,
-    ) -> None:
-        self._encoded = encoded
-        self._texts = texts
-        self._tokenizers = tokenizers
-        self._strength = strength
-        self._max_positions = max_positions
-        self._growth = self._measured_growth()
+    encoded: EncodedPairs
+    """The pairs in their best segmentation."""
+    texts: TextPairs
+    tokenizers: TokenizerPair
+    """Two of SentencePiece."""
+    strength: float
+    """The option ``tokenizer.sampling``."""
+    max_positions: int
 
     def __len__(self) -> int:
-        return len(self._encoded)
+        return len(self.encoded)
 
     def longest(self) -> np.ndarray:
         """Return the expected length of the longer side of each pair, int32 [pairs]."""
-        return self._planned(self._encoded.longest())
+        return self._planned(self.encoded.longest())
 
     def batch(self, rows: np.ndarray, width: int | None, seed: Sequence[int]) -> Batch:
         """Return pairs as ids, whose segmentation follows from ``seed``; see ``TrainingPairs``."""
-        stored = rows if self._encoded.rows is None else self._encoded.rows[rows]
-        best = (self._encoded.source, self._encoded.target)
+        stored = rows if self.encoded.rows is None else self.encoded.rows[rows]
+        best = (self.encoded.source, self.encoded.target)
         limit = width or int(self._planned(np.maximum(*(side.lengths[stored] for side in best))).max())
         every = np.arange(len(rows))
         source, target = (
@@ -127,25 +116,26 @@ class SampledPairs:
     def _planned(self, longest: np.ndarray) -> np.ndarray:
         """Return the expected lengths when sampled, given those of the best segmentations, int32."""
         grown = np.ceil(longest * np.float32(self._growth)).astype(np.int32)
-        return np.asarray(np.minimum(grown, self._max_positions))
+        return np.asarray(np.minimum(grown, self.max_positions))
 
     def _draw(self, rows: np.ndarray, seed: Sequence[int]) -> list[list[list[int]]]:
         """Sample segmentations of the source sentences and of the target sentences."""
-        pairs = [self._texts[row] for row in rows.tolist()]
-        tokenizers = (self._tokenizers.source, self._tokenizers.target)
+        pairs = [self.texts[row] for row in rows.tolist()]
+        tokenizers = (self.tokenizers.source, self.tokenizers.target)
         sides = []
         for side, (tokenizer, texts) in enumerate(zip(tokenizers, zip(*pairs, strict=True), strict=True)):
             assert isinstance(tokenizer, SentencePieceTokenizer)
-            sampled = tokenizer.sample(texts, self._strength, (*seed, side))
+            sampled = tokenizer.sample(texts, self.strength, (*seed, side))
             sides.append([[START, *ids, END] for ids in sampled])
         return sides
 
-    def _measured_growth(self) -> float:
-        """Return the 90 % quantile of the ratio of the sampled length to the best length."""
+    @cached_property
+    def _growth(self) -> float:
+        """The 90 % quantile of the ratio of the sampled length to the best length."""
         number = min(_MEASURED_PAIRS, len(self))
         rows = np.arange(number) * len(self) // number
         drawn = np.array([[len(ids) for ids in side] for side in self._draw(rows, (0,))])
-        growth = drawn.max(axis=0) / self._encoded.longest()[rows]
+        growth = drawn.max(axis=0) / self.encoded.longest()[rows]
         return max(1.0, float(np.quantile(growth, _SHARE_THAT_FITS)))
 
 
@@ -202,15 +192,10 @@ def encode_training_pairs(
 ) -> tuple[TrainingPairs, int]:
     """Tokenize the training pairs, or load the ids from an earlier run with the same tokenizers.
 
-    Args:
-        tokenizers: Of both languages.
-        train: The training pairs.
-        max_positions: Maximum number of ids per sequence.
-        sampling: The option ``tokenizer.sampling``; above 0 every batch is tokenized again.
-        cache: Stores the ids.
+    With ``sampling`` (the option ``tokenizer.sampling``) above 0 every batch is tokenized again.
 
     Returns:
-        The pairs for a ``BatchPlan``, and the number of truncated sentences.
+        The pairs for a ``BatchPlan``, and the number of sentences truncated to ``max_positions``.
 
     Raises:
         OutputError: The cache cannot be written.
@@ -294,15 +279,7 @@ class BatchPlan:
         return len(self._cuts)
 
     def batches(self, epoch: int, first: int = 0) -> Iterator[Batch]:
-        """Yield the batches of one epoch.
-
-        Args:
-            epoch: From 0.
-            first: The first batch to yield; skipping those before it is free.
-
-        Yields:
-            Source and target ids of each batch.
-        """
+        """Yield the batches of one epoch (from 0), from batch ``first`` on; skipping those before is free."""
         random = np.random.default_rng([self._seed, epoch])
         order = self._sorted.copy()
         start = 0
@@ -354,16 +331,10 @@ def _rounded_up(lengths: np.ndarray) -> np.ndarray:
 
 
 def _cuts_by_tokens(counts: np.ndarray, tokens: int) -> tuple[np.ndarray, np.ndarray]:
-    """Divide pairs sorted by length into batches of ``tokens // length`` pairs.
+    """Divide pairs sorted by length, ``counts[length]`` each, into batches of ``tokens // length`` pairs.
 
-    The pairs of a length that fill no batch are batched with the next longer ones.
-
-    Args:
-        counts: Number of pairs of each length, [longest + 1].
-        tokens: Maximum of sentences × longest.
-
-    Returns:
-        The start of each batch, and the length its pairs are padded to.
+    The pairs of a length that fill no batch are batched with the next longer ones. Returns the start of each
+    batch, and the length its pairs are padded to.
     """
     lengths = np.flatnonzero(counts)
     cuts, widths = [np.empty(0, int)], [np.empty(0, int)]

@@ -1,7 +1,7 @@
 """The sentence pairs of a run from any source: read, prepared, filtered and split."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sized
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from importlib import metadata
 from itertools import chain
 from pathlib import Path
@@ -9,22 +9,13 @@ from tempfile import TemporaryDirectory
 from typing import Any, Literal
 from unicodedata import unidata_version
 
-from ptenmt.config import CorpusFile, DataConfig
+from ptenmt.config import Config, CorpusFile, DataConfig, TokenizerConfig
+from ptenmt.data.download import OnProgress, published_tokenizer
 from ptenmt.data.filters import Filter, complete, configured_filters, first_pairs, sharing_no_side, split_off
 from ptenmt.data.readers import DEMO_FILE, SentencePair, demo_pairs, read_pairs, status
 from ptenmt.data.store import Chunk, Entry, TextPairs, corpus_cache, fingerprint, in_chunks, write_texts
 from ptenmt.data.text import TextPreparation
 from ptenmt.errors import DataError
-
-__all__ = [
-    "Corpus",
-    "HeldOutSplit",
-    "SentencePair",
-    "fingerprint",
-    "load_corpus",
-    "load_split",
-    "load_training_pairs",
-]
 
 HeldOutSplit = Literal["validation", "test"]
 """The splits that are not used for training."""
@@ -45,16 +36,40 @@ class Corpus:
     """Number of training pairs removed by each filter, in the order of application."""
 
 
+def fetch_sources(config: Config, on_progress: OnProgress | None = None) -> TokenizerConfig:
+    """Download the dataset and tokenizer of a config, unless they are on this machine.
+
+    Only ``data.source: tfds`` and ``tokenizer.kind: wordpiece`` need downloads. ``on_progress`` is called
+    with the state of each.
+
+    Returns:
+        The tokenizer's options, with ``path`` set to the folder of the published tokenizer.
+
+    Raises:
+        DownloadError: A file cannot be fetched, verified or unpacked.
+        DataError: The dataset is unknown or cannot be prepared.
+        TokenizerError: ``tokenizer.path`` contains no tokenizer.
+    """
+    options = config.tokenizer
+    if options.kind == "wordpiece":
+        folder = published_tokenizer(
+            options.url, options.path, sha256=options.sha256, on_progress=on_progress
+        )
+        options = replace(options, path=str(folder))
+    if config.data.source == "tfds":
+        from ptenmt.data.tfds import prepare_tfds  # which imports TensorFlow
+
+        prepare_tfds(config.data.dataset, config.data.data_dir, config.data.archive_url, on_progress)
+    return options
+
+
 def load_corpus(data: DataConfig, seed: int) -> Corpus:
     """Load all sentence pairs of a run; the training pairs are read only if they are not in the cache.
 
     Text is prepared on all splits; filters, ``limit`` and ``repeat`` apply to training pairs only.
     Validation and test pairs that have no files of their own are split off the training pairs before any
     filter but the one for empty sentences, and training pairs that share a sentence with them are removed.
-
-    Args:
-        data: Where the pairs come from, and how they are prepared.
-        seed: Random seed of the splits.
+    ``seed`` decides which.
 
     Raises:
         DataError: A file cannot be read, or no pair is left of a split.
@@ -96,7 +111,7 @@ def load_split(data: DataConfig, seed: int, split: HeldOutSplit) -> list[Sentenc
 
 
 def _training_entry(data: DataConfig, seed: int) -> Entry:
-    """Return the cache entry of the training pairs and of the splits that are drawn from them."""
+    """Find or write the cache entry of the training pairs and of the splits that are drawn from them."""
     cache = corpus_cache(data.cache_dir)
     return cache.entry("text", _key(data, seed), lambda folder: _write_training_pairs(folder, data, seed))
 
@@ -122,7 +137,6 @@ class _CompletePairs:
 
 
 def _write_training_pairs(folder: Path, data: DataConfig, seed: int) -> dict[str, Any]:
-    """Write the cache entry of the training pairs; returns its metadata."""
     removed = {"empty": 0}
     filters = configured_filters(data)
     drawn: dict[str, list[SentencePair]] = {}
@@ -185,7 +199,7 @@ def _training_files(data: DataConfig) -> list[CorpusFile]:
         return [CorpusFile(path=str(DEMO_FILE))]
     if data.source == "files":
         return list(data.train or (CorpusFile(path=data.path),))
-    from ptenmt.data.sources import tfds_files
+    from ptenmt.data.tfds import tfds_files
 
     return [CorpusFile(path=str(path)) for path in tfds_files(data.dataset, data.data_dir)]
 
@@ -222,7 +236,7 @@ def published_pairs(data: DataConfig, split: HeldOutSplit | Literal["train"]) ->
     """Read a split of a published corpus, unprepared."""
     if data.source == "demo":
         return demo_pairs(split)
-    from ptenmt.data.sources import read_tfds
+    from ptenmt.data.tfds import read_tfds
 
     return read_tfds(data.dataset, data.data_dir, split)
 

@@ -1,21 +1,24 @@
-"""Resumable, verified downloads over HTTP, and unpacking of zip archives."""
+"""Downloads over HTTP, resumable and verified; the published tokenizer is one of them."""
 
 import hashlib
 import logging
 import lzma
 import os
+import shutil
 import time
 import zipfile
 import zlib
 from collections.abc import Callable
 from dataclasses import dataclass
-from pathlib import Path
+from pathlib import Path, PurePosixPath
+from urllib.parse import urlsplit
 
+import platformdirs
 import requests
 import urllib3
 
 from ptenmt.atomic_files import folder_written_whole
-from ptenmt.errors import DownloadError
+from ptenmt.errors import DownloadError, TokenizerError
 from ptenmt.events import DownloadProgress
 from ptenmt.processes import exclusive
 
@@ -27,6 +30,7 @@ _ATTEMPTS = 4  # in a row without progress
 _BACKOFF = 0.5  # seconds before the second attempt, doubled before each next one
 _TEMPORARY = {408, 429, 500, 502, 503, 504}
 _MAX_UNPACKED_BYTES = 1_000_000_000  # the published tokenizer has half a million
+_VOCABULARY = "assets/pt_vocab.txt"
 
 OnProgress = Callable[[DownloadProgress], None]
 
@@ -189,14 +193,10 @@ def _reason(error: Exception) -> str:
 
 
 def unpack_zip(archive: Path, folder: Path) -> None:
-    """Unpack an untrusted archive as ``folder``: all of it, or nothing.
+    """Unpack an untrusted zip archive as ``folder``, all of it or nothing; an existing one is replaced.
 
     zipfile itself never writes outside of the folder: it drops drives, leading slashes and ``..`` from names,
     and makes plain files of links. It never writes more of an entry than the entry declares.
-
-    Args:
-        archive: The zip file.
-        folder: The folder to write; an existing one is replaced.
 
     Raises:
         DownloadError: The archive is no zip, damaged or encrypted, is larger than 1 GB unpacked, or cannot be
@@ -222,3 +222,70 @@ def unpack_zip(archive: Path, folder: Path) -> None:
             f"cannot unpack {archive} as {folder}: {error.strerror or error}",
             hint=f"make room or fix the permissions of {folder.parent}",
         ) from error
+
+
+def published_tokenizer(
+    url: str, path: str | None, *, sha256: str | None = None, on_progress: OnProgress | None = None
+) -> Path:
+    """Find or download the published tokenizer: a SavedModel, of which the vocabularies are read.
+
+    Args:
+        url: The zip archive that contains it.
+        path: A folder on this machine that contains it; None uses the user's cache, filled from ``url``.
+        sha256: The archive's checksum in hexadecimal; None accepts any content.
+        on_progress: Called with the state of the download.
+
+    Returns:
+        The folder with ``assets/``, where the vocabularies are.
+
+    Raises:
+        TokenizerError: ``path`` contains no tokenizer.
+        DownloadError: The archive cannot be fetched or unpacked, or contains no tokenizer.
+    """
+    if path is not None:
+        given = _tokenizer_below(Path(path).expanduser())
+        if given is None:
+            raise TokenizerError(
+                f"no tokenizer in {path}: {_VOCABULARY} is missing",
+                hint="set tokenizer.path to the unpacked folder, or leave it out to download the tokenizer",
+            )
+        return given
+    cache = platformdirs.user_cache_path("ptenmt")
+    folder = cache / PurePosixPath(urlsplit(url).path).name.removesuffix(".zip")
+    archive = folder.with_name(f"{folder.name}.zip")
+    found = _tokenizer_below(folder)
+    if found and sha256 is None:
+        return found
+    try:
+        with exclusive(folder.with_name(f"{folder.name}.lock")):
+            found = _tokenizer_below(folder)
+            if found is None or (sha256 is not None and not is_complete(archive, sha256)):
+                fetch(url, archive, sha256=sha256, on_progress=on_progress)
+                found = _unpacked_tokenizer(archive, folder)
+            return found
+    except OSError as error:
+        raise DownloadError(
+            f"cannot write {error.filename or cache}: {error.strerror or error}",
+            hint="unpack the tokenizer by hand and set tokenizer.path to its folder",
+        ) from error
+
+
+def _tokenizer_below(folder: Path) -> Path | None:
+    """``folder`` itself, or the one below it that the published archive contains."""
+    found = sorted([*folder.glob(_VOCABULARY), *folder.glob(f"*/{_VOCABULARY}")])
+    return found[0].parents[1] if found else None
+
+
+def _unpacked_tokenizer(archive: Path, folder: Path) -> Path:
+    try:
+        unpack_zip(archive, folder)
+        found = _tokenizer_below(folder)
+        if found is None:
+            shutil.rmtree(folder)
+            raise DownloadError(
+                f"{archive} contains no tokenizer: {_VOCABULARY} is missing", hint="check tokenizer.url"
+            )
+    except DownloadError:
+        archive.unlink(missing_ok=True)  # or the next run would find the same bad file
+        raise
+    return found

@@ -21,14 +21,7 @@ def complete(chunk: Chunk) -> Chunk:
 
 
 def configured_filters(data: DataConfig) -> dict[str, Filter]:
-    """Return the configured filters.
-
-    Args:
-        data: The options ``max_words``, ``max_length_ratio`` and ``deduplicate``.
-
-    Returns:
-        Filters by their name in reports, in the order of application.
-    """
+    """Return the filters of ``data`` by their name in reports, in the order of application."""
     filters: dict[str, Filter] = {}
     max_words, max_ratio = data.max_words, data.max_length_ratio
     if max_words is not None:
@@ -148,12 +141,9 @@ class _Unseen:
         for run in self._runs:
             places = np.minimum(np.searchsorted(run, hashes), len(run) - 1)
             is_new &= run[places] != hashes
-        self._add(hashes[is_new])
+        new = hashes[is_new]
+        while self._runs and len(self._runs[-1]) <= 2 * len(new):
+            new = np.sort(np.concatenate([self._runs.pop(), new]))
+        if len(new):
+            self._runs.append(new)
         return [chunk[row] for row in np.sort(firsts[is_new]).tolist()]
-
-    def _add(self, run: np.ndarray) -> None:
-        if not len(run):
-            return
-        while self._runs and len(self._runs[-1]) <= 2 * len(run):
-            run = np.sort(np.concatenate([self._runs.pop(), run]))
-        self._runs.append(run)

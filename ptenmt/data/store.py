@@ -72,11 +72,7 @@ class Ragged:
 
 
 class RaggedIds(Ragged):
-    """Token ids in memory.
-
-    Args:
-        sequences: The ids, a sequence a sentence.
-    """
+    """Token ids in memory, a sequence per sentence."""
 
     def __init__(self, sequences: Iterable[Sequence[int]]) -> None:
         rows = [np.asarray(sequence, dtype=np.int32) for sequence in sequences]
@@ -134,8 +130,8 @@ class TextPairs:
 
     Args:
         folder: The folder that it wrote.
-        parts: The parts that it returned.
-        checksum: Their ``fingerprint``, if it is known.
+        parts: What it returned.
+        checksum: The pairs' ``fingerprint``, if it is known.
     """
 
     def __init__(self, folder: Path, parts: Sequence[Part], checksum: str = "") -> None:
@@ -168,14 +164,7 @@ class TextPairs:
 
 
 def write_texts(folder: Path, parts: Iterable[tuple[Iterable[Chunk], int]]) -> list[Part]:
-    """Write sentence pairs to a folder.
-
-    Args:
-        folder: An empty folder.
-        parts: The pairs of each file, and their repetitions per epoch.
-
-    Returns:
-        The number of pairs of each file, and their repetitions.
+    """Write the pairs of each file, given with their repetitions per epoch, to an empty folder.
 
     Raises:
         OSError: The folder cannot be written.
@@ -255,12 +244,10 @@ class CorpusCache:
     """A folder of entries that any number of processes may share.
 
     Entries that were not used for 30 days are removed when another is made.
-
-    Args:
-        folder: Created with the first entry.
     """
 
     folder: Path
+    """Created with the first entry."""
 
     def find(self, kind: Kind, key: Any) -> Entry | None:
         """Return the entry for ``key``, if there is an intact one."""
@@ -315,7 +302,7 @@ class CorpusCache:
 
 def corpus_cache(cache_dir: str | None) -> CorpusCache:
     """Return the cache of a run; ``data.cache_dir`` None means the user's cache folder."""
-    from platformdirs import user_cache_path  # not needed to translate
+    from platformdirs import user_cache_path  # not needed to look into a model
 
     return CorpusCache(user_cache_path("ptenmt") / "tokens" if cache_dir is None else Path(cache_dir))
 

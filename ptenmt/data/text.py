@@ -107,13 +107,12 @@ class _Moses:
     """The Moses tokenizer and detokenizer of a language; English rules for one that Moses does not know."""
 
     def __init__(self, language: str) -> None:
-        from sacremoses import MosesDetokenizer, MosesTokenizer
-        from sacremoses.corpus import NonbreakingPrefixes
+        import sacremoses.corpus
 
-        known = NonbreakingPrefixes().available_langs.values()
+        known = sacremoses.corpus.NonbreakingPrefixes().available_langs.values()
         self.language = language if language in known else "en"
-        self._tokenizer = MosesTokenizer(self.language)
-        self._detokenizer = MosesDetokenizer(self.language)
+        self._tokenizer = sacremoses.MosesTokenizer(self.language)
+        self._detokenizer = sacremoses.MosesDetokenizer(self.language)
 
     def split(self, text: str) -> str:
         return str(self._tokenizer.tokenize(text, escape=False, return_str=True))
@@ -128,6 +127,8 @@ _moses = lru_cache(_Moses)
 class TextPreparation:
     """The text normalization of a run, the same in training and in translation.
 
+    Its methods' ``language`` is the text's ISO 639-1 code.
+
     Args:
         data: The options ``normalization``, ``tokenization`` and ``lowercase``.
     """
@@ -137,14 +138,9 @@ class TextPreparation:
         self._spacing = spacing(data)
 
     def prepare(self, text: str, language: str) -> str:
-        """Prepare a sentence of the corpus.
+        """Normalise a sentence of the corpus, tokenize it by Moses and lower-case it, as configured.
 
-        Args:
-            text: The sentence. ASCII control characters become spaces, and runs of white space one space.
-            language: ISO 639-1 code of its language.
-
-        Returns:
-            The sentence, normalised, tokenized by Moses and lower-cased as configured.
+        ASCII control characters become spaces, and runs of white space one space.
         """
         text = self._normalized(text)
         if self._spacing == "moses":
@@ -152,16 +148,9 @@ class TextPreparation:
         return text.lower() if self._data.lowercase else text
 
     def prepare_input(self, text: str, language: str) -> str:
-        """Prepare user input, so that it looks like the corpus.
+        """Prepare user input, any text of any length, so that it looks like the corpus.
 
-        Args:
-            text: Any text, of any length. Control characters become spaces, and runs of white space one
-                space.
-            language: ISO 639-1 code of its language.
-
-        Returns:
-            The text as ``prepare`` returns it; for a corpus that is tokenized and lower-cased already, the
-            text is tokenized and lower-cased, too.
+        As ``prepare``; where the corpus is tokenized and lower-cased already, so is the input.
         """
         text = _NOT_TYPED.sub(" ", text)
         if self._spacing != "given":
@@ -170,15 +159,7 @@ class TextPreparation:
         return text.lower() if lowers_typed(self._data) else text
 
     def finish(self, text: str, language: str) -> str:
-        """Repair the spacing of a translation.
-
-        Args:
-            text: The model's output, tokenized as the corpus is.
-            language: ISO 639-1 code of its language.
-
-        Returns:
-            Detokenized text; unchanged where the corpus is plain text.
-        """
+        """Detokenize the model's output; it is unchanged where the corpus is plain text."""
         return text if self._spacing == "none" else join_tokens(text, language)
 
     def _normalized(self, text: str) -> str:
@@ -207,9 +188,6 @@ def repair_wordpiece(text: str) -> str:
 
     The published tokenizer cannot tell ``it 's`` from ``it ' s``; these rules restore the Penn Treebank's
     tokens, in which TED comes: contractions, quotes, hyphens, numbers, initials and abbreviations.
-
-    Args:
-        text: Text decoded by the WordPiece tokenizer.
     """
     text = _apply(_PIECES_TO_TOKENS, text)
     if " . " not in text:

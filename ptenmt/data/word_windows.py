@@ -56,9 +56,6 @@ def _first(lines: Iterable[str], characters: int | None) -> Iterator[str]:
 
 Predicts = Literal["window", "every", "last"]
 
-_TRAINING_SHARE = 4, 5
-"""The share of training windows; the rest is held out."""
-
 
 def split_for_windows(words: Sequence[str], window: int) -> tuple[list[str], list[str]]:
     """Split a text into training and held-out words, so that no window is in both.
@@ -71,7 +68,7 @@ def split_for_windows(words: Sequence[str], window: int) -> tuple[list[str], lis
         The words of the first 80 % of the windows, rounded down, and the words of the others. The two share
         W words, which held-out windows contain but do not predict.
     """
-    num_training = (len(words) - window) * _TRAINING_SHARE[0] // _TRAINING_SHARE[1]
+    num_training = (len(words) - window) * 4 // 5
     return list(words[: num_training + window]), list(words[num_training:])
 
 

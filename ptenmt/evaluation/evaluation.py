@@ -5,7 +5,8 @@ from pathlib import Path
 from typing import Any, Self
 
 from ptenmt.atomic_files import write_text
-from ptenmt.data.corpus import HeldOutSplit, fingerprint, load_split, load_training_pairs
+from ptenmt.data.corpus import HeldOutSplit, load_split, load_training_pairs
+from ptenmt.data.store import fingerprint
 from ptenmt.data.text import spacing
 from ptenmt.errors import ConfigError, OutputError, PtenmtError, RunError
 from ptenmt.evaluation.error_analysis import (

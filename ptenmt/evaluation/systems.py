@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass, replace
 
 from ptenmt.config.loading import override_decoding
 from ptenmt.data.batches import encode_pairs, num_batches, sorted_batches
-from ptenmt.data.corpus import SentencePair
+from ptenmt.data.readers import SentencePair
 from ptenmt.errors import ConfigError
 from ptenmt.evaluation.test_set import Hypotheses, TestSet
 from ptenmt.model.numpy_transformer import NumpyNextWord, NumpyTransformer

@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import Self
 
 from ptenmt.config import DataConfig
-from ptenmt.data.corpus import SentencePair, fingerprint
-from ptenmt.data.readers import read_lines
+from ptenmt.data.readers import SentencePair, read_lines
+from ptenmt.data.store import fingerprint
 from ptenmt.data.text import TextPreparation, spacing
 from ptenmt.errors import ConfigError, DataError
 from ptenmt.evaluation.scores import TextForm

@@ -11,8 +11,8 @@ import numpy as np
 import tensorflow as tf
 
 from ptenmt.config import Config
+from ptenmt.data.corpus import fetch_sources
 from ptenmt.data.download import OnProgress
-from ptenmt.data.sources import fetch_sources
 from ptenmt.data.store import CorpusCache
 from ptenmt.data.word_windows import Predicts, WordWindows, read_prose, split_for_windows
 from ptenmt.errors import DataError

@@ -21,10 +21,10 @@ from ptenmt.data.batches import (
     num_batches,
     sorted_batches,
 )
-from ptenmt.data.corpus import Corpus, SentencePair, fingerprint, load_corpus
+from ptenmt.data.corpus import Corpus, fetch_sources, load_corpus
 from ptenmt.data.download import OnProgress
-from ptenmt.data.sources import fetch_sources
-from ptenmt.data.store import CorpusCache
+from ptenmt.data.readers import SentencePair
+from ptenmt.data.store import CorpusCache, fingerprint
 from ptenmt.errors import OutputError
 from ptenmt.evaluation.scores import Scorer
 from ptenmt.evaluation.test_set import TestSet

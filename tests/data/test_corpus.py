@@ -9,16 +9,10 @@ from typing import Any
 import pytest
 
 from ptenmt.config import CorpusFile, DataConfig
-from ptenmt.data import sources as tfds_source
-from ptenmt.data.corpus import (
-    Corpus,
-    SentencePair,
-    fingerprint,
-    load_corpus,
-    load_split,
-    load_training_pairs,
-)
-from ptenmt.data.readers import demo_pairs
+from ptenmt.data import tfds as tfds_source
+from ptenmt.data.corpus import Corpus, load_corpus, load_split, load_training_pairs
+from ptenmt.data.readers import SentencePair, demo_pairs
+from ptenmt.data.store import fingerprint
 from ptenmt.errors import DataError
 
 SHARED_TFDS = Path(__file__).parents[3] / "shared" / "data" / "tfds"

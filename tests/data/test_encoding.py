@@ -24,7 +24,7 @@ from ptenmt.data.batches import (
 )
 from ptenmt.data.corpus import Corpus, load_corpus, load_split
 from ptenmt.data.readers import demo_pairs
-from ptenmt.data.store import CorpusCache
+from ptenmt.data.store import CorpusCache, fingerprint
 from ptenmt.tokenizers import END, START, TokenizerPair, build_tokenizers
 
 SUBWORDS = TokenizerConfig(kind="sentencepiece", vocabulary_size=600, shared=True)
@@ -106,7 +106,7 @@ def test_a_second_training_reads_and_tokenises_nothing(
         monkeypatch.setattr(module, name, forbidden)
     again = load_corpus(data, 1)
     assert (again.validation, again.test, again.removed) == (corpus.validation, corpus.test, corpus.removed)
-    assert again.train.fingerprint == corpus.train.fingerprint == pairs.fingerprint(corpus.train)
+    assert again.train.fingerprint == corpus.train.fingerprint == fingerprint(corpus.train)
     assert load_split(data, 1, "test") == corpus.test
     learnt = learn_tokenizers(SUBWORDS, again.train, LANGUAGES, cache)
     second, second_cut = encode_training_pairs(learnt, again.train, LONGEST, 0.0, cache)

@@ -16,7 +16,7 @@ from untrained_runs import tokenizers
 
 from ptenmt import Translator, export_model
 from ptenmt.config import DataConfig
-from ptenmt.data.sources import read_tfds
+from ptenmt.data.tfds import read_tfds
 from ptenmt.errors import ExportError, OutputError
 from ptenmt.export.packaging import Format
 from ptenmt.export.savedmodel import _graph_tokenizer

@@ -1,122 +1,24 @@
-"""Download what a config names: its TFDS dataset and the published tokenizer.
+"""Sentence pairs from TensorFlow Datasets (TFDS), fetched with our own downloader (resumable, with mirrors).
 
-TFDS reads an archive from ``<data_dir>/downloads/manual`` if it has the name in its checksums registry:
-our own downloader (resumable, with mirrors) puts it there, and TFDS never uses the network.
+TFDS reads an archive from ``<data_dir>/downloads/manual`` if it has the name in its checksums registry: the
+archive is put there, and TFDS never uses the network. This module imports TensorFlow.
 """
 
 import contextlib
 import difflib
 import io
-import os
-import shutil
 from collections.abc import Iterator
-from dataclasses import replace
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 from typing import Any
-from urllib.parse import urlsplit
 
-import platformdirs
+import tensorflow as tf
+import tensorflow_datasets as tfds
+from tensorflow_datasets.core.download.extractor import ExtractError
 
-from ptenmt.config import Config, TokenizerConfig
-from ptenmt.data.download import OnProgress, fetch, is_complete, unpack_zip
-from ptenmt.errors import DataError, DownloadError, TokenizerError
-from ptenmt.processes import exclusive
+from ptenmt.data.download import OnProgress, fetch
+from ptenmt.errors import DataError
 
-_VOCABULARY = "assets/pt_vocab.txt"
 _READ_BATCH = 1024  # pairs; one by one takes four times as long
-
-
-def fetch_sources(config: Config, on_progress: OnProgress | None = None) -> TokenizerConfig:
-    """Download the dataset and tokenizer of a config, unless they are on this machine.
-
-    Args:
-        config: Only ``data.source: tfds`` and ``tokenizer.kind: wordpiece`` need downloads.
-        on_progress: Called with the state of each download.
-
-    Returns:
-        The tokenizer's options, with ``path`` set to the folder of the published tokenizer.
-
-    Raises:
-        DownloadError: A file cannot be fetched, verified or unpacked.
-        DataError: The dataset is unknown or cannot be prepared.
-        TokenizerError: ``tokenizer.path`` contains no tokenizer.
-    """
-    options = config.tokenizer
-    if options.kind == "wordpiece":
-        folder = published_tokenizer(
-            options.url, options.path, sha256=options.sha256, on_progress=on_progress
-        )
-        options = replace(options, path=str(folder))
-    if config.data.source == "tfds":
-        prepare_tfds(config.data.dataset, config.data.data_dir, config.data.archive_url, on_progress)
-    return options
-
-
-def published_tokenizer(
-    url: str, path: str | None, *, sha256: str | None = None, on_progress: OnProgress | None = None
-) -> Path:
-    """Find or download the published tokenizer: a SavedModel, of which the vocabularies are read.
-
-    Args:
-        url: The zip archive that contains it.
-        path: A folder on this machine that contains it; None uses the user's cache, filled from ``url``.
-        sha256: The archive's checksum in hexadecimal; None accepts any content.
-        on_progress: Called with the state of the download.
-
-    Returns:
-        The folder with ``assets/``, where the vocabularies are.
-
-    Raises:
-        TokenizerError: ``path`` contains no tokenizer.
-        DownloadError: The archive cannot be fetched or unpacked, or contains no tokenizer.
-    """
-    if path is not None:
-        given = _tokenizer_below(Path(path).expanduser())
-        if given is None:
-            raise TokenizerError(
-                f"no tokenizer in {path}: {_VOCABULARY} is missing",
-                hint="set tokenizer.path to the unpacked folder, or leave it out to download the tokenizer",
-            )
-        return given
-    cache = platformdirs.user_cache_path("ptenmt")
-    folder = cache / PurePosixPath(urlsplit(url).path).name.removesuffix(".zip")
-    archive = folder.with_name(f"{folder.name}.zip")
-    found = _tokenizer_below(folder)
-    if found and sha256 is None:
-        return found
-    try:
-        with exclusive(folder.with_name(f"{folder.name}.lock")):
-            found = _tokenizer_below(folder)
-            if found is None or (sha256 is not None and not is_complete(archive, sha256)):
-                fetch(url, archive, sha256=sha256, on_progress=on_progress)
-                found = _unpacked_tokenizer(archive, folder)
-            return found
-    except OSError as error:
-        raise DownloadError(
-            f"cannot write {error.filename or cache}: {error.strerror or error}",
-            hint="unpack the tokenizer by hand and set tokenizer.path to its folder",
-        ) from error
-
-
-def _tokenizer_below(folder: Path) -> Path | None:
-    """``folder`` itself, or the one below it that the published archive contains."""
-    found = sorted([*folder.glob(_VOCABULARY), *folder.glob(f"*/{_VOCABULARY}")])
-    return found[0].parents[1] if found else None
-
-
-def _unpacked_tokenizer(archive: Path, folder: Path) -> Path:
-    try:
-        unpack_zip(archive, folder)
-        found = _tokenizer_below(folder)
-        if found is None:
-            shutil.rmtree(folder)
-            raise DownloadError(
-                f"{archive} contains no tokenizer: {_VOCABULARY} is missing", hint="check tokenizer.url"
-            )
-    except DownloadError:
-        archive.unlink(missing_ok=True)  # or the next run would find the same bad file
-        raise
-    return found
 
 
 def prepare_tfds(
@@ -142,10 +44,6 @@ def prepare_tfds(
             f"ptenmt cannot fetch {dataset}: it is not made of one archive",
             hint=f"prepare it with TFDS itself: tfds build {dataset} --data_dir {builder.data_dir_root}",
         )
-    import tensorflow as tf
-    import tensorflow_datasets as tfds
-    from tensorflow_datasets.core.download.extractor import ExtractError
-
     ((url, info),) = builder.url_infos.items()
     archive = Path(builder.data_dir_root) / "downloads" / "manual" / info.filename
     fetch(archive_url or url, archive, sha256=info.checksum, on_progress=on_progress)
@@ -176,9 +74,6 @@ def read_tfds(dataset: str, data_dir: str | None, split: str) -> Iterator[tuple[
         DataError: TFDS has no such pairs or split, or they are not prepared.
     """
     builder, swapped = _prepared_builder(dataset, data_dir)
-    import tensorflow as tf
-    import tensorflow_datasets as tfds
-
     # TFDS would cache small datasets in memory, and warn that a limit leaves the cache half filled.
     config = tfds.ReadConfig(try_autocache=False)
     try:
@@ -216,9 +111,6 @@ def _prepared_builder(dataset: str, data_dir: str | None) -> tuple[Any, bool]:
 
 def _builder(dataset: str, data_dir: str | None) -> tuple[Any, bool]:
     """The TFDS builder of the pairs, and whether their sides have to be swapped."""
-    os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
-    import tensorflow_datasets as tfds
-
     name, _, config = dataset.partition("/")
     names = tfds.list_builders(with_community_datasets=False)
     if name not in names:

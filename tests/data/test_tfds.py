@@ -1,10 +1,9 @@
-"""The sources of a config: TFDS datasets and the published tokenizer, through our own downloader."""
+"""TFDS datasets, fetched with our own downloader."""
 
 import hashlib
 import io
 import sys
 import tarfile
-import zipfile
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -12,9 +11,9 @@ import pytest
 import tensorflow_datasets as tfds
 from http_server import Site, closed_port, serve
 
-from ptenmt.data import download, sources
-from ptenmt.data.sources import prepare_tfds, published_tokenizer, read_tfds
-from ptenmt.errors import DataError, DownloadError, TokenizerError
+from ptenmt.data.tfds import prepare_tfds, read_tfds
+from ptenmt.errors import DataError, DownloadError
+from ptenmt.events import DownloadProgress
 
 pytestmark = pytest.mark.usefixtures("hasty")
 
@@ -72,7 +71,7 @@ def test_fetches_prepares_and_reads(
 ) -> None:
     # TFDS would ask Google for the prepared dataset first.
     monkeypatch.delattr(tfds.core.utils.gcs_utils, "is_dataset_on_gcs")
-    told: list[download.DownloadProgress] = []
+    told: list[DownloadProgress] = []
     prepare_tfds(PT_EN, str(tmp_path), None, told.append)
     assert told[-1].done == len(site.body)
     assert (tmp_path / "downloads/manual" / ARCHIVE).read_bytes() == site.body
@@ -208,96 +207,3 @@ def test_damaged_files_are_an_error(site: Site, tmp_path: Path) -> None:
 def test_an_unknown_split_is_an_error(ted: str) -> None:
     with pytest.raises(DataError, match="trian"):
         list(read_tfds(PT_EN, ted, "trian"))
-
-
-FILES = ("assets/pt_vocab.txt", "assets/en_vocab.txt", "saved_model.pb")
-NAME = "ted_converter"
-
-
-def zipped(*names: str) -> bytes:
-    content = io.BytesIO()
-    with zipfile.ZipFile(content, "w") as archive:
-        for name in names:
-            archive.writestr(name, name)
-    return content.getvalue()
-
-
-@pytest.fixture
-def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    folder = tmp_path / "cache" / "ptenmt"
-    monkeypatch.setattr(sources.platformdirs, "user_cache_path", lambda _: folder)
-    monkeypatch.setattr(download, "_BACKOFF", 0.001)
-    return folder
-
-
-@pytest.fixture
-def host() -> Iterator[Site]:
-    with serve(Site(body=zipped(*FILES))) as served:
-        yield served
-
-
-@pytest.mark.parametrize("prefix", ["", f"{NAME}/"])
-def test_fetches_and_unpacks_once(host: Site, cache: Path, prefix: str) -> None:
-    host.body = zipped(*(prefix + name for name in FILES))
-    url = host.url(f"{NAME}.zip")
-    told: list[download.DownloadProgress] = []
-    folder = published_tokenizer(
-        url, None, sha256=hashlib.sha256(host.body).hexdigest(), on_progress=told.append
-    )
-    assert folder == cache / NAME / prefix
-    assert {p.relative_to(folder).as_posix() for p in folder.glob("**/*") if p.is_file()} == set(FILES)
-    assert told[-1].done == len(host.body)
-    assert published_tokenizer(url, None) == folder
-    assert len(host.requests) == 1
-    assert sorted(p.name for p in cache.iterdir()) == [NAME, f"{NAME}.zip"]
-
-
-def test_takes_an_archive_put_there_by_hand(cache: Path) -> None:
-    url = f"http://127.0.0.1:{closed_port()}/{NAME}.zip"
-    with pytest.raises(DownloadError) as caught:
-        published_tokenizer(url, None)
-    assert f"put the file at {cache / NAME}.zip by hand" in caught.value.hint
-    (cache / f"{NAME}.zip").write_bytes(zipped(*FILES))
-    assert published_tokenizer(url, None) == cache / NAME
-
-
-@pytest.mark.parametrize(
-    "body", [b"<html>Log in to the hotel</html>", zipped("readme.txt"), zipped("saved_model.pb")]
-)
-def test_a_wrong_archive_is_not_kept(host: Site, cache: Path, body: bytes) -> None:
-    host.body = body
-    with pytest.raises(DownloadError, match=NAME):
-        published_tokenizer(host.url(f"{NAME}.zip"), None)
-    assert list(cache.iterdir()) == []
-    host.body = zipped(*FILES)
-    assert published_tokenizer(host.url(f"{NAME}.zip"), None) == cache / NAME
-
-
-def test_mends_a_damaged_cache(host: Site, cache: Path) -> None:
-    folder = published_tokenizer(host.url(f"{NAME}.zip"), None)
-    (folder / FILES[0]).unlink()
-    assert published_tokenizer(host.url(f"{NAME}.zip"), None) == folder == cache / NAME
-    assert (folder / FILES[0]).exists()
-
-
-def test_a_cache_that_cannot_be_made_is_an_error(host: Site, cache: Path) -> None:
-    cache.parent.write_text("a file where the cache should be")
-    with pytest.raises(DownloadError, match="cannot write"):
-        published_tokenizer(host.url(f"{NAME}.zip"), None)
-
-
-@pytest.mark.parametrize("below", ["", "nested"])
-def test_takes_the_users_folder(host: Site, tmp_path: Path, below: str) -> None:
-    for name in FILES:
-        file = tmp_path / "mine" / below / name
-        file.parent.mkdir(parents=True, exist_ok=True)
-        file.touch()
-    assert published_tokenizer(host.url("x.zip"), str(tmp_path / "mine")) == tmp_path / "mine" / below
-    assert host.requests == []
-
-
-def test_a_users_folder_without_tokenizer_is_an_error(host: Site, tmp_path: Path) -> None:
-    with pytest.raises(TokenizerError, match=r"assets/pt_vocab\.txt is missing") as caught:
-        published_tokenizer(host.url("x.zip"), str(tmp_path))
-    assert str(tmp_path) in caught.value.message
-    assert host.requests == []
