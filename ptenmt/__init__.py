@@ -31,15 +31,22 @@ if TYPE_CHECKING:
     from ptenmt.evaluation import EvaluationFiles, LoadOptions, evaluate, sweep
     from ptenmt.evaluation.comparison import compare
     from ptenmt.export.packaging import export_model
-    from ptenmt.inspection.alignment import alignment_figure, word_alignment
-    from ptenmt.inspection.attention import attention_figure, attention_weights
-    from ptenmt.inspection.curves import history_figure, schedule_figure
-    from ptenmt.inspection.embeddings import embeddings_figure, nearest_neighbours
-    from ptenmt.inspection.figures import save_figure
+    from ptenmt.inspection.alignment import word_alignment
+    from ptenmt.inspection.attention import attention_weights
+    from ptenmt.inspection.drawing import (
+        alignment_figure,
+        attention_figure,
+        embeddings_figure,
+        history_figure,
+        positions_figure,
+        probabilities_figure,
+        save_figure,
+        schedule_figure,
+        tokens_figure,
+    )
+    from ptenmt.inspection.embeddings import nearest_neighbours
     from ptenmt.inspection.inspector import Inspector
-    from ptenmt.inspection.positional_encoding import positions_figure
-    from ptenmt.inspection.probabilities import probabilities_figure, token_probabilities
-    from ptenmt.inspection.tokens import tokens_figure
+    from ptenmt.inspection.probabilities import token_probabilities
     from ptenmt.training import train
     from ptenmt.translation import Translator
 
@@ -80,24 +87,24 @@ _MODULES = {
     "LoadOptions": "ptenmt.evaluation",
     "PtenmtError": "ptenmt.errors",
     "Translator": "ptenmt.translation",
-    "alignment_figure": "ptenmt.inspection.alignment",
-    "attention_figure": "ptenmt.inspection.attention",
+    "alignment_figure": "ptenmt.inspection.drawing",
+    "attention_figure": "ptenmt.inspection.drawing",
     "attention_weights": "ptenmt.inspection.attention",
     "average": "ptenmt.averaging",
     "compare": "ptenmt.evaluation.comparison",
-    "embeddings_figure": "ptenmt.inspection.embeddings",
+    "embeddings_figure": "ptenmt.inspection.drawing",
     "evaluate": "ptenmt.evaluation",
     "export_model": "ptenmt.export.packaging",
-    "history_figure": "ptenmt.inspection.curves",
+    "history_figure": "ptenmt.inspection.drawing",
     "load_config": "ptenmt.config.loading",
     "nearest_neighbours": "ptenmt.inspection.embeddings",
-    "positions_figure": "ptenmt.inspection.positional_encoding",
-    "probabilities_figure": "ptenmt.inspection.probabilities",
-    "save_figure": "ptenmt.inspection.figures",
-    "schedule_figure": "ptenmt.inspection.curves",
+    "positions_figure": "ptenmt.inspection.drawing",
+    "probabilities_figure": "ptenmt.inspection.drawing",
+    "save_figure": "ptenmt.inspection.drawing",
+    "schedule_figure": "ptenmt.inspection.drawing",
     "sweep": "ptenmt.evaluation",
     "token_probabilities": "ptenmt.inspection.probabilities",
-    "tokens_figure": "ptenmt.inspection.tokens",
+    "tokens_figure": "ptenmt.inspection.drawing",
     "train": "ptenmt.training",
     "word_alignment": "ptenmt.inspection.alignment",
 }

@@ -185,3 +185,14 @@ def test_a_server_starts_without_training() -> None:
     )
     answer = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert answer.stdout == "[]\n"
+
+
+def test_the_help_needs_no_more_than_the_container_has() -> None:
+    """It imports the module of every command."""
+    absent = ["tensorflow", "tensorflow_text", "keras", "sacrebleu", "matplotlib", "jinja2"]
+    program = (
+        f"import sys\nsys.modules |= dict.fromkeys({absent})\n"
+        "from ptenmt.cli.app import app\napp(['--help'], standalone_mode=False)"
+    )
+    answer = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
+    assert answer.returncode == 0, answer.stderr

@@ -12,7 +12,7 @@ from rich.text import Text
 from ptenmt.cli.console import Screen, result_console, standard_output
 from ptenmt.cli.heat_maps import heat_map_lines
 from ptenmt.cli.tables import print_table
-from ptenmt.inspection.figures import Bars, HeatMap, Line, LinePlot, Panel, Table, draw, save_figure
+from ptenmt.inspection.figures import Bars, HeatMap, Line, LinePlot, Panel, Table
 
 _PIPE_WIDTH = 80
 _UNLIMITED = 100_000
@@ -49,6 +49,8 @@ def show(
         OutputError: The file cannot be written.
     """
     if output is not None:
+        from ptenmt.inspection.drawing import draw, save_figure
+
         save_figure(draw(panels, title=title, columns=columns), output, screen.warn)
         screen.say(f"drawn: {output}")
         return

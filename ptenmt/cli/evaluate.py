@@ -7,7 +7,7 @@ import typer
 
 from ptenmt.cli import options
 from ptenmt.cli.console import Screen, load_tensorflow
-from ptenmt.cli.evaluation_view import print_evaluation, print_sweep
+from ptenmt.cli.tables import print_tables
 from ptenmt.data.corpus import HeldOutSplit
 from ptenmt.errors import PtenmtError
 from ptenmt.runs import find_run
@@ -134,7 +134,7 @@ def evaluate(
         others |= {"--output": output, "--report": reports}
         _refuse_with("--sweep", others)
     from ptenmt import evaluation
-    from ptenmt.evaluation.report import write_report
+    from ptenmt.evaluation.tables import evaluation_tables, sweep_tables
     from ptenmt.translation.translator import uses_keras
 
     _check_outputs(output, reports or [])  # before the evaluation, which takes long
@@ -155,17 +155,20 @@ def evaluate(
             screen.warn("settings chosen on the test pairs bias their scores; leave out --split")
         with screen.bar("loading") as show:
             swept = evaluation.sweep(run, split or "validation", files=files, load=load, on_progress=show)
-        print_sweep(swept)
+        print_tables(sweep_tables(swept))
         return
     with screen.bar("loading") as show:
         evaluated = evaluation.evaluate(
             run, split or "test", files=files, baseline=baseline, load=load, on_progress=show
         )
-    print_evaluation(evaluated, with_details=details)
+    print_tables(evaluation_tables(evaluated, with_details=details))
     if output is not None:
         evaluated.write_texts(output)
-    for report in reports or []:
-        write_report(evaluated, report)
+    if reports:
+        from ptenmt.evaluation.report import write_report  # imports matplotlib
+
+        for report in reports:
+            write_report(evaluated, report)
 
 
 def _refuse_with(option: str, others: dict[str, object]) -> None:
@@ -175,10 +178,12 @@ def _refuse_with(option: str, others: dict[str, object]) -> None:
 
 
 def _check_outputs(folder: Path | None, reports: list[Path]) -> None:
-    from ptenmt.evaluation.evaluation import make_folder
-    from ptenmt.evaluation.report import check_report_file
+    from ptenmt.evaluation import make_folder
 
-    for report in reports:
-        check_report_file(report)
+    if reports:
+        from ptenmt.evaluation.report import check_report_file
+
+        for report in reports:
+            check_report_file(report)
     if folder is not None:
         make_folder(folder)

@@ -1,6 +1,7 @@
 """Tables on stdout: columns, a block per row on a narrow terminal, plain lines in a pipe."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 from rich.cells import cell_len
 from rich.padding import Padding
@@ -17,6 +18,12 @@ _MIN_LAST_COLUMN = 24
 def print_facts(title: str, facts: Mapping[str, str]) -> None:
     """Print names and values on stdout."""
     print_table(Table(title=title, rows=list(facts.items())))
+
+
+def print_tables(tables: Sequence[Table]) -> None:
+    """Print tables on stdout, with a blank line between them."""
+    for number, table in enumerate(tables):
+        print_table(replace(table, title=f"\n{table.title}") if number else table)
 
 
 def print_table(table: Table) -> None:

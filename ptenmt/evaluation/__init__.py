@@ -1,6 +1,6 @@
 """Scores of translations with confidence intervals, significance tests, and error analysis."""
 
-from ptenmt.evaluation.evaluation import Evaluation, evaluate
+from ptenmt.evaluation.evaluation import Evaluation, evaluate, make_folder
 from ptenmt.evaluation.scores import Score
 from ptenmt.evaluation.sweep import Sweep, SweepSetting, sweep
 from ptenmt.evaluation.systems import LoadOptions
@@ -14,5 +14,6 @@ __all__ = [
     "Sweep",
     "SweepSetting",
     "evaluate",
+    "make_folder",
     "sweep",
 ]

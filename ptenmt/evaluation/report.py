@@ -8,39 +8,40 @@ import math
 import platform
 import re
 from collections.abc import Callable, Sequence
-from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
 from difflib import SequenceMatcher
 from functools import partial
-from importlib import metadata
+from importlib.metadata import version
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
+
+import matplotlib as mpl
+from jinja2 import Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup
+from matplotlib.figure import Figure
 
 from ptenmt.atomic_files import NOTHING, check_writable, json_text, write_text
 from ptenmt.config import Config
 from ptenmt.config.loading import flat_options, show_value
 from ptenmt.errors import OutputError
-from ptenmt.evaluation.error_analysis import (
-    MIN_PAIRS,
-    Band,
-    Breakdown,
-    DegenerateOutputs,
-    EvaluatedSentence,
-    WordCoverage,
-)
+from ptenmt.evaluation.error_analysis import MIN_PAIRS, Band, Breakdown, EvaluatedSentence
 from ptenmt.evaluation.evaluation import Evaluation
 from ptenmt.evaluation.minimal_pairs import MinimalPairResults
-from ptenmt.evaluation.scores import SIGNIFICANCE_LEVEL, BaselineComparison, Score
+from ptenmt.evaluation.scores import SIGNIFICANCE_LEVEL
+from ptenmt.evaluation.tables import (
+    breakdown_table,
+    comparison_table,
+    failures_table,
+    minimal_pairs_table,
+    scores_table,
+)
 from ptenmt.history import History
 from ptenmt.inspection.curves import history_plots
-from ptenmt.inspection.figures import Line, LinePlot, draw
-from ptenmt.runs import Run
+from ptenmt.inspection.drawing import draw
+from ptenmt.inspection.figures import Line, LinePlot, Table
+from ptenmt.runs import Run, needed_facts, versions
 from ptenmt.tokenizers.words import word_pattern
-
-if TYPE_CHECKING:
-    from markupsafe import Markup
-    from matplotlib.figure import Figure
 
 ReportFormat = Literal["html", "markdown", "json"]
 _FORMATS: dict[str, ReportFormat] = {
@@ -50,7 +51,6 @@ _FORMATS: dict[str, ReportFormat] = {
     ".markdown": "markdown",
     ".json": "json",
 }
-_PACKAGES = ("ptenmt", "sacrebleu", "ctranslate2", "keras", "tensorflow", "numpy")
 _NUM_TILES = 3
 _CHART_WIDTH = 4.8  # inches; on a phone the letters then have about 9 pixels
 _METRICS = {"loss": ("loss", 3), "accuracy": ("accuracy", 3), "bleu": ("BLEU", 1), "chrf": ("chrF", 1)}
@@ -63,22 +63,8 @@ _SVG_COLOURS = {
 }
 """matplotlib's colours, and those of the page, which has a dark mode."""
 _Languages = tuple[str | None, str | None]
-
-
-# What a report is made of
-
-ExampleText = tuple[str, Sequence[tuple[str, bool]], str | None]
+_ExampleText = tuple[str, Sequence[tuple[str, bool]], str | None]
 """A label; consecutive stretches of the text, and whether each is highlighted; its language, if known."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class ReportTable:
-    """Rows under a header."""
-
-    rows: Sequence[Sequence[str]]
-    header: Sequence[str] = ()
-    numeric: Sequence[int] = ()
-    """The right-aligned columns."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -88,12 +74,12 @@ class Chart:
     title: str
     name: str
     """Unique in the report, of letters, digits and hyphens."""
-    make_figure: Callable[[], "Figure"]
+    make_figure: Callable[[], Figure]
     description: str = ""
     """What it shows, where no table says it."""
 
     @property
-    def svg(self) -> "Markup":
+    def svg(self) -> Markup:
         """The figure as inline SVG in the page's colours."""
         return _inline_svg(self.make_figure(), self.name)
 
@@ -107,8 +93,9 @@ class ReportSection:
     tiles: Sequence[tuple[str, str, str]] = ()
     """Numbers that the report leads with: name, value, note."""
     charts: Sequence[Chart] = ()
-    tables: Sequence[ReportTable] = ()
-    examples: Sequence[tuple[str, Sequence[ExampleText]]] = ()
+    tables: Sequence[Table] = ()
+    """Without their titles."""
+    examples: Sequence[tuple[str, Sequence[_ExampleText]]] = ()
     """Sentences: a title, and source, reference and translations."""
     is_folded: bool = False
     """Whether HTML shows it on request only."""
@@ -116,7 +103,7 @@ class ReportSection:
 
 @dataclass(frozen=True, kw_only=True)
 class _RunFiles:
-    """What the files of the evaluated run say."""
+    """The content of the evaluated run's files."""
 
     config: Config
     facts: dict[str, Any]
@@ -168,7 +155,7 @@ def write_report(evaluation: Evaluation, file: Path) -> None:
 
 
 def report_text(evaluation: Evaluation, form: ReportFormat) -> str:
-    """Format an evaluation, and what the files of its run say.
+    """Format an evaluation and the content of its run's files.
 
     Args:
         evaluation: What was found.
@@ -177,24 +164,28 @@ def report_text(evaluation: Evaluation, form: ReportFormat) -> str:
     Raises:
         RunError: The evaluated run is damaged.
     """
-    run = None
+    files = None
     if evaluation.folder is not None:
-        folder = Path(evaluation.folder)
-        config, history = Run(folder).config(), History(folder)
-        run = _RunFiles(
+        run = Run(Path(evaluation.folder))
+        config, history = run.config(), History(run.path)
+        files = _RunFiles(
             config=config,
-            facts=Run(folder).facts(),
+            facts=needed_facts(run, {"data", "parameters"}),
             validations=history.validations(),
             curve=history.curve(),
             best=history.best(config.validation.metric),
         )
-    environment = _environment()
+    environment = {
+        "date": datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC"),
+        **versions(),
+        "sacrebleu": version("sacrebleu"),
+        "numpy": version("numpy"),
+        "machine": f"{platform.system()} {platform.machine()}",
+    }
     if form == "json":
-        run_facts = None if run is None else asdict(run)
+        run_facts = None if files is None else asdict(files)
         facts = evaluation.facts() | {"run": run_facts, "environment": environment}
         return json_text(facts, indent=2) + "\n"
-    from jinja2 import Environment, PackageLoader, StrictUndefined
-
     templates = Environment(
         loader=PackageLoader("ptenmt.evaluation"),
         autoescape=form == "html",
@@ -206,9 +197,9 @@ def report_text(evaluation: Evaluation, form: ReportFormat) -> str:
     )
     template = templates.get_template({"html": "report.html.j2", "markdown": "report.md.j2"}[form])
     return template.render(
-        title=f"{evaluation.name}: {evaluation.num_pairs:,} {evaluation.pairs_name}",
-        subtitle=_subtitle(evaluation, run, environment["date"]),
-        sections=_sections(evaluation, run, environment),
+        title=scores_table(evaluation).title,
+        subtitle=_subtitle(evaluation, files, environment["date"]),
+        sections=_sections(evaluation, files, environment),
     )
 
 
@@ -216,15 +207,6 @@ def _escape_markdown(value: object) -> str:
     """A value on one line, without any syntax of Markdown or HTML."""
     text = str(value)
     return _MARKDOWN_SYNTAX.sub(r"\\\1", " ".join(text.split()) if "\n" in text else text)
-
-
-def _environment() -> dict[str, str]:
-    """When, where and with which versions the report is made."""
-    found = {"date": datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC"), "python": platform.python_version()}
-    for package in _PACKAGES:
-        with suppress(metadata.PackageNotFoundError):
-            found[package] = metadata.version(package)
-    return found | {"machine": f"{platform.system()} {platform.machine()}"}
 
 
 # The sections
@@ -236,12 +218,20 @@ def _sections(
     analysis, languages = evaluation.error_analysis, _languages(run)
     sections = [_scores(evaluation)]
     if evaluation.comparison is not None:
-        sections.append(_comparison(evaluation.comparison))
+        table = comparison_table(evaluation.comparison)
+        text = f"A difference is significant where p is below {SIGNIFICANCE_LEVEL}."
+        sections.append(ReportSection(title=_heading(table), text=text, tables=[table]))
+    failures = failures_table(evaluation)
+    if failures.rows:
+        sections.append(ReportSection(title=_heading(failures), tables=[failures]))
+    examples = [
+        _example(sentence, languages, f"{kind.name}: ")
+        for kind in analysis.degenerate_outputs
+        for sentence in kind.examples
+    ]
+    if examples:
+        sections.append(ReportSection(title="Degenerate outputs", examples=examples, is_folded=True))
     sections += [_breakdown(number, each) for number, each in enumerate(analysis.breakdowns)]
-    if analysis.degenerate_outputs:
-        sections += _degenerate_outputs(analysis.degenerate_outputs, evaluation.num_pairs, languages)
-    if analysis.words is not None:
-        sections.append(_words(analysis.words))
     if evaluation.minimal_pairs is not None:
         sections += _minimal_pairs(evaluation.minimal_pairs)
     for title, sentences in {"Worst sentences": analysis.worst, "Best sentences": analysis.best}.items():
@@ -255,9 +245,13 @@ def _sections(
     sections.append(_setup(evaluation, run, environment))
     if run is not None:
         rows = [(name, show_value(value)) for name, value in flat_options(run.config).items()]
-        table = ReportTable(header=("option", "value"), rows=rows)
-        sections.append(ReportSection(title="Config", tables=[table], is_folded=True))
+        table = Table(title="Config", header=("option", "value"), rows=rows)
+        sections.append(ReportSection(title=table.title, tables=[table], is_folded=True))
     return sections
+
+
+def _heading(table: Table) -> str:
+    return table.title[0].upper() + table.title[1:]
 
 
 def _subtitle(evaluation: Evaluation, run: _RunFiles | None, date: str) -> str:
@@ -274,140 +268,39 @@ def _languages(run: _RunFiles | None) -> _Languages:
 
 
 def _scores(evaluation: Evaluation) -> ReportSection:
+    tiles = [
+        (score.name, f"{score.value:.1f}", f"{score.low:.1f} – {score.high:.1f}")
+        for score in evaluation.scores[:_NUM_TILES]
+    ]
+    if evaluation.loss is not None:
+        value = NOTHING if evaluation.perplexity is None else f"{evaluation.perplexity:.2f}"
+        note = f"loss {evaluation.loss:.3f}, accuracy {evaluation.accuracy:.1%}"
+        tiles.append(("perplexity", value, note))
     text = (
         "BLEU and chrF2++: higher is better; TER: lower is better. "
         "The intervals are 95% confidence intervals from bootstrap resampling."
     )
-    rows = [
-        (_score_name(score), f"{score.value:.2f}", f"{score.low:.1f} – {score.high:.1f}")
-        for score in evaluation.scores
-    ]
-    tiles = [
-        (name, f"{score.value:.1f}", interval)
-        for score, (name, _, interval) in zip(evaluation.scores[:_NUM_TILES], rows, strict=False)
-    ]
-    if evaluation.loss is not None:
-        text += " Perplexity, loss (nats per token) and accuracy are teacher-forced."
-        value = NOTHING if evaluation.perplexity is None else f"{evaluation.perplexity:.2f}"
-        note = f"loss {evaluation.loss:.3f}, accuracy {evaluation.accuracy:.1%}"
-        tiles.append(("perplexity", value, note))
-    signatures = [(_score_name(score), score.signature) for score in evaluation.scores]
-    return ReportSection(
-        title="Scores",
-        text=text,
-        tiles=tiles,
-        tables=[
-            ReportTable(header=("score", "value", "95% interval"), rows=rows, numeric=(1, 2)),
-            ReportTable(header=("score", "sacreBLEU signature"), rows=signatures),
-        ],
-    )
-
-
-def _score_name(score: Score) -> str:
-    return score.name if score.text == "detokenised" else f"{score.name} (tokens)"
-
-
-def _comparison(comparison: BaselineComparison) -> ReportSection:
-    rows = [
-        (
-            _score_name(each.score),
-            f"{each.score.value:.2f}",
-            f"{each.baseline.value:.2f}",
-            f"{each.score.value - each.baseline.value:+.2f}",
-            each.formatted_p(),
-            each.verdict,
-        )
-        for each in comparison.differences
-    ]
-    header = ("score", "value", comparison.name, "difference", "p", "verdict")
-    return ReportSection(
-        title=f"Against {comparison.name}",
-        text="p is that of sacreBLEU's paired bootstrap test; differences are significant below "
-        f"{SIGNIFICANCE_LEVEL}.",
-        tables=[ReportTable(header=header, rows=rows, numeric=(1, 2, 3, 4))],
-    )
+    return ReportSection(title="Scores", text=text, tiles=tiles, tables=[scores_table(evaluation)])
 
 
 def _breakdown(number: int, breakdown: Breakdown) -> ReportSection:
-    title = f"By {breakdown.title}"
-    filled = [band for band in breakdown.bands if band.scores]
-    if not filled:
-        return ReportSection(title=title, text=f"Not available: {breakdown.missing or 'no sentences'}.")
-    names = [score.name for score in filled[0].scores]
-    rows = []
-    for band in breakdown.bands:
-        margins = [f" ± {score.margin:.1f}" if band.has_enough else "" for score in band.scores]
-        cells = [f"{score.value:.1f}{margin}" for score, margin in zip(band.scores, margins, strict=True)]
-        rows.append((band.name, f"{band.num_pairs:,}", *(cells or [NOTHING] * len(names))))
-    header = (breakdown.title, "sentences", *names)
-    large = [band for band in filled if band.has_enough]
-    chart_title = f"{names[0]} by {breakdown.title}"
-    chart = Chart(title=chart_title, name=f"bands-{number}", make_figure=lambda: _draw_bands(large))
-    text = f"Grouped by {breakdown.unit}."
-    if len(large) < len(filled):
-        text += f" Groups of fewer than {MIN_PAIRS} sentences have no interval."
-    return ReportSection(
-        title=title,
-        text=text,
-        charts=[chart] if large else [],
-        tables=[ReportTable(header=header, rows=rows, numeric=range(1, len(header)))],
-    )
-
-
-def _degenerate_outputs(
-    kinds: Sequence[DegenerateOutputs], num_pairs: int, languages: _Languages
-) -> list[ReportSection]:
-    rows = [
-        (each.name, f"{each.count:,}", f"{each.count / num_pairs:.1%}", each.definition) for each in kinds
-    ]
-    header = ("translations", "count", "share", "definition")
-    table = ReportTable(header=header, rows=rows, numeric=(1, 2))
-    sections = [ReportSection(title="Obvious failures", tables=[table])]
-    examples = [
-        _example(sentence, languages, f"{each.name}: ") for each in kinds for sentence in each.examples
-    ]
-    if examples:
-        sections.append(ReportSection(title="Obvious failures: examples", examples=examples, is_folded=True))
-    return sections
-
-
-def _words(words: WordCoverage) -> ReportSection:
-    counts = {
-        "split into sub-words": words.num_split,
-        "unknown, at least in part": words.num_unknown,
-        "not in the training data": words.num_unseen,
-    }
-    rows = [
-        (name, f"{count:,}", f"{count / max(words.num_words, 1):.1%}")
-        for name, count in counts.items()
-        if count is not None
-    ]
-    tables = [ReportTable(header=("source words", "count", "share"), rows=rows, numeric=(1, 2))]
-    if words.unknown:
-        unknown = [(word, f"{count:,}") for word, count in words.unknown.items()]
-        tables.append(ReportTable(header=("most frequent unknown", "count"), rows=unknown, numeric=(1,)))
-    return ReportSection(
-        title="Vocabulary coverage",
-        text=f"Of {words.num_words:,} source words. {words.num_sentences_with_unknown:,} sentences have an "
-        "unknown word.",
-        tables=tables,
-    )
+    table, charts, text = breakdown_table(breakdown), [], ""
+    large = [band for band in breakdown.bands if band.has_enough]
+    if large:
+        title = f"{large[0].scores[0].name} by {breakdown.title}"
+        charts = [Chart(title=title, name=f"bands-{number}", make_figure=partial(_draw_bands, large))]
+    if any(band.scores and not band.has_enough for band in breakdown.bands):
+        text = f"Groups of fewer than {MIN_PAIRS} sentences have no interval."
+    return ReportSection(title=_heading(table), text=text, charts=charts, tables=[table])
 
 
 def _minimal_pairs(results: MinimalPairResults) -> list[ReportSection]:
+    summary = minimal_pairs_table(results)
     text = (
         "Pairs of sentences that differ by one accent or contraction. A pair is correct if both translations "
         f"are: {results.num_correct:,} of {len(results.items):,}."
     )
-    num_same = sum(item.has_same_input for item in results.items)
-    if num_same:
-        text += f" Pairs with the same tokens for this model, which it cannot distinguish: {num_same:,}."
-    rows = [
-        (name, f"{num_correct:,} of {num_pairs:,}")
-        for name, (num_correct, num_pairs) in results.by_phenomenon.items()
-    ]
-    table = ReportTable(header=("phenomenon", "correct"), rows=rows, numeric=(1,))
-    details = []
+    rows = []
     for item in results.items:
         for number, (source, translation) in enumerate(zip(item.sources, item.translations, strict=True)):
             expected = [
@@ -415,18 +308,18 @@ def _minimal_pairs(results: MinimalPairResults) -> list[ReportSection]:
             ]
             verdict = "correct" if item.is_correct[number] else "wrong"
             verdict += ", same input" if item.has_same_input else ""
-            details.append((source, translation, " and ".join(expected), verdict))
+            rows.append((source, translation, " and ".join(expected), verdict))
     header = ("source", "translation", "expected word", "verdict")
-    every = ReportTable(header=header, rows=details)
+    every = Table(title="Minimal pairs: all", header=header, rows=rows)
     return [
-        ReportSection(title="Minimal pairs", text=text, tables=[table]),
-        ReportSection(title="Minimal pairs: all", tables=[every], is_folded=True),
+        ReportSection(title=_heading(summary), text=text, tables=[summary]),
+        ReportSection(title=every.title, tables=[every], is_folded=True),
     ]
 
 
 def _example(
     sentence: EvaluatedSentence, languages: _Languages, prefix: str = ""
-) -> tuple[str, list[ExampleText]]:
+) -> tuple[str, list[_ExampleText]]:
     """The translations are compared with the nearest reference, the reference with the translation."""
     source_language, target_language = languages
     reference = nearest_reference(sentence.hypothesis, sentence.references)
@@ -438,7 +331,7 @@ def _example(
     if sentence.baseline is not None:
         title += f" · baseline {sentence.baseline_score:.1f}"
         compared["baseline"] = sentence.baseline, reference
-    texts: list[ExampleText] = [
+    texts: list[_ExampleText] = [
         (label, word_differences(text, other), target_language) for label, (text, other) in compared.items()
     ]
     if sentence.source is not None:
@@ -446,12 +339,12 @@ def _example(
     return title, texts
 
 
-def _training(run: _RunFiles, folder: Run) -> ReportSection:
-    if not run.validations and not run.curve:
+def _training(files: _RunFiles, run: Run) -> ReportSection:
+    if not files.validations and not files.curve:
         return ReportSection(title="Training", text="This run has no training history.")
     text, best_step = "Curves over the training steps.", None
-    if run.best is not None:
-        best_step = run.best["step"]
+    if files.best is not None:
+        best_step = files.best["step"]
         text += f" The dashed line marks the best validation, step {best_step:,}."
     charts = [
         Chart(
@@ -460,15 +353,15 @@ def _training(run: _RunFiles, folder: Run) -> ReportSection:
             make_figure=partial(_draw_curve, plot, best_step),
             description="; ".join(map(_describe_line, plot.lines)),
         )
-        for number, plot in enumerate(history_plots([folder]))
+        for number, plot in enumerate(history_plots([run]))
     ]
     rows = []
-    for line in run.validations:
+    for line in files.validations:
         values = [(line["validation"].get(key), decimals) for key, (_, decimals) in _METRICS.items()]
         cells = [NOTHING if value is None else f"{value:.{decimals}f}" for value, decimals in values]
         rows.append((f"{line['epoch']:,}", f"{line['step']:,}", *cells))
     header = ("epoch", "step", *(name for name, _ in _METRICS.values()))
-    table = ReportTable(header=header, rows=rows, numeric=range(len(header)))
+    table = Table(title="Validations", header=header, rows=rows, numbers=range(len(header)))
     return ReportSection(title="Training", text=text, charts=charts, tables=[table] if rows else [])
 
 
@@ -482,41 +375,34 @@ def _describe_line(line: Line) -> str:
 def _setup(evaluation: Evaluation, run: _RunFiles | None, environment: dict[str, str]) -> ReportSection:
     rows: list[tuple[str, str]] = []
     if run is not None:
-        trained, versions = run.facts.get("trained"), run.facts.get("versions", {})
-        rows.append(("run", str(evaluation.folder)))
-        if evaluation.checkpoint is not None:
-            rows.append(("weights", evaluation.checkpoint))
-        rows += [
-            ("parameters", f"{run.facts['parameters']:,}" if "parameters" in run.facts else "unknown"),
+        trained = run.facts.get("trained")
+        rows = [
+            ("run", str(evaluation.folder)),
+            ("parameters", f"{run.facts['parameters']:,}"),
             (
                 "trained",
                 f"{trained[:16].replace('T', ' ')} UTC" if trained else "interrupted or still running",
             ),
-            ("trained with", ", ".join(f"{name} {version}" for name, version in versions.items())),
+            ("trained with", _joined(run.facts.get("versions", {}))),
         ]
-    if evaluation.search is not None:
-        search = evaluation.search
-        rows += [
-            ("search", f"{search.description}, length penalty {search.length_penalty:g}"),
-            ("speed", f"{evaluation.sentences_per_second:,.0f} sentences/s"),
-            ("truncated translations", f"{search.num_truncated:,} (length limit reached)"),
-            ("split sources", f"{search.num_split:,} (longer than model.max_positions)"),
-        ]
-    if evaluation.num_truncated is not None:
-        name = "texts longer than model.max_positions"
-        rows.append((name, f"{evaluation.num_truncated:,} (truncated for loss and accuracy)"))
-    rows += [(role, ", ".join(files)) for role, files in evaluation.files.items()]
-    rows += [
-        ("pairs", f"{evaluation.num_pairs:,} {evaluation.pairs_name}"),
-        ("fingerprint of the pairs", evaluation.fingerprint),
-    ]
-    if run is not None:
         rows += [
             (f"fingerprint of the run's {split} pairs", f"{part['fingerprint']} ({part['pairs']:,})")
-            for split, part in run.facts.get("data", {}).items()
+            for split, part in run.facts["data"].items()
         ]
-    rows.append(("report", ", ".join(f"{name} {version}" for name, version in environment.items())))
-    return ReportSection(title="Setup", tables=[ReportTable(rows=rows)])
+    if evaluation.checkpoint is not None:
+        rows.append(("weights", evaluation.checkpoint))
+    if evaluation.search is not None:
+        search = evaluation.search
+        rows.append(("search", f"{search.description}, length penalty {search.length_penalty:g}"))
+    rows += [(role, ", ".join(files)) for role, files in evaluation.files.items()]
+    rows.append(("fingerprint of the pairs", evaluation.fingerprint))
+    rows += [(f"signature of {score.name}, {score.text}", score.signature) for score in evaluation.scores]
+    rows.append(("report", _joined(environment)))
+    return ReportSection(title="Setup", tables=[Table(title="Setup", rows=rows)])
+
+
+def _joined(facts: dict[str, str]) -> str:
+    return ", ".join(f"{name} {value}" for name, value in facts.items())
 
 
 # Word differences
@@ -554,7 +440,7 @@ def _word_matcher(text: str, other: str) -> "SequenceMatcher[str]":
 # Figures
 
 
-def _draw_curve(plot: LinePlot, best_step: int | None) -> "Figure":
+def _draw_curve(plot: LinePlot, best_step: int | None) -> Figure:
     figure = draw([replace(plot, title="", y_name="")])  # the caption has them
     figure.set_size_inches(_CHART_WIDTH, 0.6 * _CHART_WIDTH)
     (axis,) = figure.axes
@@ -564,10 +450,8 @@ def _draw_curve(plot: LinePlot, best_step: int | None) -> "Figure":
     return figure
 
 
-def _draw_bands(bands: Sequence[Band]) -> "Figure":
+def _draw_bands(bands: Sequence[Band]) -> Figure:
     """Bars of the first score with confidence intervals."""
-    from matplotlib.figure import Figure
-
     scores = [band.scores[0] for band in bands]
     values, rows = [score.value for score in scores], range(len(bands))
     errors = [
@@ -585,11 +469,8 @@ def _draw_bands(bands: Sequence[Band]) -> "Figure":
     return figure
 
 
-def _inline_svg(figure: "Figure", name: str) -> "Markup":
+def _inline_svg(figure: Figure, name: str) -> Markup:
     """A figure as an SVG element: its text is text, black is the page's text colour, ids are unique."""
-    import matplotlib as mpl
-    from markupsafe import Markup
-
     stream = io.StringIO()
     with mpl.rc_context({"svg.fonttype": "none", "svg.hashsalt": name}):
         figure.savefig(stream, format="svg", transparent=True, metadata={"Date": None})

@@ -17,6 +17,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 
+import sentencepiece
+
 from ptenmt.atomic_files import write_bytes
 from ptenmt.config import Config, DataConfig
 from ptenmt.ctranslate2_export import Quantization, convert
@@ -205,8 +207,6 @@ def with_preparation(model: bytes, data: DataConfig) -> bytes:
     Raises:
         OutputError: There is no room for a temporary file.
     """
-    import sentencepiece
-
     rules = [f"{_hexadecimal(before)}\t{_hexadecimal(after)}\n" for before, after in _rules(data)]
     try:
         with tempfile.TemporaryDirectory(prefix="ptenmt-") as folder:

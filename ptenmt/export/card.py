@@ -12,6 +12,7 @@ import yaml
 from ptenmt.atomic_files import NOTHING
 from ptenmt.config import Config, CorpusFile, DataConfig
 from ptenmt.config.loading import without_paths
+from ptenmt.evaluation.scores import Scorer
 from ptenmt.history import History
 from ptenmt.languages import language_name
 from ptenmt.runs import needed_facts, versions
@@ -136,15 +137,11 @@ def _scores(trained: TrainedModel) -> str:
 
 def _how_scored() -> dict[str, tuple[str, int, str]]:
     """For each score of a validation: its name, its digits, and how it is computed."""
-    from sacrebleu.metrics import BLEU, CHRF
-
-    signatures = []
-    for metric in (BLEU(), CHRF()):
-        metric.corpus_score(["a"], [["a"]])  # before that it has none
-        signatures.append(f"`{metric.get_signature()}`")
+    scorer = Scorer("detokenised", [["a"]], ("BLEU", "chrF"))
+    scorer.values(["a"])  # before that there are no signatures
     return {
-        "bleu": ("BLEU", 1, f"sacreBLEU, {signatures[0]}"),
-        "chrf": ("chrF", 1, f"sacreBLEU, {signatures[1]}"),
+        "bleu": ("BLEU", 1, f"sacreBLEU, `{scorer.signature('BLEU')}`"),
+        "chrf": ("chrF", 1, f"sacreBLEU, `{scorer.signature('chrF')}`"),
         "loss": ("loss", 3, "nats per token, teacher-forced"),
         "accuracy": ("token accuracy", 3, "teacher-forced"),
     }

@@ -2,19 +2,16 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 import numpy as np
 
 from ptenmt.data.store import RaggedIds
 from ptenmt.errors import DataError
 from ptenmt.inspection.attention import check_number, chosen_heads, weights_name
-from ptenmt.inspection.figures import HeatMap, draw
+from ptenmt.inspection.figures import HeatMap
 from ptenmt.inspection.inspector import Inspector, Reading
 from ptenmt.translation.postprocessing import word_weights
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 BATCH_SENTENCES = 32
 BUFFER_SENTENCES = 1024
@@ -128,7 +125,7 @@ def word_alignments(
 
 
 def alignment_panel(found: AlignedPair) -> HeatMap:
-    """The panel of ``alignment_figure``."""
+    """Target words (rows) and source words (columns) with the links marked."""
     return HeatMap(
         title=f"Word alignment ({found.origin})",
         values=found.weights,
@@ -139,21 +136,6 @@ def alignment_panel(found: AlignedPair) -> HeatMap:
         column_labels=found.source_words,
         marks=[(target, source) for source, target in found.links],
     )
-
-
-def alignment_figure(
-    inspector: Inspector,
-    text: str,
-    translation: str | None = None,
-    *,
-    layer: int | None = None,
-    head: int | Literal["mean"] = "mean",
-) -> "Figure":
-    """Draw a grid of target words (rows) and source words (columns) with the links marked.
-
-    Arguments and errors as ``word_alignment``.
-    """
-    return draw([alignment_panel(word_alignment(inspector, text, translation, layer=layer, head=head))])
 
 
 def _aligned(

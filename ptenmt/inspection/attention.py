@@ -4,16 +4,13 @@ import base64
 import json
 from dataclasses import dataclass
 from importlib.resources import files
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 import numpy as np
 
 from ptenmt.errors import ConfigError
-from ptenmt.inspection.figures import HeatMap, Palette, draw
+from ptenmt.inspection.figures import HeatMap, Palette
 from ptenmt.inspection.inspector import Inspector
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 Block = Literal["encoder", "self", "cross"]
 """The encoder's self-attention, the decoder's self-attention, or its cross-attention to the source."""
@@ -93,40 +90,22 @@ def attention_weights(inspector: Inspector, text: str, translation: str | None =
     )
 
 
-def attention_figure(
-    inspector: Inspector,
-    text: str,
-    translation: str | None = None,
-    *,
-    block: Block | None = None,
-    layer: int | None = None,
-    head: Head = "all",
-) -> "Figure":
-    """Draw one heat map per head: rows attend, columns are attended to.
+def attention_panels(
+    found: AttentionWeights, *, block: Block | None = None, layer: int | None = None, head: Head = "all"
+) -> tuple[str, list[HeatMap]]:
+    """A title, and one heat map per head: rows attend, columns are attended to.
 
     A row of the decoder is labelled with the token that is written there, not the one just read.
 
     Args:
-        inspector: Of the run.
-        text: A sentence.
-        translation: Its translation; by default the model's own.
+        found: Of a sentence.
         block: By default cross-attention, or the encoder's of a next-word model.
         layer: Counted from 1; by default the last.
         head: Which heads.
 
     Raises:
-        DataError: One of the texts is empty.
         ConfigError: There is no such block, layer or head.
     """
-    found = attention_weights(inspector, text, translation)
-    title, panels = attention_panels(found, block=block, layer=layer, head=head)
-    return draw(panels, title=title, columns=MAX_PANELS_IN_A_ROW)
-
-
-def attention_panels(
-    found: AttentionWeights, *, block: Block | None = None, layer: int | None = None, head: Head = "all"
-) -> tuple[str, list[HeatMap]]:
-    """The title and the panels of ``attention_figure``; arguments and errors as there."""
     block = block or ("cross" if found.target_pieces else "encoder")
     if block != "encoder" and not found.target_pieces:
         raise ConfigError(f"there is no block {block}: the model is an encoder alone", "--block encoder")

@@ -2,20 +2,16 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 import numpy as np
 
 from ptenmt.config import Config, TrainingConfig
 from ptenmt.errors import ConfigError, PtenmtError, RunError
 from ptenmt.history import History
-from ptenmt.inspection.figures import Line, LinePlot, draw
-from ptenmt.runs import Run, find_run, needed_facts
+from ptenmt.inspection.figures import Line, LinePlot
+from ptenmt.runs import Run, needed_facts
 from ptenmt.schedule import learning_rate, num_warmup_steps
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 Axis = Literal["steps", "epochs", "minutes"]
 
@@ -76,18 +72,6 @@ def history_plots(
                 f"no {quantity} in the history of {names}", "leave out --show to see what was recorded"
             )
     return plots
-
-
-def history_figure(
-    runs: Sequence[str | Path | Run], axis: Axis = "steps", quantities: Sequence[str] = ()
-) -> "Figure":
-    """Draw ``history_plots`` side by side; the runs may also be names or folders.
-
-    Raises:
-        PtenmtError: As ``history_plots``, or there is no such run.
-    """
-    found = [run if isinstance(run, Run) else find_run(run) for run in runs]
-    return draw(history_plots(found, axis, quantities), columns=2)
 
 
 class _RunRecords:
@@ -182,11 +166,6 @@ def schedule_plot(config: Config, steps: int | None = None) -> LinePlot:
         y_name="",
         lines=[Line(name="", x=at, y=rates)],
     )
-
-
-def schedule_figure(config: Config, steps: int | None = None) -> "Figure":
-    """Draw ``schedule_plot``; arguments and errors as there."""
-    return draw([schedule_plot(config, steps)])
 
 
 def _default_steps(options: TrainingConfig) -> int:

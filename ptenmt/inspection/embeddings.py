@@ -1,18 +1,16 @@
-"""Nearest neighbours among the token embeddings of a model."""
+"""What a model adds up at its input: token embeddings, by their neighbours, and the positional encoding."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 import numpy as np
 
-from ptenmt.errors import DataError
-from ptenmt.inspection.figures import Bars, draw
+from ptenmt.errors import DataError, PtenmtError
+from ptenmt.inspection.figures import Bars, HeatMap
 from ptenmt.inspection.inspector import Inspector
+from ptenmt.model.positions import positional_encoding
 from ptenmt.tokenizers import SPECIAL_PIECES, UNK
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 Side = Literal["source", "target"]
 
@@ -74,7 +72,7 @@ def nearest_neighbours(
 
 
 def neighbour_bars(found: Sequence[Neighbours]) -> list[Bars]:
-    """The panels of ``embeddings_figure``."""
+    """A bar chart per word."""
     return [
         Bars(
             title=each.word if each.pieces == [each.word] else f"{each.word} ({' '.join(each.pieces)})",
@@ -86,8 +84,50 @@ def neighbour_bars(found: Sequence[Neighbours]) -> list[Bars]:
     ]
 
 
-def embeddings_figure(
-    inspector: Inspector, words: Sequence[str], *, side: Side = "source", count: int = 10
-) -> "Figure":
-    """Draw a bar chart per word; arguments and errors as ``nearest_neighbours``."""
-    return draw(neighbour_bars(nearest_neighbours(inspector, words, side=side, count=count)), columns=2)
+# Positions
+
+
+def positions_map(num_positions: int = 50, d_model: int = 128) -> HeatMap:
+    """The positional encoding: one row per position, one column per dimension.
+
+    Args:
+        num_positions: The number of positions, from 0.
+        d_model: D, even.
+
+    Raises:
+        PtenmtError: The number of positions or dimensions is impossible.
+    """
+    return HeatMap(
+        title="Positional encoding",
+        values=_encoding(num_positions, d_model),
+        low=-1.0,
+        palette="diverging",
+        row_name="position",
+        column_name="dimension",
+        columns_are_paired=True,
+    )
+
+
+def similarity_map(num_positions: int = 50, d_model: int = 128) -> HeatMap:
+    """The cosine similarity between the encodings of any two positions.
+
+    It depends on their distance alone: the sum of cos(distance / 10000^(2i/D)) over all i, times 2/D.
+    Arguments and errors are those of ``positions_map``.
+    """
+    encoding = _encoding(num_positions, d_model)
+    values = encoding @ encoding.T / (d_model / 2)  # every row has the norm √(D/2)
+    return HeatMap(
+        title="Similarity of positions (cosine)",
+        values=values,
+        low=float(values.min()) if num_positions > 1 else 0.0,
+        row_name="position",
+        column_name="position",
+    )
+
+
+def _encoding(num_positions: int, d_model: int) -> np.ndarray:
+    if num_positions < 1:
+        raise PtenmtError(f"cannot draw {num_positions} positions", "give 1 or more")
+    if d_model < 2 or d_model % 2:
+        raise PtenmtError(f"cannot draw {d_model} dimensions", "give an even number, 2 or more")
+    return positional_encoding(num_positions, d_model)

@@ -2,16 +2,12 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from ptenmt.errors import ConfigError
-from ptenmt.inspection.figures import Bars, Table, draw
+from ptenmt.inspection.figures import Bars, Table
 from ptenmt.inspection.inspector import Inspector
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 RUNNERS_UP = 4
 MAX_DRAWN = 8
@@ -76,15 +72,8 @@ def token_probabilities(
     return found
 
 
-def probabilities_figure(
-    inspector: Inspector, text: str, translation: str | None = None, *, runners_up: int = RUNNERS_UP
-) -> "Figure":
-    """Draw a bar per token with the runners-up behind it; arguments and errors as ``token_probabilities``."""
-    return draw([probability_bars(token_probabilities(inspector, text, translation, runners_up=runners_up))])
-
-
 def probability_bars(found: Sequence[TokenProbability]) -> Bars:
-    """The panel of ``probabilities_figure``."""
+    """A bar per token with the runners-up behind it."""
     most = max((len(each.runners_up) for each in found), default=0)
     listed = "runners-up" if most <= MAX_DRAWN else f"first {MAX_DRAWN} of {most} runners-up"
     return Bars(

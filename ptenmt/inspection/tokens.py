@@ -1,17 +1,13 @@
 """A sentence and its translation as the model reads them: ids, decoder inputs and labels, and masks."""
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from ptenmt.errors import DataError
-from ptenmt.inspection.figures import HeatMap, Panel, Table, draw
+from ptenmt.inspection.figures import HeatMap, Panel, Table
 from ptenmt.inspection.inspector import Inspector
 from ptenmt.tokenizers import PAD, UNK
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 MAX_ONE_HOT = 40
 """Labels of a larger vocabulary are not shown one-hot."""
@@ -82,13 +78,6 @@ def token_panels(
             )
         )
     return panels
-
-
-def tokens_figure(
-    inspector: Inspector, text: str, translation: str | None = None, length: int | None = None
-) -> "Figure":
-    """Draw ``token_panels`` side by side; arguments and errors as there."""
-    return draw(token_panels(inspector, text, translation, length), columns=2)
 
 
 def _padded(ids: Sequence[int], length: int | None) -> list[int]:

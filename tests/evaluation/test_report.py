@@ -60,7 +60,8 @@ FACTS = [
     "answers.txt: 1,803 pairs of a.en",
     "31.42",
     "30.2 – 32.8",  # mean and margin, 31.5 ± 1.25, in binary
-    "BLEU (tokens)",
+    "tokenised: nrefs:1 case:mixed",
+    "nrefs:1|case:mixed|tok:13a",
     "33.30",
     "+1.42",
     "0.012",
@@ -70,16 +71,16 @@ FACTS = [
     "better",
     "worse",
     "1,500",
-    "Not available: the training data cannot be read.",
-    "1.0%",  # 18 of 1803 are empty
-    "20.0%",  # 4,000 of 20,000 words are cut
-    "0 of 1",
+    "the training data cannot be read",
+    "empty translations",
+    "of 20,000 source words, in 45 sentences: xpto|",
+    "0/1",
     "wrong, same input",
     "sleeps and grandmother / grandma",
     "12.3",
     "Groups of fewer than 20 sentences have no interval.",
     "pair 1,234 · chrF2++ 43.2 · baseline 5.4",
-    "601 sentences/s",
+    "601.0",
     "f00d" * 16,
     "b.en",
     "(empty)",
@@ -193,7 +194,9 @@ def test_weights_that_nobody_translated_with_are_not_named(copied: TrainedRun) -
 
 def test_texts_truncated_for_the_loss_are_counted() -> None:
     assert "truncated for loss" not in report_text(evaluation(), "markdown")
-    assert "| 7 (truncated for loss and accuracy) |" in report_text(evaluation(num_truncated=7), "markdown")
+    assert "| truncated texts | 7 | longer than model.max\\_positions: truncated for loss" in report_text(
+        evaluation(num_truncated=7), "markdown"
+    )
 
 
 def test_what_there_is_not_is_left_out() -> None:
@@ -271,12 +274,19 @@ def test_a_run_shows_its_curves_and_options(copied: TrainedRun) -> None:
     assert facts["run"]["facts"]["data"] == Run(copied.path).facts()["data"]
 
 
+def test_one_pair_is_counted_as_one() -> None:
+    assert "# answers.txt: 1 pair of a.en\n" in report_text(evaluation(num_pairs=1), "markdown")
+
+
 def test_a_run_without_history_says_so(copied: TrainedRun, tmp_path: Path) -> None:
-    Run(tmp_path / "silent").write(copied.config, {"parameters": 7})
+    Run(tmp_path / "silent").write(
+        copied.config, {"parameters": 7, "data": {"train": {"pairs": 2, "fingerprint": "f"}}}
+    )
     text = report_text(evaluation(**of_run(tmp_path / "silent")), "markdown")
     assert "This run has no training history." in text
     History(tmp_path / "silent").add(
         {"step": 5, "loss": float("nan"), "accuracy": 0.25, "learning_rate": 0.1}
+        | {"tokens": 100, "seconds": {"data": 1.0, "step": 1.0, "validation": 0.0, "saving": 0.0}}
     )
     text = report_text(evaluation(**of_run(tmp_path / "silent")), "markdown")
     assert "Loss (nats" not in text  # no number was told

@@ -13,12 +13,12 @@ from ptenmt.errors import ConfigError, DataError
 from ptenmt.inspection.alignment import (
     BATCH_SENTENCES,
     AlignedPair,
-    alignment_figure,
     alignment_panel,
     default_layer,
     word_alignment,
     word_alignments,
 )
+from ptenmt.inspection.drawing import alignment_figure
 from ptenmt.inspection.inspector import Inspector, Reading
 from ptenmt.tokenizers import END, START
 

@@ -14,11 +14,11 @@ from ptenmt.inspection.attention import (
     AttentionWeights,
     Block,
     Head,
-    attention_figure,
     attention_page,
     attention_panels,
     attention_weights,
 )
+from ptenmt.inspection.drawing import attention_figure
 from ptenmt.inspection.inspector import Inspector
 from ptenmt.translation import Translator
 

@@ -9,13 +9,8 @@ import pytest
 from ptenmt.config import Config, ModelConfig, TrainingConfig
 from ptenmt.errors import ConfigError, PtenmtError, RunError
 from ptenmt.history import History
-from ptenmt.inspection.curves import (
-    QUANTITIES,
-    history_figure,
-    history_plots,
-    schedule_figure,
-    schedule_plot,
-)
+from ptenmt.inspection.curves import QUANTITIES, history_plots, schedule_plot
+from ptenmt.inspection.drawing import history_figure, schedule_figure
 from ptenmt.inspection.figures import Line
 from ptenmt.runs import Run
 

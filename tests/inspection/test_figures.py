@@ -8,16 +8,8 @@ import pytest
 from matplotlib.figure import Figure
 
 from ptenmt.errors import OutputError
-from ptenmt.inspection.figures import (
-    MAX_LABELS,
-    Bars,
-    HeatMap,
-    Line,
-    LinePlot,
-    Table,
-    draw,
-    save_figure,
-)
+from ptenmt.inspection.drawing import MAX_LABELS, draw, save_figure
+from ptenmt.inspection.figures import Bars, HeatMap, Line, LinePlot, Table
 
 
 def heat_map(rows: int = 2, columns: int = 2, **options: object) -> HeatMap:

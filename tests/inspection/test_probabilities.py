@@ -9,14 +9,9 @@ from copy_task import TrainedRun
 from random_models import log_probs
 
 from ptenmt.errors import ConfigError
-from ptenmt.inspection.figures import save_figure
+from ptenmt.inspection.drawing import probabilities_figure, save_figure
 from ptenmt.inspection.inspector import Inspector
-from ptenmt.inspection.probabilities import (
-    MAX_DRAWN,
-    probabilities_figure,
-    probability_bars,
-    token_probabilities,
-)
+from ptenmt.inspection.probabilities import MAX_DRAWN, probability_bars, token_probabilities
 from ptenmt.translation import Translator
 
 TEXT = "bala hime dico"

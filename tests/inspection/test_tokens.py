@@ -8,12 +8,10 @@ import pytest
 from copy_task import TrainedRun
 
 from ptenmt.errors import DataError
+from ptenmt.inspection.drawing import tokens_figure
 from ptenmt.inspection.figures import HeatMap, Table
 from ptenmt.inspection.inspector import Inspector
-from ptenmt.inspection.tokens import (
-    token_panels,
-    tokens_figure,
-)
+from ptenmt.inspection.tokens import token_panels
 
 
 @pytest.fixture(scope="module")

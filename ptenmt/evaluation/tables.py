@@ -1,42 +1,35 @@
-"""Evaluations in the terminal."""
-
-from typing import TYPE_CHECKING
+"""Evaluations and sweeps as tables, for the terminal and for reports."""
 
 from ptenmt.atomic_files import NOTHING
-from ptenmt.cli.tables import print_facts, print_table
+from ptenmt.evaluation.error_analysis import Breakdown, EvaluatedSentence
+from ptenmt.evaluation.evaluation import Evaluation
+from ptenmt.evaluation.minimal_pairs import MinimalPairResults
+from ptenmt.evaluation.scores import BaselineComparison
+from ptenmt.evaluation.sweep import Sweep, SweepSetting
 from ptenmt.inspection.figures import Table
-
-if TYPE_CHECKING:
-    from ptenmt.evaluation import Evaluation, Sweep, SweepSetting
-    from ptenmt.evaluation.error_analysis import Breakdown, EvaluatedSentence
-    from ptenmt.evaluation.minimal_pairs import MinimalPairResults
-    from ptenmt.evaluation.scores import BaselineComparison
 
 _NUM_UNKNOWN_SHOWN = 10
 
 
-def print_evaluation(evaluation: "Evaluation", *, with_details: bool) -> None:
-    """Print the scores and the error analysis."""
-    print_table(_scores(evaluation))
+def evaluation_tables(evaluation: Evaluation, *, with_details: bool) -> list[Table]:
+    """The scores and the error analysis; with details, its breakdowns and sentences, too."""
+    tables = [scores_table(evaluation)]
     if evaluation.comparison is not None:
-        print_table(_comparison(evaluation.comparison))
-    print_table(_failures(evaluation))
+        tables.append(comparison_table(evaluation.comparison))
+    tables.append(failures_table(evaluation))
     if not with_details:
-        return
-    for breakdown in evaluation.error_analysis.breakdowns:
-        print_table(_breakdown(breakdown))
+        return tables
+    analysis = evaluation.error_analysis
+    tables += map(breakdown_table, analysis.breakdowns)
     if evaluation.minimal_pairs is not None:
-        print_table(_minimal_pairs(evaluation.minimal_pairs))
-    for which, sentences in (
-        ("worst", evaluation.error_analysis.worst),
-        ("best", evaluation.error_analysis.best),
-    ):
-        for rank, sentence in enumerate(sentences, start=1):
-            print_facts(f"\n{which} {rank}: sentence {sentence.row:,}", _sentence(sentence))
+        tables.append(minimal_pairs_table(evaluation.minimal_pairs))
+    for which, sentences in (("worst", analysis.worst), ("best", analysis.best)):
+        tables += [_sentence(f"{which} {rank}", each) for rank, each in enumerate(sentences, start=1)]
+    return tables
 
 
-def print_sweep(sweep: "Sweep") -> None:
-    """Print the score of each setting, and which to use."""
+def sweep_tables(sweep: Sweep) -> list[Table]:
+    """The score of each setting, and which to use."""
     rows = [
         (
             str(setting.beam_size),
@@ -47,23 +40,21 @@ def print_sweep(sweep: "Sweep") -> None:
         )
         for setting in sweep.settings
     ]
-    title = f"{sweep.name}: {_counted_pairs(sweep)}, {sweep.engine}"
-    header = ("beams", "length penalty", "BLEU", "sentences/s", "p against the best (uncorrected)")
-    print_table(Table(title=title, header=header, rows=rows, numbers={0, 1, 2, 3}))
-    best, fastest = sweep.best, sweep.fastest
-    use = {"best": _options(best)}
-    if fastest != best:
-        use["fastest that is not worse"] = _options(fastest)
-    print_facts(f"\nuse, with BLEU {sweep.signature.replace('|', ' ')}", use)
+    use = [("best", _options(sweep.best))]
+    if sweep.fastest != sweep.best:
+        use.append(("fastest that is not worse", _options(sweep.fastest)))
+    return [
+        Table(
+            title=f"{sweep.name}: {_counted_pairs(sweep)}, {sweep.engine}",
+            header=("beams", "length penalty", "BLEU", "sentences/s", "p against the best (uncorrected)"),
+            rows=rows,
+            numbers={0, 1, 2, 3},
+        ),
+        Table(title=f"use, with BLEU {sweep.signature.replace('|', ' ')}", rows=use),
+    ]
 
 
-def _counted_pairs(of: "Evaluation | Sweep") -> str:
-    """Such as ``500 test pairs``."""
-    name = of.pairs_name if of.num_pairs != 1 else of.pairs_name.replace("pairs", "pair", 1)
-    return f"{of.num_pairs:,} {name}"
-
-
-def _scores(evaluation: "Evaluation") -> Table:
+def scores_table(evaluation: Evaluation) -> Table:
     """The scores, and how they were computed."""
     rows, perplexity = [], evaluation.perplexity
     if evaluation.loss is not None:
@@ -83,7 +74,8 @@ def _scores(evaluation: "Evaluation") -> Table:
     return Table(title=title, header=("score", "value", "95 %", "how"), rows=rows, numbers={1})
 
 
-def _comparison(comparison: "BaselineComparison") -> Table:
+def comparison_table(comparison: BaselineComparison) -> Table:
+    """Every score beside the baseline's."""
     rows = [
         (
             each.score.name,
@@ -96,16 +88,15 @@ def _comparison(comparison: "BaselineComparison") -> Table:
         for each in comparison.differences
     ]
     header = ("score", "value", "baseline", "difference", "p", "paired bootstrap")
-    title = f"\nagainst {comparison.name}"
-    return Table(title=title, header=header, rows=rows, numbers={1, 2, 3, 4})
+    return Table(title=f"against {comparison.name}", header=header, rows=rows, numbers={1, 2, 3, 4})
 
 
-def _failures(evaluation: "Evaluation") -> Table:
+def failures_table(evaluation: Evaluation) -> Table:
     """Everything that the error analysis counts."""
-    search, analysis = evaluation.search, evaluation.error_analysis
+    search, words, pairs = evaluation.search, evaluation.error_analysis.words, evaluation.minimal_pairs
     rows = [
         (f"{each.name} translations", f"{each.count:,}", each.definition)
-        for each in analysis.degenerate_outputs
+        for each in evaluation.error_analysis.degenerate_outputs
     ]
     if search is not None:
         rows.append(("truncated translations", f"{search.num_truncated:,}", "length limit reached"))
@@ -114,38 +105,37 @@ def _failures(evaluation: "Evaluation") -> Table:
     if evaluation.num_truncated:
         definition = "longer than model.max_positions: truncated for loss and accuracy"
         rows.append(("truncated texts", f"{evaluation.num_truncated:,}", definition))
-    words = analysis.words
     if words is not None:
-        definition = f"of {words.num_words:,} source words, not in the vocabulary"
+        definition = f"of {words.num_words:,} source words, in {words.num_sentences_with_unknown:,} sentences"
         if words.unknown:
             definition += f": {', '.join(list(words.unknown)[:_NUM_UNKNOWN_SHOWN])}"
         rows.append(("unknown words", f"{words.num_unknown:,}", definition))
         if words.num_unseen is not None:
             definition = "source words that never occur in the training data"
             rows.append(("unseen words", f"{words.num_unseen:,}", definition))
-    pairs = evaluation.minimal_pairs
+        rows.append(("split words", f"{words.num_split:,}", "source words of several tokens"))
     if pairs is not None:
         definition = "accents and contractions that change the meaning, both sentences correct"
         rows.append(("minimal pairs", f"{pairs.num_correct}/{len(pairs.items)}", definition))
-    return Table(title="\nerror analysis", rows=rows, numbers={1})
+    return Table(title="error analysis", rows=rows, numbers={1})
 
 
-def _breakdown(breakdown: "Breakdown") -> Table:
-    title = f"\nby {breakdown.title}: {breakdown.unit}"
+def breakdown_table(breakdown: Breakdown) -> Table:
+    """The scores of each band that has sentences; intervals where there are enough of them."""
+    title = f"by {breakdown.title}: {breakdown.unit}"
     if breakdown.missing:
         return Table(title=title, rows=[(NOTHING, breakdown.missing)])
     bands = [band for band in breakdown.bands if band.scores]
-    names = [score.name for score in bands[0].scores]
     rows = []
     for band in bands:
-        margins = [f" ±{score.margin:.1f}" if band.has_enough else "" for score in band.scores]
+        margins = [f" ± {score.margin:.1f}" if band.has_enough else "" for score in band.scores]
         cells = [f"{score.value:.1f}{margin}" for score, margin in zip(band.scores, margins, strict=True)]
         rows.append((band.name, f"{band.num_pairs:,}", *cells))
-    header = (breakdown.title, "sentences", *names)
+    header = (breakdown.title, "sentences", *(score.name for score in bands[0].scores))
     return Table(title=title, header=header, rows=rows, numbers=range(1, len(header)))
 
 
-def _minimal_pairs(results: "MinimalPairResults") -> Table:
+def minimal_pairs_table(results: MinimalPairResults) -> Table:
     """Each phenomenon, with one of its wrong pairs."""
     rows = []
     for phenomenon, (num_correct, num_pairs) in results.by_phenomenon.items():
@@ -159,23 +149,28 @@ def _minimal_pairs(results: "MinimalPairResults") -> Table:
                 example += " (the same tokens to this model)"
         rows.append((phenomenon, f"{num_correct}/{num_pairs}", example))
     header = ("phenomenon", "correct", "a wrong pair")
-    return Table(title="\nminimal pairs", header=header, rows=rows, numbers={1})
+    return Table(title="minimal pairs", header=header, rows=rows, numbers={1})
 
 
-def _sentence(sentence: "EvaluatedSentence") -> dict[str, str]:
-    facts = {} if sentence.source is None else {"source": sentence.source}
+def _sentence(title: str, sentence: EvaluatedSentence) -> Table:
+    rows = [] if sentence.source is None else [("source", sentence.source)]
     for number, reference in enumerate(sentence.references, start=1):
-        facts["reference" if number == 1 else f"reference {number}"] = reference
-    facts["translation"] = sentence.hypothesis or NOTHING
+        rows.append(("reference" if number == 1 else f"reference {number}", reference))
+    rows.append(("translation", sentence.hypothesis or NOTHING))
+    score = f"{sentence.score:.1f}"
     if sentence.baseline is not None:
-        facts["baseline"] = sentence.baseline or NOTHING
-    facts["chrF2++"] = f"{sentence.score:.1f}"
-    if sentence.baseline_score is not None:
-        facts["chrF2++"] += f", baseline {sentence.baseline_score:.1f}"
-    return facts
+        rows.append(("baseline", sentence.baseline or NOTHING))
+        score += f", baseline {sentence.baseline_score:.1f}"
+    return Table(title=f"{title}: sentence {sentence.row:,}", rows=[*rows, ("chrF2++", score)])
 
 
-def _against_best(setting: "SweepSetting", sweep: "Sweep") -> str:
+def _counted_pairs(of: Evaluation | Sweep) -> str:
+    """Such as ``500 test pairs``."""
+    name = of.pairs_name if of.num_pairs != 1 else of.pairs_name.replace("pairs", "pair", 1)
+    return f"{of.num_pairs:,} {name}"
+
+
+def _against_best(setting: SweepSetting, sweep: Sweep) -> str:
     if setting == sweep.best:
         return "best"
     if setting.p_value is None:
@@ -183,7 +178,7 @@ def _against_best(setting: "SweepSetting", sweep: "Sweep") -> str:
     return f"p = {setting.p_value:.3f}" + (", worse" if setting.is_worse else "")
 
 
-def _options(setting: "SweepSetting") -> str:
+def _options(setting: SweepSetting) -> str:
     penalty = setting.length_penalty
     beams = f"--beam-size {setting.beam_size}"
     return beams if penalty is None else f"{beams} --set decoding.length_penalty={penalty:g}"
