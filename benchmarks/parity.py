@@ -28,12 +28,11 @@ from ptenmt.data.readers import SentencePair
 from ptenmt.evaluation.scores import Scorer
 from ptenmt.evaluation.test_set import TestSet
 from ptenmt.model import Transformer
-from ptenmt.processes import available_cores
 from ptenmt.runs import find_run
 from ptenmt.tokenizers import PAD, UNK, TokenizerPair, forbidden, frame
 from ptenmt.trained_model import TrainedModel
 from ptenmt.translation import Translation, Translator
-from ptenmt.translation.ctranslate2_engine import CTranslate2Engine
+from ptenmt.translation.ctranslate2_engine import CTranslate2Engine, available_cores
 
 BEAMS = (1, 4)
 BATCH = 32

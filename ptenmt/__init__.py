@@ -23,91 +23,64 @@ The public API; each name is imported when it is first used, so that importing p
 from importlib import import_module
 from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from ptenmt.averaging import average
-    from ptenmt.completion import Completer
-    from ptenmt.config.loading import load_config
-    from ptenmt.errors import PtenmtError
-    from ptenmt.evaluation import EvaluationFiles, LoadOptions, evaluate, sweep
-    from ptenmt.evaluation.comparison import compare
-    from ptenmt.export.packaging import export_model
-    from ptenmt.inspection.alignment import word_alignment
-    from ptenmt.inspection.attention import attention_weights
-    from ptenmt.inspection.drawing import (
-        alignment_figure,
-        attention_figure,
-        embeddings_figure,
-        history_figure,
-        positions_figure,
-        probabilities_figure,
-        save_figure,
-        schedule_figure,
-        tokens_figure,
-    )
-    from ptenmt.inspection.embeddings import nearest_neighbours
-    from ptenmt.inspection.inspector import Inspector
-    from ptenmt.inspection.probabilities import token_probabilities
-    from ptenmt.training import train
-    from ptenmt.translation import Translator
+if TYPE_CHECKING:  # "as" marks them as public for type checkers
+    from ptenmt.averaging import average as average
+    from ptenmt.completion import Completer as Completer
+    from ptenmt.config.loading import load_config as load_config
+    from ptenmt.errors import PtenmtError as PtenmtError
+    from ptenmt.evaluation import EvaluationFiles as EvaluationFiles
+    from ptenmt.evaluation import LoadOptions as LoadOptions
+    from ptenmt.evaluation import evaluate as evaluate
+    from ptenmt.evaluation import sweep as sweep
+    from ptenmt.evaluation.comparison import compare as compare
+    from ptenmt.export.packaging import export_model as export_model
+    from ptenmt.inspection.alignment import word_alignment as word_alignment
+    from ptenmt.inspection.attention import attention_weights as attention_weights
+    from ptenmt.inspection.drawing import alignment_figure as alignment_figure
+    from ptenmt.inspection.drawing import attention_figure as attention_figure
+    from ptenmt.inspection.drawing import embeddings_figure as embeddings_figure
+    from ptenmt.inspection.drawing import history_figure as history_figure
+    from ptenmt.inspection.drawing import positions_figure as positions_figure
+    from ptenmt.inspection.drawing import probabilities_figure as probabilities_figure
+    from ptenmt.inspection.drawing import save_figure as save_figure
+    from ptenmt.inspection.drawing import schedule_figure as schedule_figure
+    from ptenmt.inspection.drawing import tokens_figure as tokens_figure
+    from ptenmt.inspection.embeddings import nearest_neighbours as nearest_neighbours
+    from ptenmt.inspection.inspector import Inspector as Inspector
+    from ptenmt.inspection.probabilities import token_probabilities as token_probabilities
+    from ptenmt.training import train as train
+    from ptenmt.translation import Translator as Translator
 
 __version__ = "0.1.0"
-__all__ = [
-    "Completer",
-    "EvaluationFiles",
-    "Inspector",
-    "LoadOptions",
-    "PtenmtError",
-    "Translator",
-    "alignment_figure",
-    "attention_figure",
-    "attention_weights",
-    "average",
-    "compare",
-    "embeddings_figure",
-    "evaluate",
-    "export_model",
-    "history_figure",
-    "load_config",
-    "nearest_neighbours",
-    "positions_figure",
-    "probabilities_figure",
-    "save_figure",
-    "schedule_figure",
-    "sweep",
-    "token_probabilities",
-    "tokens_figure",
-    "train",
-    "word_alignment",
-]
-
-_MODULES = {
-    "Completer": "ptenmt.completion",
-    "EvaluationFiles": "ptenmt.evaluation",
-    "Inspector": "ptenmt.inspection.inspector",
-    "LoadOptions": "ptenmt.evaluation",
-    "PtenmtError": "ptenmt.errors",
-    "Translator": "ptenmt.translation",
-    "alignment_figure": "ptenmt.inspection.drawing",
-    "attention_figure": "ptenmt.inspection.drawing",
-    "attention_weights": "ptenmt.inspection.attention",
-    "average": "ptenmt.averaging",
-    "compare": "ptenmt.evaluation.comparison",
-    "embeddings_figure": "ptenmt.inspection.drawing",
-    "evaluate": "ptenmt.evaluation",
-    "export_model": "ptenmt.export.packaging",
-    "history_figure": "ptenmt.inspection.drawing",
-    "load_config": "ptenmt.config.loading",
-    "nearest_neighbours": "ptenmt.inspection.embeddings",
-    "positions_figure": "ptenmt.inspection.drawing",
-    "probabilities_figure": "ptenmt.inspection.drawing",
-    "save_figure": "ptenmt.inspection.drawing",
-    "schedule_figure": "ptenmt.inspection.drawing",
-    "sweep": "ptenmt.evaluation",
-    "token_probabilities": "ptenmt.inspection.probabilities",
-    "tokens_figure": "ptenmt.inspection.drawing",
-    "train": "ptenmt.training",
-    "word_alignment": "ptenmt.inspection.alignment",
+_NAMES = {
+    "ptenmt.averaging": ["average"],
+    "ptenmt.completion": ["Completer"],
+    "ptenmt.config.loading": ["load_config"],
+    "ptenmt.errors": ["PtenmtError"],
+    "ptenmt.evaluation": ["EvaluationFiles", "LoadOptions", "evaluate", "sweep"],
+    "ptenmt.evaluation.comparison": ["compare"],
+    "ptenmt.export.packaging": ["export_model"],
+    "ptenmt.inspection.alignment": ["word_alignment"],
+    "ptenmt.inspection.attention": ["attention_weights"],
+    "ptenmt.inspection.drawing": [
+        "alignment_figure",
+        "attention_figure",
+        "embeddings_figure",
+        "history_figure",
+        "positions_figure",
+        "probabilities_figure",
+        "save_figure",
+        "schedule_figure",
+        "tokens_figure",
+    ],
+    "ptenmt.inspection.embeddings": ["nearest_neighbours"],
+    "ptenmt.inspection.inspector": ["Inspector"],
+    "ptenmt.inspection.probabilities": ["token_probabilities"],
+    "ptenmt.training": ["train"],
+    "ptenmt.translation": ["Translator"],
 }
+_MODULES = {name: module for module, names in _NAMES.items() for name in names}
+__all__ = list(_MODULES)
 
 
 def __dir__() -> list[str]:

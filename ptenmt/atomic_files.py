@@ -1,16 +1,19 @@
-"""Writing files and folders whole or not at all."""
+"""Writing files and folders whole or not at all, and locks between processes."""
 
 import json
+import logging
 import math
 import os
 import shutil
 import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO, Any
 
 from ptenmt.errors import OutputError
+
+logger = logging.getLogger(__name__)
 
 NOTHING = "–"
 """Shown in place of a missing value."""
@@ -108,6 +111,49 @@ def folder_written_whole(folder: Path) -> Iterator[Path]:
             old.rename(folder)
         for path in (new, old):
             shutil.rmtree(path, ignore_errors=True)
+
+
+@contextmanager
+def exclusive(path: Path, *, wait: bool = True) -> Iterator[None]:
+    """Hold a lock file for the ``with`` block.
+
+    Args:
+        path: The lock file; its folder is created. The operating system releases the lock when its holder
+            ends, however it ends. The file is removed afterwards, except on Windows.
+        wait: Whether to wait while another process holds it.
+
+    Raises:
+        BlockingIOError: Another process holds it, and ``wait`` is False.
+        OSError: The file cannot be created.
+    """
+    from filelock import FileLock, Timeout
+
+    path.parent.mkdir(parents=True, exist_ok=True)
+    lock = FileLock(path)
+    try:
+        lock.acquire(blocking=False)
+    except Timeout as error:
+        if not wait:
+            raise BlockingIOError(f"process {holder(path)} holds {path}") from error
+        logger.warning("waiting for process %s, which holds %s", holder(path), path)
+        lock.acquire()
+    with suppress(PermissionError):  # Windows locks the content, too
+        if type(lock) is FileLock:  # or it is a SoftFileLock by now, which writes the process id itself
+            path.write_text(f"{os.getpid()}\n")
+    try:
+        yield
+    finally:
+        with suppress(PermissionError):
+            path.unlink(missing_ok=True)
+        lock.release()
+
+
+def holder(path: Path) -> str:
+    """The process id of a lock file's holder, or ``?``."""
+    try:
+        return path.read_text(errors="replace").partition("\n")[0] or "?"
+    except OSError:  # released just now, or unreadable while it is held
+        return "?"
 
 
 def check_writable(path: Path) -> None:

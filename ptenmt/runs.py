@@ -12,6 +12,7 @@
 
 import json
 import os
+import platform
 from collections.abc import Callable, Collection, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
@@ -21,11 +22,10 @@ from typing import Any, Literal
 
 import yaml
 
-from ptenmt.atomic_files import check_writable, json_text, write_text
+from ptenmt.atomic_files import check_writable, exclusive, holder, json_text, write_text
 from ptenmt.config import Config, TaskName
 from ptenmt.config.loading import build_config, dump_config
 from ptenmt.errors import ConfigError, OutputError, RunError
-from ptenmt.processes import exclusive, holder
 
 FORMAT_VERSION = 1
 RUNS_FOLDER = Path("checkpoints")
@@ -49,14 +49,6 @@ COMMANDS: dict[TaskName, str] = {"translation": "translate", "next-word": "compl
 """The command that uses a trained model of each task."""
 
 _DOES: dict[TaskName, str] = {"translation": "translates sentences", "next-word": "predicts next words"}
-_FACT_TYPES: dict[str, Any] = {
-    **dict.fromkeys(("versions", "data", "train", "validation", "test"), dict),
-    **dict.fromkeys(("created", "trained", "fingerprint"), str),
-    **dict.fromkeys(("parameters", "pairs", "windows"), int),
-    "vocabulary_sizes": list,
-    "steps_per_epoch": int | float,
-}
-"""The types of the entries of ``run.json``, at any level."""
 
 
 @dataclass(frozen=True)
@@ -95,8 +87,11 @@ class Run:
         """Whether any weights were saved so far."""
         return any(self.weights_folder.glob("*.safetensors"))
 
-    def facts(self) -> dict[str, Any]:
+    def facts(self, needed: Collection[str] = ()) -> dict[str, Any]:
         """The content of ``run.json``.
+
+        Args:
+            needed: The entries that must be there.
 
         Raises:
             RunError: It is missing, damaged, or of a newer format than this program knows.
@@ -113,6 +108,8 @@ class Run:
                 f"{self.path} is of run format {version}; this ptenmt knows formats up to {FORMAT_VERSION}",
                 "upgrade: pip install --upgrade ptenmt",
             )
+        if missing := sorted(set(needed) - facts.keys()):
+            raise RunError(f"{file} is damaged: it lacks {', '.join(missing)}")
         return facts
 
     def data_fingerprint(self, split: str) -> str | None:
@@ -194,37 +191,6 @@ def _what_is_wrong(error: Exception) -> str:
         return "missing"
     reason = error.strerror if isinstance(error, OSError) else " ".join(str(error).split())
     return f"damaged or unreadable: {reason}"
-
-
-def needed_facts(run: Run, needed: Collection[str]) -> dict[str, Any]:
-    """The content of ``run.json``, checked.
-
-    Args:
-        run: The run directory.
-        needed: The entries that must be there. ``data`` must have the training split.
-
-    Raises:
-        RunError: It or ``config.yaml`` is damaged: an entry is missing, or of the wrong type.
-    """
-    facts, unit = run.facts(), UNITS[run.config().task]
-    try:
-        _check_facts(facts, needed)
-        if "data" in facts:
-            _check_facts(facts["data"], ["train"])
-            for split in facts["data"].values():
-                if isinstance(split, dict):
-                    _check_facts(split, [unit, "fingerprint"])
-    except ValueError as error:
-        raise RunError(f"{run.path / 'run.json'} is damaged: {error}") from error
-    return facts
-
-
-def _check_facts(facts: dict[str, Any], needed: Collection[str]) -> None:
-    if missing := sorted(set(needed) - facts.keys()):
-        raise ValueError(f"it lacks {', '.join(missing)}")
-    for name, value in facts.items():
-        if not isinstance(value, _FACT_TYPES.get(name, object)):
-            raise ValueError(f"its {name} cannot be {json_text(value)[:40]}")
 
 
 def check_task(run: Run, learnt: TaskName, wanted: TaskName) -> None:
@@ -324,7 +290,6 @@ def set_aside(run: Run) -> Path:
 
 def versions() -> dict[str, str]:
     """The versions of Python and of the installed packages that a run depends on."""
-    import platform
     from importlib import metadata  # takes 15 ms: imported only to train
 
     versions = {"python": platform.python_version()}

@@ -91,9 +91,7 @@ def write_weights(
     Raises:
         CheckpointError: The disk is full, or the folder cannot be written.
     """
-    import numpy as np
-
-    arrays = {name: np.ascontiguousarray(array, dtype="<f4") for name, array in arrays.items()}
+    arrays = {name: array.astype("<f4", order="C", copy=False) for name, array in arrays.items()}
     model, checksum = model_fingerprint(config), _checksum(arrays)
     info = WeightsInfo(
         file=file, step=step, metric=metric, score=score, loss=loss, model=model, checksum=checksum
@@ -140,14 +138,13 @@ def read_weights(file: Path) -> tuple[WeightsInfo, dict[str, "np.ndarray"]]:
     Raises:
         CheckpointError: The file is missing, truncated or damaged.
     """
-    from safetensors import SafetensorError
-    from safetensors.numpy import load
+    import safetensors.numpy
 
     with _reading(file):
         content = file.read_bytes()  # once: training may replace the file at any moment
         try:
-            arrays: dict[str, np.ndarray] = load(content)
-        except SafetensorError as error:
+            arrays: dict[str, np.ndarray] = safetensors.numpy.load(content)
+        except safetensors.SafetensorError as error:
             raise ValueError(str(error)) from error
         (length,) = struct.unpack("<Q", content[:8])
         info = _info(file, json.loads(content[8 : 8 + length])["__metadata__"])

@@ -34,7 +34,7 @@ def translate_raw(task: Task, beam_size: int, repeat: int, setting: Setting) -> 
     """
     import ctranslate2
 
-    from ptenmt.processes import available_cores
+    from ptenmt.translation.ctranslate2_engine import available_cores
 
     translator = ctranslate2.Translator(
         task.export_folder,

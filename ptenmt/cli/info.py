@@ -21,7 +21,7 @@ from ptenmt.config.loading import flat_options
 from ptenmt.errors import RunError
 from ptenmt.history import History
 from ptenmt.inspection.figures import Table
-from ptenmt.runs import RUNS_FOLDER, UNITS, Run, find_run, list_runs, needed_facts
+from ptenmt.runs import RUNS_FOLDER, UNITS, Run, find_run, list_runs
 from ptenmt.weights import best_weights, list_weights
 
 _SHOWN_FACTS = {"created", "trained", "versions", "data", "vocabulary_sizes", "parameters"}
@@ -51,7 +51,7 @@ def _all_runs(runs: list[Run], warn: Callable[[str], None]) -> Table:
     rows = []
     for run in runs:
         try:
-            facts, config = needed_facts(run, _SHOWN_FACTS), run.config()
+            facts, config = run.facts(_SHOWN_FACTS), run.config()
             history = History(run.path).validations()
         except RunError as error:
             warn(error.message)
@@ -84,7 +84,7 @@ def _best_score(validations: Sequence[dict[str, Any]]) -> str:
 
 def _summary(run: Run) -> dict[str, str]:
     """Facts of a run by name."""
-    facts, last = needed_facts(run, _SHOWN_FACTS), History(run.path).last()
+    facts, last = run.facts(_SHOWN_FACTS), History(run.path).last()
     unit, sizes = UNITS[run.config().task], facts["vocabulary_sizes"]
     latest = list_weights(run.weights_folder, "latest")  # saved together with the newest checkpoint
     rows = {

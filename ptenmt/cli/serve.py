@@ -10,9 +10,9 @@ import typer
 from ptenmt.cli import options
 from ptenmt.cli.console import Screen, standard_output
 from ptenmt.errors import ConfigError, PtenmtError
-from ptenmt.processes import available_cores
 from ptenmt.runs import find_run
 from ptenmt.server.limits import Limits
+from ptenmt.translation.ctranslate2_engine import available_cores
 
 _DEFAULTS = Limits()
 

@@ -17,10 +17,9 @@ import platformdirs
 import requests
 import urllib3
 
-from ptenmt.atomic_files import folder_written_whole
+from ptenmt.atomic_files import exclusive, folder_written_whole
 from ptenmt.errors import DownloadError, TokenizerError
 from ptenmt.events import DownloadProgress
-from ptenmt.processes import exclusive
 
 logger = logging.getLogger(__name__)
 

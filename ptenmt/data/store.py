@@ -24,10 +24,9 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import DTypeLike
 
-from ptenmt.atomic_files import folder_written_whole
+from ptenmt.atomic_files import exclusive, folder_written_whole
 from ptenmt.data.readers import SentencePair
 from ptenmt.errors import OutputError
-from ptenmt.processes import exclusive
 
 logger = logging.getLogger(__name__)
 

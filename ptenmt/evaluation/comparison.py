@@ -14,7 +14,7 @@ from ptenmt.evaluation.evaluation import held_out_test_set, json_facts
 from ptenmt.evaluation.scores import Difference, Scorer
 from ptenmt.evaluation.systems import LoadOptions, OnProgress, SearchFacts, System
 from ptenmt.history import History
-from ptenmt.runs import UNITS, Run, find_run, needed_facts
+from ptenmt.runs import UNITS, Run, find_run
 
 _SPLITS = ("train", "validation", "test")
 _METRICS = ("bleu", "chrf", "loss", "accuracy")
@@ -143,7 +143,7 @@ def _score(
 
 
 def _summarise(run: Run, name: str) -> RunSummary:
-    facts, config = needed_facts(run, _NEEDED_FACTS), run.config()
+    facts, config = run.facts(_NEEDED_FACTS), run.config()
     history = History(run.path)
     curve, validations = history.curve(), history.validations()
     last, best = history.last(), history.best(config.validation.metric)

@@ -40,7 +40,7 @@ from ptenmt.history import History
 from ptenmt.inspection.curves import history_plots
 from ptenmt.inspection.drawing import draw
 from ptenmt.inspection.figures import Line, LinePlot, Table
-from ptenmt.runs import Run, needed_facts, versions
+from ptenmt.runs import Run, versions
 from ptenmt.tokenizers.words import word_pattern
 
 ReportFormat = Literal["html", "markdown", "json"]
@@ -170,7 +170,7 @@ def report_text(evaluation: Evaluation, form: ReportFormat) -> str:
         config, history = run.config(), History(run.path)
         files = _RunFiles(
             config=config,
-            facts=needed_facts(run, {"data", "parameters"}),
+            facts=run.facts({"data", "parameters"}),
             validations=history.validations(),
             curve=history.curve(),
             best=history.best(config.validation.metric),

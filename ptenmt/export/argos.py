@@ -22,10 +22,9 @@ import sentencepiece
 from ptenmt.atomic_files import write_bytes
 from ptenmt.config import Config, DataConfig
 from ptenmt.ctranslate2_export import Quantization, convert
-from ptenmt.data.text import TextPreparation, lowers_typed, spacing
+from ptenmt.data.text import TextPreparation, language_name, lowers_typed, spacing
 from ptenmt.errors import ExportError, OutputError
 from ptenmt.export.card import CARD_FILE, SUMS_FILE
-from ptenmt.languages import language_name
 from ptenmt.runs import versions
 from ptenmt.tokenizers import forbidden
 from ptenmt.tokenizers.base import clean_text

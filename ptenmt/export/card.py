@@ -12,10 +12,10 @@ import yaml
 from ptenmt.atomic_files import NOTHING
 from ptenmt.config import Config, CorpusFile, DataConfig
 from ptenmt.config.loading import without_paths
+from ptenmt.data.text import language_name
 from ptenmt.evaluation.scores import Scorer
 from ptenmt.history import History
-from ptenmt.languages import language_name
-from ptenmt.runs import needed_facts, versions
+from ptenmt.runs import versions
 from ptenmt.trained_model import TrainedModel
 
 CARD_FILE = "README.md"
@@ -58,7 +58,7 @@ def model_card(trained: TrainedModel, usage: str, *, extra: str = "") -> str:
     Raises:
         RunError: The run's ``run.json`` is damaged.
     """
-    config, facts = without_paths(trained.config), needed_facts(trained.run, ())
+    config, facts = without_paths(trained.config), trained.run.facts()
     data = config.data
     source, target = language_name(data.source_language), language_name(data.target_language)
     sections = [

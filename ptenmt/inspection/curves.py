@@ -10,7 +10,7 @@ from ptenmt.config import Config, TrainingConfig
 from ptenmt.errors import ConfigError, PtenmtError, RunError
 from ptenmt.history import History
 from ptenmt.inspection.figures import Line, LinePlot
-from ptenmt.runs import Run, needed_facts
+from ptenmt.runs import Run
 from ptenmt.schedule import learning_rate, num_warmup_steps
 
 Axis = Literal["steps", "epochs", "minutes"]
@@ -123,7 +123,7 @@ class _RunRecords:
         return steps / self._steps_per_epoch() if self._axis == "epochs" else self._minutes(steps)
 
     def _steps_per_epoch(self) -> float:
-        known = needed_facts(self._run, ()).get("steps_per_epoch")
+        known = self._run.facts().get("steps_per_epoch")
         if not known:
             raise RunError(f"the history of {self._run.path} has no epochs", "draw it over steps")
         return float(known)

@@ -8,8 +8,8 @@ import tensorflow as tf
 
 from ptenmt.config import Config
 from ptenmt.errors import ConfigError, TrainingError
-from ptenmt.processes import available_cores
 from ptenmt.training.distributed import Cluster, meet
+from ptenmt.translation.ctranslate2_engine import available_cores
 
 
 def prepare(

@@ -17,9 +17,8 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from ptenmt.atomic_files import sync
+from ptenmt.atomic_files import exclusive, holder, sync
 from ptenmt.errors import OutputError
-from ptenmt.processes import exclusive, holder
 
 _FORMAT = 1
 

@@ -4,7 +4,6 @@ import json
 import re
 import shutil
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -141,25 +140,6 @@ def test_a_damaged_run_is_named(ptenmt, two_runs: Path) -> None:
     (two_runs / "checkpoints/other/run.json").write_text('{"format_version": 1}')
     answer = ptenmt("compare", "tiny", "other", code=1)
     assert "checkpoints/other/run.json is damaged: it lacks data, parameters" in answer.stderr
-
-
-@pytest.mark.parametrize(
-    ("changes", "told"),
-    [
-        ({"data": None}, "its data cannot be null"),
-        ({"data": {}}, "it lacks train"),
-        ({"data": {"train": 5}}, "its train cannot be 5"),
-        ({"data": {"train": {"pairs": "many", "fingerprint": "0"}}}, 'its pairs cannot be "many"'),
-        ({"data": {"train": {"pairs": 48}}}, "it lacks fingerprint"),
-        ({"parameters": "many"}, 'its parameters cannot be "many"'),
-        ({"steps_per_epoch": []}, "its steps_per_epoch cannot be []"),
-    ],
-)
-def test_facts_of_another_kind_are_named(ptenmt, two_runs: Path, changes: dict[str, Any], told: str) -> None:
-    file = two_runs / "checkpoints/other/run.json"
-    file.write_text(json.dumps(json.loads(file.read_text()) | changes))
-    for command in (["compare", "tiny", "other"], ["info", "--run", "other"]):
-        assert f"checkpoints/other/run.json is damaged: {told}\n" in ptenmt(*command, code=1).stderr
 
 
 @pytest.mark.parametrize("line", ["5", '{"a": 1}', '{"step": 70, "epoch": 12, "validation": {}}'])

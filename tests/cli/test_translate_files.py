@@ -14,8 +14,8 @@ from pathlib import Path
 
 import pytest
 
+from ptenmt.atomic_files import exclusive
 from ptenmt.cli.translation_view import TranslationView
-from ptenmt.processes import exclusive
 from ptenmt.runs import Run
 from ptenmt.translation import Translation, Translator
 from ptenmt.weights import read_weights, write_weights

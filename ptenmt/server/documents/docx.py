@@ -8,16 +8,17 @@ import io
 import re
 import zipfile
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+import docx
+from docx.document import Document
+from docx.opc.constants import CONTENT_TYPE
+from docx.opc.part import PartFactory, XmlPart
 from lxml import etree
 from lxml.etree import _Element as Element
 
 from ptenmt.server.documents.plain import check_tags, is_prose, limited, xml_characters
 from ptenmt.server.limits import Refusal
-
-if TYPE_CHECKING:
-    from docx.document import Document
 
 MAX_FILES = 2_000
 MAX_BYTES = 50_000_000
@@ -117,11 +118,7 @@ def _is_xml(content: bytes) -> bool:
     return content[:1_000].lstrip(b"\xef\xbb\xbf\xff\xfe\0 \t\r\n")[:1] in (b"<", b"L", b"")
 
 
-def _opened(file: io.BytesIO) -> "Document":
-    import docx  # takes 0.1 s, and only documents need it
-    from docx.opc.constants import CONTENT_TYPE
-    from docx.opc.part import PartFactory, XmlPart
-
+def _opened(file: io.BytesIO) -> Document:
     for notes in (CONTENT_TYPE.WML_FOOTNOTES, CONTENT_TYPE.WML_ENDNOTES):  # which python-docx keeps as bytes
         PartFactory.part_type_for.setdefault(notes, XmlPart)
     try:
@@ -130,10 +127,8 @@ def _opened(file: io.BytesIO) -> "Document":
         raise Refusal(_UNREADABLE) from error
 
 
-def _translated_roots(document: "Document") -> Iterator[Element]:
+def _translated_roots(document: Document) -> Iterator[Element]:
     """The XML of the text, headers, footers, notes and comments."""
-    from docx.opc.part import XmlPart
-
     for part in document.part.package.iter_parts():
         if isinstance(part, XmlPart):
             root: Any = part.element
@@ -165,7 +160,7 @@ def _texts(root: Element) -> Iterator[_Text]:
         yield text
 
 
-def _follows(run: "Element", previous: Element | None) -> bool:
+def _follows(run: Element, previous: Element | None) -> bool:
     """Whether nothing visible is between two runs."""
     siblings = run.itersiblings("*", preceding=True)
     return next((each for each in siblings if each.tag not in _WITHOUT_WIDTH), None) is previous

@@ -6,7 +6,7 @@ from typing import Any
 import anyio.to_thread
 from fastapi import APIRouter, Request
 
-from ptenmt.languages import language_name
+from ptenmt.data.text import language_name
 from ptenmt.server import schemas
 from ptenmt.server.documents import FORMATS
 from ptenmt.server.documents.html import Html

@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from ptenmt.processes import exclusive, holder
+from ptenmt.atomic_files import exclusive, holder
 
 HOLD = """
 import pathlib, sys, time
-from ptenmt.processes import exclusive
+from ptenmt.atomic_files import exclusive
 with exclusive(pathlib.Path(sys.argv[1])):
     print("held", flush=True)
     time.sleep(60)
