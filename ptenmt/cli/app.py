@@ -40,8 +40,7 @@ class _Signals:
     """Ends the process as a shell expects on SIGINT and SIGTERM, and at once.
 
     Libraries may turn a KeyboardInterrupt into an error of their own (Keras does while it traces a layer):
-    therefore ``is_interrupted``. The exit handler is registered first, to be called last: it spares the
-    seconds that Python needs to take TensorFlow apart.
+    hence ``is_interrupted``. The exit handler, registered first, runs last: it skips TensorFlow's slow exit.
     """
 
     def __init__(self) -> None:

@@ -4,6 +4,7 @@ from typing import Annotated
 
 import typer
 
+from ptenmt.averaging import average as average_run
 from ptenmt.cli.console import Screen, load_tensorflow
 from ptenmt.cli.options import Quiet, RunName, Verbose
 from ptenmt.runs import Run
@@ -32,8 +33,6 @@ def average(
     Example: ptenmt average --run base --last 5
     """
     screen = Screen(quiet=quiet, verbose=verbose)
-    from ptenmt.averaging import average as average_run
-
     if best is None:
         load_tensorflow(screen)
     path = average_run(run, last=last, best=best, to=to)

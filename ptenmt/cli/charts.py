@@ -6,16 +6,31 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import numpy as np
+from rich.cells import cell_len, set_cell_size
+from rich.color import Color
 from rich.console import Console
+from rich.style import Style
 from rich.text import Text
 
-from ptenmt.cli.console import Screen, result_console, standard_output
-from ptenmt.cli.heat_maps import heat_map_lines
+from ptenmt.cli.console import Screen, make_console, standard_output
 from ptenmt.cli.tables import print_table
 from ptenmt.inspection.figures import Bars, HeatMap, Line, LinePlot, Panel, Table
 
 _PIPE_WIDTH = 80
 _UNLIMITED = 100_000
+
+_SHADES = " ░▒▓█"
+_COLOURS = {
+    "blues": ((247, 251, 255), (107, 174, 214), (8, 48, 107)),
+    "reds": ((255, 245, 240), (251, 106, 74), (103, 0, 13)),
+    "greys": ((250, 250, 250), (150, 150, 150), (60, 60, 60)),
+    "diverging": ((103, 0, 31), (214, 96, 77), (247, 247, 247), (67, 147, 195), (5, 48, 97)),
+}
+_MAX_LABEL = 14
+_NARROW_CELL = 2
+_MAX_LINES = 50
+_SCALE_CELLS = 10
+
 _MAX_PLOT_WIDTH = 100
 _MAX_BAR_WIDTH = 30
 _EIGHTHS = " ▏▎▍▌▋▊▉█"
@@ -54,7 +69,7 @@ def show(
         save_figure(draw(panels, title=title, columns=columns), output, screen.warn)
         screen.say(f"drawn: {output}")
         return
-    console = result_console()
+    console = make_console()
     with standard_output():
         if title:
             console.print(Text(title, style="bold"), soft_wrap=not console.is_terminal)
@@ -69,7 +84,7 @@ def show(
 
 
 def _lines(panel: HeatMap | LinePlot | Bars, console: Console) -> list[Text]:
-    """A panel as lines that fit the terminal; in a pipe, heat maps are complete."""
+    """Lines that fit the terminal; in a pipe, heat maps are complete."""
     has_colours = console.color_system in ("256", "truecolor") and not console.no_color
     if isinstance(panel, HeatMap):
         return heat_map_lines(panel, console.width if console.is_terminal else _UNLIMITED, has_colours)
@@ -79,6 +94,131 @@ def _lines(panel: HeatMap | LinePlot | Bars, console: Console) -> list[Text]:
     return line_plot_lines(panel, min(width, _MAX_PLOT_WIDTH), has_colours)
 
 
+def heat_map_lines(panel: HeatMap, width: int, has_colours: bool) -> list[Text]:
+    """Draw a heat map in coloured cells, or shades of grey where the terminal has fewer than 256 colours.
+
+    Labelled columns beyond the width are left out; of numbered rows and columns every second, third, … is
+    drawn; the title says so.
+    """
+    lines = (_labelled if panel.row_labels else _numbered)(panel, width, has_colours)
+    return lines if panel.has_numbers else [*lines, _scale(panel, has_colours)]
+
+
+def _labelled(panel: HeatMap, width: int, has_colours: bool) -> list[Text]:
+    """One line per row: label, cells."""
+    left = min(max(map(cell_len, panel.row_labels)), _MAX_LABEL, width // 3)
+    room = max((width - left - 1) // _NARROW_CELL, 1)
+    panel = panel.first(max(room, _MAX_LINES), room)
+    longest = max(map(cell_len, panel.column_labels))
+    is_roomy = left + 1 + panel.num_columns * (longest + 1) <= width
+    cell = max(longest + 1, _NARROW_CELL) if is_roomy else _NARROW_CELL
+    lines = _heading(panel)
+    for labels in [panel.column_labels] if is_roomy else _upright(panel.column_labels):
+        lines.append(Text(" " * (left + 1) + "".join(_centred(label, cell) for label in labels)))
+        lines[-1].rstrip()
+    levels = _levels(panel)
+    for number, (label, values, row) in enumerate(zip(panel.row_labels, panel.values, levels, strict=True)):
+        shown = _cropped(label, left)
+        line = Text(" " * (left - cell_len(shown)) + shown + " ")
+        for column, (value, level) in enumerate(zip(values, row, strict=True)):
+            sign = f"{value:.0f}" if panel.has_numbers else "●" * ((number, column) in panel.marks)
+            line.append_text(_cell(sign, level, cell, panel, has_colours))
+        lines.append(line)
+    return lines
+
+
+def _heading(panel: HeatMap) -> list[Text]:
+    named = {"down": panel.row_name, "across": panel.column_name}
+    axes = ", ".join(f"{direction}: {name}" for direction, name in named.items() if name)
+    return [Text(panel.title, style="bold"), *([Text(axes, style="dim")] if axes else [])]
+
+
+def _upright(labels: Sequence[str]) -> list[list[str]]:
+    """Vertical labels: each line has one character of each label."""
+    cropped = [_cropped(label, _MAX_LABEL) for label in labels]
+    height = max(map(len, cropped))
+    return [[label.rjust(height)[number] for label in cropped] for number in range(height)]
+
+
+def _centred(label: str, cells: int) -> str:
+    return set_cell_size(" " * ((cells - cell_len(label)) // 2) + label, cells)
+
+
+def _cropped(label: str, cells: int) -> str:
+    return label if cell_len(label) <= cells else set_cell_size(label, cells - 1).rstrip() + "…"
+
+
+def _levels(panel: HeatMap) -> np.ndarray:
+    """Each value on the scale from low, 0, to high, 1."""
+    return np.asarray(np.clip((panel.values - panel.low) / (panel.high - panel.low), 0.0, 1.0))
+
+
+def _cell(sign: str, level: float, cells: int, panel: HeatMap, has_colours: bool) -> Text:
+    """A cell: its number or mark, if it has one, on its shade or colour."""
+    if not has_colours:
+        return Text(sign.center(cells, " " if panel.has_numbers else _shade(level)))
+    red, green, blue = _rgb(panel.palette, level)
+    ink = "black" if red + green + blue > 3 * 128 else "white"
+    return Text(sign.center(cells), Style(color=ink, bgcolor=Color.from_rgb(red, green, blue)))
+
+
+def _numbered(panel: HeatMap, width: int, has_colours: bool) -> list[Text]:
+    """One character per value, with colours two rows per line; row numbers on the left."""
+    left = len(str(panel.num_rows - 1))
+    rows_per_line = 2 if has_colours else 1
+    unit = 2 if panel.columns_are_paired else 1
+    across = math.ceil(panel.num_columns / unit / ((width - left - 1) // unit))
+    down = math.ceil(panel.num_rows / (_MAX_LINES * rows_per_line))
+    column_name = panel.column_name or "column"
+    column_name = f"pair of {column_name}s" if panel.columns_are_paired else column_name
+    steps = ((panel.row_name or "row", down), (column_name, across))
+    parts = [f"every {_ordinal(step)} {name}" for name, step in steps if step > 1]
+    lines = _heading(panel)
+    if parts:
+        lines[0].append(f" ({', '.join(parts)})")
+    columns = np.arange(panel.num_columns)
+    columns = columns[columns // unit % across == 0]
+    levels = _levels(panel)[::down, columns]
+    for first in range(0, len(levels), rows_per_line):
+        line = Text(f"{first * down:>{left}} ")
+        upper, lower = levels[first], levels[min(first + rows_per_line, len(levels)) - 1]
+        for above, below in zip(upper, lower, strict=True):
+            if has_colours:
+                ink, paper = (Color.from_rgb(*_rgb(panel.palette, level)) for level in (above, below))
+                line.append("▀", Style(color=ink, bgcolor=paper))
+            else:
+                line.append(_shade(above))
+        lines.append(line)
+    lines.append(Text(" " * (left + 1) + "0" + str(columns[-1]).rjust(len(columns) - 1)))
+    return lines
+
+
+def _ordinal(number: int) -> str:
+    ending = "th" if number % 100 in (11, 12, 13) else {1: "st", 2: "nd", 3: "rd"}.get(number % 10, "th")
+    return f"{number}{ending}"
+
+
+def _scale(panel: HeatMap, has_colours: bool) -> Text:
+    line = Text(f"{panel.low:.3g} ")
+    if has_colours:
+        for level in np.linspace(0, 1, _SCALE_CELLS):
+            line.append_text(_cell("", float(level), 1, panel, has_colours))
+    else:
+        line.append(_SHADES)
+    return line.append(f" {panel.high:.3g}")
+
+
+def _shade(level: float) -> str:
+    return _SHADES[round(float(level) * (len(_SHADES) - 1))]
+
+
+def _rgb(palette: str, level: float) -> tuple[int, int, int]:
+    colours = np.array(_COLOURS[palette], dtype=float)
+    place = np.linspace(0, 1, len(colours))
+    red, green, blue = (round(float(np.interp(level, place, part))) for part in colours.T)
+    return red, green, blue
+
+
 def bar(cells: float) -> str:
     """A bar of a length in terminal cells, drawn in eighths."""
     whole, eighths = divmod(round(8 * cells), 8)
@@ -86,7 +226,6 @@ def bar(cells: float) -> str:
 
 
 def _bar_lines(panel: Bars, width: int) -> list[Text]:
-    """One line per bar: name, number, bar."""
     names = [Text(name) for name in panel.names]
     label_width = min(max(name.cell_len for name in names), width // 2)
     bar_width = min(width - label_width - 8, _MAX_BAR_WIDTH)
@@ -99,13 +238,7 @@ def _bar_lines(panel: Bars, width: int) -> list[Text]:
 
 
 def line_plot_lines(panel: LinePlot, width: int, has_colours: bool) -> list[Text]:
-    """A plot as lines of text: Braille dots, or a letter for each of several lines without colours.
-
-    Args:
-        panel: The plot.
-        width: Of a line, in terminal cells.
-        has_colours: Whether lines are distinguished by colour.
-    """
+    """Draw a plot in Braille dots, or without colours with a letter for each of several lines."""
     lines = [line for line in panel.lines if _is_finite(line).any()]
     heading = Text.assemble((panel.title, "bold"), f", {panel.y_name}" if panel.y_name else "")
     if not lines:
@@ -119,7 +252,9 @@ def line_plot_lines(panel: LinePlot, width: int, has_colours: bool) -> list[Text
     columns = max(width - left - 2, 8)
     is_lettered = len(lines) > 1 and not has_colours
     cells = (_lettered if is_lettered else _dotted)(lines, (x_range, y_range), columns)
-    drawn = [heading, *_legend(lines, is_lettered)]
+    drawn = [heading]
+    if any(line.name for line in lines):
+        drawn.append(_legend(lines, is_lettered))
     for row in range(_HEIGHT):
         line = Text(f"{ticks.get(row, ''):>{left}} {'┤' if row in ticks else '│'}")
         for column in range(columns):
@@ -136,29 +271,26 @@ def _is_finite(line: Line) -> np.ndarray:
     return finite
 
 
-def _range(values: Sequence[np.ndarray]) -> tuple[float, float]:
+def _range(parts: Sequence[np.ndarray]) -> tuple[float, float]:
     """The minimum and maximum, widened if they are equal."""
-    low, high = min(float(part.min()) for part in values), max(float(part.max()) for part in values)
+    values = np.concatenate(parts)
+    low, high = float(values.min()), float(values.max())
     margin = 0 if high > low else (abs(low) or 1.0) / 50
     return low - margin, high + margin
 
 
 def _number(value: float) -> str:
-    """A number with three significant digits, or all of its integer digits."""
     return f"{value:,.0f}" if abs(value) >= 100 else f"{value:.3g}"
 
 
-def _legend(lines: Sequence[Line], is_lettered: bool) -> list[Text]:
-    """The legend, if the lines have names."""
-    if not any(line.name for line in lines):
-        return []
+def _legend(lines: Sequence[Line], is_lettered: bool) -> Text:
     legend = Text()
     for number, line in enumerate(lines):
         mark = _LETTERS[number % len(_LETTERS)] if is_lettered else "━"
         legend.append(f"{mark} ", "" if is_lettered else _style(number, line))
         legend.append(f"{line.name}   ")
     legend.rstrip()
-    return [legend]
+    return legend
 
 
 def _style(number: int, line: Line) -> str:

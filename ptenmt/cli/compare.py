@@ -1,7 +1,7 @@
 """``ptenmt compare``."""
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
@@ -11,11 +11,11 @@ from ptenmt.cli.formatting import duration, metric_name, metric_value, option_va
 from ptenmt.cli.options import Quiet, Verbose, complete_run
 from ptenmt.cli.tables import print_table
 from ptenmt.data.corpus import HeldOutSplit
+from ptenmt.evaluation import LoadOptions
+from ptenmt.evaluation.comparison import RunComparison, RunScores, RunSummary
+from ptenmt.evaluation.comparison import compare as compare_runs
 from ptenmt.inspection.figures import Table
 from ptenmt.runs import UNITS
-
-if TYPE_CHECKING:
-    from ptenmt.evaluation.comparison import RunComparison, RunScores, RunSummary
 
 
 def compare(
@@ -46,9 +46,6 @@ def compare(
 
     Example: ptenmt compare base small --split test
     """
-    from ptenmt.evaluation import LoadOptions
-    from ptenmt.evaluation.comparison import compare as compare_runs
-
     screen = Screen(quiet=quiet, verbose=verbose)
     with screen.bar("loading") as show:
         comparison = compare_runs(runs, split, load=LoadOptions(on_warning=screen.warn), on_progress=show)
@@ -66,8 +63,7 @@ def compare(
         print_table(Table(title="\noptions that differ", header=header, rows=rows))
 
 
-def _results(comparison: "RunComparison") -> list[Sequence[str]]:
-    """The size of each run, its training and its scores."""
+def _results(comparison: RunComparison) -> list[Sequence[str]]:
     rows: list[tuple[str, Callable[[RunSummary], str]]] = [
         ("parameters", lambda run: f"{run.parameters:,}"),
         (f"training {_units(comparison)}", lambda run: f"{run.pairs:,}"),
@@ -85,40 +81,34 @@ def _results(comparison: "RunComparison") -> list[Sequence[str]]:
     return [*table, ("options that differ from the first run", NOTHING, *counts)]
 
 
-def _units(comparison: "RunComparison") -> str:
-    """The unit of the runs' data."""
+def _units(comparison: RunComparison) -> str:
     return " or ".join(dict.fromkeys(UNITS[run.task] for run in comparison.runs))
 
 
-def _validations(comparison: "RunComparison") -> list[Sequence[str]]:
+def _validations(comparison: RunComparison) -> list[Sequence[str]]:
     """The best validation of each run; next-word models have a perplexity instead of BLEU."""
     tasks = {run.task for run in comparison.runs}
     metrics = ["bleu", "chrf"] if "translation" in tasks else []
-    rows: list[Sequence[str]] = [
-        (
-            f"validation {metric_name(metric)}",
-            *(metric_value(metric, run.validation.get(metric)) for run in comparison.runs),
-        )
-        for metric in [*metrics, "loss", "accuracy"]
-    ]
+    rows: list[Sequence[str]] = []
+    for metric in [*metrics, "loss", "accuracy"]:
+        shown = [metric_value(metric, run.validation.get(metric)) for run in comparison.runs]
+        rows.append((f"validation {metric_name(metric)}", *shown))
     if "next-word" in tasks:
         values = (shown_perplexity(run.validation.get("loss")) for run in comparison.runs)
         rows.append(("validation perplexity", *values))
     return rows
 
 
-def _scores(comparison: "RunComparison") -> list[Sequence[str]]:
+def _scores(comparison: RunComparison) -> list[Sequence[str]]:
     """Scores on the pairs that all runs translated, if they did."""
     if not comparison.scores:
         return []
     columns = [_column(each, is_first=number == 0) for number, each in enumerate(comparison.scores)]
-    return [
-        (f"{comparison.split} pairs: {name}", *(column[name] for column in columns)) for name in columns[0]
-    ]
+    title = f"{comparison.split} pairs"
+    return [(f"{title}: {name}", *(column[name] for column in columns)) for name in columns[0]]
 
 
-def _column(scores: "RunScores", *, is_first: bool) -> dict[str, str]:
-    """A run's scores, by name."""
+def _column(scores: RunScores, *, is_first: bool) -> dict[str, str]:
     column = {}
     for each in scores.differences:
         score = each.score

@@ -9,6 +9,7 @@ from ptenmt.cli.console import Screen, standard_output
 from ptenmt.cli.formatting import shown_perplexity
 from ptenmt.cli.options import Quiet, RunName, Verbose, WhichWeights
 from ptenmt.cli.tables import print_table
+from ptenmt.completion import Completer, held_out_loss
 from ptenmt.config import DecodingConfig
 from ptenmt.config.schema import MIN_TEMPERATURE, NUM_SEEDS
 from ptenmt.inspection.figures import Table
@@ -66,8 +67,6 @@ def complete(
 
     Example: ptenmt complete "once upon a time" --words 20 --temperature 0.8 --top-p 0.9
     """
-    from ptenmt.completion import Completer, held_out_loss
-
     screen = Screen(quiet=quiet, verbose=verbose)
     how = _decoding(words, temperature, top_p, seed)
     found = find_run(run)
@@ -90,11 +89,7 @@ def complete(
 def _decoding(
     words: int | None, temperature: float | None, top_p: float | None, seed: int | None
 ) -> DecodingConfig:
-    """The decoding options.
-
-    Raises:
-        BadParameter: An option would have no effect.
-    """
+    """The decoding options; refuses one that would have no effect."""
     for name, value in {"--temperature": temperature, "--top-p": top_p, "--seed": seed}.items():
         if words is None and value is not None:
             raise typer.BadParameter("sampling needs --words", param_hint=name)

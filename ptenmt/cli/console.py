@@ -12,21 +12,15 @@ from functools import cached_property
 from typing import IO, TYPE_CHECKING, Any
 
 from ptenmt.errors import OutputError, PtenmtError
+from ptenmt.events import DownloadProgress
 
 if TYPE_CHECKING:
     from rich.console import Console
     from rich.progress import TaskID
 
-    from ptenmt.events import DownloadProgress
-
 
 class Screen:
-    """Messages and progress of a command, on stderr.
-
-    Args:
-        quiet: Show only errors and ``warn_loudly``.
-        verbose: Show log messages too.
-    """
+    """Messages and progress of a command, on stderr; if quiet, only errors and ``warn_loudly``."""
 
     def __init__(self, *, quiet: bool = False, verbose: bool = False) -> None:
         self._quiet = quiet
@@ -40,7 +34,7 @@ class Screen:
     @cached_property
     def console(self) -> "Console":
         """The console of stderr; rich takes 40 ms to import."""
-        return _console(stderr=True, quiet=self._quiet)
+        return make_console(stderr=True, quiet=self._quiet)
 
     @property
     def is_live(self) -> bool:
@@ -61,7 +55,7 @@ class Screen:
 
     def warn_loudly(self, message: str) -> None:
         """Show a warning even with ``quiet``."""
-        _console(stderr=True).print(f"warning: {message}", style="yellow", soft_wrap=True)
+        make_console(stderr=True).print(f"warning: {message}", style="yellow", soft_wrap=True)
 
     @contextmanager
     def working(self, what: str) -> Iterator[None]:
@@ -71,14 +65,7 @@ class Screen:
 
     @contextmanager
     def bar(self, what: str) -> Iterator[Callable[[str, int, int], None]]:
-        """Show a progress bar on a terminal.
-
-        Args:
-            what: Its first description.
-
-        Yields:
-            A function that takes a new description, and how much is done of how much.
-        """
+        """Show a progress bar on a terminal; yields a function that takes a description, done and total."""
         from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
         columns = (
@@ -94,7 +81,7 @@ class Screen:
             )
 
     @contextmanager
-    def downloads(self) -> Iterator[Callable[["DownloadProgress"], None]]:
+    def downloads(self) -> Iterator[Callable[[DownloadProgress], None]]:
         """Show a progress bar per downloaded file; on a plain console, a line per file."""
         from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn
 
@@ -102,7 +89,7 @@ class Screen:
         progress = Progress(*columns, console=self.console, disable=not self.is_live)
         tasks: dict[str, TaskID] = {}
 
-        def show(state: "DownloadProgress") -> None:
+        def show(state: DownloadProgress) -> None:
             if state.name not in tasks:
                 tasks[state.name] = progress.add_task(state.name, total=None)
                 if not self.is_live:
@@ -129,9 +116,13 @@ class _Warnings(logging.Handler):
         self._screen.warn(record.getMessage())
 
 
-def result_console() -> "Console":
-    """The console of stdout."""
-    return _console()
+def make_console(**options: Any) -> "Console":
+    """A console without markup, by default of stdout; with NO_COLOR also without bold."""
+    from rich.console import Console
+
+    if os.environ.get("NO_COLOR"):
+        options["color_system"] = None
+    return Console(highlight=False, markup=False, emoji=False, **options)
 
 
 @contextmanager
@@ -155,7 +146,7 @@ def standard_output() -> Iterator[IO[str]]:
 
 def print_error(error: PtenmtError) -> None:
     """Print an error and its hint on stderr, one line each."""
-    console = _console(stderr=True)
+    console = make_console(stderr=True)
     console.print("error:", style="bold red", end=" ")
     console.print(error.message, soft_wrap=True)
     if error.hint:
@@ -207,12 +198,3 @@ def silent_libraries(screen: Screen) -> Iterator[Callable[[str], None]]:
         os.close(kept)
         for warning in warnings:
             screen.warn(warning)
-
-
-def _console(**options: Any) -> "Console":
-    """A console without markup; with NO_COLOR also without bold."""
-    from rich.console import Console
-
-    if os.environ.get("NO_COLOR"):
-        options["color_system"] = None
-    return Console(highlight=False, markup=False, emoji=False, **options)

@@ -2,6 +2,8 @@
 
 from ptenmt.cli.console import Screen, load_tensorflow
 from ptenmt.cli.options import ConfigName, Overrides, Quiet, Verbose
+from ptenmt.config.loading import load_config
+from ptenmt.data.corpus import fetch_sources
 
 
 def download(
@@ -18,9 +20,6 @@ def download(
 
     Example: ptenmt download --config base.yaml --set data.data_dir=tfds
     """
-    from ptenmt.config.loading import load_config
-    from ptenmt.data.corpus import fetch_sources
-
     screen = Screen(quiet=quiet, verbose=verbose)
     options = load_config(config, overrides or [])
     if options.data.source == "tfds":

@@ -1,18 +1,22 @@
 """``ptenmt evaluate``."""
 
+from functools import partial
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
+from ptenmt import evaluation
 from ptenmt.cli import options
 from ptenmt.cli.console import Screen, load_tensorflow
 from ptenmt.cli.tables import print_tables
 from ptenmt.data.corpus import HeldOutSplit
-from ptenmt.errors import PtenmtError
+from ptenmt.evaluation.tables import evaluation_tables, sweep_tables
 from ptenmt.runs import find_run
+from ptenmt.translation.translator import uses_keras
 
-_FILES, _OUTPUT = "Files of your own", "Output"
+_file_option = partial(typer.Option, rich_help_panel="Files of your own")
+_output_option = partial(typer.Option, rich_help_panel="Output")
 
 
 def evaluate(
@@ -26,38 +30,34 @@ def evaluate(
     ] = None,
     source: Annotated[
         Path | None,
-        typer.Option(
+        _file_option(
             metavar="FILE",
             help="Translate this instead of the run's own pairs: one sentence per line, plain or .gz.",
-            rich_help_panel=_FILES,
         ),
     ] = None,
     references: Annotated[
         list[Path] | None,
-        typer.Option(
+        _file_option(
             "--reference",
             metavar="FILE",
             help="Reference translations, one per line. May be given several times; then each sentence "
             "needs a line that is not empty in one of them.",
-            rich_help_panel=_FILES,
         ),
     ] = None,
     hypotheses: Annotated[
         Path | None,
-        typer.Option(
+        _file_option(
             metavar="FILE",
             help="Score these translations, one per line, instead of translating. With --reference no run "
             "is needed; with --run, too, the words unknown to that run are counted.",
-            rich_help_panel=_FILES,
         ),
     ] = None,
     tokenised: Annotated[
         bool,
-        typer.Option(
+        _file_option(
             "--tokenised",
             help="These files have words and punctuation separated by spaces, as the training corpus (and "
             "translate --raw) has them. They are scored on these tokens, too.",
-            rich_help_panel=_FILES,
         ),
     ] = False,
     baseline: Annotated[
@@ -72,40 +72,36 @@ def evaluate(
     overrides: options.DecodingOverrides = None,
     sweep: Annotated[
         bool,
-        typer.Option(
+        options.search_option(
             "--sweep",
             help="Try beam sizes and length penalties on the validation pairs, and report which to use.",
-            rich_help_panel=options.SEARCH_PANEL,
         ),
     ] = False,
     details: Annotated[
         bool,
-        typer.Option(
+        _output_option(
             "--details",
             help="Show more of the error analysis: scores by source length, word rarity and split words; "
             "minimal pairs; the worst and the best sentences.",
-            rich_help_panel=_OUTPUT,
         ),
     ] = False,
     output: Annotated[
         Path | None,
-        typer.Option(
+        _output_option(
             "--output",
             "-o",
             metavar="DIR",
             help="Write sources, references and translations, including the baseline's, to text files in "
             "this folder.",
-            rich_help_panel=_OUTPUT,
         ),
     ] = None,
     reports: Annotated[
         list[Path] | None,
-        typer.Option(
+        _output_option(
             "--report",
             metavar="FILE",
             help="Write a full report with charts and examples: .html, .md or .json. May be given several "
             "times.",
-            rich_help_panel=_OUTPUT,
         ),
     ] = None,
     quiet: options.Quiet = False,
@@ -126,18 +122,17 @@ def evaluate(
 
     Example: ptenmt evaluate --run base --sweep
     """
-    if split is not None:
-        _refuse_with("--split", {"--reference": references})
-    if sweep:
-        others: dict[str, object] = {"--hypotheses": hypotheses, "--baseline": baseline}
-        others |= {"--beam-size": beam_size, "--set": overrides, "--details": details}
-        others |= {"--output": output, "--report": reports}
-        _refuse_with("--sweep", others)
-    from ptenmt import evaluation
-    from ptenmt.evaluation.tables import evaluation_tables, sweep_tables
-    from ptenmt.translation.translator import uses_keras
+    options.refuse_together({"--split": split, "--reference": references})
+    swept_alone: dict[str, object] = {"--sweep": sweep, "--hypotheses": hypotheses, "--baseline": baseline}
+    swept_alone |= {"--beam-size": beam_size, "--set": overrides, "--details": details}
+    options.refuse_together(swept_alone | {"--output": output, "--report": reports})
+    if reports:  # checked before the evaluation, which takes long
+        from ptenmt.evaluation.report import check_report_file, write_report  # loads matplotlib
 
-    _check_outputs(output, reports or [])  # before the evaluation, which takes long
+        for report in reports:
+            check_report_file(report)
+    if output is not None:
+        evaluation.make_folder(output)
     screen = Screen(quiet=quiet, verbose=verbose)
     files = evaluation.EvaluationFiles(
         source=source, references=references or (), hypotheses=hypotheses, is_tokenised=tokenised
@@ -145,7 +140,7 @@ def evaluate(
     load = evaluation.LoadOptions(
         checkpoint=checkpoint,
         engine=engine,
-        overrides=options.decoding_overrides(overrides or [], beam_size=beam_size),
+        overrides=options.decoding_overrides(overrides, {"beam_size": beam_size}),
         on_warning=screen.warn,
     )
     if hypotheses is None and uses_keras(engine, find_run(run).config()):
@@ -164,26 +159,5 @@ def evaluate(
     print_tables(evaluation_tables(evaluated, with_details=details))
     if output is not None:
         evaluated.write_texts(output)
-    if reports:
-        from ptenmt.evaluation.report import write_report  # imports matplotlib
-
-        for report in reports:
-            write_report(evaluated, report)
-
-
-def _refuse_with(option: str, others: dict[str, object]) -> None:
-    for name, value in others.items():
-        if value:
-            raise PtenmtError(f"{option} and {name} cannot be used together", "leave one of them out")
-
-
-def _check_outputs(folder: Path | None, reports: list[Path]) -> None:
-    from ptenmt.evaluation import make_folder
-
-    if reports:
-        from ptenmt.evaluation.report import check_report_file
-
-        for report in reports:
-            check_report_file(report)
-    if folder is not None:
-        make_folder(folder)
+    for report in reports or []:
+        write_report(evaluated, report)

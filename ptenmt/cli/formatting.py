@@ -8,7 +8,7 @@ from ptenmt.history import perplexity
 
 
 def counted(number: int, noun: str) -> str:
-    """A number of things: ``1 pair``, ``8,030 pairs``."""
+    """Such as ``1 pair``, ``8,030 pairs``."""
     return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 

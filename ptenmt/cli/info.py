@@ -4,16 +4,9 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from ptenmt.atomic_files import NOTHING
+from ptenmt.cli import formatting
 from ptenmt.cli.console import Screen
-from ptenmt.cli.formatting import (
-    amount,
-    duration,
-    epochs_done,
-    metric_name,
-    metric_value,
-    option_value,
-    shown_perplexity,
-)
+from ptenmt.cli.formatting import amount, metric_name, metric_value, shown_perplexity
 from ptenmt.cli.options import Quiet, RunToDescribe, Verbose
 from ptenmt.cli.tables import print_facts, print_table
 from ptenmt.config import Config
@@ -37,7 +30,7 @@ def info(run: RunToDescribe = None, quiet: Quiet = False, verbose: Verbose = Fal
         found = find_run(run)
         print_facts(str(found.path), _summary(found))
         options = flat_options(found.config())
-        print_facts("\noptions", {name: option_value(value) for name, value in options.items()})
+        print_facts("\noptions", {name: formatting.option_value(value) for name, value in options.items()})
         return
     runs = list_runs(on_unreadable=screen.warn)
     if not runs:
@@ -56,16 +49,10 @@ def _all_runs(runs: list[Run], warn: Callable[[str], None]) -> Table:
         except RunError as error:
             warn(error.message)
             continue
-        rows.append(
-            (
-                run.name,
-                config.data.source,
-                _epochs(config, facts, history[-1]["step"]) if history else NOTHING,
-                f"{facts['parameters']:,}",
-                _best_score([line["validation"] for line in history]),
-                _time(facts["trained"]),
-            )
-        )
+        epochs = _epochs(config, facts, history[-1]["step"]) if history else NOTHING
+        best = _best_score([line["validation"] for line in history])
+        parameters, started = f"{facts['parameters']:,}", _time(facts["trained"])
+        rows.append((run.name, config.data.source, epochs, parameters, best, started))
     header = ("run", "data", "epoch", "parameters", "best score", "last started")
     title = f"{RUNS_FOLDER}; default: {find_run().name}"
     return Table(title=title, header=header, rows=rows, numbers={2, 3, 4})
@@ -83,7 +70,6 @@ def _best_score(validations: Sequence[dict[str, Any]]) -> str:
 
 
 def _summary(run: Run) -> dict[str, str]:
-    """Facts of a run by name."""
     facts, last = run.facts(_SHOWN_FACTS), History(run.path).last()
     unit, sizes = UNITS[run.config().task], facts["vocabulary_sizes"]
     latest = list_weights(run.weights_folder, "latest")  # saved together with the newest checkpoint
@@ -118,27 +104,22 @@ def _summary(run: Run) -> dict[str, str]:
 
 
 def _epochs(config: Config, facts: dict[str, Any], step: int) -> str:
-    """Completed epochs of all."""
     if "steps_per_epoch" not in facts:
         return NOTHING
     per_epoch = facts["steps_per_epoch"]
     total_steps = config.training.epochs * per_epoch
-    return epochs_done(step, per_epoch, min(total_steps, config.training.max_steps or total_steps))
+    return formatting.epochs_done(step, per_epoch, min(total_steps, config.training.max_steps or total_steps))
 
 
 def _best(run: Run) -> dict[str, str]:
-    """The best validation and its scores."""
     config, models = run.config(), best_weights(run.weights_folder)
     metric = config.validation.metric
     best = History(run.path).best(metric)
     if best is None:
         return {"best model": models[0].label} if models else {}
     scores = best["validation"]
-    others = [
-        f"{metric_name(name)} {metric_value(name, scores[name])}"
-        for name in ("bleu", "chrf", "loss", "accuracy")
-        if name in scores
-    ]
+    names = [name for name in ("bleu", "chrf", "loss", "accuracy") if name in scores]
+    others = [f"{metric_name(name)} {metric_value(name, scores[name])}" for name in names]
     shown = shown_perplexity(scores.get("loss"))
     if "bleu" not in scores and shown != NOTHING:
         apart = ", unknown words excluded" if config.task == "next-word" else ""
@@ -151,12 +132,11 @@ def _best(run: Run) -> dict[str, str]:
 
 
 def _costs(last: dict[str, Any]) -> dict[str, str]:
-    """Time and memory, from the history's last line."""
     whole = sum(last["seconds"].values()) or 1.0
     shares = sorted(last["seconds"].items(), key=lambda item: -item[1])
     parts = ", ".join(f"{kind} {part / whole:.0%}" for kind, part in shares)
     return {
-        "time": f"{duration(whole)}: {parts}",
+        "time": f"{formatting.duration(whole)}: {parts}",
         "peak memory": "unknown" if last["peak_memory"] is None else amount(last["peak_memory"]),
         "skipped steps": f"{last['skipped_steps']:,}",
     }

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 import typer
 
@@ -42,17 +42,16 @@ inspect = typer.Typer(
 )
 
 
-def _figure_file(file: Path | None) -> Path | None:
-    """Refuse other file formats before any work is done."""
-    if file is not None:
-        figure_format(file)
-    return file
+def _output_option(help_text: str, *other_formats: str) -> Any:
+    def check(file: Path | None) -> Path | None:
+        """Refuse other file formats before any work is done."""
+        if file is not None and file.suffix.lower() not in other_formats:
+            figure_format(file, *other_formats)
+        return file
 
-
-def _figure_or_page(file: Path | None) -> Path | None:
-    if file is not None and file.suffix.lower() != _PAGE:
-        figure_format(file, _PAGE)
-    return file
+    return typer.Option(
+        "--output", "-o", metavar="FILE", callback=check, help=help_text, show_default="the terminal"
+    )
 
 
 Sentence = Annotated[str, typer.Argument(metavar="TEXT", help="A sentence.")]
@@ -65,17 +64,7 @@ Head = Annotated[
     str | None,
     typer.Option("--head", metavar="N|mean|all", help="One head, counted from 1; their mean; or all."),
 ]
-FigureFile = Annotated[
-    Path | None,
-    typer.Option(
-        "--output",
-        "-o",
-        metavar="FILE",
-        callback=_figure_file,
-        help="Draw into a file: PNG, SVG or PDF, by its extension.",
-        show_default="the terminal",
-    ),
-]
+FigureFile = Annotated[Path | None, _output_option("Draw into a file: PNG, SVG or PDF, by its extension.")]
 
 
 @inspect.command()
@@ -96,14 +85,10 @@ def attention(
     checkpoint: options.WhichWeights = "best",
     output: Annotated[
         Path | None,
-        typer.Option(
-            "--output",
-            "-o",
-            metavar="FILE",
-            callback=_figure_or_page,
-            help="Draw into a file: PNG, SVG or PDF, by its extension; or .html, an interactive page of all "
+        _output_option(
+            "Draw into a file: PNG, SVG or PDF, by its extension; or .html, an interactive page of all "
             "layers and heads.",
-            show_default="the terminal",
+            _PAGE,
         ),
     ] = None,
     quiet: options.Quiet = False,
@@ -122,12 +107,12 @@ def attention(
     page = output if output is not None and output.suffix.lower() == _PAGE else None
     if page and (block, layer, head) != (None, None, None):
         raise PtenmtError("a page shows all blocks, layers and heads", "leave out --block, --layer, --head")
-    found = attention_weights(_inspector(run, checkpoint, screen), text, target)
+    found = attention_weights(Inspector(run, checkpoint=checkpoint, on_warning=screen.warn), text, target)
     if page:
         write_text(page, attention_page(found))
         screen.say(f"written: {page}")
         return
-    heads = _chosen_head(head, "mean" if output is None else "all")
+    heads = _chosen_head(head or ("mean" if output is None else "all"))
     title, panels = attention_panels(found, block=block, layer=layer, head=heads)
     show(panels, output, screen, title=title, columns=MAX_PANELS_IN_A_ROW)
 
@@ -176,10 +161,10 @@ def alignment(
     """
     _check_alignment_options(text, target, input_file, target_file, form, output)
     screen = Screen(quiet=quiet, verbose=verbose)
-    chosen = _chosen_head(head, "mean")
+    chosen = _chosen_head(head or "mean")
     if chosen == "all":
         raise PtenmtError("an alignment is that of one head or of the mean", "give --head a number")
-    inspector = _inspector(run, checkpoint, screen)
+    inspector = Inspector(run, checkpoint=checkpoint, on_warning=screen.warn)
     if input_file is not None:
         sources = list(read_lines(input_file))
         if not sources:
@@ -217,7 +202,7 @@ def probabilities(
     Example: ptenmt inspect probabilities "estou feito ao bife" --target "i am done for ."
     """
     screen = Screen(quiet=quiet, verbose=verbose)
-    inspector = _inspector(run, checkpoint, screen)
+    inspector = Inspector(run, checkpoint=checkpoint, on_warning=screen.warn)
     found = token_probabilities(inspector, text, target, runners_up=runners_up)
     show([probability_table(found) if output is None else probability_bars(found)], output, screen)
 
@@ -249,7 +234,7 @@ def tokens(
     Example: ptenmt inspect tokens "este modelo parece funcionar bem" --length 10
     """
     screen = Screen(quiet=quiet, verbose=verbose)
-    panels = token_panels(_inspector(run, checkpoint, screen), text, target, length)
+    panels = token_panels(Inspector(run, checkpoint=checkpoint, on_warning=screen.warn), text, target, length)
     show(panels, output, screen, columns=2)
 
 
@@ -276,7 +261,7 @@ def embeddings(
     Example: ptenmt inspect embeddings casa mulher --top 5
     """
     screen = Screen(quiet=quiet, verbose=verbose)
-    inspector = _inspector(run, checkpoint, screen)
+    inspector = Inspector(run, checkpoint=checkpoint, on_warning=screen.warn)
     found = nearest_neighbours(inspector, words, side=side, count=count)
     show(neighbour_bars(found), output, screen, columns=2)
 
@@ -381,18 +366,11 @@ def history(
     show(history_plots(found, over, curves or ()), output, screen, columns=2)
 
 
-def _inspector(run: str | None, checkpoint: Literal["best", "latest"], screen: Screen) -> Inspector:
-    return Inspector(run, checkpoint=checkpoint, on_warning=screen.warn)
-
-
-def _chosen_head(given: str | None, default: Literal["mean", "all"]) -> int | Literal["mean", "all"]:
-    match given:
-        case None:
-            return default
-        case "mean":
-            return "mean"
-        case "all":
-            return "all"
+def _chosen_head(given: str) -> int | Literal["mean", "all"]:
+    if given == "mean":
+        return "mean"
+    if given == "all":
+        return "all"
     try:
         return int(given)
     except ValueError:
@@ -410,8 +388,7 @@ def _check_alignment_options(
     """Refuse options that cannot be combined."""
     if text is None and input_file is None:
         raise PtenmtError("nothing to align", "give a sentence, or a file of sentences with --input FILE")
-    if text is not None and input_file is not None:
-        raise PtenmtError("TEXT and --input cannot be used together", "leave one of them out")
+    options.refuse_together({"TEXT": text, "--input": input_file})
     wrong = {
         "--target": target is not None and text is None,
         "--target-file": target_file is not None and input_file is None,

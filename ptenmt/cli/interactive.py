@@ -13,7 +13,7 @@ from rich.table import Table
 from rich.text import Text
 
 from ptenmt.cli.charts import bar
-from ptenmt.cli.console import Screen, print_error, result_console, standard_output
+from ptenmt.cli.console import Screen, make_console, print_error, standard_output
 from ptenmt.cli.options import chosen_decoding
 from ptenmt.cli.translation_job import TranslationJob
 from ptenmt.errors import PtenmtError
@@ -41,17 +41,8 @@ def converse(screen: Screen, job: TranslationJob) -> None:
 
 
 def prompt_session(name: str, warn: Callable[[str], None]) -> PromptSession[str]:
-    """Line editing with a history that is kept between sessions.
-
-    Args:
-        name: Shown before the cursor, on stderr.
-        warn: Called with a message if the history cannot be saved.
-    """
-    return PromptSession(f"{name}> ", history=_history(warn), output=create_output(sys.stderr))
-
-
-def _history(warn: Callable[[str], None]) -> History:
-    """The history in the user's state folder, or one in memory where that cannot be written."""
+    """Line editing on stderr, with a history in the user's state folder, or in memory if it is read-only."""
+    history: History
     file = user_state_path("ptenmt", appauthor=False) / "history"
     try:
         file.parent.mkdir(parents=True, exist_ok=True)
@@ -59,8 +50,10 @@ def _history(warn: Callable[[str], None]) -> History:
         file.open("r+b").close()
     except OSError as error:
         warn(f"the history is not kept in {file}: {error.strerror or error}")
-        return InMemoryHistory()
-    return FileHistory(file)
+        history = InMemoryHistory()
+    else:
+        history = FileHistory(file)
+    return PromptSession(f"{name}> ", history=history, output=create_output(sys.stderr))
 
 
 class Session:
@@ -69,8 +62,7 @@ class Session:
     Args:
         screen: For messages; translations go to standard output.
         job: How to translate.
-        read: Returns the next line; raises EOFError at the end, KeyboardInterrupt for a line that is
-            abandoned.
+        read: Returns the next line; raises EOFError at the end, KeyboardInterrupt for an abandoned line.
     """
 
     def __init__(self, screen: Screen, job: TranslationJob, read: Callable[[], str]) -> None:
@@ -131,7 +123,6 @@ class Session:
             self._show_attention()
 
     def _set(self, option: str, value: str) -> None:
-        """Change a decoding option, or show it if there is no value."""
         decoding = self._job.translator.config.decoding
         if not value:
             self._screen.say(f"{_NAMES[option]} {getattr(decoding, option)}")
@@ -159,7 +150,7 @@ class Session:
         layer = translator.config.model.num_layers
         self._screen.say(f"decoder, layer {layer}: mean over the heads", style="dim")
         with standard_output():
-            result_console().print(alignment_table(alignment))
+            make_console().print(alignment_table(alignment))
 
 
 def alignment_table(alignment: Alignment) -> Table:

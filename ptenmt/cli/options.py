@@ -2,13 +2,14 @@
 
 import re
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Annotated, Any, Literal
 
 import typer
 
 from ptenmt.config import Config, DecodingConfig
 from ptenmt.config.loading import config_names, flat_options, override_decoding
-from ptenmt.errors import ConfigError
+from ptenmt.errors import ConfigError, PtenmtError
 from ptenmt.runs import list_runs
 
 COMMAND_LINE = "ptenmt.command_line"
@@ -16,28 +17,55 @@ COMMAND_LINE = "ptenmt.command_line"
 MARKUP: Any = {"rich_markup_mode": "markdown", "pretty_exceptions_enable": False}
 """Settings of every Typer app."""
 PRESETS = ("base", "demo", "files", "next-word", "pairs", "paper", "small")
-SEARCH_PANEL = "Search"
-"""Heading of the decoding options in a command's help."""
-
-
-def complete_config(incomplete: str) -> list[str]:
-    """Names of configs that begin like this, for shell completion."""
-    return [name for name in config_names() if name.startswith(incomplete)]
+search_option = partial(typer.Option, rich_help_panel="Search")
 
 
 def complete_run(incomplete: str) -> list[str]:
-    """Names of runs that begin like this, for shell completion."""
+    """Names of runs that start with a text, for shell completion."""
     return [run.name for run in list_runs() if run.name.startswith(incomplete)]
 
 
+def complete_config(incomplete: str) -> list[str]:
+    """Names of configs that start with a text, for shell completion."""
+    return [name for name in config_names() if name.startswith(incomplete)]
+
+
 def complete_option(incomplete: str) -> list[str]:
-    """Config options that begin like this, for shell completion."""
+    """Config options that start with a text, for shell completion."""
     return [f"{name}=" for name in flat_options(Config()) if name.startswith(incomplete)]
 
 
 def complete_decoding(incomplete: str) -> list[str]:
-    """Decoding options that begin like this, for shell completion."""
+    """Decoding options that start with a text, for shell completion."""
     return [name for name in complete_option(incomplete) if name.startswith("decoding.")]
+
+
+def resume_command(
+    context: typer.Context, *, add: str = "", remove: Mapping[str, int] | None = None
+) -> list[str]:
+    """The command line of this process with a flag added and options removed, so that it resumes.
+
+    ``remove`` has how many words each option takes, its argument included.
+    """
+    command, *words = context.meta[COMMAND_LINE]
+    for option, num_words in (remove or {}).items():
+        if option in words:
+            place = words.index(option)
+            del words[place : place + num_words]
+    added = [add] if add and add not in words else []
+    return ["ptenmt", command, *added, *words]
+
+
+def refuse_together(given: Mapping[str, object]) -> None:
+    """Refuse the first of these options together with any of the others.
+
+    Raises:
+        PtenmtError: The first has a value, and one of the others, too.
+    """
+    first, *others = given
+    for other in others:
+        if given[first] and given[other]:
+            raise PtenmtError(f"{first} and {other} cannot be used together", "give one of them")
 
 
 ConfigName = Annotated[
@@ -112,51 +140,36 @@ Threads = Annotated[
 ]
 BeamSize = Annotated[
     int | None,
-    typer.Option(
+    search_option(
         metavar="N",
         help="Beam width: number of hypotheses kept during search; 1 is greedy search.",
         show_default="decoding.beam_size of the run's config",
-        rich_help_panel=SEARCH_PANEL,
     ),
 ]
 DecodingOverrides = Annotated[
     list[str] | None,
-    typer.Option(
+    search_option(
         "--set",
         metavar="decoding.OPTION=VALUE",
         help="Change a decoding option, such as length_penalty or top_k; may be given several times.",
         autocompletion=complete_decoding,
-        rich_help_panel=SEARCH_PANEL,
     ),
 ]
 
 
-def decoding_overrides(
-    overrides: Sequence[str],
-    *,
-    beam_size: int | None = None,
-    n_best: int | None = None,
-    max_length: int | None = None,
-) -> list[str]:
+def decoding_overrides(overrides: Sequence[str] | None, flags: Mapping[str, int | None]) -> list[str]:
     """Combine ``--set`` with the decoding options that have a flag of their own; the flags win."""
-    named = {"beam_size": beam_size, "num_hypotheses": n_best, "max_length": max_length}
-    return [*overrides, *(f"decoding.{name}={value}" for name, value in named.items() if value is not None)]
+    given = {name: value for name, value in flags.items() if value is not None}
+    return [*(overrides or []), *(f"decoding.{name}={value}" for name, value in given.items())]
 
 
 def chosen_decoding(
     decoding: DecodingConfig, overrides: Sequence[str], names: Mapping[str, str]
 ) -> DecodingConfig:
-    """Change the decoding options of a run.
+    """Change the decoding options of a run: arguments and errors as of ``override_decoding``.
 
     If more translations are requested than there are beams, and no beam size is, there will be as many beams.
-
-    Args:
-        decoding: The run's options.
-        overrides: See ``override_decoding``.
-        names: The names that options have here, such as ``--n-best``, for error messages.
-
-    Raises:
-        ConfigError: An option is unknown or invalid, or options are incompatible.
+    Error messages call the options by these ``names``, such as ``--n-best``.
     """
     given = {override.partition("=")[0].strip(): override.partition("=")[2] for override in overrides}
     num_best = given.get("decoding.num_hypotheses", "")

@@ -2,6 +2,7 @@
 
 import importlib.util
 from dataclasses import asdict
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -11,14 +12,15 @@ from ptenmt.cli import options
 from ptenmt.cli.console import Screen, standard_output
 from ptenmt.errors import ConfigError, PtenmtError
 from ptenmt.runs import find_run
+from ptenmt.server.keys import add_key as make_key
 from ptenmt.server.limits import Limits
+from ptenmt.trained_model import TrainedModel
+from ptenmt.translation import Translator
 from ptenmt.translation.ctranslate2_engine import available_cores
 
 _DEFAULTS = Limits()
-
-
-def _access(*flags: str, **settings: Any) -> Any:
-    return typer.Option(*flags, rich_help_panel="Address and access", **settings)
+_PACKAGES = "fastapi", "uvicorn", "h11", "python_multipart", "prometheus_client", "lxml", "docx", "srt"
+_access = partial(typer.Option, rich_help_panel="Address and access")
 
 
 def _limit(flag: str, unit: str, minimum: float, description: str) -> Any:
@@ -99,18 +101,19 @@ def serve(
     """
     screen = Screen(quiet=quiet, verbose=verbose)
     if add_key is not None:
-        _add_key(keys, add_key)
+        if keys is None:
+            raise ConfigError("--add-key needs --keys FILE")
+        with standard_output() as stream:
+            stream.write(make_key(keys, add_key) + "\n")
         return
-    _check_installed()
-    from ptenmt.model.numpy_transformer import NumpyTransformer
-    from ptenmt.server import process
-    from ptenmt.server.app import make_app
-    from ptenmt.server.keys import Keys
-    from ptenmt.server.service import Service
-    from ptenmt.trained_model import TrainedModel
-    from ptenmt.translation import Translator
+    for package in _PACKAGES:
+        if importlib.util.find_spec(package) is None:
+            raise PtenmtError(
+                f"{package}, which serving needs, is not installed",
+                "in a clone of ptenmt: pip install '.[serve]'",
+            )
+    from ptenmt.server.process import serve as run_server
 
-    known = Keys() if keys is None else Keys.read(keys)
     limits = Limits(
         characters=max_characters,
         sentences=max_sentences,
@@ -119,58 +122,23 @@ def serve(
         file_megabytes=max_file,
     )
     found = find_run(run)
-    changes = options.decoding_overrides(overrides or [], beam_size=beam_size)
+    changes = options.decoding_overrides(overrides, {"beam_size": beam_size})
     decoding = options.chosen_decoding(found.config().decoding, changes, {"beam_size": "--beam-size"})
     threads = threads or available_cores()
     trained = TrainedModel.load(found, checkpoint=checkpoint, task="translation", on_warning=screen.warn)
     translator = Translator.of(trained, "ctranslate2", device=device, threads=threads)
-    service = Service(
+    direction = f"{trained.config.data.source_language} → {trained.config.data.target_language}"
+    run_server(
+        trained,
         translator.with_options(**asdict(decoding)),
-        lambda: NumpyTransformer(trained.config.model, trained.weights),
-        limits,
-        known,
+        host=host,
+        port=port,
         threads=threads,
-    )
-    bound = process.bound_socket(host, port)
-    address = process.address_of(bound)
-    if not process.is_loopback(bound) and not known.are_required:
-        screen.warn_loudly(
-            f"ANYBODY who can reach {address} can use this server, since --keys is not given. "
-            "Require keys, or put it behind a reverse proxy that authenticates (docs/serving.md)"
-        )
-    direction = f"{service.source_language} → {service.target_language}"
-    server = process.make_server(
-        make_app(service, origins=origins or []),
+        limits=limits,
+        keys_file=keys,
+        origins=origins or [],
         is_verbose=screen.verbose,
-        on_start=lambda: screen.say(f"{direction} at {address} — Ctrl-C stops the server"),
+        on_start=lambda url: screen.say(f"{direction} at {url} — Ctrl-C stops the server"),
+        on_warning=screen.warn_loudly,
     )
-    process.run(server, bound)
     screen.say("stopped")
-
-
-def _add_key(keys: Path | None, name: str) -> None:
-    """Create a key and print it."""
-    if keys is None:
-        raise ConfigError("--add-key needs --keys FILE")
-    from ptenmt.server.keys import add_key
-
-    with standard_output() as stream:
-        stream.write(add_key(keys, name) + "\n")
-
-
-def _check_installed() -> None:
-    for package in (
-        "fastapi",
-        "uvicorn",
-        "h11",
-        "python_multipart",
-        "prometheus_client",
-        "lxml",
-        "docx",
-        "srt",
-    ):
-        if importlib.util.find_spec(package) is None:
-            raise PtenmtError(
-                f"{package}, which serving needs, is not installed",
-                "in a clone of ptenmt: pip install '.[serve]'",
-            )

@@ -8,7 +8,7 @@ from rich.padding import Padding
 from rich.table import Table as RichTable
 from rich.text import Text
 
-from ptenmt.cli.console import result_console, standard_output
+from ptenmt.cli.console import make_console, standard_output
 from ptenmt.inspection.figures import Table
 
 _GAP = 2
@@ -28,7 +28,7 @@ def print_tables(tables: Sequence[Table]) -> None:
 
 def print_table(table: Table) -> None:
     """Print a table on stdout; in a pipe each row is one line, and nothing is truncated."""
-    console = result_console()
+    console = make_console()
     lines = [table.header, *table.rows] if table.header else table.rows
     widths = [max(map(cell_len, column)) for column in zip(*lines, strict=True)]
     with standard_output() as stream:

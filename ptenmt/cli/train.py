@@ -7,9 +7,10 @@ import typer
 
 from ptenmt.cli.console import Screen, load_tensorflow
 from ptenmt.cli.formatting import amount, counted, duration, metric_name, metric_value
-from ptenmt.cli.options import ConfigName, InitFrom, Overrides, Quiet, RunToTrain, Verbose
+from ptenmt.cli.options import ConfigName, InitFrom, Overrides, Quiet, RunToTrain, Verbose, resume_command
 from ptenmt.cli.tables import print_facts
 from ptenmt.cli.training_view import TrainingView
+from ptenmt.config.loading import find_config, load_config
 from ptenmt.runs import COMMANDS, Run, run_path
 from ptenmt.weights import best_weights, list_weights
 
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
 
 
 def train(
+    context: typer.Context,
     config: ConfigName,
     overrides: Overrides = None,
     run: RunToTrain = None,
@@ -48,8 +50,6 @@ def train(
 
     Example: ptenmt train --config mine.yaml --init-from base
     """
-    from ptenmt.config.loading import find_config, load_config
-
     screen = Screen(quiet=quiet, verbose=verbose)
     options = load_config(config, overrides or [])
     name = find_config(config).stem if run is None else run
@@ -75,8 +75,8 @@ def train(
         return
     is_fresh = fresh and not view.has_saved
     screen.say(f"{_how_it_stopped(result, is_fresh)}; resume with", style="bold")
-    origin = None if view.has_saved else init_from
-    screen.say_command(_command(config, overrides or [], run=run, init_from=origin, fresh=is_fresh))
+    done = {"--fresh": 1, "--init-from": 2} if view.has_saved else {}  # or it would start over
+    screen.say_command(resume_command(context, remove=done))
     raise typer.Exit(128 + signal.Signals(result.stopped_by))
 
 
@@ -86,17 +86,6 @@ def _how_it_stopped(result: "TrainingResult", is_fresh: bool) -> str:
     if not is_fresh and Run(result.run).checkpoints():
         return "stopped without saving; the last checkpoint is kept"
     return "stopped before anything was saved"
-
-
-def _command(config: str, overrides: list[str], **options: str | bool | None) -> list[str]:
-    """The command line of a training."""
-    words = ["ptenmt", "train", "--config", config]
-    for override in overrides:
-        words += ["--set", override]
-    for name, value in options.items():
-        if value:
-            words += [f"--{name.replace('_', '-')}", *([] if value is True else [str(value)])]
-    return words
 
 
 def _best(result: "TrainingResult", options: "Config") -> str:

@@ -9,29 +9,11 @@ from rich.live import Live
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 from rich.text import Text
 
+from ptenmt import events
+from ptenmt.cli import formatting
 from ptenmt.cli.console import Screen
-from ptenmt.cli.formatting import (
-    counted,
-    duration,
-    epochs_done,
-    metric_name,
-    metric_value,
-    num_epochs,
-    shown_perplexity,
-)
+from ptenmt.cli.formatting import counted, duration, metric_name, metric_value
 from ptenmt.config import Config
-from ptenmt.events import (
-    CheckpointSaved,
-    CorpusReady,
-    EpochDone,
-    Event,
-    PatienceExhausted,
-    StepDone,
-    TrainingStarted,
-    Validated,
-    ValidationStep,
-    Warned,
-)
 
 _PLAIN_REPORTS_PER_EPOCH = 4
 _MIN_WIDTH_FOR_BARS = 50
@@ -47,15 +29,10 @@ _NEXT_WORD_LABELS = ("input", "next", "actual", "predicted")
 
 
 class TrainingView:
-    """Shows the events of a training.
+    """Shows the events of a training on a screen."""
 
-    Args:
-        screen: Where it is shown.
-        config: The training's options.
-
-    Attributes:
-        has_saved: Whether a checkpoint was saved.
-    """
+    has_saved = False
+    """Whether a checkpoint was saved."""
 
     def __init__(self, screen: Screen, config: Config) -> None:
         self._screen = screen
@@ -75,8 +52,7 @@ class TrainingView:
         self._figures = Text(no_wrap=True, overflow="ellipsis")
         self._standing = Text(no_wrap=True, overflow="ellipsis", style="green")
         self._live: Live | None = None
-        self._started: TrainingStarted | None = None
-        self.has_saved = False
+        self._started: events.TrainingStarted | None = None
         self._best = ""
         self._plain_reports = 0
 
@@ -89,43 +65,39 @@ class TrainingView:
             if self._live is not None:
                 self._live.stop()
 
-    def show(self, event: Event) -> None:
+    def show(self, event: events.Event) -> None:
         """Show an event."""
         match event:
-            case CorpusReady():
+            case events.CorpusReady():
                 self._corpus_ready(event)
-            case TrainingStarted():
+            case events.TrainingStarted():
                 self._training_started(event)
-            case Warned():
+            case events.Warned():
                 self._screen.warn(event.message)
-            case StepDone():
+            case events.StepDone():
                 self._step_done(event)
-            case ValidationStep() if self._live is not None:
-                self._bars.update(
-                    self._steps_task, description="validation", completed=event.done, total=event.total
-                )
-            case EpochDone():
+            case events.ValidationStep() if self._live is not None:
+                self._show_steps("validation", event.done, event.total)
+            case events.EpochDone():
                 self._plain_reports = 0
-            case Validated():
+            case events.Validated():
                 self._validated(event)
-            case CheckpointSaved():
+            case events.CheckpointSaved():
                 self.has_saved = True
-                self._screen.say(
-                    f"saved after {_place(event.epoch, event.step_in_epoch)}: {event.path}", "green"
-                )
-            case PatienceExhausted():
+                place = _place(event.epoch, event.step_in_epoch)
+                self._screen.say(f"saved after {place}: {event.path}", "green")
+            case events.PatienceExhausted():
                 best = f"{metric_name(self._metric)} than {metric_value(self._metric, event.best_score)}"
                 stale = counted(event.num_stale, "validation")
                 self._screen.say(f"early stopping: {stale} in a row without a better {best}", "bold")
 
-    def _corpus_ready(self, event: CorpusReady) -> None:
+    def _corpus_ready(self, event: events.CorpusReady) -> None:
         removed = ", ".join(f"{count:,} {reason}" for reason, count in event.removed.items() if count)
         if removed:
             self._screen.say(f"{_DROPPED[event.unit]}: {removed}")
         if event.num_truncated:
-            self._screen.say(
-                f"{counted(event.num_truncated, 'sentence')} truncated to model.max_positions tokens"
-            )
+            sentences = counted(event.num_truncated, "sentence")
+            self._screen.say(f"{sentences} truncated to model.max_positions tokens")
         source, target = event.vocabulary_sizes
         vocabularies = f"vocabularies of {source:,} and {target:,}"
         if self._has_one_vocabulary:
@@ -136,14 +108,13 @@ class TrainingView:
         for sample in event.samples:
             self._texts(self._labels[:2], sample)
 
-    def _training_started(self, event: TrainingStarted) -> None:
+    def _training_started(self, event: events.TrainingStarted) -> None:
         self._started = event
-        self._screen.say(
-            f"{event.parameters:,} parameters, {counted(event.steps_per_epoch, 'step')} per epoch"
-        )
+        steps_per_epoch = counted(event.steps_per_epoch, "step")
+        self._screen.say(f"{event.parameters:,} parameters, {steps_per_epoch} per epoch")
         if event.resumed_from is not None:
             place = _place(event.epoch, event.step_in_epoch)
-            epochs = num_epochs(event.total_steps, event.steps_per_epoch)
+            epochs = formatting.num_epochs(event.total_steps, event.steps_per_epoch)
             self._screen.say(f"resuming after {place} of {epochs}, from {event.resumed_from}", "bold")
         if event.is_over:
             self._screen.say(f"nothing left to do: {_how_to_continue(event)}, or use --fresh")
@@ -151,21 +122,16 @@ class TrainingView:
         self._screen.say("figures of each validation: training|validation")
         if self._screen.is_live:
             done = event.epoch * event.steps_per_epoch + event.step_in_epoch
-            self._whole_task = self._bars.add_task(
-                "training", total=event.total_steps, completed=done, left=""
-            )
-            self._steps_task = self._bars.add_task(
-                f"epoch {event.epoch + 1}",
-                total=event.steps_per_epoch,
-                completed=event.step_in_epoch,
-                left="",
-            )
+            total = event.total_steps
+            self._whole_task = self._bars.add_task("training", total=total, completed=done, left="")
+            self._steps_task = self._bars.add_task("", left="")
+            self._show_steps(f"epoch {event.epoch + 1}", event.step_in_epoch, event.steps_per_epoch)
             self._figures.plain = "compiling the first step…"
             lines = Group(self._bars, self._figures, self._standing)
             self._live = Live(lines, console=self._screen.console, transient=True)
             self._live.start()
 
-    def _step_done(self, event: StepDone) -> None:
+    def _step_done(self, event: events.StepDone) -> None:
         if self._started is None:  # a dry run
             return
         per_epoch = self._started.steps_per_epoch
@@ -179,12 +145,7 @@ class TrainingView:
         if self._live is not None:
             done = (event.epoch - 1) * per_epoch + event.step_in_epoch
             self._bars.update(self._whole_task, completed=done, left=left)
-            self._bars.update(
-                self._steps_task,
-                description=f"epoch {event.epoch}",
-                completed=event.step_in_epoch,
-                total=per_epoch,
-            )
+            self._show_steps(f"epoch {event.epoch}", event.step_in_epoch, per_epoch)
             self._figures.plain = _filled(figures, self._screen.console.width)
             return
         reached = event.step_in_epoch * _PLAIN_REPORTS_PER_EPOCH // per_epoch
@@ -193,7 +154,10 @@ class TrainingView:
             parts = [f"epoch {event.epoch}", f"step {event.step_in_epoch}/{per_epoch}", *figures, left]
             self._screen.say("  ".join(filter(None, parts)))
 
-    def _validated(self, event: Validated) -> None:
+    def _show_steps(self, description: str, done: int, total: int) -> None:
+        self._bars.update(self._steps_task, description=description, completed=done, total=total)
+
+    def _validated(self, event: events.Validated) -> None:
         """Show the scores, then the samples."""
         scores, step, console = event.scores, event.global_step, self._screen.console
         if event.is_best:
@@ -204,8 +168,8 @@ class TrainingView:
             left = counted(event.patience_left, "validation")
             patience = f"patience: {left} left" if event.patience_left else "patience exhausted"
         assert self._started is not None, "TrainingStarted comes first"
-        epochs = epochs_done(step, self._started.steps_per_epoch, self._started.total_steps)
-        quality = f"perplexity {shown_perplexity(scores.loss)}"
+        epochs = formatting.epochs_done(step, self._started.steps_per_epoch, self._started.total_steps)
+        quality = f"perplexity {formatting.shown_perplexity(scores.loss)}"
         if scores.bleu is not None and scores.chrf is not None:
             quality = f"BLEU {scores.bleu:.1f}  chrF {scores.chrf:.1f}"
         parts = [
@@ -249,7 +213,7 @@ def _place(epoch: int, step: int) -> str:
     return f"step {step:,} of epoch {epoch + 1}" if step else f"epoch {epoch}"
 
 
-def _how_to_continue(event: TrainingStarted) -> str:
+def _how_to_continue(event: events.TrainingStarted) -> str:
     """Which option to change to continue a finished training."""
     if event.epoch * event.steps_per_epoch + event.step_in_epoch < event.total_steps:
         return "it stopped early; raise validation.patience to continue"

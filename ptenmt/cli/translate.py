@@ -1,11 +1,11 @@
 """``ptenmt translate``."""
 
 import gc
-import os
 import sys
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict
+from functools import partial
 from pathlib import Path
 from typing import Annotated
 
@@ -13,17 +13,19 @@ import typer
 
 from ptenmt.cli import options
 from ptenmt.cli.console import Screen, load_tensorflow
-from ptenmt.cli.translation_job import Destination, TranslationFormat, TranslationJob
-from ptenmt.cli.translation_view import TranslationView
+from ptenmt.cli.translation_job import Destination, TranslationFormat, TranslationJob, TranslationView
 from ptenmt.config.schema import MAX_ALTERNATIVES
 from ptenmt.data.readers import Lines, opened_lines
-from ptenmt.errors import DataError, OutputError, PtenmtError
+from ptenmt.errors import DataError, PtenmtError
 from ptenmt.runs import find_run
+from ptenmt.trained_model import TrainedModel
+from ptenmt.translation.translator import Translator, uses_keras
 
 _INVALID_HINT = "save the file as UTF-8, or write empty lines for such lines with --skip-invalid"
 _NAMES = {"beam_size": "--beam-size", "num_hypotheses": "--n-best", "max_length": "--max-length"}
 _INTERRUPTED = 130
-_FILES, _FORMAT = "Files", "Output format"
+_file_option = partial(typer.Option, rich_help_panel="Files")
+_format_option = partial(typer.Option, rich_help_panel="Output format")
 
 
 def translate(
@@ -40,98 +42,78 @@ def translate(
     beam_size: options.BeamSize = None,
     n_best: Annotated[
         int | None,
-        typer.Option(
+        options.search_option(
             metavar="N",
             help="Write the N best translations of each text: rank, score and translation, separated by "
             "tabs. Raises the beam size to N unless --beam-size is given.",
-            rich_help_panel=options.SEARCH_PANEL,
         ),
     ] = None,
     max_length: Annotated[
         int | None,
-        typer.Option(
+        options.search_option(
             metavar="N",
             help="Maximum number of tokens of a translation.",
             show_default="grows with the source",
-            rich_help_panel=options.SEARCH_PANEL,
         ),
     ] = None,
     prefix: Annotated[
         str,
-        typer.Option(
-            metavar="TEXT",
-            help="Target prefix: what every translation starts with.",
-            show_default=False,
-            rich_help_panel=options.SEARCH_PANEL,
+        options.search_option(
+            metavar="TEXT", help="Target prefix: what every translation starts with.", show_default=False
         ),
     ] = "",
     alternatives: Annotated[
         int | None,
-        typer.Option(
+        options.search_option(
             min=1,
             max=MAX_ALTERNATIVES,
             metavar="N",
             help="Show the N most probable next tokens after the prefix, each with its completion; the "
             "format is that of --n-best.",
-            rich_help_panel=options.SEARCH_PANEL,
         ),
     ] = None,
     overrides: options.DecodingOverrides = None,
     input_file: Annotated[
         Path | None,
-        typer.Option(
-            "--input", "-i", metavar="FILE", help="Translate this file, plain or .gz.", rich_help_panel=_FILES
-        ),
+        _file_option("--input", "-i", metavar="FILE", help="Translate this file, plain or .gz."),
     ] = None,
     output_file: Annotated[
         Path | None,
-        typer.Option(
+        _file_option(
             "--output",
             "-o",
             metavar="FILE",
             help="Write the translations to this file, complete or not at all; -: standard output.",
-            rich_help_panel=_FILES,
         ),
     ] = None,
     resume: Annotated[
         bool,
-        typer.Option(
-            "--resume",
-            help="Resume an interrupted --output; progress is saved every 2,048 lines.",
-            rich_help_panel=_FILES,
-        ),
+        _file_option("--resume", help="Resume an interrupted --output; progress is saved every 2,048 lines."),
     ] = False,
     skip_invalid: Annotated[
         bool,
-        typer.Option(
+        _file_option(
             "--skip-invalid",
             help="Write an empty line for input that is not valid UTF-8 instead of stopping.",
-            rich_help_panel=_FILES,
         ),
     ] = False,
     raw: Annotated[
         bool,
-        typer.Option(
-            "--raw",
-            help="Keep the spacing of the training corpus: 'well .' instead of 'well.'",
-            rich_help_panel=_FORMAT,
-        ),
+        _format_option("--raw", help="Keep the spacing of the training corpus: 'well .' instead of 'well.'"),
     ] = False,
     as_json: Annotated[
         bool,
-        typer.Option(
+        _format_option(
             "--json",
             help="Write a JSON object for each text: source, translation, raw, score, tokens, alternatives, "
             "milliseconds, is_complete, is_split, unknown.",
-            rich_help_panel=_FORMAT,
         ),
     ] = False,
     interactive: Annotated[
         bool,
-        typer.Option(
+        _format_option(
             "--interactive",
             help="Prompt for sentences, with line editing and history; default at a terminal without TEXT.",
-            rich_help_panel=_FORMAT,
         ),
     ] = False,
     quiet: options.Quiet = False,
@@ -150,23 +132,20 @@ def translate(
     screen = Screen(quiet=quiet, verbose=verbose)
     texts = None if texts == ["-"] else texts
     output_file = None if str(output_file) in ("-", "/dev/stdout") else output_file
-    destination = Destination(file=output_file, resume=resume)
-    _check(texts, input_file, output_file, interactive=interactive)
-    if n_best is not None and alternatives is not None:
-        raise PtenmtError("--n-best and --alternatives cannot be used together", "give one of them")
+    destination = Destination(file=output_file, input_file=input_file, resume=resume)
+    options.refuse_together({"TEXT": texts, "--input": input_file})
+    options.refuse_together({"--n-best": n_best, "--alternatives": alternatives})
+    files = {"TEXT": texts, "--input": input_file, "--output": output_file}
+    options.refuse_together({"--interactive": interactive, **files})
     found = find_run(run)
-    changes = options.decoding_overrides(
-        overrides or [], beam_size=beam_size, n_best=n_best, max_length=max_length
-    )
+    flags = {"beam_size": beam_size, "num_hypotheses": n_best, "max_length": max_length}
+    changes = options.decoding_overrides(overrides, flags)
     decoding = options.chosen_decoding(found.config().decoding, changes, _NAMES)
     with _open_texts(texts, input_file, skip_invalid=skip_invalid) as lines, destination.locked():
         if destination.leftover is not None:
             screen.warn(
                 f"{destination.leftover}, left by an interrupted run, is replaced; --resume continues it"
             )
-        from ptenmt.trained_model import TrainedModel
-        from ptenmt.translation.translator import Translator, uses_keras
-
         trained = TrainedModel.load(found, checkpoint=checkpoint, task="translation", on_warning=screen.warn)
         if uses_keras(engine, trained.config):
             load_tensorflow(screen)
@@ -192,26 +171,11 @@ def translate(
             return
         if is_typed:
             screen.say("Type a sentence and press Enter; Ctrl-D ends.")
+        shows_progress = not is_typed and (output_file or (input_file and not sys.stdout.isatty()))
         file = lines if isinstance(lines, Lines) else None
-        is_shown = not is_typed and (output_file or (input_file and not sys.stdout.isatty()))
-        view = TranslationView(screen, file, is_shown=bool(file and is_shown))
-        command = ["ptenmt", *context.meta[options.COMMAND_LINE]]
+        view = TranslationView(screen, file, is_shown=bool(file and shows_progress))
+        command = options.resume_command(context, add="--resume")
         _run(job, lines, destination, view, command, line_by_line=is_typed or interactive)
-
-
-def _check(
-    texts: list[str] | None, input_file: Path | None, output_file: Path | None, *, interactive: bool
-) -> None:
-    """Refuse arguments that cannot be used together."""
-    if texts and input_file is not None:
-        raise PtenmtError("TEXT and --input cannot be used together", "give one of them")
-    others = {"TEXT": texts, "--input": input_file, "--output": output_file}
-    for name, value in others.items():
-        if interactive and value:
-            raise PtenmtError(f"--interactive and {name} cannot be used together", "give one of them")
-    files = [file for file in (input_file, output_file) if file is not None and os.path.exists(file)]
-    if len(files) == 2 and files[0].samefile(files[1]):
-        raise OutputError(f"--output {output_file} is the input itself", "choose another file")
 
 
 @contextmanager
@@ -244,29 +208,24 @@ def _run(
     *,
     line_by_line: bool,
 ) -> None:
-    """Translate all texts; if interrupted, show the command that resumes.
-
-    With ``line_by_line``, each text is translated before the next is read.
-    """
+    """Translate all texts; if interrupted, show the command that resumes."""
     stream = iter(texts)
     output = None
     try:
         with (
             _rare_garbage_collection(),
-            destination.opened(stream, job.facts(), is_sampled=job.is_sampled) as output,
+            destination.opened(stream, job) as output,
             view.showing(output.num_saved or 0),
         ):
             if destination.resume and not output.num_saved:
-                view.report_nothing_to_resume(destination.file)
+                view.screen.say(f"nothing to resume for {destination.file}: starting from the first line")
             for translations in job.translate(stream, view.show, line_by_line=line_by_line):
                 output.append([each.source for each in translations], job.format.lines(translations))
     except BaseException as error:
         is_error = isinstance(error, Exception)
         if output is None or output.num_saved is None or (is_error and not output.num_saved):
             raise
-        place = command.index("translate") + 1
-        resume = [] if destination.resume else ["--resume"]
-        view.report_stop(output.num_saved, [*command[:place], *resume, *command[place:]])
+        view.report_stop(output.num_saved, command)
         if isinstance(error, KeyboardInterrupt):
             raise typer.Exit(_INTERRUPTED) from None  # it is reported
         raise

@@ -1,8 +1,9 @@
-"""How ``ptenmt translate`` translates, in which format, and where the translations are written."""
+"""What ``ptenmt translate`` does: the format of translations, where they are written, and the progress."""
 
 import os
 import re
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+import time
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -10,17 +11,30 @@ from typing import IO, TYPE_CHECKING, Any
 
 from ptenmt import __version__
 from ptenmt.atomic_files import json_text, written_whole
-from ptenmt.cli.console import standard_output
+from ptenmt.cli.console import Screen, standard_output
+from ptenmt.cli.formatting import counted, duration
+from ptenmt.data.readers import Lines
 from ptenmt.errors import OutputError, PtenmtError
+from ptenmt.translation import Alternative, Translation, Translator
+from ptenmt.translation.resumable_output import (
+    ResumableOutput,
+    ResumeError,
+    locked,
+    open_resumable,
+    partial_file,
+)
+from ptenmt.translation.translator import BUFFER_SIZE
 
 if TYPE_CHECKING:
-    from ptenmt.translation import Alternative, Translation, Translator
-    from ptenmt.translation.resumable_output import ResumableOutput
+    from rich.progress import Progress
+
+_SECONDS_PER_LINE = 60
+_SHOWN_WORDS = 5
 
 
 @dataclass(frozen=True, kw_only=True)
 class TranslationFormat:
-    """The format of translations: a line for each, several ranked ones, or JSON."""
+    """A line for each translation, several ranked ones, or JSON."""
 
     raw: bool = False
     """Keep the spacing of the training corpus."""
@@ -30,11 +44,11 @@ class TranslationFormat:
     """If above 0, write as many lines for each text: rank, score and translation, separated by tabs. If there
     are fewer translations, score and translation of the last lines are empty."""
 
-    def lines(self, translations: Iterable["Translation"]) -> str:
+    def lines(self, translations: Iterable[Translation]) -> str:
         """Format translations, each with its line end."""
-        return "".join(map(self._format, translations))
+        return "".join(map(self._lines_of, translations))
 
-    def _format(self, translation: "Translation") -> str:
+    def _lines_of(self, translation: Translation) -> str:
         if self.as_json:
             return json_text(_json_facts(translation)) + "\n"
         if not self.num_rows:
@@ -44,14 +58,14 @@ class TranslationFormat:
         rows += ["\t"] * (self.num_rows - len(rows))
         return "".join(f"{rank}\t{row}\n" for rank, row in enumerate(rows, start=1))
 
-    def _text(self, translation: "Alternative") -> str:
+    def _text(self, translation: Alternative) -> str:
         return translation.raw if self.raw else translation.text
 
 
-def _json_facts(translation: "Translation") -> dict[str, Any]:
+def _json_facts(translation: Translation) -> dict[str, Any]:
     """A translation as ``--json`` writes it."""
 
-    def ranked(each: "Alternative") -> dict[str, Any]:
+    def ranked(each: Alternative) -> dict[str, Any]:
         return {"translation": each.text, "raw": each.raw, "score": each.score, "tokens": each.tokens}
 
     return {
@@ -71,7 +85,7 @@ def _json_facts(translation: "Translation") -> dict[str, Any]:
 class TranslationJob:
     """A translator with the options of the command line."""
 
-    translator: "Translator"
+    translator: Translator
     weights: str
     """The identity of the weights."""
     format: TranslationFormat
@@ -88,20 +102,19 @@ class TranslationJob:
     def translate(
         self,
         texts: Iterable[str],
-        on_done: Callable[[Collection["Translation"]], None] = lambda _translations: None,
+        on_done: Callable[[Collection[Translation]], None] = lambda _translations: None,
         *,
         line_by_line: bool = False,
-    ) -> Iterator[list["Translation"]]:
+    ) -> Iterator[list[Translation]]:
         """Translate texts, a buffer at a time; see ``Translator.translate_buffers``."""
-        # Alternatives take long, and a text that is not a single sentence must not cost those before it.
-        buffer_size = {"buffer_size": 1} if line_by_line or self.alternatives else {}
         return self.translator.translate_buffers(
             texts,
             prefix=self.prefix,
             next_token_alternatives=self.alternatives,
             with_scores=self.format.as_json or self.format.num_rows > 0,
             on_done=on_done,
-            **buffer_size,
+            # Alternatives take long, and a text that is not a single sentence must not cost those before it.
+            buffer_size=1 if line_by_line or self.alternatives else BUFFER_SIZE,
         )
 
     def facts(self) -> dict[str, Any]:
@@ -142,6 +155,8 @@ class Destination:
 
     file: Path | None
     """None: standard output."""
+    input_file: Path | None
+    """The source of the texts, which must not be overwritten."""
     resume: bool
     """Continue the output of an interrupted run."""
 
@@ -150,48 +165,35 @@ class Destination:
             raise PtenmtError("--resume needs an --output file")
         if self.resume and not self._is_regular:
             raise OutputError(f"--resume: {self.file} is not a regular file")
+        files = [file for file in (self.input_file, self.file) if file is not None and os.path.exists(file)]
+        if len(files) == 2 and files[0].samefile(files[1]):
+            raise OutputError(f"--output {self.file} is the input itself", "choose another file")
         if self.file is not None and self.file.suffix.lower() == ".gz":
             raise OutputError(
                 f"--output {self.file}: translations are written as plain text", "leave out .gz"
             )
 
     def locked(self) -> AbstractContextManager[None]:
-        """Keep other processes from writing the same file.
-
-        Raises:
-            OutputError: Another process writes it, or it cannot be written.
-        """
-        if self.file is None or not self._is_regular:
-            return nullcontext()
-        from ptenmt.translation.resumable_output import locked
-
-        return locked(self.file)
+        """Keep other processes from writing the same file; errors as of ``resumable_output.locked``."""
+        return locked(self.file) if self.file is not None and self._is_regular else nullcontext()
 
     @property
     def leftover(self) -> Path | None:
         """The output of an interrupted run that will be replaced."""
         if self.file is None or not self._is_regular or self.resume:
             return None
-        from ptenmt.translation.resumable_output import partial_file
-
         partial = partial_file(self.file.resolve())
         return partial if os.path.exists(partial) else None
 
     @contextmanager
-    def opened(
-        self, texts: Iterator[str], facts: Mapping[str, Any], *, is_sampled: bool
-    ) -> Iterator["StreamOutput | ResumableOutput"]:
-        """Open the output.
-
-        Args:
-            texts: The texts to translate; those that are translated already are skipped.
-            facts: What the translations depend on.
-            is_sampled: The same text may have another translation next time.
+    def opened(self, texts: Iterator[str], job: TranslationJob) -> Iterator[StreamOutput | ResumableOutput]:
+        """Open the output; texts that are translated already are skipped.
 
         Raises:
+            PtenmtError: ``resume`` of sampled translations.
             OutputError: It cannot be written or resumed.
         """
-        if self.resume and is_sampled:
+        if self.resume and job.is_sampled:
             raise PtenmtError("--resume: sampling (decoding.top_k) cannot be resumed")
         if self.file is None:
             with standard_output() as stream:
@@ -202,14 +204,12 @@ class Destination:
                     yield StreamOutput(stream)
             except OSError as error:
                 raise OutputError(f"cannot write {self.file}: {error.strerror or error}") from error
-        elif is_sampled or not self._is_regular:
+        elif job.is_sampled or not self._is_regular:
             with written_whole(self.file) as stream:
                 yield StreamOutput(stream)
         else:
-            from ptenmt.translation.resumable_output import ResumeError, open_resumable
-
             try:
-                with open_resumable(self.file, facts, texts, resume=self.resume) as output:
+                with open_resumable(self.file, job.facts(), texts, resume=self.resume) as output:
                     yield output
             except ResumeError as error:
                 hint = "leave out --resume to start from the first line"
@@ -230,3 +230,111 @@ def _descriptor(file: Path) -> int | None:
         return 2
     found = re.fullmatch(r"/(?:dev|proc/self)/fd/(\d+)", str(file))
     return int(found[1]) if found else None
+
+
+class TranslationView:
+    """The progress: a bar on a terminal, elsewhere a line per minute; at the end a count and warnings.
+
+    Args:
+        screen: Shows it.
+        lines: The source of the texts, if it is a file or standard input.
+        is_shown: Whether to show more than the warnings.
+    """
+
+    def __init__(self, screen: Screen, lines: Lines | None, *, is_shown: bool) -> None:
+        self.screen, self._lines, self._is_shown = screen, lines, is_shown
+        self._num_saved = self._num_done = self._num_bytes = self._num_saved_bytes = 0
+        self._num_truncated = self._num_split = self._num_unknown = 0
+        self._unknown: dict[str, None] = {}
+        self._progress: Progress | None = None
+        self._began = self._said = time.monotonic()
+
+    @contextmanager
+    def showing(self, num_saved: int) -> Iterator[None]:
+        """Show the bar; ``num_saved`` texts were translated by a previous run."""
+        self._num_saved = num_saved
+        self._num_saved_bytes = 0 if self._lines is None else self._lines.num_bytes
+        self._began = self._said = time.monotonic()
+        if not (self._is_shown and self.screen.is_live):
+            yield
+            return
+        from rich.progress import BarColumn, Progress, TextColumn
+
+        # After the bar there is room for the ^C that a terminal prints, which else would wrap.
+        columns = TextColumn("{task.description}"), BarColumn(bar_width=None), TextColumn("   ")
+        with Progress(*columns, console=self.screen.console, transient=True) as progress:
+            progress.add_task("translating", total=None)
+            self._progress = progress
+            yield
+
+    def show(self, translations: Collection[Translation]) -> None:
+        """Count and show these translations."""
+        self._num_done += len(translations)
+        self._num_bytes += sum(len(translation.source.encode()) + 1 for translation in translations)
+        self._num_truncated += sum(not translation.is_complete for translation in translations)
+        self._num_split += sum(translation.is_split for translation in translations)
+        for translation in translations:
+            self._num_unknown += len(translation.unknown)
+            if len(self._unknown) <= _SHOWN_WORDS:
+                self._unknown |= dict.fromkeys(translation.unknown)
+        if not self._is_shown or not translations:
+            return
+        if self._progress is not None:
+            done, left = self._num_saved_bytes + self._num_bytes, self._bytes_left()
+            total = None if left is None else done + left
+            task = self._progress.task_ids[0]
+            self._progress.update(task, description=self._progress_text(), completed=done, total=total)
+        elif time.monotonic() - self._said > _SECONDS_PER_LINE:
+            self._said = time.monotonic()
+            self.screen.say(self._progress_text())
+
+    def report_end(self) -> None:
+        """Report how many texts were translated and how fast, and warn of problems."""
+        if self._is_shown:
+            seconds = time.monotonic() - self._began
+            took = f"{seconds:.1f} s" if seconds < 60 else duration(seconds)
+            before = f", {self._num_saved:,} before" if self._num_saved else ""
+            lines = counted(self._num_done, "line")
+            self.screen.say(f"translated {lines} in {took}, {self._rate} lines/s{before}")
+        for message in self._warnings():
+            self.screen.warn(message)
+
+    def report_stop(self, num_saved: int, command: Sequence[str]) -> None:
+        """Report how many translations a stopped run has saved, and the command that resumes it."""
+        if num_saved:
+            self.screen.say(f"stopped: {counted(num_saved, 'line')} saved; resume with", style="bold")
+            self.screen.say_command(command)
+            return
+        self.screen.say(
+            f"stopped: nothing is saved, since progress is saved every {BUFFER_SIZE:,} lines", style="bold"
+        )
+
+    @property
+    def _rate(self) -> str:
+        rate = self._num_done / max(time.monotonic() - self._began, 1e-3)
+        return f"{rate:,.0f}" if rate >= 10 else f"{rate:.1f}"
+
+    def _progress_text(self) -> str:
+        text = f"{counted(self._num_saved + self._num_done, 'line')}, {self._rate}/s"
+        left = self._bytes_left()
+        if left is None or not self._num_bytes:
+            return text
+        seconds = left / self._num_bytes * (time.monotonic() - self._began)
+        return f"{text}, {duration(seconds)} left"
+
+    def _bytes_left(self) -> float | None:
+        expected = None if self._lines is None else self._lines.expected_bytes()
+        return None if expected is None else max(expected - self._num_saved_bytes - self._num_bytes, 0.0)
+
+    def _warnings(self) -> Iterator[str]:
+        if self._num_truncated:
+            count = f"{self._num_truncated:,}"
+            yield f"translations truncated at the maximum length (decoding.max_length): {count}"
+        if self._num_split:
+            yield f"texts with a sentence too long for the model, which was split: {self._num_split:,}"
+        if self._unknown:
+            first = [word if word.isprintable() else ascii(word) for word in self._unknown][:_SHOWN_WORDS]
+            shown = [*first, "…"] if len(self._unknown) > _SHOWN_WORDS else first
+            yield f"words outside the model's vocabulary: {self._num_unknown:,} ({', '.join(shown)})"
+        if self._lines is not None and self._lines.num_invalid:
+            yield f"lines that are not valid UTF-8, left empty: {self._lines.num_invalid:,}"

@@ -5,14 +5,24 @@ import ipaddress
 import logging
 import signal
 import socket
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, cast
 
 import h11
 import uvicorn
 from starlette.types import ASGIApp
 
 from ptenmt.errors import ServerError
+from ptenmt.server.app import make_app
+from ptenmt.server.keys import Keys
+from ptenmt.server.limits import Limits
+from ptenmt.server.service import Service
+from ptenmt.trained_model import TrainedModel
+from ptenmt.translation import Translator
+
+if TYPE_CHECKING:
+    from ptenmt.model.numpy_transformer import NumpyTransformer
 
 SHUTDOWN_SECONDS = 6
 """To finish the requests in progress when the server stops."""
@@ -23,6 +33,56 @@ _MAX_CONNECTIONS = 4_000
 """Further ones are answered with 503."""
 _BACKLOG = 2048
 _MAX_HEADER_BYTES = 100_000
+
+
+def serve(
+    trained: TrainedModel,
+    translator: Translator,
+    *,
+    host: str,
+    port: int,
+    threads: int,
+    limits: Limits,
+    keys_file: Path | None,
+    origins: Sequence[str],
+    is_verbose: bool,
+    on_start: Callable[[str], None],
+    on_warning: Callable[[str], None],
+) -> None:
+    """Serve a run until SIGTERM or SIGINT; then finish the requests in progress, and return.
+
+    Args:
+        trained: The run, for attention.
+        translator: Of the same run.
+        host: A name or an address of this machine.
+        port: The port; 0 for any free one.
+        threads: How many batches to translate in parallel.
+        limits: The limits of requests.
+        keys_file: The clients' keys; None if no key is required.
+        origins: See ``make_app``.
+        is_verbose: Whether uvicorn logs more than errors.
+        on_start: Called with the server's URL once it accepts requests.
+        on_warning: Called with a message if other machines can use the server without a key.
+
+    Raises:
+        ConfigError: The key file is invalid, the run samples its translations, or an origin is invalid.
+        ServerError: The address is unknown or the port is in use.
+    """
+    keys = Keys() if keys_file is None else Keys.read(keys_file)
+
+    def load_model() -> "NumpyTransformer":
+        return cast("NumpyTransformer", trained.numpy_model)
+
+    service = Service(translator, load_model, limits, keys, threads=threads)
+    bound = bound_socket(host, port)
+    url = address_of(bound)
+    if not is_loopback(bound) and not keys.are_required:
+        on_warning(
+            f"ANYBODY who can reach {url} can use this server, since --keys is not given. "
+            "Require keys, or put it behind a reverse proxy that authenticates (docs/serving.md)"
+        )
+    app = make_app(service, origins=origins)
+    run(make_server(app, is_verbose=is_verbose, on_start=lambda: on_start(url)), bound)
 
 
 def bound_socket(host: str, port: int) -> socket.socket:

@@ -5,9 +5,8 @@ import pytest
 from rich.console import Console
 from rich.text import Text
 
-from ptenmt.cli.charts import bar, line_plot_lines, show
+from ptenmt.cli.charts import bar, heat_map_lines, line_plot_lines, show
 from ptenmt.cli.console import Screen
-from ptenmt.cli.heat_maps import heat_map_lines
 from ptenmt.inspection.figures import Bars, HeatMap, Line, LinePlot, Table
 
 

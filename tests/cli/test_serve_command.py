@@ -92,7 +92,7 @@ def started(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
         seen["address"] = bound.getsockname()[0]
         bound.close()
 
-    monkeypatch.setattr("ptenmt.server.app.make_app", make_app)
+    monkeypatch.setattr("ptenmt.server.process.make_app", make_app)
     monkeypatch.setattr("ptenmt.server.process.make_server", make_server)
     monkeypatch.setattr("ptenmt.server.process.run", run)
     return seen

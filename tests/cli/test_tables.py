@@ -22,7 +22,7 @@ def drawn(monkeypatch: pytest.MonkeyPatch, width: int) -> list[str]:
     console = Console(
         file=io.StringIO(), force_terminal=True, color_system=None, width=width, highlight=False
     )
-    monkeypatch.setattr(tables, "result_console", lambda: console)
+    monkeypatch.setattr(tables, "make_console", lambda: console)
     print_table(TABLE)
     assert isinstance(console.file, io.StringIO)
     return [line.rstrip() for line in console.file.getvalue().splitlines()]

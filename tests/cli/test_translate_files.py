@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from ptenmt.atomic_files import exclusive
-from ptenmt.cli.translation_view import TranslationView
+from ptenmt.cli.translation_job import TranslationView
 from ptenmt.runs import Run
 from ptenmt.translation import Translation, Translator
 from ptenmt.weights import read_weights, write_weights

@@ -8,7 +8,7 @@ import pytest
 from rich.console import Console
 
 from ptenmt.cli.console import Screen
-from ptenmt.cli.translation_view import TranslationView
+from ptenmt.cli.translation_job import TranslationView
 from ptenmt.data.readers import opened_lines
 from ptenmt.translation import Translation
 
@@ -25,7 +25,7 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> SimpleNamespace:
     """A clock that the test puts forward."""
     clock = SimpleNamespace(now=0.0)
     clock.monotonic = lambda: clock.now
-    monkeypatch.setattr("ptenmt.cli.translation_view.time", clock)
+    monkeypatch.setattr("ptenmt.cli.translation_job.time", clock)
     return clock
 
 
