@@ -9,10 +9,12 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from itertools import islice
 from pathlib import Path
-from typing import IO
+from types import SimpleNamespace
+from typing import IO, Any
 
 import pytest
 
+from ptenmt.cli.options import COMMAND_LINE, resume_command
 from ptenmt.config.loading import load_config
 from ptenmt.history import History
 from ptenmt.runs import Run
@@ -250,3 +252,11 @@ def test_a_dry_run_tells_sizes_and_writes_nothing(ptenmt, beside: Path) -> None:
 def test_a_dry_run_of_a_finished_run_says_so(ptenmt) -> None:
     facts = ptenmt("train", "--config", "tiny.yaml", "--dry-run").stdout
     assert "would resume from a checkpoint  finished: nothing left to train\n" in facts
+
+
+def test_the_command_that_resumes_does_not_start_over() -> None:
+    words = ["train", "--fresh", "-c", "mine.yaml", "--init-from", "base", "--quiet"]
+    context: Any = SimpleNamespace(meta={COMMAND_LINE: words})
+    resumed = resume_command(context, remove={"--fresh": 1, "--init-from": 2})
+    assert resumed == ["ptenmt", "train", "-c", "mine.yaml", "--quiet"]
+    assert resume_command(context, add="--resume") == ["ptenmt", "train", "--resume", *words[1:]]
