@@ -123,9 +123,9 @@ def evaluate(
     Example: ptenmt evaluate --run base --sweep
     """
     options.refuse_together({"--split": split, "--reference": references})
-    swept_alone: dict[str, object] = {"--sweep": sweep, "--hypotheses": hypotheses, "--baseline": baseline}
-    swept_alone |= {"--beam-size": beam_size, "--set": overrides, "--details": details}
-    options.refuse_together(swept_alone | {"--output": output, "--report": reports})
+    others: dict[str, object] = {"--hypotheses": hypotheses, "--baseline": baseline, "--details": details}
+    others |= {"--beam-size": beam_size, "--set": overrides, "--output": output, "--report": reports}
+    options.refuse_together({"--sweep": sweep, **others})
     if reports:  # checked before the evaluation, which takes long
         from ptenmt.evaluation.report import check_report_file, write_report  # loads matplotlib
 

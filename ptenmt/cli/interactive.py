@@ -41,8 +41,12 @@ def converse(screen: Screen, job: TranslationJob) -> None:
 
 
 def prompt_session(name: str, warn: Callable[[str], None]) -> PromptSession[str]:
-    """Line editing on stderr, with a history in the user's state folder, or in memory if it is read-only."""
-    history: History
+    """Line editing on stderr, with a history; ``warn`` is called with a message if that cannot be saved."""
+    return PromptSession(f"{name}> ", history=_history(warn), output=create_output(sys.stderr))
+
+
+def _history(warn: Callable[[str], None]) -> History:
+    """The history in the user's state folder, or one in memory where that cannot be written."""
     file = user_state_path("ptenmt", appauthor=False) / "history"
     try:
         file.parent.mkdir(parents=True, exist_ok=True)
@@ -50,10 +54,8 @@ def prompt_session(name: str, warn: Callable[[str], None]) -> PromptSession[str]
         file.open("r+b").close()
     except OSError as error:
         warn(f"the history is not kept in {file}: {error.strerror or error}")
-        history = InMemoryHistory()
-    else:
-        history = FileHistory(file)
-    return PromptSession(f"{name}> ", history=history, output=create_output(sys.stderr))
+        return InMemoryHistory()
+    return FileHistory(file)
 
 
 class Session:
