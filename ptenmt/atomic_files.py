@@ -35,11 +35,7 @@ def written_whole(file: Path) -> Iterator[IO[str]]:
 
 
 def write_bytes(file: Path, content: bytes) -> None:
-    """Write a binary file whole or not at all; see ``written_whole``.
-
-    Raises:
-        OutputError: It cannot be written; what was there before is unharmed.
-    """
+    """Write a binary file whole or not at all; see ``written_whole``."""
     with _opened(file, mode="wb") as stream:
         stream.write(content)
 
@@ -157,10 +153,7 @@ def holder(path: Path) -> str:
 
 
 def check_writable(path: Path) -> None:
-    """Check before long work that a file or folder can be written; leaves nothing behind.
-
-    Args:
-        path: The file or folder; its parents need not exist.
+    """Check before long work that a file or folder, whose parents need not exist, can be written.
 
     Raises:
         OutputError: It cannot be written.
@@ -176,11 +169,7 @@ def check_writable(path: Path) -> None:
 
 
 def sync(path: Path) -> None:
-    """Flush a file or folder to the disk; Windows cannot do that for folders.
-
-    Raises:
-        OSError: It cannot be written.
-    """
+    """Flush a file or folder to the disk; Windows cannot do that for folders."""
     if os.name == "nt" and path.is_dir():
         return
     descriptor = os.open(path, os.O_RDONLY if path.is_dir() else os.O_RDWR)

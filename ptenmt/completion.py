@@ -54,7 +54,6 @@ def context_words(text: str, tokenizer: Tokenizer, config: Config) -> ContextWor
 
     Raises:
         DataError: The text has no words.
-        TokenizerError: The tokenizer is not one of words.
     """
     if not isinstance(tokenizer, WordTokenizer):
         raise TokenizerError("a next-word model reads words, and this tokenizer has sub-words")
@@ -110,16 +109,12 @@ class Completer:
         return [NextWord(word, float(probabilities[token])) for word, token in zip(words, order, strict=True)]
 
     def complete(self, text: str, words: int, how: DecodingConfig = LIKELIEST) -> str:
-        """Continue a text.
+        """Generate the next words of a text.
 
         Args:
             text: The text to continue.
             words: Number of words to generate.
-            how: ``top_k``, ``top_p``, ``temperature`` and ``seed`` control sampling; the rest of the section
-                applies to translations only.
-
-        Returns:
-            The generated words.
+            how: ``top_k``, ``top_p``, ``temperature`` and ``seed`` control sampling; the rest is ignored.
 
         Raises:
             DataError: The text has no words.
@@ -131,11 +126,7 @@ class Completer:
         return self.tokenizer.decode([ids[num_given:]])[0]
 
     def read(self, text: str) -> ContextWords:
-        """Split a text into the words that the model reads.
-
-        Raises:
-            DataError: It has none.
-        """
+        """Split a text into the words that the model reads; raises as ``next_words``."""
         return context_words(text, self.tokenizer, self._config)
 
     def _logits(self, ids: Sequence[int]) -> np.ndarray:

@@ -100,13 +100,12 @@ def convert(
     """Convert a model.
 
     Args:
-        config: Sizes and options of the model.
+        config: The model's options.
         weights: All of its weights by Keras path.
         tokenizers: Of both languages.
         checksum: Of the weights.
         quantization: How they are stored.
-        adds_marks: Whether the model adds [START] and [END] to a source itself, for programs that give it
-            bare sub-words. ptenmt's engine adds them itself.
+        adds_marks: Whether the model itself adds [START] and [END] to a source of bare sub-words.
 
     Raises:
         ExportError: CTranslate2 cannot express the model.

@@ -27,13 +27,7 @@ _ACTIVATIONS = {
 def specification(
     config: ModelConfig, weights: Weights, tokenizers: TokenizerPair
 ) -> transformer_spec.TransformerSpec:
-    """Describe a model to CTranslate2.
-
-    Args:
-        config: Sizes and options of a model that CTranslate2 can express.
-        weights: All of its weights.
-        tokenizers: Of both languages.
-    """
+    """Describe a model, which CTranslate2 must be able to express, with all of its weights."""
     options: dict[str, Any] = {
         "num_layers": config.num_layers,
         "num_heads": config.num_heads,

@@ -16,11 +16,7 @@ _MAX_LOSS = 20.0  # nats per token; exp(20) is 5e8
 
 
 class History:
-    """The validations and the training curves of one run.
-
-    Args:
-        folder: The run directory.
-    """
+    """The validations and the training curves of the run in a folder."""
 
     def __init__(self, folder: Path) -> None:
         self._file = folder / "history.jsonl"
@@ -34,11 +30,7 @@ class History:
         return [line for line in self._lines() if "validation" not in line]
 
     def best(self, metric: str) -> dict[str, Any] | None:
-        """The validation of the best model, the earliest of equals; None if there was none.
-
-        Args:
-            metric: As ``validation.metric``.
-        """
+        """The validation of the best model by ``validation.metric``, the earliest of equals, if any."""
 
         def quality(line: dict[str, Any]) -> tuple[float, float, int]:
             scores = line["validation"]
@@ -51,11 +43,7 @@ class History:
         return next(reversed(list(self._lines())), None)
 
     def add(self, line: dict[str, Any]) -> None:
-        """Append a line; figures that are not finite become null.
-
-        Raises:
-            OutputError: It cannot be written.
-        """
+        """Append a line; figures that are not finite become null. Raises OutputError."""
         try:
             with self._file.open("a", encoding="utf-8") as stream:
                 stream.write(json_text(line) + "\n")
@@ -63,12 +51,7 @@ class History:
             raise OutputError(f"cannot write {self._file}: {error.strerror or error}") from error
 
     def forget_after(self, step: int, validated: int) -> None:
-        """Drop the lines that a killed training wrote after its last checkpoint.
-
-        Args:
-            step: The checkpoint's global step.
-            validated: The step of the last validation before the checkpoint.
-        """
+        """Drop the lines after a checkpoint, at global step ``step``, and its last validation."""
         if not self._file.exists():
             return
         last = {True: validated, False: step}
@@ -94,10 +77,7 @@ class History:
 def rank(metric: str, score: float | None, loss: float | None) -> tuple[float, float]:
     """A key that sorts models by score, then by loss, the best last; what is not a number comes first.
 
-    Args:
-        metric: Which score; ``loss`` is better when lower, all others when higher.
-        score: By that metric.
-        loss: Of the same validation.
+    Of the metrics, only ``loss`` is better when lower.
     """
     by_score = math.nan if score is None else score
     by_loss = math.nan if loss is None else loss

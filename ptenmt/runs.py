@@ -153,21 +153,17 @@ class Run:
             yield
 
     def check_writable(self) -> None:
-        """Raise RunError or OutputError if the folder cannot be written; it is not created yet."""
+        """Raise RunError or OutputError if the folder cannot be written."""
         if self.path.is_file():
             raise RunError(f"{self.path} is a file, not a run", "choose another name with --run")
         check_writable(self.path / "run.json")
 
     def write(self, config: Config, facts: dict[str, Any]) -> None:
-        """Write ``run.json``, which makes the folder a run, then ``config.yaml``.
+        """Write ``run.json``, which makes the folder a run, then ``config.yaml``; raises OutputError.
 
         Args:
             config: The run's options.
-            facts: Further entries of ``run.json``. Format, times and versions of another run's facts are
-                replaced.
-
-        Raises:
-            OutputError: They cannot be written.
+            facts: Further entries of ``run.json``; another run's format, times and versions are replaced.
         """
         try:
             self.path.mkdir(parents=True, exist_ok=True)
@@ -194,13 +190,7 @@ def _what_is_wrong(error: Exception) -> str:
 
 
 def check_task(run: Run, learnt: TaskName, wanted: TaskName) -> None:
-    """Raise RunError if a run was trained for another task than the wanted one.
-
-    Args:
-        run: A trained run.
-        learnt: The option ``task`` of its config.
-        wanted: The task that is needed.
-    """
+    """Raise RunError if the task that a run was trained for is not the wanted one."""
     if learnt != wanted:
         raise RunError(
             f"{run.path} {_DOES[learnt]}, and this is for a run that {_DOES[wanted]}",
@@ -237,11 +227,7 @@ def find_run(name: str | Path | None = None) -> Run:
 
 
 def run_path(name: str | Path) -> Path:
-    """The folder for a value of ``--run``: a path that is a run or has a slash, else below ``checkpoints/``.
-
-    Raises:
-        RunError: The name is empty.
-    """
+    """The folder for ``--run``: a path that is a run or has a slash, else below ``checkpoints/``."""
     if not str(name).strip():
         raise RunError("the name of the run is empty", "give a name or a folder with --run")
     given = Path(name).expanduser()
@@ -250,9 +236,7 @@ def run_path(name: str | Path) -> Path:
 
 
 def list_runs(on_unreadable: Callable[[str], None] = lambda _reason: None) -> list[Run]:
-    """All runs below ``checkpoints/`` that this program can read, by name.
-
-    Folders whose names start with a dot are runs that were never finished.
+    """All runs below ``checkpoints/``, by name; unfinished ones, whose names start with a dot, are left out.
 
     Args:
         on_unreadable: Called with a message for each run that cannot be read.
@@ -270,11 +254,7 @@ def list_runs(on_unreadable: Callable[[str], None] = lambda _reason: None) -> li
 
 
 def set_aside(run: Run) -> Path:
-    """Rename a run's folder to free its name; nothing is deleted.
-
-    Raises:
-        OutputError: The system does not allow it.
-    """
+    """Rename a run's folder to free its name; nothing is deleted. Raises OutputError."""
     stamp = datetime.now(UTC).strftime("%Y%m%d-%H%M%S")
     folder = run.path.parent if run.path.name else run.path.absolute().parent
     aside = folder / f"{run.name}.{stamp}"

@@ -156,16 +156,7 @@ class TrainedModel:
 
 
 def assign_weights(model: Any, weights: Mapping[str, "np.ndarray"], file: Path) -> None:
-    """Assign weights to a Keras model.
-
-    Args:
-        model: Built.
-        weights: Arrays by Keras path.
-        file: The file they come from, for the error.
-
-    Raises:
-        CheckpointError: They belong to another model.
-    """
+    """Assign arrays by Keras path to a built model; raises CheckpointError if ``file`` is of another one."""
     for variable in model.trainable_variables:
         found = weights.get(variable.path)
         if found is None or found.shape != tuple(variable.shape):

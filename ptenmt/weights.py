@@ -83,10 +83,7 @@ def write_weights(
         file: The file to write.
         arrays: All weights of a model by their Keras paths.
         config: The model's options.
-        step: As in ``WeightsInfo``, like the others.
-        metric: ``validation.metric`` of the run.
-        score: By that metric, if these weights were validated.
-        loss: Teacher-forced loss of the same validation.
+        step: As in ``WeightsInfo``, like ``metric``, ``score`` and ``loss``.
 
     Raises:
         CheckpointError: The disk is full, or the folder cannot be written.
@@ -130,10 +127,7 @@ def read_info(file: Path) -> WeightsInfo:
 
 
 def read_weights(file: Path) -> tuple[WeightsInfo, dict[str, "np.ndarray"]]:
-    """Read a weights file and verify its checksum.
-
-    Returns:
-        Its metadata, and float32 arrays by Keras path.
+    """Read a weights file, its metadata and float32 arrays by Keras path, and verify its checksum.
 
     Raises:
         CheckpointError: The file is missing, truncated or damaged.
@@ -186,17 +180,15 @@ def keep_best(
     score: float,
     loss: float,
 ) -> WeightsInfo | None:
-    """Save validated weights if they are among the best. The files are whole at every moment.
+    """Save validated weights if they are among the best; the files are whole at every moment.
+
+    Of equal scores the one with the lower loss is better, then the earlier.
 
     Args:
         folder: ``weights/`` of the run.
         arrays: All weights of the model.
         keep: How many of the best to keep.
         config: As for ``write_weights``, like the others.
-        step: Number of updates so far.
-        metric: ``validation.metric``.
-        score: By that metric. Of equal scores the one with the lower loss is better, then the earlier.
-        loss: Teacher-forced loss of the same validation.
 
     Returns:
         The weights that are the best now, or None if there are none.
@@ -212,18 +204,7 @@ def keep_best(
 
 
 def tidy_weights(folder: Path, keep: int) -> WeightsInfo | None:
-    """Give the best weights their names, and remove worse ones and what killed processes left behind.
-
-    Args:
-        folder: ``weights/`` of a run.
-        keep: How many of the best to keep.
-
-    Returns:
-        The best weights, if there are any.
-
-    Raises:
-        CheckpointError: The folder cannot be written.
-    """
+    """Name the best weights, and remove others and what killed processes left; see ``keep_best``."""
     best = folder / "best.safetensors"
     with _saving(folder):
         remove_unfinished(folder)

@@ -38,14 +38,7 @@ async def read(request: Request, model: type[_Model]) -> _Model:
 
 
 async def read_upload(request: Request, model: type[_Model], max_bytes: int) -> tuple[_Model, str, bytes]:
-    """Read a form with a document.
-
-    Returns:
-        The other fields, the document's file name, and its content.
-
-    Raises:
-        Refusal: There is no document, it is too large, or a field is missing or invalid.
-    """
+    """Read a form: its fields, and the name and content of its document; refuses as ``read`` does."""
     if _content_type(request) != _MULTIPART:
         raise Refusal(f"file is missing: send a document in a form of type {_MULTIPART}")
     async with request.form(max_files=1, max_fields=_MAX_FIELDS) as form:
@@ -90,11 +83,7 @@ async def answer_in_time(request: Request, work: Coroutine[Any, Any, _Result], s
 
 
 def _content_type(request: Request) -> str:
-    """The media type of a request's body.
-
-    Raises:
-        Refusal: It is a form in another encoding than UTF-8: clients could name one that fails to decode.
-    """
+    """The media type of the body; refuses forms not in UTF-8, whose encoding could fail to decode."""
     name, options = parse_options_header(request.headers.get("content-type"))
     content_type = name.decode("latin-1")
     charset = options.get(b"charset", b"utf-8").lower()

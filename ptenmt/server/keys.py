@@ -18,22 +18,14 @@ _NAME = re.compile(r"[\w.@-]{1,100}")
 
 
 class Keys:
-    """The valid keys.
-
-    Args:
-        hashes: The SHA-256 of each key, in hexadecimal, by owner. Without any, no key is required.
-    """
+    """The valid keys: the SHA-256 of each in hexadecimal, by owner. Without any, no key is required."""
 
     def __init__(self, hashes: dict[str, str] | None = None) -> None:
         self._hashes = hashes or {}
 
     @classmethod
     def read(cls, file: Path) -> "Keys":
-        """Read a key file.
-
-        Raises:
-            ConfigError: The file is missing, empty or malformed.
-        """
+        """Read a key file; raises ConfigError if it is missing, empty or malformed."""
         if not (hashes := _read(file)):
             raise ConfigError(f"{file} has no key", f"add one: ptenmt serve --keys {file} --add-key NAME")
         return cls(hashes)
@@ -51,14 +43,7 @@ class Keys:
 
 
 def add_key(file: Path, name: str) -> str:
-    """Create a key and add its hash to a key file.
-
-    Args:
-        file: The key file; created if it is missing.
-        name: The owner.
-
-    Returns:
-        The key, which cannot be recovered later.
+    """Create a key, which cannot be recovered later, and add its hash to a key file, old or new.
 
     Raises:
         ConfigError: The name is invalid or has a key already, or the file is malformed.

@@ -160,12 +160,7 @@ def errors(*statuses: int) -> dict[int | str, dict[str, Any]]:
 
 
 def body_of(model: type[BaseModel], *, with_file: bool = False) -> dict[str, Any]:
-    """The request of a route that reads its body itself, for ``openapi_extra=``.
-
-    Args:
-        model: The fields, as JSON or a form.
-        with_file: Whether the request is a form with a document.
-    """
+    """The request of a route that reads its body itself, JSON or a form, for ``openapi_extra=``."""
     schema: dict[str, Any] = model.model_json_schema()
     if with_file:
         schema["properties"]["file"] = {"type": "string", "format": "binary"}

@@ -92,12 +92,8 @@ class Service:
         """Call a function with the translator in a worker thread; while the queue is full, refuse before.
 
         The sentences that it translates share batches with those of other requests. If the caller is
-        cancelled, those that still wait are dropped.
-
-        Args:
-            work: The function.
-            is_document: It translates many sentences: queue a few of them at a time, and wait if the queue is
-                full instead of refusing.
+        cancelled, those that still wait are dropped. For a document, a few sentences are queued at a time,
+        and a full queue is waited for.
 
         Raises:
             Refusal: The queue is full, the server is shutting down, or ``work`` raised a ``ConfigError``.
@@ -124,11 +120,7 @@ class Service:
         return await asyncio.get_running_loop().run_in_executor(self._document_threads, work, *arguments)
 
     def detect(self, text: str) -> list[Detection]:
-        """The run's two languages, the more likely one first; the source for a text without letters.
-
-        Raises:
-            Refusal: The languages cannot be identified.
-        """
+        """The run's two languages, the more likely one first; the source for a text without letters."""
         source, target = self.source_language, self.target_language
         ranked: list[tuple[str, float]] = [(source, 0.0), (target, 0.0)]
         if is_prose(text):
@@ -139,14 +131,11 @@ class Service:
         ]
 
     def attention(self, source: list[int], target: list[int]) -> dict[str, list[Any]]:
-        """The attention weights of all layers and heads, rounded; one thread at a time.
+        """The attention weights of all layers and heads, rounded; refuses if the model cannot be loaded.
 
         Args:
             source: The ids of a sentence.
             target: The ids fed to the decoder.
-
-        Raises:
-            Refusal: The model cannot be loaded.
         """
         import numpy as np
 

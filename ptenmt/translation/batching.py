@@ -5,6 +5,7 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import groupby
+from typing import NamedTuple
 
 from ptenmt.config import DecodingConfig
 from ptenmt.tokenizers import END, START, UNK
@@ -60,7 +61,7 @@ class Buffer:
         Args:
             max_length: The most tokens of a translation, given the number of source tokens.
             sentences: The most sentences in a batch.
-            tokens: The most source tokens in a batch, padding included; a single segment may have more.
+            tokens: The most source tokens in a batch with padding; a single segment may have more.
         """
         parts = [
             Part(row, number, segment)
@@ -77,14 +78,11 @@ class Buffer:
                 del similar[:size]
 
 
-@dataclass(frozen=True, slots=True)
-class Part:
-    """A segment of a buffer."""
+class Part(NamedTuple):
+    """A segment of a buffer: the index of its text, its index in the text, and itself."""
 
     row: int
-    """The index of its text."""
     number: int
-    """Its index in the text."""
     segment: Segment
 
 
@@ -132,7 +130,7 @@ class BatchQueue:
         """Wait until no more batches are pending than the engine needs to stay busy, or none.
 
         Yields:
-            For each finished batch its buffer and the indices of the texts that are complete by it.
+            For each batch its buffer and the indices of the texts that it completes.
         """
         while len(self._pending) > (0 if wait_for_all else self.engine.max_pending_batches):
             batch, wait, started = self._pending.popleft()
@@ -174,13 +172,7 @@ class BatchQueue:
 def read_buffers(
     texts: Iterable[str], size: int, segment: Callable[[Sequence[str]], list[SegmentedText]]
 ) -> Iterator[Buffer]:
-    """Read a stream into buffers; if reading fails, the last one holds the error.
-
-    Args:
-        texts: The stream.
-        size: The most texts in a buffer; fewer if they are long.
-        segment: Splits texts into segments.
-    """
+    """Read a stream into buffers of ``size`` texts, fewer if they are long; the last holds an error."""
     stream = iter(texts)
     is_open = True
     while is_open:

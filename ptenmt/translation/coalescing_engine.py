@@ -23,12 +23,7 @@ _UNLIMITED = 10**9
 
 
 class BusyError(PtenmtError):
-    """Too many sentences are waiting.
-
-    Args:
-        message: How many.
-        retry_after: Seconds until they should be translated.
-    """
+    """Too many sentences are waiting; in ``retry_after`` seconds they should be translated."""
 
     def __init__(self, message: str, retry_after: float) -> None:
         super().__init__(message)
@@ -53,8 +48,7 @@ class SentenceQueue:
         engine: Translates batches.
         threads: How many batches to translate in parallel.
         max_waiting: How many sentences may wait.
-        on_batch: Called with the number of sentences, source tokens and target tokens of each batch that is
-            translated; in any thread.
+        on_batch: Called with the numbers of sentences, source and target tokens of each batch, in any thread.
     """
 
     def __init__(
@@ -98,14 +92,10 @@ class SentenceQueue:
         return BusyError(f"too busy: {num_waiting} sentences are waiting", seconds)
 
     def add(self, sentences: Sequence[_Sentence], *, waits_for_room: bool) -> None:
-        """Queue sentences of one request.
-
-        Args:
-            sentences: They are accepted whatever their number if no other request waits.
-            waits_for_room: If the queue is full, wait instead of raising an error.
+        """Queue sentences of one request, whatever their number if no other request waits.
 
         Raises:
-            BusyError: Too many sentences of other requests are waiting.
+            BusyError: Too many sentences of others wait, and the request does not wait for room.
             CancelledError: The queue is closed, or the request is cancelled.
         """
         request = sentences[0].request
@@ -235,8 +225,7 @@ class CoalescingEngine:
 
         Raises:
             BusyError: The queue is full.
-            CancelledError: The request is cancelled, or the queue is closed; the returned function raises it
-                too.
+            CancelledError: The request is cancelled, or the queue is closed; later, too, while waiting.
         """
         prefixes: Any = request.target_prefixes or [()] * len(request.sources)
         search = replace(request, sources=(), max_length=0, target_prefixes=())
@@ -248,11 +237,7 @@ class CoalescingEngine:
         return lambda: [sentence.hypotheses.result() for sentence in sentences]
 
     def admit(self) -> None:
-        """Reserve room in the queue, until sentences are submitted or the request is cancelled.
-
-        Raises:
-            BusyError: The queue is full.
-        """
+        """Reserve room until sentences are submitted or the request is cancelled; raises BusyError."""
         self._queue.admit(self)
 
     def cancel(self) -> None:

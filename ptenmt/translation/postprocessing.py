@@ -57,12 +57,7 @@ class Translation(Alternative):
 
 
 class Postprocessor:
-    """Detokenizes hypotheses and joins the segments of a text.
-
-    Args:
-        tokenizers: Of both languages.
-        config: The run's options.
-    """
+    """Detokenizes hypotheses and joins the segments of a text."""
 
     def __init__(self, tokenizers: TokenizerPair, config: Config) -> None:
         self._tokenizer: Tokenizer = tokenizers.target
@@ -76,15 +71,9 @@ class Postprocessor:
     def alternatives(
         self, texts: Sequence[SegmentedText], hypotheses: Sequence[Sequence[Sequence[Hypothesis]]]
     ) -> list[list[Alternative]]:
-        """Turn the hypotheses of some texts into translations.
+        """Turn the hypotheses of each segment of each text, best first, into translations of each text.
 
-        Args:
-            texts: The segmented texts.
-            hypotheses: For each text, for each of its segments, the hypotheses, best first.
-
-        Returns:
-            The translations of each text, best first: as many as the segment with the most hypotheses has; a
-            segment with fewer repeats its last.
+        There are as many as the segment with the most hypotheses has; one with fewer repeats its last.
         """
         pairs = [
             (segment, hypothesis)
@@ -195,13 +184,11 @@ class Alignment:
 
 @dataclass(frozen=True, kw_only=True)
 class WordAlignment:
-    """Which words of a sentence each word of its translation attends to."""
+    """Which words of a sentence each word of its translation attends to; joined, words give the texts."""
 
     translation: str
     source_words: list[str]
-    """Joined they give the sentence."""
     target_words: list[str]
-    """Joined they give the translation."""
     weights: list[list[float]]
     """A row for each target word, a column for each source word; see ``word_weights``."""
 

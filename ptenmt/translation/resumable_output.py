@@ -34,11 +34,7 @@ def partial_file(file: Path) -> Path:
 
 @contextmanager
 def locked(file: Path) -> Iterator[None]:
-    """Keep other processes from writing the same output.
-
-    Raises:
-        OutputError: Another process writes it, or it cannot be written.
-    """
+    """Keep other processes from writing the same output; raises OutputError."""
     target = file.resolve()
     if os.path.isdir(target) or not os.path.isdir(target.parent):
         code = errno.EISDIR if os.path.isdir(target) else errno.ENOENT
@@ -110,11 +106,7 @@ class ResumableOutput:
         return self._saved.texts
 
     def skip_done(self, texts: Iterator[str]) -> None:
-        """Skip the texts that are translated already.
-
-        Raises:
-            ResumeError: They are not the same.
-        """
+        """Skip the texts that are translated already; raises ResumeError if they differ."""
         num_skipped = checksum = 0
         for text in islice(texts, self._saved.texts):
             num_skipped, checksum = num_skipped + 1, _checksum([text], checksum)
@@ -125,12 +117,7 @@ class ResumableOutput:
             )
 
     def append(self, texts: Sequence[str], translations: str) -> None:
-        """Write the translations of a buffer.
-
-        Args:
-            texts: The buffer's texts.
-            translations: As they are to stand in the file.
-        """
+        """Write the translations of a buffer, as they are to stand in the file."""
         self._save()  # the previous buffer was complete; this one may be the last, cut short by an error
         written = translations.encode()
         self._stream.write(written)

@@ -36,14 +36,7 @@ Select = Callable[[Any, np.ndarray], Any]
 def greedy_search(
     next_tokens: NextTokens, state: Any, max_lengths: Sequence[int], length_penalty: float = 1.0
 ) -> list[Hypothesis]:
-    """Take the most probable token at each step until every sentence has ended.
-
-    Args:
-        next_tokens: Scores the next tokens of each sentence.
-        state: Its first state.
-        max_lengths: The most tokens to generate for each of the B sentences, [END] counted.
-        length_penalty: The exponent of the length in the score.
-    """
+    """Take the most probable token at each step until every sentence has ended; see ``beam_search``."""
     remaining = np.asarray(max_lengths)
     rows: list[list[int]] = [[] for _ in max_lengths]
     totals = np.zeros(len(rows))
@@ -160,11 +153,7 @@ def _finish(
     num_hypotheses: int,
     length_penalty: float,
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Add the hypotheses that end at this step to ``found``.
-
-    Returns:
-        The candidates that become the next beams, [N, K], and which sentences are done, [N].
-    """
+    """Add ended hypotheses to ``found``; returns the candidates to keep [N, K], the sentences done [N]."""
     num, size = beams.totals.shape
     length = beams.ids.shape[2] + 1
     kept = np.tile(np.arange(size), (num, 1))

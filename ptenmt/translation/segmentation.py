@@ -66,12 +66,7 @@ class SegmentedText:
 
 
 class TextEncoder:
-    """Encodes what users type as the training corpus was encoded.
-
-    Args:
-        tokenizers: Of both languages.
-        config: The run's options.
-    """
+    """Encodes what users type as the training corpus was encoded."""
 
     def __init__(self, tokenizers: TokenizerPair, config: Config) -> None:
         self._tokenizers = tokenizers
@@ -89,11 +84,7 @@ class TextEncoder:
         return self._preparation.prepare_input(text, self._data.target_language)
 
     def sources(self, texts: Sequence[str]) -> tuple[list[list[int]], int]:
-        """Encode sentences.
-
-        Returns:
-            For each [START] … [END], truncated to the model's positions, and how many were truncated.
-        """
+        """Encode sentences as [START] … [END]; returns also how many were truncated to the positions."""
         prepared = list(map(self.prepare_source, texts))
         return encode_framed(self._tokenizers.source, prepared, self._max_length)
 
@@ -162,11 +153,7 @@ class TextEncoder:
         return segmented
 
     def segment_single(self, texts: Sequence[str]) -> list[SegmentedText]:
-        """Segment texts, each of which has to be a single sentence.
-
-        Raises:
-            ConfigError: A text has several segments.
-        """
+        """Segment texts; raises ConfigError for one that is not a single sentence."""
         segmented = self.segment(texts)
         for text, each in zip(texts, segmented, strict=True):
             if (count := len(each.segments)) > 1:

@@ -34,13 +34,7 @@ BUFFER_SIZE = 2048
 
 
 class Translator:
-    """Translates sentences with a trained model.
-
-    Args:
-        engine: Translates token ids to token ids.
-        tokenizers: Of both languages.
-        config: The run's options.
-    """
+    """Translates sentences with a trained model; see ``load``."""
 
     def __init__(self, engine: Engine, tokenizers: TokenizerPair, config: Config) -> None:
         self.engine = engine
@@ -96,10 +90,7 @@ class Translator:
             if engine == "auto":
                 warn(f"{why_not_ctranslate2(config.model)}: the Keras engine translates, which is slower")
             if device != "cpu" or threads is not None:
-                warn(
-                    "device and threads are options of CTranslate2; the Keras engine uses what TensorFlow "
-                    "finds"
-                )
+                warn("device and threads are options of CTranslate2, not of the Keras engine")
             return cls.from_model(trained.keras_model, tokenizers, config)
         model = ctranslate2_model(trained)
         with_unknown = UNK not in forbidden(config.tokenizer)
@@ -119,11 +110,7 @@ class Translator:
         return cls(KerasEngine(model, forbidden(config.tokenizer)), tokenizers, config)
 
     def with_options(self, **changes: Any) -> "Translator":
-        """The same translator with other options of the section ``decoding``, such as ``beam_size=1``.
-
-        Raises:
-            ConfigError: The options are incompatible.
-        """
+        """The same translator with other options of the section ``decoding``, such as ``beam_size=1``."""
         config = replace(self.config, decoding=replace(self.config.decoding, **changes))
         return Translator(self.engine, self.tokenizers, config)
 
@@ -148,11 +135,7 @@ class Translator:
     def translate_iterable(
         self, texts: Iterable[str], *, prefix: str = "", buffer_size: int = BUFFER_SIZE
     ) -> Iterator[Translation]:
-        """Translate a stream of texts in constant memory; see ``translate_buffers``.
-
-        Yields:
-            A translation for each text, in order.
-        """
+        """Translate a stream of texts in constant memory, in order; see ``translate_buffers``."""
         return chain.from_iterable(self.translate_buffers(texts, prefix=prefix, buffer_size=buffer_size))
 
     def translate_buffers(
@@ -217,10 +200,6 @@ class Translator:
         self, sources: Sequence[str], *, with_scores: bool = True
     ) -> Iterator[dict[int, Translation]]:
         """Translate sentences in the form of the training corpus, e.g. of its test set.
-
-        Args:
-            sources: The sentences.
-            with_scores: See ``translate_buffers``.
 
         Yields:
             Translations by the index of the sentence, until all are done.
@@ -335,23 +314,13 @@ class Translator:
         )
 
     def best(self, sources: Sequence[Sequence[int]]) -> list[list[int]]:
-        """Translate a batch of token ids to those of the best translations.
-
-        Args:
-            sources: The ids of each sentence, [START] and [END] included.
-
-        Returns:
-            For each sentence ids, [START] first; [END] last if it was generated.
-        """
+        """Translate a batch of token ids, [START] … [END], to those of the best translations."""
         max_length = self.max_length(max(map(len, sources)))
         request = SearchRequest(sources, max_length, self.config.decoding)
         return [hypotheses[0].ids for hypotheses in self._engine().submit(request)()]
 
     def max_length(self, num_source_tokens: int, num_prefix_tokens: int = 0) -> int:
-        """The most tokens of a translation, [END] and the target prefix counted.
-
-        See ``DecodingConfig.limit``; never more than the model has positions.
-        """
+        """The most tokens of a translation, [END] and the target prefix counted; ``DecodingConfig.limit``."""
         length: int = self.config.decoding.limit(num_source_tokens)
         return min(length + num_prefix_tokens, self.config.model.max_positions)
 

@@ -58,12 +58,7 @@ class _EncodedDocument:
 
 
 def read_document(name: str, content: bytes, language: str | None = None) -> Document:
-    """Read a document.
-
-    Args:
-        name: The file's name; its suffix determines the format.
-        content: The file's content.
-        language: The language of the texts to come, for the ``lang`` of an HTML page.
+    """Read a document; ``language``, that of the translations, becomes the ``lang`` of an HTML page.
 
     Raises:
         Refusal: The format is unknown, the document is damaged, or it is too large.

@@ -49,14 +49,7 @@ _Text = list[Element]
 
 
 class WordDocument:
-    """A Word document.
-
-    Args:
-        content: The file.
-
-    Raises:
-        Refusal: It is not a Word document, it is damaged, or it is too large unpacked.
-    """
+    """A Word document; refused if it is damaged, none, or too large unpacked."""
 
     def __init__(self, content: bytes) -> None:
         self._document = _opened(_checked(content))

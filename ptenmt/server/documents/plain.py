@@ -19,11 +19,7 @@ def is_prose(text: str) -> bool:
 
 
 def limited(items: Iterable[_Item]) -> list[_Item]:
-    """The texts of a document as a list.
-
-    Raises:
-        Refusal: There are more than ``MAX_TEXTS``; the rest is not read.
-    """
+    """The texts of a document as a list; refuses more than ``MAX_TEXTS`` without reading the rest."""
     found: list[_Item] = []
     for item in items:
         if len(found) == MAX_TEXTS:
@@ -44,14 +40,7 @@ def xml_characters(text: str) -> str:
 
 
 class PlainText:
-    """Plain text: each line with a letter in it is a text; line ends and blank lines stay.
-
-    Args:
-        source: The file's text.
-
-    Raises:
-        Refusal: It has too many lines.
-    """
+    """Plain text: each line with a letter in it is a text; line ends and blank lines stay."""
 
     def __init__(self, source: str) -> None:
         self._source = source

@@ -53,14 +53,7 @@ class _Turn:
 
 
 class Subtitles:
-    """A file of subtitles.
-
-    Args:
-        source: The file's text.
-
-    Raises:
-        Refusal: It has no subtitles, is too long, or has too many tags or texts.
-    """
+    """A file of subtitles; refused without any, or if it is too long or has too many tags or texts."""
 
     def __init__(self, source: str) -> None:
         if len(source) > MAX_CHARACTERS:
