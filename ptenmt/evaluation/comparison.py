@@ -18,7 +18,7 @@ from ptenmt.runs import UNITS, Run, find_run
 
 _SPLITS = ("train", "validation", "test")
 _METRICS = ("bleu", "chrf", "loss", "accuracy")
-_NEEDED_FACTS = {"data", "parameters"}
+_NEEDED_FACTS = {"data", "parameters", "steps_per_epoch"}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -45,12 +45,7 @@ class RunSummary:
     """Of the best validation by ``validation.metric``."""
     validation: dict[str, float | None]
     """Loss, accuracy, BLEU and chrF of that validation; None for a value that was not finite."""
-
-    @property
-    def task(self) -> TaskName:
-        """``translation`` or ``next-word``."""
-        task: TaskName = self.options["task"]
-        return task
+    task: TaskName
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -147,8 +142,12 @@ def _summarise(run: Run, name: str) -> RunSummary:
     history = History(run.path)
     curve, validations = history.curve(), history.validations()
     last, best = history.last(), history.best(config.validation.metric)
-    steps, per_epoch = None if last is None else last["step"], facts.get("steps_per_epoch")
-    timed = [sum(line["seconds"].values()) for line in [*curve, *validations] if "seconds" in line]
+    steps = None if last is None else last["step"]
+    times = [sum(line["seconds"].values()) for line in [*curve, *validations]]
+    tokens_per_second = None
+    if curve:
+        seconds = curve[-1]["seconds"]
+        tokens_per_second = sum(point["tokens"] for point in curve) / (seconds["data"] + seconds["step"])
     return RunSummary(
         run=name,
         options={
@@ -158,17 +157,10 @@ def _summarise(run: Run, name: str) -> RunSummary:
         pairs=facts["data"]["train"][UNITS[config.task]],
         fingerprints={split: part["fingerprint"] for split, part in facts["data"].items()},
         steps=steps,
-        epochs=None if steps is None or per_epoch is None else steps / per_epoch,
-        seconds=max(timed, default=None),
-        tokens_per_second=_tokens_per_second(curve),
+        epochs=None if steps is None else steps / facts["steps_per_epoch"],
+        seconds=max(times, default=None),
+        tokens_per_second=tokens_per_second,
         best_step=None if best is None else best["step"],
         validation={} if best is None else {metric: best["validation"].get(metric) for metric in _METRICS},
+        task=config.task,
     )
-
-
-def _tokens_per_second(curve: Sequence[dict[str, Any]]) -> float | None:
-    """Over all training steps so far; None if the history does not record tokens and times."""
-    if not curve or not all("tokens" in point and "seconds" in point for point in curve):
-        return None
-    seconds = curve[-1]["seconds"]["data"] + curve[-1]["seconds"]["step"]
-    return sum(point["tokens"] for point in curve) / seconds if seconds else None

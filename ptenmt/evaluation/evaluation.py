@@ -17,13 +17,7 @@ from ptenmt.evaluation.error_analysis import (
     count_words,
 )
 from ptenmt.evaluation.minimal_pairs import MinimalPairResults, translate_minimal_pairs
-from ptenmt.evaluation.scores import (
-    BaselineComparison,
-    MetricName,
-    Score,
-    Scorer,
-    TextForm,
-)
+from ptenmt.evaluation.scores import BaselineComparison, MetricName, Score, Scorer, TextForm
 from ptenmt.evaluation.systems import LoadOptions, OnProgress, SearchFacts, System, teacher_forced
 from ptenmt.evaluation.test_set import PLAIN_TEXT, TOKENISED_TEXT, EvaluationFiles, Hypotheses, TestSet
 from ptenmt.history import perplexity
@@ -96,21 +90,16 @@ class Evaluation:
 
     def facts(self) -> dict[str, Any]:
         """Everything but the sentences and texts, as JSON values."""
-        return {
-            name: json_facts(getattr(self, name))
-            for name in _names(self)
-            if name not in {"sentences", "texts"}
-        }
+        names = [name for name in _names(self) if name not in {"sentences", "texts"}]
+        return {name: json_facts(getattr(self, name)) for name in names}
 
     def write_texts(self, folder: Path) -> list[Path]:
         """Write sources, references and hypotheses to a folder, one sentence per line.
 
         The files are ``source.txt`` and, for each form, such as ``detokenised``:
         ``detokenised.hypotheses.txt``, ``detokenised.reference.txt`` and, if there are more references,
-        ``detokenised.reference2.txt`` and so on; with a baseline, ``detokenised.baseline.txt``.
-
-        Args:
-            folder: Created if missing; other files in it stay.
+        ``detokenised.reference2.txt`` and so on; with a baseline, ``detokenised.baseline.txt``. The folder is
+        created if it is missing; other files in it stay.
 
         Returns:
             The files.
@@ -177,14 +166,7 @@ class EvaluationRequest:
     def prepare(
         cls, run: str | Path | Run | None, split: HeldOutSplit, files: EvaluationFiles, options: LoadOptions
     ) -> Self:
-        """Find the run and read the test set.
-
-        Raises:
-            RunError: There is no such run, or it is not a translation model.
-            DataError: The pairs cannot be read.
-            ConfigError: The files are said to be tokenized but the run's corpus is plain text; or there are
-                hypotheses without references, and no run.
-        """
+        """Find the run and read the test set; errors as of ``evaluate``."""
         needs_no_run = run is None and files.hypotheses is not None and bool(files.references)
         found = None if needs_no_run else _find_run(run, files)
         data = TOKENISED_TEXT if files.is_tokenised else PLAIN_TEXT
@@ -204,21 +186,13 @@ class EvaluationRequest:
         return f"{self.split} pairs" if self.split else f"pairs of {self.files.references[0]}"
 
     def require_run(self) -> Run:
-        """The run that translates.
-
-        Raises:
-            RunError: Hypotheses and references are files, so there is none.
-        """
+        """The run that translates; RunError if there is none."""
         if self.run is None:
             raise RunError("no run is given, and finished translations need none", "name one with --run")
         return self.run
 
     def load(self, run: Run) -> System:
-        """Load a run to translate the test set (errors as of ``System.load``).
-
-        Raises:
-            ConfigError: The sources are unknown.
-        """
+        """Load a run to translate the test set; ConfigError if the sources are unknown."""
         if self.test_set.sources is None:
             raise ConfigError(
                 f"{run.name} cannot translate: only references are given", "add the sources: --source FILE"
@@ -226,7 +200,7 @@ class EvaluationRequest:
         return System.load(run, self.options)
 
     def read_hypotheses(self, file: str | Path) -> Hypotheses:
-        """Read finished translations of the test set (errors as of ``TestSet.hypotheses_from_file``)."""
+        """Read finished translations of the test set."""
         owner = f" of {self.run.path}" if self.split and self.run is not None else ""
         return self.test_set.hypotheses_from_file(
             Path(file), is_tokenised=self.files.is_tokenised, name=f"{self.pairs_name}{owner}"
@@ -282,7 +256,10 @@ def evaluate(
     if baseline is not None and Path(baseline).is_file():
         baseline_output = request.read_hypotheses(baseline)
     elif baseline is not None:
-        baseline_system = request.load(_find_baseline(str(baseline)))
+        try:
+            baseline_system = request.load(find_run(baseline))
+        except RunError as error:
+            raise RunError(f"{error.message}, and no file {baseline}", error.hint) from error
     system, search, forced = None, None, None
     if files.hypotheses is not None:
         output = request.read_hypotheses(files.hypotheses)
@@ -348,8 +325,7 @@ def _refuse_load_options(load: LoadOptions) -> None:
         "--engine": load.engine != "auto",
         "decoding options": bool(load.overrides),
     }
-    names = " or ".join(name for name, is_given in given.items() if is_given)
-    if names:
+    if names := " or ".join(name for name, is_given in given.items() if is_given):
         raise ConfigError(f"{names} cannot be used with finished translations: nothing is translated")
 
 
@@ -366,13 +342,6 @@ def _find_run(run: str | Path | Run | None, files: EvaluationFiles) -> Run:
             f"{files.hypotheses}: no references to score these translations against: {error.message}",
             "give them, --reference FILE, or the run whose pairs they translate, --run NAME",
         ) from error
-
-
-def _find_baseline(name: str) -> Run:
-    try:
-        return find_run(name)
-    except RunError as error:
-        raise RunError(f"{error.message}, and no file {name}", error.hint) from error
 
 
 def _sentences(test_set: TestSet, output: Hypotheses, baseline: Hypotheses | None) -> list[EvaluatedSentence]:
@@ -402,8 +371,8 @@ def _source_words(request: EvaluationRequest, on_progress: OnProgress) -> Source
     tokenizer, config = load_tokenizers(run.tokenizer_folder).source, run.config()
     try:
         pairs = load_training_pairs(config.data, config.seed)
-        rows = range(0, len(pairs), max(1, len(pairs) // _MAX_COUNTED_SENTENCES))
-        return SourceWords(prepared, tokenizer, count_words(pairs[row][0] for row in rows))
     except PtenmtError as error:
         reason = f"the training data cannot be read: {error.message}"
         return SourceWords(prepared, tokenizer, None, reason)
+    rows = range(0, len(pairs), max(1, len(pairs) // _MAX_COUNTED_SENTENCES))
+    return SourceWords(prepared, tokenizer, count_words(pairs[row][0] for row in rows))

@@ -64,18 +64,18 @@ def minimal_pairs() -> tuple[MinimalPair, ...]:
     pairs = []
     for line in text.splitlines()[1:]:
         phenomenon, both, one, one_expected, other, other_expected = line.split("\t")
-        in_both, of_one, of_other = (
-            field.split("|") if field else [] for field in (both, one_expected, other_expected)
+        pair = MinimalPair(
+            phenomenon=phenomenon,
+            sources=(one, other),
+            expected=(_split(one_expected), _split(other_expected)),
+            expected_in_both=_split(both),
         )
-        pairs.append(
-            MinimalPair(
-                phenomenon=phenomenon,
-                sources=(one, other),
-                expected=(of_one, of_other),
-                expected_in_both=in_both,
-            )
-        )
+        pairs.append(pair)
     return tuple(pairs)
+
+
+def _split(field: str) -> list[str]:
+    return field.split("|") if field else []
 
 
 def translate_minimal_pairs(translator: Translator) -> MinimalPairResults | None:

@@ -132,11 +132,7 @@ def report_format(file: Path) -> ReportFormat:
 
 
 def check_report_file(file: Path) -> None:
-    """Check, before a long evaluation, that a report can be written to a file.
-
-    Raises:
-        OutputError: Its extension is unknown, or its folder is missing or not writable.
-    """
+    """Raise OutputError if no report can be written to a file, to know it before a long evaluation."""
     report_format(file)
     if not file.parent.is_dir():
         raise OutputError(f"cannot write {file}: there is no folder {file.parent}")

@@ -90,22 +90,20 @@ def sweep(
     scorer = Scorer("detokenised", test_set.references, (_BLEU,))
     pairs = product(sorted(set(beam_sizes)), [None, *sorted(set(length_penalties))])
     combinations = [(beams, penalty) for beams, penalty in pairs if (beams == 1) == (penalty is None)]
-    systems = []
-    for beams, penalty in combinations:
-        options = {"beam_size": beams} if penalty is None else {"beam_size": beams, "length_penalty": penalty}
-        translator = system.translator.with_options(**options, **_NO_SAMPLING)
-        systems.append(replace(system, translator=translator))
 
     def report(number: int, _activity: str, done: int, total: int) -> None:
-        on_progress("sweeping", number * total + done, len(systems) * total)
+        on_progress("sweeping", number * total + done, len(combinations) * total)
 
     statistics, scores, seconds = [], [], []
-    for number, each in enumerate(systems):
-        hypotheses, search = each.translate(test_set, partial(report, number))
+    for number, (beams, penalty) in enumerate(combinations):
+        options = {"beam_size": beams} if penalty is None else {"beam_size": beams, "length_penalty": penalty}
+        translator = system.translator.with_options(**options, **_NO_SAMPLING)
+        with_options = replace(system, translator=translator)
+        hypotheses, search = with_options.translate(test_set, partial(report, number))
         statistics.append(scorer.statistics(hypotheses.texts))
         scores.append(scorer.values(hypotheses.texts)[_BLEU])
         seconds.append(search.seconds)
-    best = max(range(len(systems)), key=lambda number: (scores[number], -combinations[number][0]))
+    best = max(range(len(combinations)), key=lambda number: (scores[number], -combinations[number][0]))
     settings = [
         SweepSetting(
             beam_size=beams,

@@ -82,12 +82,9 @@ class System:
 
     @classmethod
     def load(cls, run: Run, options: LoadOptions) -> "System":
-        """Load a run.
+        """Load a run; errors as of ``evaluate``.
 
         Raises:
-            RunError: It is not a translation model.
-            CheckpointError: It has no readable weights.
-            ExportError: The engine cannot express the model.
             ConfigError: An override is unknown, contradicts other options, or asks for several hypotheses.
         """
         trained = TrainedModel.load(
@@ -102,13 +99,10 @@ class System:
         return cls(trained=trained, translator=translator.with_options(**asdict(decoding)))
 
     def translate(self, test_set: TestSet, on_progress: OnProgress) -> tuple[Hypotheses, SearchFacts]:
-        """Translate all sources of a test set.
+        """Translate all sources of a test set, which must be known.
 
         Sentences of a corpus are read as in training; other texts, and those of a corpus that was prepared in
         another way, as users' texts are.
-
-        Raises:
-            ValueError: The sources are unknown.
         """
         sources, prepared = test_set.sources, test_set.prepared
         if sources is None or prepared is None:

@@ -98,18 +98,22 @@ class TestSet:
 
     @classmethod
     def from_files(cls, files: EvaluationFiles, data: DataConfig) -> Self:
-        """References, and sources if given.
-
-        Args:
-            files: At least one of references.
-            data: How the corpus of the run is prepared.
+        """References, and sources if given; ``data`` says how the run's corpus is prepared.
 
         Raises:
             DataError: A file cannot be read, their lengths differ, or a sentence has no reference.
         """
         columns = {Path(file): _read(Path(file)) for file in files.references}
         sources = None if files.source is None else _read(Path(files.source))
-        _check_lengths(columns if files.source is None else columns | {Path(files.source): sources or []})
+        (first, lines), *others = columns.items()
+        if sources is not None:
+            others.append((Path(str(files.source)), sources))
+        for file, texts in others:
+            if len(texts) != len(lines):
+                raise DataError(
+                    f"{first} has {_count_lines(lines)}, but {file} has {len(texts):,}",
+                    "line n of one file must translate line n of the other",
+                )
         references = _without_blanks(columns)
         preparation = TextPreparation(data)
         if files.is_tokenised:
@@ -118,14 +122,12 @@ class TestSet:
             return cls._from_corpus(
                 prepared, _map_texts(references, lambda text: prepare(text, target)), data
             )
-        prepared = None
-        if sources is not None:
-            prepared = [preparation.prepare_input(text, data.source_language) for text in sources]
+        prepare = preparation.prepare_input
         return cls(
             data=data,
             is_corpus=False,
             sources=sources,
-            prepared=prepared,
+            prepared=None if sources is None else [prepare(text, data.source_language) for text in sources],
             references=references,
             token_references=None,
         )
@@ -160,11 +162,7 @@ class TestSet:
         return [column[row] or "" for column in self.references if column[row] is not None]
 
     def pairs(self) -> list[SentencePair]:
-        """The prepared sources with their first references, prepared too; for the teacher-forced loss.
-
-        Raises:
-            ValueError: The sources are unknown.
-        """
+        """The prepared sources, which must be known, with their first references, prepared too."""
         if self.prepared is None:
             raise ValueError("a test set without sources has no pairs")
         if self.token_references is not None:
@@ -203,12 +201,7 @@ class TestSet:
         return Hypotheses(texts=list(texts), tokens=tokens)
 
     def hypotheses_from_file(self, file: Path, *, is_tokenised: bool, name: str) -> Hypotheses:
-        """Translations from a file, one per line.
-
-        Args:
-            file: What to read.
-            is_tokenised: See ``EvaluationFiles``.
-            name: This test set in an error message, such as ``test pairs of checkpoints/base``.
+        """Translations from a file, one per line; ``name`` is the test set's in an error message.
 
         Raises:
             DataError: The file cannot be read, or has more or fewer lines than there are sentences.
@@ -243,16 +236,6 @@ def _count_lines(texts: Sequence[str]) -> str:
     return f"{len(texts):,} line{'' if len(texts) == 1 else 's'}"
 
 
-def _check_lengths(columns: Mapping[Path, Sequence[str]]) -> None:
-    first, *others = columns
-    for file in others:
-        if len(columns[file]) != len(columns[first]):
-            raise DataError(
-                f"{first} has {_count_lines(columns[first])}, but {file} has {len(columns[file]):,}",
-                "line n of one file must translate line n of the other",
-            )
-
-
 def _without_blanks(columns: Mapping[Path, Sequence[str]]) -> list[list[str | None]]:
     """References with None for blank lines; every sentence needs one that is not blank."""
     references = [[text if text.strip() else None for text in column] for column in columns.values()]
@@ -270,7 +253,6 @@ def _first(references: Sequence[Sequence[str | None]]) -> list[str]:
     return [next(text for text in row if text is not None) for row in zip(*references, strict=True)]
 
 
-def _preparation_options(data: DataConfig) -> tuple[str, ...]:
+def _preparation_options(data: DataConfig) -> tuple[str | bool, ...]:
     """Everything that the form of a corpus depends on."""
-    languages = (data.source_language, data.target_language)
-    return (spacing(data), data.normalization, str(data.lowercase), *languages)
+    return (spacing(data), data.normalization, data.lowercase, data.source_language, data.target_language)

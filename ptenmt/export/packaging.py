@@ -2,6 +2,7 @@
 
 import importlib.util
 import json
+import tempfile
 import time
 import warnings
 from collections.abc import Callable, Mapping
@@ -9,14 +10,17 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, get_args
 
+import numpy as np
+
 from ptenmt.atomic_files import check_writable, folder_written_whole
+from ptenmt.config.loading import dump_config, without_paths
 from ptenmt.ctranslate2_export import Quantization, check_ctranslate2, convert
 from ptenmt.errors import ExportError, OutputError
-from ptenmt.export import argos, keras_files
+from ptenmt.export import argos
 from ptenmt.export.card import SUMS_FILE, model_card, with_card
 from ptenmt.runs import Choice, Run
 from ptenmt.trained_model import TrainedModel
-from ptenmt.weights import WeightsInfo
+from ptenmt.weights import WeightsInfo, serialized
 
 Format = Literal["ctranslate2", "savedmodel", "argos", "weights"]
 """For CTranslate2; for TensorFlow (Serving); for Argos Translate and LibreTranslate; for any framework."""
@@ -31,6 +35,43 @@ result = translator.translate_batch([["[START]", "…", "[END]"]])[0]
 
 Input and output are the sub-words of the run's tokenizers; the source needs [START] and [END] around it.
 """
+
+_WEIGHTS_USAGE = """
+`model.safetensors` holds every weight in float32 under the name of its Keras variable:
+
+```python
+from safetensors.numpy import load_file
+weights = load_file("model.safetensors")
+```
+
+`model.keras` and `model.weights.h5` are the same weights for Keras, with the package ptenmt installed:
+
+```python
+import keras
+from ptenmt.model import Transformer  # noqa: F401: registers the layers with Keras
+model = keras.saving.load_model("model.keras")
+logits = model((source_ids, target_ids))  # [B, S] and [B, T] -> [B, T, V]
+```
+
+`tokenizer/` turns text into ids and back. Ids 0 to 3 are [PAD], [UNK], [START] and [END]; the source has
+[START] and [END] around it, the decoder input starts with [START].
+"""
+
+_MEANINGS = {
+    "embedding/tokens": "a row per token, multiplied by √D, plus sinusoidal positions",
+    "attention/query": "queries of all heads, concatenated",
+    "attention/key": "keys of all heads",
+    "attention/value": "values of all heads",
+    "attention/output": "concatenated heads to D",
+    "feed_forward/expand": "D to its inner width",
+    "feed_forward/gate": "gate, with the activation",
+    "feed_forward/contract": "back to D",
+    "attention_norm": "layer norm of the attention",
+    "feed_forward_norm": "layer norm of the feed-forward layer",
+    "/norm/": "layer norm at the end of the stack",
+    "final": "hidden states to logits",
+}
+"""By a part of an array's name; the first that fits applies."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -136,8 +177,8 @@ def _files(
         files, data = argos.package_files(trained, quantization), trained.config.data
         usage = argos.USAGE.format(name=name, source=data.source_language, target=data.target_language)
     elif form == "weights":
-        files, usage = keras_files.weights_files(trained), keras_files.USAGE
-        extra = keras_files.name_table(trained.weights)
+        files, usage = _weights_files(trained), _WEIGHTS_USAGE
+        extra = _name_table(trained.weights)
     elif form == "savedmodel":
         from ptenmt.export import savedmodel
 
@@ -151,6 +192,47 @@ def _files(
         made = {"format": form, "weights": trained.info.label, "checksum": trained.info.checksum}
         files = {**files, _MARKER: (json.dumps(made, indent=2) + "\n").encode()}
     return with_card(files, model_card(trained, usage, extra=extra))
+
+
+def _weights_files(trained: TrainedModel) -> dict[str, bytes]:
+    """Safetensors, config and tokenizers; Keras' own files if it is installed."""
+    files = {
+        "model.safetensors": serialized(trained.info, trained.weights),
+        "config.yaml": dump_config(without_paths(trained.config)).encode(),
+    }
+    try:
+        own = trained.run.tokenizer_folder
+        parts = [file for file in sorted(own.rglob("*")) if file.is_file()]
+        files |= {f"tokenizer/{file.relative_to(own).as_posix()}": file.read_bytes() for file in parts}
+        if importlib.util.find_spec("tensorflow") is not None:
+            with tempfile.TemporaryDirectory(prefix="ptenmt-") as folder, warnings.catch_warnings():
+                warnings.simplefilter("ignore", DeprecationWarning)  # Keras uses a deprecated NumPy function
+                trained.keras_model.save(Path(folder, "model.keras"))
+                trained.keras_model.save_weights(Path(folder, "model.weights.h5"))
+                files |= {file.name: file.read_bytes() for file in Path(folder).iterdir()}
+    except OSError as error:
+        raise OutputError(f"cannot write into {tempfile.gettempdir()}: {error.strerror or error}") from error
+    return files
+
+
+def _name_table(weights: Mapping[str, np.ndarray]) -> str:
+    """A Markdown table of the arrays; those of all layers share a row."""
+    rows: dict[str, str] = {}
+    for path, array in weights.items():
+        name = "/".join("block{i}" if part.startswith("block") else part for part in path.split("/"))
+        shape = " × ".join(map(str, array.shape))
+        meaning = next((text for part, text in _MEANINGS.items() if part in path), "")
+        rows[name] = f"| `{name}` | {shape} | {meaning} |"
+    head = [
+        "## Names",
+        "",
+        "A `kernel` is [inputs, outputs], as in Keras; PyTorch's `Linear` has the transpose. `{i}`",
+        "counts the layers from 1.",
+        "",
+        "| name | shape | meaning |",
+        "|---|---|---|",
+    ]
+    return "\n".join([*head, *rows.values()])
 
 
 def _check_replaceable(folder: Path, form: Format) -> None:

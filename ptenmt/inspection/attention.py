@@ -24,11 +24,7 @@ MAX_PAGE_TOKENS = 100
 _SEEN: dict[Block, tuple[str, str, Palette]] = {
     "encoder": ("Encoder self-attention", "source tokens (columns) seen from each (rows)", "reds"),
     "self": ("Decoder self-attention", "previous tokens (columns) seen when writing a token (rows)", "greys"),
-    "cross": (
-        "Decoder cross-attention",
-        "source tokens (columns) seen when writing a token (rows)",
-        "blues",
-    ),
+    "cross": ("Decoder cross-attention", "source tokens (columns) seen when writing a token (rows)", "blues"),
 }
 _PAGE_DATA = "@DATA@"
 
@@ -72,20 +68,17 @@ def attention_weights(inspector: Inspector, text: str, translation: str | None =
     if inspector.config.task == "translation":
         reading = inspector.read(text, translation)
         weights = inspector.model.attention(np.array([reading.source]), np.array([reading.target[:-1]]))
-        return AttentionWeights(
-            source_pieces=reading.source_pieces,
-            target_pieces=reading.target_pieces[:-1],
-            written_pieces=reading.target_pieces[1:],
-            weights={name: values[0] for name, values in weights.items()},
-        )
-    if translation is not None:
+        source, target = reading.source_pieces, reading.target_pieces
+    elif translation is None:
+        typed = inspector.read_words(text)
+        weights = inspector.next_word.attention(np.array([typed.ids]))
+        source, target = typed.words, []
+    else:
         raise ConfigError("a next-word model reads one text, without a translation", "leave out --target")
-    typed = inspector.read_words(text)
-    weights = inspector.next_word.attention(np.array([typed.ids]))
     return AttentionWeights(
-        source_pieces=typed.words,
-        target_pieces=[],
-        written_pieces=[],
+        source_pieces=source,
+        target_pieces=target[:-1],
+        written_pieces=target[1:],
         weights={name: values[0] for name, values in weights.items()},
     )
 

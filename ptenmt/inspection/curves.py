@@ -79,7 +79,7 @@ class _RunRecords:
 
     def __init__(self, run: Run, axis: Axis) -> None:
         history = History(run.path)
-        self._run, self._axis = run, axis
+        self._axis, self._steps_per_epoch = axis, run.facts({"steps_per_epoch"})["steps_per_epoch"]
         self._curve, self._validations = history.curve(), history.validations()
         if not self._curve and not self._validations:
             raise RunError(
@@ -89,56 +89,40 @@ class _RunRecords:
 
     def lines(self, quantity: str) -> list[Line]:
         """The lines of one plot, named ``training`` and ``validation``; none if nothing was recorded."""
-        scores = [record["validation"].get(quantity) for record in self._validations]
         if quantity == "speed":
-            found = [self._speed()]
+            lines = [self._line("training", self._curve, self._speeds())]
         elif quantity == "rate":
-            rates = [record.get("learning_rate") for record in self._curve]
-            found = [self._line("training", self._curve, rates)]
+            lines = [self._line("training", self._curve, [each["learning_rate"] for each in self._curve])]
         else:
-            found = [self._line("validation", self._validations, scores)]
+            scores = [each["validation"].get(quantity) for each in self._validations]
+            lines = [self._line("validation", self._validations, scores)]
         if quantity in ("loss", "accuracy"):
-            values = [record.get(quantity) for record in self._curve]
-            found.insert(0, self._line("training", self._curve, values))
-        return [line for line in found if np.isfinite(line.y).any()]
+            values = [each[quantity] for each in self._curve]
+            lines.insert(0, self._line("training", self._curve, values))
+        return [line for line in lines if np.isfinite(line.y).any()]
 
     def _line(self, name: str, records: Sequence[_Record], values: Sequence[float | None]) -> Line:
-        y = np.array([np.nan if value is None else value for value in values], float)
+        y = np.array(values, float)  # None becomes NaN
         return Line(name=name, x=self._places(records), y=y, has_marks=name == "validation")
 
-    def _speed(self) -> Line:
+    def _speeds(self) -> list[float]:
         """Real target tokens per second of training, without validation and saving."""
-        records = [record for record in self._curve if "tokens" in record and "seconds" in record]
-        seconds = np.array([record["seconds"]["data"] + record["seconds"]["step"] for record in records])
-        tokens = np.array([record["tokens"] for record in records], float)
-        with np.errstate(divide="ignore", invalid="ignore"):
-            speed = tokens / np.diff(seconds, prepend=0.0)
-        return Line(name="training", x=self._places(records), y=np.where(speed > 0, speed, np.nan))
+        seconds = [each["seconds"]["data"] + each["seconds"]["step"] for each in self._curve]
+        return [
+            each["tokens"] / duration
+            for each, duration in zip(self._curve, np.diff(seconds, prepend=0.0), strict=True)
+        ]
 
     def _places(self, records: Sequence[_Record]) -> np.ndarray:
         """The x coordinates of records."""
-        steps = np.array([record["step"] for record in records], float)
+        steps = np.array([each["step"] for each in records], float)
+        if self._axis == "epochs":
+            return np.asarray(steps / self._steps_per_epoch)
         if self._axis == "steps":
             return steps
-        return steps / self._steps_per_epoch() if self._axis == "epochs" else self._minutes(steps)
-
-    def _steps_per_epoch(self) -> float:
-        known = self._run.facts().get("steps_per_epoch")
-        if not known:
-            raise RunError(f"the history of {self._run.path} has no epochs", "draw it over steps")
-        return float(known)
-
-    def _minutes(self, steps: np.ndarray) -> np.ndarray:
-        """The time after this many steps, interpolated between records."""
-        records = [*self._curve, *self._validations]
-        seconds = {
-            record["step"]: sum(record["seconds"].values()) for record in records if "seconds" in record
-        }
-        if not seconds:
-            raise RunError(f"the history of {self._run.path} has no times", "draw it over steps")
-        known = sorted(seconds)
-        times = np.interp(steps, [0, *known], [0.0, *(seconds[step] for step in known)])
-        return np.asarray(times) / 60
+        # A validation after the record of the same step has taken longer.
+        seconds = {each["step"]: sum(each["seconds"].values()) for each in [*self._curve, *self._validations]}
+        return np.array([seconds[int(step)] / 60 for step in steps], float)
 
 
 def schedule_plot(config: Config, steps: int | None = None) -> LinePlot:

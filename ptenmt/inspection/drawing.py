@@ -7,20 +7,16 @@ that it draws, such as ``word_alignment``; ``save_figure`` writes it.
 import io
 import math
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import cache
-from itertools import chain
 from pathlib import Path
 from typing import Any, Literal
 
 import matplotlib as mpl
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.font_manager import findfont, fontManager
-from matplotlib.ft2font import FT2Font
-from matplotlib.text import Text
 
 from ptenmt.atomic_files import write_bytes
 from ptenmt.config import Config
@@ -59,7 +55,8 @@ _COLOUR_BAR = 0.25
 _DPI = 150
 _MAX_TEXT, _MIN_TEXT = 9.0, 4.5  # points
 _TEXT_PER_CELL = 0.75 * 72  # points per inch
-_FONT = "DejaVu Sans"  # comes with matplotlib
+_FONT = "DejaVu Sans"  # comes with matplotlib; the user's own fonts have what it lacks
+_MISSING_GLYPH = "Glyph .* missing from font"
 _UNDATED: dict[str, dict[str, Any]] = {"png": {}, "svg": {"Date": None}, "pdf": {"CreationDate": None}}
 
 
@@ -141,20 +138,18 @@ def save_figure(figure: Figure, file: str | Path, on_warning: Callable[[str], No
     Args:
         figure: Any matplotlib figure.
         file: Its extension chooses PNG, SVG or PDF.
-        on_warning: Called with a message about characters that no installed font has.
+        on_warning: Called with matplotlib's warnings, such as of characters that the font does not have.
 
     Raises:
         OutputError: The extension is another one, or the file cannot be written; an existing file is kept.
     """
     file = Path(file)
     extension, content = figure_format(file), io.BytesIO()
-    texts = [text.get_text() for text in figure.findobj(Text) if isinstance(text, Text)]
-    with _style(texts):
+    with _style(), warnings.catch_warnings(record=True) as found:
+        warnings.filterwarnings("always", _MISSING_GLYPH, UserWarning)
         figure.savefig(content, format=extension, dpi=_DPI, bbox_inches="tight", metadata=_UNDATED[extension])
-    _, missing = _fonts(frozenset(chain(*texts)))
-    if missing:
-        shown = " ".join(missing[:10])
-        on_warning(f"{file}: no installed font has these characters, which are drawn as boxes: {shown}")
+    for message in dict.fromkeys(str(each.message) for each in found):
+        on_warning(f"{file}: {message}")
     write_bytes(file, content.getvalue())
 
 
@@ -182,7 +177,7 @@ def draw(panels: Sequence[Panel], *, title: str = "", columns: int = 1) -> Figur
         max(size[1] for size in sizes[first : first + columns]) for first in range(0, len(sizes), columns)
     ]
     title_height = _LINE * math.ceil(1.3 * _text_width(title) / width)
-    with _style(chain([title], *map(_texts_of, panels)), text_size):
+    with _style(text_size):
         figure = Figure(figsize=(width, sum(heights) + title_height))
         figure.set_layout_engine("constrained", h_pad=_LINE / 2)
         grid = figure.subplots(len(heights), columns, squeeze=False, height_ratios=heights)
@@ -347,17 +342,6 @@ def _add_colour_bars(figure: Figure, axes: Sequence[Axes], panels: Sequence[Pane
         figure.colorbar(axis.images[0], ax=axis)
 
 
-def _texts_of(panel: Panel) -> list[str]:
-    """Every text that a panel shows."""
-    if isinstance(panel, HeatMap):
-        return [panel.title, panel.row_name, panel.column_name, *panel.row_labels, *panel.column_labels]
-    if isinstance(panel, LinePlot):
-        return [panel.title, panel.x_name, panel.y_name, *(line.name for line in panel.lines)]
-    if isinstance(panel, Bars):
-        return [panel.title, panel.value_name, *panel.names, *panel.notes]
-    return [panel.title, *panel.header, *chain(*panel.rows)]
-
-
 def _longest(texts: Sequence[str]) -> float:
     """The width of the longest of these texts, in inches."""
     return max(map(_text_width, texts), default=0.0)
@@ -366,7 +350,7 @@ def _longest(texts: Sequence[str]) -> float:
 @cache
 def _text_width(text: str) -> float:
     """The width of a text in the largest size, in inches."""
-    with _style([text]):
+    with _style():
         figure = Figure()
         # Letters are set to whole dots: at another resolution the text may be a little wider.
         return 1.02 * float(figure.text(0, 0, text).get_window_extent().width) / figure.dpi
@@ -379,10 +363,10 @@ def _shortened(text: str, width: float) -> str:
 
 
 @contextmanager
-def _style(texts: Iterable[str], size: float = _MAX_TEXT) -> Iterator[None]:
-    """Settings for drawing or writing a figure with these texts, in which ``$`` is a dollar."""
+def _style(size: float = _MAX_TEXT) -> Iterator[None]:
+    """Settings for drawing or writing a figure, in whose texts ``$`` is a dollar."""
     settings: Any = {
-        "font.family": _fonts(frozenset(chain(*texts)))[0],
+        "font.family": [_FONT, *mpl.rcParams["font.family"]],
         "font.size": size,
         "axes.titlesize": size + 1,
         "figure.titlesize": size + 2,
@@ -390,30 +374,5 @@ def _style(texts: Iterable[str], size: float = _MAX_TEXT) -> Iterator[None]:
         "svg.hashsalt": "ptenmt",  # or names in an SVG file would be random
     }
     with mpl.rc_context(settings), warnings.catch_warnings():
-        warnings.filterwarnings("ignore", "Glyph .* missing from font", UserWarning)  # save_figure reports it
+        warnings.filterwarnings("ignore", _MISSING_GLYPH, UserWarning)  # save_figure reports it
         yield
-
-
-@cache
-def _fonts(characters: frozenset[str]) -> tuple[list[str], list[str]]:
-    """Installed fonts that together have most of these characters, DejaVu Sans first; and what they lack."""
-    missing = {char for char in characters if not char.isspace()} - _glyphs(findfont(_FONT))
-    families = [_FONT]
-    for font in fontManager.ttflist if missing else ():
-        # "Last Resort" has a box for every character.
-        is_regular = font.style == "normal" and font.weight in (400, "normal")
-        found = missing & _glyphs(font.fname) if is_regular else set()
-        if found and not font.name.startswith("Last Resort"):
-            families.append(font.name)
-            missing -= found
-    return families, sorted(missing)
-
-
-@cache
-def _glyphs(file: str) -> set[str]:
-    """The characters that a font can draw at any size."""
-    try:
-        font = FT2Font(file)
-    except (OSError, RuntimeError):  # damaged, or removed since matplotlib listed it
-        return set()
-    return set(map(chr, font.get_charmap())) if font.scalable else set()

@@ -88,14 +88,10 @@ def neighbour_bars(found: Sequence[Neighbours]) -> list[Bars]:
 
 
 def positions_map(num_positions: int = 50, d_model: int = 128) -> HeatMap:
-    """The positional encoding: one row per position, one column per dimension.
-
-    Args:
-        num_positions: The number of positions, from 0.
-        d_model: D, even.
+    """The positional encoding: one row per position, from 0, one column per dimension.
 
     Raises:
-        PtenmtError: The number of positions or dimensions is impossible.
+        PtenmtError: There are no positions, or the dimensions are not an even number.
     """
     return HeatMap(
         title="Positional encoding",

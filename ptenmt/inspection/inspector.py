@@ -48,6 +48,7 @@ class Inspector:
 
     Raises:
         RunError: There is no such run.
+        CheckpointError: It has no readable weights.
         TokenizerError: Its tokenizers cannot be read.
     """
 
@@ -58,45 +59,30 @@ class Inspector:
         checkpoint: Choice = "best",
         on_warning: Callable[[str], None] = warnings.warn,
     ) -> None:
-        self._trained = TrainedModel.load(run, checkpoint=checkpoint, on_warning=on_warning)
-        self.run = self._trained.run
-        self.config = self._trained.config
-        self.tokenizers = self._trained.tokenizers
+        self._trained = trained = TrainedModel.load(run, checkpoint=checkpoint, on_warning=on_warning)
+        self.run, self.config, self.tokenizers = trained.run, trained.config, trained.tokenizers
         self._warn = on_warning
         self._encoding = TextEncoder(self.tokenizers, self.config)
 
     @cached_property
     def model(self) -> NumpyTransformer:
-        """The translator's model.
-
-        Raises:
-            RunError: The run does not translate.
-            CheckpointError: Its weights cannot be read.
-        """
+        """The translator's model; RunError for a next-word model."""
         check_task(self.run, self.config.task, "translation")
         return NumpyTransformer(self.config.model, self._trained.weights)
 
     @cached_property
     def next_word(self) -> NumpyNextWord:
-        """The next-word model; errors as of ``model``."""
+        """The next-word model; RunError for a translator."""
         check_task(self.run, self.config.task, "next-word")
         return NumpyNextWord(self.config.model, self._trained.weights)
 
     @cached_property
     def translator(self) -> Translator:
-        """The run's translator, as ``ptenmt translate`` uses it.
-
-        Raises:
-            CheckpointError: The weights cannot be read.
-        """
+        """The run's translator, as ``ptenmt translate`` uses it."""
         return Translator.of(self._trained)
 
     def read(self, text: str, translation: str | None = None) -> Reading:
-        """Encode a sentence and its translation.
-
-        Args:
-            text: The sentence; truncated if it is longer than the model can read.
-            translation: Its translation; by default the model's own.
+        """Encode a sentence and its translation, by default the model's own; both truncated if too long.
 
         Raises:
             DataError: One of them is empty.

@@ -38,7 +38,7 @@ def token_probabilities(
     Args:
         inspector: Of the run.
         text: The sentence.
-        translation: Its translation; by default the model's own.
+        translation: By default the model's own.
         runners_up: How many alternatives to list at each position.
 
     Returns:
@@ -87,19 +87,14 @@ def probability_bars(found: Sequence[TokenProbability]) -> Bars:
 
 def probability_table(found: Sequence[TokenProbability]) -> Table:
     """The probabilities in figures, with ranks and entropies."""
+    rows = []
+    for each in found:
+        numbers = (_percent(each.probability), str(each.rank), f"{each.entropy:.2f}")
+        rows.append((each.piece, *numbers, _runners_up_text(each.runners_up)))
     return Table(
         title="Probability of each token, given those before it (entropy in nats)",
         header=("token", "probability", "rank", "entropy", "runners-up"),
-        rows=[
-            (
-                each.piece,
-                _percent(each.probability),
-                str(each.rank),
-                f"{each.entropy:.2f}",
-                _runners_up_text(each.runners_up),
-            )
-            for each in found
-        ],
+        rows=rows,
         numbers={1, 2, 3},
     )
 

@@ -280,7 +280,8 @@ def test_one_pair_is_counted_as_one() -> None:
 
 def test_a_run_without_history_says_so(copied: TrainedRun, tmp_path: Path) -> None:
     Run(tmp_path / "silent").write(
-        copied.config, {"parameters": 7, "data": {"train": {"pairs": 2, "fingerprint": "f"}}}
+        copied.config,
+        {"parameters": 7, "steps_per_epoch": 5, "data": {"train": {"pairs": 2, "fingerprint": "f"}}},
     )
     text = report_text(evaluation(**of_run(tmp_path / "silent")), "markdown")
     assert "This run has no training history." in text

@@ -9,7 +9,7 @@ import pytest
 from ptenmt.config import Config, ModelConfig, TrainingConfig
 from ptenmt.errors import ConfigError, PtenmtError, RunError
 from ptenmt.history import History
-from ptenmt.inspection.curves import QUANTITIES, history_plots, schedule_plot
+from ptenmt.inspection.curves import history_plots, schedule_plot
 from ptenmt.inspection.drawing import history_figure, schedule_figure
 from ptenmt.inspection.figures import Line
 from ptenmt.runs import Run
@@ -34,7 +34,7 @@ LINES = [point(10, 4.0, 60), point(20, 3.0, 180), validation(20, 1, 5.0, 180), p
 
 def make_run(folder: Path, lines: list[dict[str, Any]], facts: dict[str, Any] | None = None) -> Run:
     run = Run(folder)
-    run.write(Config(), facts or {})
+    run.write(Config(), {"steps_per_epoch": 20} | (facts or {}))
     for line in lines:
         History(folder).add(line)
     return run
@@ -102,12 +102,9 @@ def test_what_a_history_does_not_tell(run: Run, tmp_path: Path) -> None:
     with pytest.raises(PtenmtError, match="a history has no BLEU") as refusal:
         history_plots([run], quantities=["BLEU"])
     assert refusal.value.hint == "choose from loss, accuracy, bleu, chrf, rate, speed"
-    silent = make_run(tmp_path / "silent", [{"step": 10, "loss": 4.0}])
-    assert list(drawn(silent)) == ["Loss"]
-    for axis, told in (("minutes", "has no times"), ("epochs", "has no epochs")):
-        with pytest.raises(RunError, match=told):
-            drawn(silent, axis=axis)
-    for quantity in set(QUANTITIES) - {"loss"}:
+    silent = make_run(tmp_path / "silent", [point(10, 4.0, 60)])
+    assert list(drawn(silent)) == ["Loss", "Token accuracy", "Learning rate", "Speed"]
+    for quantity in ("bleu", "chrf"):
         with pytest.raises(RunError, match=f"no {quantity} in the history of"):
             drawn(silent, quantities=[quantity])
 
