@@ -1,4 +1,4 @@
-"""Training on several machines: find the workers, watch them, exchange values."""
+"""Where a training runs: devices and distribution strategy, and the workers on several machines."""
 
 import contextlib
 import json
@@ -6,7 +6,7 @@ import os
 import socket
 import threading
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -14,7 +14,9 @@ from typing import Any
 import numpy as np
 import tensorflow as tf
 
+from ptenmt.config import Config
 from ptenmt.errors import ConfigError, TrainingError
+from ptenmt.translation.ctranslate2_engine import available_cores
 
 SECONDS_TO_MEET = 300.0
 """Timeout for the others at the start: a scheduler starts workers one by one."""
@@ -137,6 +139,56 @@ def _answering(cluster: Cluster) -> Iterator[None]:
         done.set()
         thread.join()
         server.close()
+
+
+def prepare(
+    config: Config, on_warning: Callable[[str], None], cluster: Cluster | None = None
+) -> tf.distribute.Strategy:
+    """Configure threads, memory and determinism of TensorFlow, and return the strategy to train under.
+
+    ``on_warning`` is called with a message for each option that can no longer take effect, because the
+    process has initialised TensorFlow already.
+
+    Raises:
+        ConfigError: The machine lacks the devices that ``machine.strategy`` needs.
+        TrainingError: Other workers cannot be reached.
+    """
+    machine = config.machine
+    try:
+        tf.config.threading.set_intra_op_parallelism_threads(machine.threads or available_cores())
+        tf.config.threading.set_inter_op_parallelism_threads(machine.threads or available_cores())
+    except RuntimeError:
+        if machine.threads is not None:
+            on_warning("TensorFlow is already initialised: machine.threads has no effect")
+    with contextlib.suppress(RuntimeError):
+        for gpu in tf.config.list_physical_devices("GPU"):
+            tf.config.experimental.set_memory_growth(gpu, True)
+    if config.training.deterministic:
+        tf.config.experimental.enable_op_determinism()
+    if cluster is None:
+        return _strategy(machine.strategy)
+    meet(cluster)
+    try:
+        return tf.distribute.MultiWorkerMirroredStrategy()
+    except (RuntimeError, ValueError, tf.errors.OpError) as error:
+        reason = str(error).splitlines()[0]
+        raise TrainingError(
+            f"{cluster.name(cluster.index)} cannot join the others: {reason}",
+            "start it in a new process, before anything else uses TensorFlow",
+        ) from error
+
+
+def _strategy(name: str) -> tf.distribute.Strategy:
+    devices = tf.config.list_logical_devices("GPU") or tf.config.list_logical_devices("CPU")
+    if name == "mirrored" and len(devices) == 1:
+        raise ConfigError(
+            "machine.strategy=mirrored needs several devices, and TensorFlow sees one",
+            "leave it at auto; check nvidia-smi, and pip install 'tensorflow[and-cuda]'",
+        )
+    wants_all = name in ("auto", "multi_worker") and devices[0].device_type == "GPU" and len(devices) > 1
+    if name == "mirrored" or wants_all:
+        return tf.distribute.MirroredStrategy([device.name for device in devices])
+    return tf.distribute.get_strategy()
 
 
 class Watch:

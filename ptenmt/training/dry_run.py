@@ -6,20 +6,19 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
-from typing import Any
 
 import tensorflow as tf
 
 from ptenmt.config import CheckpointConfig, Config
 from ptenmt.data.batches import Batch, BatchPlan
 from ptenmt.data.download import OnProgress
-from ptenmt.events import Event, Scores, StepDone, ValidationStep, Warned
+from ptenmt.events import Event, StepDone, ValidationStep, Warned
 from ptenmt.runs import Run, run_path
-from ptenmt.training.distributed import Workers
+from ptenmt.training.distributed import Workers, prepare
 from ptenmt.training.input_pipeline import num_steps
-from ptenmt.training.machine import peak_device_memory, peak_memory, prepare
-from ptenmt.training.model_selection import num_total_steps, num_validations
-from ptenmt.training.preparation import Built, TrainingInputs
+from ptenmt.training.model_selection import Validator, num_total_steps, num_validations
+from ptenmt.training.preparation import TrainingInputs
+from ptenmt.training.state import peak_memory
 from ptenmt.training.trainer import Trainer
 
 MAX_STEPS = 40
@@ -76,35 +75,30 @@ def dry_run(
 ) -> DryRun:
     """Check config, data and tokenizers, build the model, run its largest step and some usual ones.
 
-    Nothing is written into the run's folder; the training data may be downloaded and prepared.
-
-    Args:
-        config: As for ``train``.
-        run: As for ``train``.
-        fresh: As for ``train``.
-        init_from: As for ``train``.
-        on_event: Called with the events of the dry run.
-        on_download: As for ``train``.
-
-    Raises:
-        PtenmtError: As for ``train``.
+    Nothing is written into the run's folder; the training data may be downloaded and prepared. Arguments and
+    errors are those of ``train``.
     """
     directory = Run(run_path(run))
     directory.check_writable()
     strategy = prepare(config, lambda message: on_event(Warned(message=message)))
     inputs = TrainingInputs(config, directory, fresh, init_from, on_event, on_download)
-    built = inputs.build(strategy)
-    largest = next(built.plan.batches(0))  # the first of every epoch
-    seconds_per_step = _time_steps(inputs, built, largest, strategy)
-    seconds_per_validation = _time_validation(inputs, built.model)
-    steps_per_epoch = num_steps(len(built.plan), config.batch.accumulate)
+    model, plan, facts = inputs.build(strategy)
+    validator, share = inputs.task.sample_validator(model)
+    largest = next(plan.batches(0))  # the first of every epoch
+    short_plan = _DryRunPlan(plan, largest, config.batch.accumulate)
+    with tempfile.TemporaryDirectory() as folder:
+        trainer = Trainer(_short(config), Run(Path(folder)), model, short_plan, validator, Workers(strategy))
+        seconds_per_step = _time_steps(trainer, num_steps(len(short_plan), config.batch.accumulate), on_event)
+    seconds_per_validation = _time_validation(validator, on_event) / share
+    steps_per_epoch = num_steps(len(plan), config.batch.accumulate)
     steps = num_total_steps(config, steps_per_epoch)
+    gpus = tf.config.list_logical_devices("GPU")
     return DryRun(
         is_resumed=inputs.is_resumed,
         unit=inputs.task.unit,
         examples={name: split.size for name, split in inputs.task.splits.items()},
-        vocabulary_sizes=built.facts["vocabulary_sizes"],
-        parameters=built.facts["parameters"],
+        vocabulary_sizes=facts["vocabulary_sizes"],
+        parameters=facts["parameters"],
         steps_per_epoch=steps_per_epoch,
         total_steps=steps,
         largest_batch=(len(largest[0]), max(largest[0].shape[1], largest[1].shape[1])),
@@ -112,7 +106,7 @@ def dry_run(
         seconds_per_validation=seconds_per_validation,
         validations=num_validations(config.validation, steps, steps_per_epoch),
         peak_memory=peak_memory(),
-        peak_device_memory=peak_device_memory(),
+        peak_device_memory=tf.config.experimental.get_memory_info("GPU:0")["peak"] if gpus else None,
     )
 
 
@@ -134,49 +128,36 @@ class _DryRunPlan:
         yield from islice(self._plan.batches(epoch, self._skipped), self._usual)
 
 
-class _NoValidation:
-    """Stands in for the validator while steps are timed."""
-
-    def validate(self) -> Iterator[ValidationStep | Scores]:
-        """Nothing."""
-        return iter(())
-
-
-def _time_steps(
-    inputs: TrainingInputs, built: Built, largest: Batch, strategy: tf.distribute.Strategy
-) -> float:
-    """Train on the largest batch and on usual ones; returns the mean seconds of the latter."""
-    config = inputs.config
-    plan = _DryRunPlan(built.plan, largest, config.batch.accumulate)
-    short = replace(
+def _short(config: Config) -> Config:
+    """A config of one epoch without validation."""
+    return replace(
         config,
         training=replace(config.training, epochs=1, max_steps=None),
         validation=replace(config.validation, every_epochs=None, every_steps=None, patience=None),
         checkpoint=CheckpointConfig(),
     )
-    with tempfile.TemporaryDirectory() as folder:
-        trainer = Trainer(short, Run(Path(folder)), built.model, plan, _NoValidation(), Workers(strategy))
-        last = num_steps(len(plan), config.batch.accumulate)
-        first: tuple[int, float] | None = None
-        for event in trainer.fit():
-            if isinstance(event, StepDone | Warned):
-                inputs.on_event(event)
-            if isinstance(event, StepDone):
-                step, now = event.step_in_epoch, time.perf_counter()
-                first = first or (step, now)  # which waited for the compilation
-                timed, seconds = step - first[0], now - first[1]
-                if step == last or (timed >= _MIN_STEPS and seconds > _ENOUGH_SECONDS):
-                    break  # before anything is saved
+
+
+def _time_steps(trainer: Trainer, last: int, on_event: Callable[[Event], None]) -> float:
+    """Train until step ``last`` or for some seconds; returns the mean seconds of all steps but the first."""
+    first: tuple[int, float] | None = None
+    for event in trainer.fit():
+        if isinstance(event, StepDone | Warned):
+            on_event(event)
+        if isinstance(event, StepDone):
+            step, now = event.step_in_epoch, time.perf_counter()
+            first = first or (step, now)  # which waited for the compilation
+            timed, seconds = step - first[0], now - first[1]
+            if step == last or (timed >= _MIN_STEPS and seconds > _ENOUGH_SECONDS):
+                break  # before anything is saved
     return seconds / max(timed, 1)
 
 
-def _time_validation(inputs: TrainingInputs, model: Any) -> float:
-    """Score part of the validation data; returns the estimated seconds for all of them."""
-    validator, share = inputs.task.sample_validator(model)
+def _time_validation(validator: Validator, on_event: Callable[[Event], None]) -> float:
+    """Score the sample of the validation data twice; returns the seconds of the second time."""
     for _ in range(2):  # the first time it waits for the compilation
         started = time.perf_counter()
         for event in validator.validate():
             if isinstance(event, ValidationStep):
-                inputs.on_event(event)
-        seconds = time.perf_counter() - started
-    return seconds / share
+                on_event(event)
+    return time.perf_counter() - started

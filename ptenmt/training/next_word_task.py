@@ -165,10 +165,10 @@ class NextWordValidator:
 
     Args:
         model: Built; its weights may change between two validations.
-        windows: To predict the last word of.
-        samples: Of windows to show the prediction for: ids, words, and the word after them.
+        windows: Those to score.
+        samples: Windows whose prediction is reported: ids, words, and the word after them.
         tokenizers: Of the words.
-        workers: Share the work; by default this process alone.
+        workers: They share the work; by default this process alone.
     """
 
     def __init__(
@@ -191,7 +191,9 @@ class NextWordValidator:
         for done in self._held_out.add(self._windows.batches(SCORED_WINDOWS)):
             yield ValidationStep(done=done, total=total)
         samples = [self._sample(*sample) for sample in self._samples]
-        yield Scores(loss=self._held_out.loss, accuracy=self._held_out.accuracy, samples=samples)
+        yield Scores(
+            loss=self._held_out.sums.mean_loss, accuracy=self._held_out.sums.accuracy, samples=samples
+        )
 
     def _sample(self, ids: list[int], words: str, after: str) -> Sample:
         logits: Any = self._model((np.array([ids]), np.array([[START]])))

@@ -1,7 +1,6 @@
 """What a training, or a dry run of one, starts from: data, tokenizers, batches, model."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -28,30 +27,10 @@ TASKS: dict[str, Any] = {"translation": TranslationTask, "next-word": NextWordTa
 _TOKENIZER_OPTIONS = ("kind", "vocabulary_size", "shared", "algorithm", "punctuation", "order")
 
 
-@dataclass(frozen=True, kw_only=True)
-class Built:
-    """The model and its batches."""
-
-    model: Any
-    """With initial weights, or those of ``init_from``."""
-    plan: BatchPlan
-    facts: dict[str, Any]
-    """For ``run.json``."""
-
-
 class TrainingInputs:
     """Checks that a training can take place and reads its data; writes nothing into the run.
 
-    Args:
-        config: The run's options.
-        run: The run to train or resume.
-        fresh: As for ``train``.
-        init_from: As for ``train``.
-        on_event: As for ``train``.
-        on_download: As for ``train``.
-
-    Raises:
-        PtenmtError: As for ``train``.
+    Arguments and errors are those of ``train``.
     """
 
     def __init__(
@@ -79,8 +58,12 @@ class TrainingInputs:
         if self.is_resumed:
             _check_data(run, self.task)
 
-    def build(self, strategy: tf.distribute.Strategy) -> Built:
-        """Tokenise the data, plan their batches, and build the model under the strategy."""
+    def build(self, strategy: tf.distribute.Strategy) -> tuple[Any, BatchPlan, dict[str, Any]]:
+        """Tokenize the data, plan their batches, and build the model under the strategy.
+
+        Returns:
+            The model, with initial weights or those of ``init_from``; its batches; facts for ``run.json``.
+        """
         config, task = self.config, self.task
         examples, ready = task.encode()
         self.on_event(ready)
@@ -102,7 +85,7 @@ class TrainingInputs:
             "parameters": model.count_params(),
             "steps_per_epoch": steps_per_epoch,
         }
-        return Built(model=model, plan=plan, facts=facts | self._initialise(model))
+        return model, plan, facts | self._initialise(model)
 
     def warn(self, message: str) -> None:
         """Emit a warning."""

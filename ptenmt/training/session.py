@@ -1,8 +1,8 @@
 """Training a run from its config."""
 
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, nullcontext
+from collections.abc import Callable
+from contextlib import nullcontext
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -16,8 +16,7 @@ from ptenmt.history import History
 from ptenmt.runs import Run, run_path, set_aside
 from ptenmt.tokenizers import TokenizerPair
 from ptenmt.trained_model import TrainedModel
-from ptenmt.training.distributed import Workers, find_cluster
-from ptenmt.training.machine import prepare
+from ptenmt.training.distributed import Workers, find_cluster, prepare
 from ptenmt.training.preparation import TrainingInputs
 from ptenmt.training.signals import StopSignals
 from ptenmt.training.tensorboard import TensorBoard
@@ -83,7 +82,9 @@ def train(
             on_event(event)
 
     stop = StopSignals()
-    with _claimed(directory) if is_chief else nullcontext(), stop.heeded():
+    if is_chief:
+        directory.check_writable()
+    with directory.locked() if is_chief else nullcontext(), stop.heeded():
         try:
             strategy = prepare(config, lambda message: emit(Warned(message=message)), cluster)
             workers = Workers(strategy, cluster)
@@ -106,29 +107,21 @@ def train(
     )
 
 
-@contextmanager
-def _claimed(run: Run) -> Iterator[None]:
-    """Check that the run's folder can be written, and lock it."""
-    run.check_writable()
-    with run.locked():
-        yield
-
-
 def _train(inputs: TrainingInputs, fresh: bool, workers: Workers, stop: StopSignals) -> bool:
     """Build the model and train it; returns whether a signal ended the training."""
     config, run, task = inputs.config, inputs.run, inputs.task
     _check_agreement(inputs, workers)
-    built = inputs.build(workers.strategy)
+    model, plan, facts = inputs.build(workers.strategy)
     if workers.is_chief:
         _make_room(inputs, fresh)
     workers.gather(None)
-    trainer = Trainer(config, run, built.model, built.plan, task.validator(built.model, workers), workers)
+    trainer = Trainer(config, run, model, plan, task.validator(model, workers), workers)
     board = TensorBoard(run) if config.training.tensorboard and workers.is_chief else None
     event: Event | None = None
     for event in trainer.fit():
         if isinstance(event, TrainingStarted) and not event.is_over:
             if workers.is_chief:
-                _write_run(inputs, built.facts)
+                _write_run(inputs, facts)
             _check_shared(run, workers)
         elif isinstance(event, StepDone | CurvePoint):
             stop.hand_over(trainer.stop)
@@ -194,7 +187,7 @@ def cache_translator(
 
 
 def _check_shared(run: Run, workers: Workers) -> None:
-    """Check that all workers see the folder that the chief writes, from which they will resume one day."""
+    """Check that all workers see the folder that the chief writes, from which they will resume."""
     if workers.count == 1:
         return
     written = workers.gather(run.facts()["trained"] if workers.is_chief else None)[0]

@@ -2,6 +2,7 @@
 
 import re
 import shutil
+import sys
 import time
 import zlib
 from collections.abc import Callable, Iterator
@@ -15,8 +16,10 @@ import tensorflow as tf
 from ptenmt.errors import CheckpointError
 from ptenmt.model import TokenSums
 from ptenmt.runs import Run
-from ptenmt.training.machine import peak_memory
 from ptenmt.training.optimizer import Adam
+
+if sys.platform != "win32":
+    import resource
 
 INITIAL_LOSS_SCALE = 2.0**15
 
@@ -177,6 +180,14 @@ class TrainingState:
 def _number(value: float) -> tf.Variable:
     kind = tf.int64 if isinstance(value, int) else tf.float64
     return tf.Variable(value, dtype=kind, trainable=False)
+
+
+def peak_memory() -> int | None:
+    """Peak resident memory of this process in bytes; None on Windows, which does not report it."""
+    if sys.platform == "win32":
+        return None
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return peak if sys.platform == "darwin" else 1024 * peak
 
 
 class Checkpoints:

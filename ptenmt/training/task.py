@@ -69,41 +69,25 @@ class HeldOutLoss:
     def __init__(self, model: TrainableModel, workers: Workers) -> None:
         self._score = compile_token_sums(model)
         self._workers = workers
-        self._sums = TokenSums(0.0, 0.0, 0.0)
+        self.sums = TokenSums(0.0, 0.0, 0.0)
+        """Of all batches scored."""
 
     def add(self, batches: Iterator[Batch]) -> Iterator[int]:
         """Score batches from zero, the same for all workers; yields how many are done."""
         done, workers = 0, self._workers
-        self._sums = TokenSums(0.0, 0.0, 0.0)
+        self.sums = TokenSums(0.0, 0.0, 0.0)
         while group := list(islice(batches, workers.count)):
             own = TokenSums(0.0, 0.0, 0.0)
             for batch in group[workers.index : workers.index + 1]:  # the last group may have none
                 own = own.plus(self._score(*batch))
             for each in workers.gather(own):
-                self._sums = self._sums.plus(TokenSums(*each))
+                self.sums = self.sums.plus(TokenSums(*each))
             done += len(group)
             yield done
 
-    @property
-    def loss(self) -> float:
-        """Mean over all real labels, in nats."""
-        return self._sums.mean_loss
-
-    @property
-    def accuracy(self) -> float:
-        """Share of real labels whose argmax prediction is correct."""
-        return self._sums.accuracy
-
 
 def compile_token_sums(model: TrainableModel) -> Callable[[Any, Any], TokenSums]:
-    """Compile the teacher-forced scoring of a batch.
-
-    Args:
-        model: Built; its weights may change afterwards.
-
-    Returns:
-        A function of source ids [B, S] and target ids [B, T + 1] that returns the sums over real labels.
-    """
+    """Compile the teacher-forced scoring of source ids [B, S] and target ids [B, T + 1] by a built model."""
     ids = tf.TensorSpec([None, None], tf.int64)
 
     @tf.function(input_signature=[ids, ids])

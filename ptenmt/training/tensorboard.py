@@ -1,6 +1,6 @@
 """A training's curves, scores and sample translations as TensorBoard reads them."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -29,13 +29,6 @@ class TensorBoard:
         self._folder = run.path / FOLDER
         self._writer: Any = None
         self._tokens_per_second = 0.0
-        self._handlers: dict[type, Callable[[Any], None]] = {
-            TrainingStarted: self._training_started,
-            StepDone: self._step_done,
-            CurvePoint: self._curve_point,
-            Validated: self._validated,
-            CheckpointSaved: lambda _event: self._writer.flush(),
-        }
 
     def add(self, event: Event) -> None:
         """Write one event; those without a curve are ignored.
@@ -43,24 +36,26 @@ class TensorBoard:
         Raises:
             OutputError: The folder cannot be written.
         """
-        handler = self._handlers.get(type(event))
-        if handler is None or (self._writer is None and handler != self._training_started):
-            return
         try:
-            handler(event)
+            match event:
+                case TrainingStarted(is_over=False):
+                    self._start(event)
+                case StepDone():
+                    self._tokens_per_second = event.tokens_per_second
+                case CurvePoint():
+                    self._curve_point(event)
+                case Validated():
+                    self._validated(event)
+                case CheckpointSaved():
+                    self._writer.flush()
         except (tf.errors.OpError, OSError) as error:
             raise OutputError(f"cannot write {self._folder}: {str(error).splitlines()[0]}") from error
 
-    def _training_started(self, event: TrainingStarted) -> None:
-        if event.is_over:
-            return
+    def _start(self, event: TrainingStarted) -> None:
         validations = History(self._run.path).validations()
         step = event.epoch * event.steps_per_epoch + event.step_in_epoch
         forget_after(self._folder, step, validations[-1]["step"] if validations else 0)
         self._writer = tf.summary.create_file_writer(str(self._folder))
-
-    def _step_done(self, event: StepDone) -> None:
-        self._tokens_per_second = event.tokens_per_second
 
     def _curve_point(self, event: CurvePoint) -> None:
         with self._writer.as_default(event.global_step):
@@ -93,12 +88,12 @@ def _write_text(tag: str, text: str) -> None:
 
 
 def forget_after(folder: Path, step: int, validated: int) -> None:
-    """Drop what a training wrote after its last checkpoint, before it was killed.
+    """Remove what a killed training wrote after its last checkpoint.
 
     Args:
-        folder: Of the event files.
-        step: Of the checkpoint, in all.
-        validated: The step of the last validation that the checkpoint knows of.
+        folder: The folder of event files.
+        step: The checkpoint's global step.
+        validated: The step of the last validation before it.
     """
     for file in folder.glob("events.out.tfevents.*"):
         records = list(_records(file))

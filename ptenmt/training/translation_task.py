@@ -96,8 +96,8 @@ class TranslationValidator:
         scorer = Scorer("detokenised", self._test_set.references, ("BLEU", "chrF"))
         scores = scorer.values([translation.text for translation in ordered])
         yield Scores(
-            loss=held_out.loss,
-            accuracy=held_out.accuracy,
+            loss=held_out.sums.mean_loss,
+            accuracy=held_out.sums.accuracy,
             bleu=scores["BLEU"],
             chrf=scores["chrF"],
             samples=self._samples(ordered),
@@ -160,14 +160,7 @@ class TranslationTask:
     def load(
         cls, config: Config, known: Path | None, cache: CorpusCache, on_download: OnProgress | None
     ) -> "TranslationTask":
-        """Read the sentence pairs, and load or train their tokenizers.
-
-        Args:
-            config: The run's options.
-            known: The folder of existing tokenizers, if any.
-            cache: For prepared text, vocabularies and ids.
-            on_download: Called with the progress of downloads.
-        """
+        """Read the sentence pairs; load the tokenizers from the folder ``known``, or train them."""
         options = fetch_sources(config, on_download)
         corpus = load_corpus(config.data, config.seed)
         if known is not None:
@@ -178,12 +171,11 @@ class TranslationTask:
     @cached_property
     def splits(self) -> dict[str, Split]:
         """The pairs of all splits."""
-        train, held_out = (
-            self._corpus.train,
-            {"validation": self._corpus.validation, "test": self._corpus.test},
-        )
-        return {"train": Split(size=len(train), fingerprint=train.fingerprint)} | {
-            name: Split(size=len(pairs), fingerprint=fingerprint(pairs)) for name, pairs in held_out.items()
+        train, validation, test = self._corpus.train, self._corpus.validation, self._corpus.test
+        return {
+            "train": Split(size=len(train), fingerprint=train.fingerprint),
+            "validation": Split(size=len(validation), fingerprint=fingerprint(validation)),
+            "test": Split(size=len(test), fingerprint=fingerprint(test)),
         }
 
     @property
@@ -223,9 +215,8 @@ class TranslationTask:
         pairs = self._corpus.validation
         chosen = _spread(sorted(pairs, key=lambda pair: len(pair[0]) + len(pair[1])))
         encoded, _ = encode_pairs(self.tokenizers, chosen, self._config.model.max_positions)
-        return TranslationValidator(self._config, model, self.tokenizers, chosen, encoded), len(chosen) / len(
-            pairs
-        )
+        validator = TranslationValidator(self._config, model, self.tokenizers, chosen, encoded)
+        return validator, len(chosen) / len(pairs)
 
     @property
     def _sizes(self) -> tuple[int, int]:

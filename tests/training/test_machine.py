@@ -9,7 +9,7 @@ import tensorflow as tf
 
 from ptenmt.config import Config, MachineConfig, TrainingConfig
 from ptenmt.errors import ConfigError
-from ptenmt.training.machine import prepare
+from ptenmt.training.distributed import prepare
 from ptenmt.translation.ctranslate2_engine import available_cores
 
 

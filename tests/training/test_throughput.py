@@ -1,14 +1,14 @@
 import pytest
 
-from ptenmt.training import throughput
-from ptenmt.training.throughput import Throughput
+from ptenmt.training import trainer
+from ptenmt.training.trainer import Throughput
 
 
 @pytest.fixture
 def clock(monkeypatch: pytest.MonkeyPatch) -> list[float]:
     """Seconds, as the module reads them."""
     now = [0.0]
-    monkeypatch.setattr(throughput.time, "perf_counter", lambda: now[0])
+    monkeypatch.setattr(trainer.time, "perf_counter", lambda: now[0])
     return now
 
 

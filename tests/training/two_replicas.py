@@ -18,7 +18,7 @@ from ptenmt.config import BatchConfig, Config, MachineConfig, ModelConfig, Optim
 from ptenmt.data.batches import BatchPlan
 from ptenmt.events import EpochDone
 from ptenmt.model import dropout_seed, token_sums
-from ptenmt.training.machine import prepare
+from ptenmt.training.distributed import prepare
 
 MODEL = ModelConfig(num_layers=1, d_model=16, num_heads=2, d_ff=32, dropout=0.0, max_positions=32)
 SCHEDULE = TrainingConfig(epochs=2, warmup_steps=20)
