@@ -1,5 +1,6 @@
 """Reading and writing configs: YAML and ``--set`` overrides to checked dataclasses, and back."""
 
+import difflib
 import math
 import types
 from collections.abc import Hashable, Iterator, Mapping, Sequence
@@ -29,8 +30,7 @@ def load_config(name: str | Path, overrides: Sequence[str] = ()) -> Config:
     """Load a config by path or preset name and apply overrides to it.
 
     Args:
-        name: A YAML file, or the name of one (``base`` or ``base.yaml``) in ``./configs`` or among
-            the bundled presets.
+        name: A YAML file, or the name of one (``base``, ``base.yaml``) in ``./configs`` or the presets.
         overrides: ``section.option=value`` each, the value read as YAML; later ones win.
 
     Raises:
@@ -52,11 +52,7 @@ def load_config(name: str | Path, overrides: Sequence[str] = ()) -> Config:
 
 
 def override_decoding(decoding: DecodingConfig, overrides: Sequence[str]) -> DecodingConfig:
-    """Apply overrides to the decoding options of a trained model.
-
-    Args:
-        decoding: The options of its run.
-        overrides: ``decoding.option=value`` each, the value read as YAML; later ones win.
+    """Apply overrides, ``decoding.option=value`` each, to the decoding options of a trained model.
 
     Raises:
         ConfigError: An option is unknown or invalid, or of another section.
@@ -294,8 +290,6 @@ def _corpus_files(value: Any, name: str) -> tuple[CorpusFile, ...]:
 
 def _unknown(name: str, siblings: Sequence[str] = ()) -> ConfigError:
     """The error for a name that is no option; ``siblings`` are the options of the same section."""
-    import difflib
-
     known = [*siblings, *(option for option, _ in _options(Config))]
     # Without the section: the right option in a wrong section is as near as a misspelt one in the right.
     tails = {option.rpartition(".")[2]: option for option in reversed(known)}

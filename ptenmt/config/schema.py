@@ -31,11 +31,7 @@ _LIMIT_STEP = 8
 
 
 def require(condition: bool, message: str) -> None:
-    """Reject a config in which the condition does not hold.
-
-    Raises:
-        ConfigError: With the message, which names the option and its value.
-    """
+    """Raise a ConfigError with the message, which names the option and its value, unless ``condition``."""
     if not condition:
         raise ConfigError(message)
 
@@ -518,11 +514,8 @@ class DecodingConfig:
     def limit(self, num_source_tokens: Any) -> Any:
         """Maximum number of generated tokens, [END] included, before ``model.max_positions`` limits it.
 
-        By default it grows in steps, by 16 for every 8 source tokens, so that sentences of similar length
-        have the same limit and can be translated together.
-
-        Args:
-            num_source_tokens: A number, or a TensorFlow tensor of them.
+        By default it grows in steps, by 16 for every 8 source tokens (a number, or a TensorFlow tensor), so
+        that sentences of similar length have the same limit and can be translated together.
         """
         if self.max_length is not None:
             return self.max_length
@@ -594,10 +587,10 @@ class Config:
             "one embedding matrix needs one vocabulary",
         )
         if is_next_word:
-            self._check_data(_TRANSLATION_DATA, "translation models")
+            self._check_data(_SPLITTING + _FILTERING, "translation models")
             self._check_next_word()
         else:
-            self._check_data(_NEXT_WORD_DATA, "next-word models")
+            self._check_data(_WINDOWS, "next-word models")
             require(
                 self.model.prediction == "pooled",
                 f"model.prediction={self.model.prediction} does not go with task={self.task}: "
@@ -628,15 +621,6 @@ class Config:
         require(window <= longest, f"data.window={window} must be at most model.max_positions={longest}")
 
 
-_NEXT_WORD_DATA = ("characters", "window", "stride", "short_windows")
-_TRANSLATION_DATA = (
-    "validation",
-    "test",
-    "validation_pairs",
-    "test_pairs",
-    "hold_out",
-    "limit",
-    "max_words",
-    "max_length_ratio",
-    "deduplicate",
-)
+_WINDOWS = ("characters", "window", "stride", "short_windows")
+_SPLITTING = ("validation", "test", "validation_pairs", "test_pairs", "hold_out")
+_FILTERING = ("limit", "max_words", "max_length_ratio", "deduplicate")

@@ -9,6 +9,7 @@ Letters in shape comments, here and in every other file:
 
 Masks are boolean: True = may attend. Id 0 is padding. Section numbers are those of Vaswani et al. 2017.
 
+Every layer also takes the arguments of any Keras layer (``name``, ``dtype``).
 Keras builds a layer (creates its weights) at its first call; methods other than ``call`` need a built layer.
 A layer made of others builds them all at once, so that no weight's path depends on what is called first.
 """
@@ -71,7 +72,6 @@ class MultiHeadAttention(keras.layers.Layer):
         key_size: Width of a head's queries and keys; by default D / H.
         value_size: Width of a head's values; by default D / H.
         dropout: Rate at which attention weights are dropped in training.
-        **kwargs: ``name``, ``dtype``, as for any Keras layer.
 
     Raises:
         ValueError: ``d_model`` is not divisible by ``num_heads`` and a head size is left open, or a size is
@@ -202,7 +202,6 @@ class FeedForward(keras.layers.Layer):
         activation: ``relu``; ``gelu``, the exact one, with the error function; or ``swiglu``, with a third
             dense layer: ``contract(swish(gate(x)) · expand(x))`` (Shazeer 2020).
         dropout: Rate at which inner activations are dropped in training.
-        **kwargs: ``name``, ``dtype``, as for any Keras layer.
     """
 
     def __init__(
@@ -257,7 +256,6 @@ class AddAndNorm(keras.layers.Layer):
     Args:
         dropout: Rate.
         norm: Position of the layer norm.
-        **kwargs: ``name``, ``dtype``, as for any Keras layer.
     """
 
     def __init__(self, dropout: float = 0.0, *, norm: NormPosition = "post", **kwargs: Any) -> None:
@@ -310,7 +308,6 @@ class PositionalEmbedding(keras.layers.Layer):
         tied: Whether the matrix makes the logits, too. It then starts with a standard deviation of 1/√D, so
             that embeddings times √D and logits of normalised states have variance 1.
         embedding: The layer with the embedding matrix [V, D] to share; by default a new one.
-        **kwargs: ``name``, ``dtype``, as for any Keras layer.
 
     Raises:
         ValueError: Positions are sinusoidal and ``d_model`` is odd.
@@ -383,7 +380,6 @@ class TiedProjection(keras.layers.Layer):
 
     Args:
         embedding: The layer with the matrix [V, D].
-        **kwargs: ``name``, ``dtype``, as for any Keras layer.
     """
 
     def __init__(self, embedding: keras.layers.Embedding, **kwargs: Any) -> None:
@@ -451,7 +447,6 @@ class Dropout(keras.layers.Layer):
     Args:
         rate: The share, at least 0 and below 1.
         whole_vectors: Zero vectors (along the last axis) instead of single numbers.
-        **kwargs: ``name``, ``dtype``, as for any Keras layer.
 
     Raises:
         ValueError: The rate is out of range.

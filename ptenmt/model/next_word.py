@@ -24,7 +24,6 @@ class NextWordModel(FromConfig, keras.Model):
         config: Sizes and options.
         vocabulary_size: V.
         name: The first part of every weight's path.
-        **kwargs: ``dtype``, as for any Keras model.
     """
 
     sizes = ("vocabulary_size",)

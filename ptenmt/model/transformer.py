@@ -48,7 +48,6 @@ class _Block(FromConfig, keras.layers.Layer):
 
     Args:
         config: Sizes and options.
-        **kwargs: ``name``, ``dtype``, as for any Keras layer.
     """
 
     def __init__(self, config: ModelConfig, **kwargs: Any) -> None:
@@ -224,7 +223,6 @@ class Encoder(_Stack):
     Args:
         config: Sizes and options.
         vocabulary_size: Of the source language.
-        **kwargs: ``name``, ``dtype``, as for any Keras layer.
     """
 
     def __init__(self, config: ModelConfig, vocabulary_size: int, **kwargs: Any) -> None:
@@ -268,7 +266,6 @@ class Decoder(_Stack):
         config: Sizes and options.
         vocabulary_size: Of the target language.
         embedding: The layer with the embedding matrix to share; by default a new one.
-        **kwargs: ``name``, ``dtype``, as for any Keras layer.
     """
 
     def __init__(
@@ -325,7 +322,6 @@ class Transformer(FromConfig, keras.Model):
         source_vocabulary_size: Number of source ids.
         target_vocabulary_size: Number of target ids.
         name: The first part of every weight's path.
-        **kwargs: ``dtype``, as for any Keras model.
 
     Raises:
         ValueError: All embeddings are tied, but the vocabularies differ in size.
@@ -414,11 +410,7 @@ class Transformer(FromConfig, keras.Model):
         return self.final(hidden), state
 
     def attention(self, source: Any, target: Any) -> dict[str, Any]:
-        """Return all attention weights of one pass.
-
-        Args:
-            source: Ids [B, S].
-            target: Decoder input ids [B, T].
+        """Return all attention weights of one pass over source ids [B, S] and decoder input ids [B, T].
 
         Returns:
             float32 weights by name: ``encoder_layer{i}`` [B, H, S, S], ``decoder_layer{i}_block1``
@@ -451,7 +443,6 @@ def functional_transformer(
         target_vocabulary_size: Number of target ids; by default as many as the source's (the embedding
             matrices are shared only if ``config.tied_embeddings`` is ``all``).
         name: The model's name.
-        **kwargs: ``dtype``, as for any Keras model.
     """
     size = source_vocabulary_size if target_vocabulary_size is None else target_vocabulary_size
     transformer = Transformer(config, source_vocabulary_size, size, name="layers", **kwargs)

@@ -1,29 +1,18 @@
 """Tokenizers: sentences to ids and back."""
 
 from ptenmt.tokenizers.base import (
-    END,
-    PAD,
-    SPECIAL_PIECES,
-    START,
-    UNK,
-    Tokenizer,
-    encode_framed,
-    forbidden,
-    frame,
+    END as END,
+    PAD as PAD,
+    SPECIAL_PIECES as SPECIAL_PIECES,
+    START as START,
+    UNK as UNK,
+    Tokenizer as Tokenizer,
+    encode_framed as encode_framed,
+    forbidden as forbidden,
+    frame as frame,
 )
-from ptenmt.tokenizers.pair import TokenizerPair, build_tokenizers, load_tokenizers
-
-__all__ = [
-    "END",
-    "PAD",
-    "SPECIAL_PIECES",
-    "START",
-    "UNK",
-    "Tokenizer",
-    "TokenizerPair",
-    "build_tokenizers",
-    "encode_framed",
-    "forbidden",
-    "frame",
-    "load_tokenizers",
-]
+from ptenmt.tokenizers.pair import (
+    TokenizerPair as TokenizerPair,
+    build_tokenizers as build_tokenizers,
+    load_tokenizers as load_tokenizers,
+)

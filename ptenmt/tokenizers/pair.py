@@ -42,10 +42,7 @@ class TokenizerPair:
         return [self.source.checksum, self.target.checksum]
 
     def save(self, folder: Path) -> None:
-        """Write the pair to a folder of its own, all or nothing.
-
-        Args:
-            folder: An existing one is replaced; parents are created.
+        """Write the pair to a folder of its own, all or nothing; an existing one is replaced.
 
         Raises:
             TokenizerError: The folder cannot be written.
@@ -77,22 +74,25 @@ class Pairs(Protocol):
 
 
 def build_tokenizers(config: TokenizerConfig, pairs: Pairs, languages: tuple[str, str]) -> TokenizerPair:
-    """Build the tokenizers of a config.
+    """Build the tokenizers of a config; ``languages`` are the ISO 639-1 codes of source and target.
 
-    Args:
-        config: The ``tokenizer`` section; with ``wordpiece``, ``path`` names a folder on this machine.
-        pairs: The training pairs, for ``sentencepiece`` and ``words``; read twice.
-        languages: ISO 639-1 codes of source and target.
+    ``wordpiece`` is read from the folder ``config.path``; the others are trained on the pairs, read twice.
 
     Raises:
         TokenizerError: There are too few pairs, or the published tokenizer cannot be used.
     """
     if config.kind == "wordpiece":
-        return _published(config, languages)
+        if config.path is None:
+            raise TokenizerError(
+                "tokenizer.kind=wordpiece has no tokenizer.path",
+                hint="set tokenizer.path to the unpacked folder of the published tokenizer",
+            )
+        return TokenizerPair(*WordPieceTokenizer.load_published(Path(config.path), languages))
+    sources, targets = _texts(config, pairs, 0), _texts(config, pairs, 1)
     if config.shared:
-        tokenizer = _train(config, chain(_texts(config, pairs, 0), _texts(config, pairs, 1)))
+        tokenizer = train_tokenizer(config, chain(sources, targets))
         return TokenizerPair(tokenizer, tokenizer)
-    return TokenizerPair(_train(config, _texts(config, pairs, 0)), _train(config, _texts(config, pairs, 1)))
+    return TokenizerPair(train_tokenizer(config, sources), train_tokenizer(config, targets))
 
 
 def load_tokenizers(folder: Path) -> TokenizerPair:
@@ -115,20 +115,16 @@ def load_tokenizers(folder: Path) -> TokenizerPair:
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise TokenizerError(f"{path} is damaged: {error!r}", hint=_COPY_AGAIN) from error
     for name, checksum in files:
-        _check_file(folder / name, checksum)
+        try:
+            is_intact = _sha256(folder / name) == checksum
+        except OSError as error:
+            raise TokenizerError(f"cannot read {folder / name}: {error}", hint=_COPY_AGAIN) from error
+        if not is_intact:
+            raise TokenizerError(f"{folder / name} is damaged: its checksum differs", hint=_COPY_AGAIN)
     if names[0] == names[1]:
         (shared,) = kind.load(folder, names[:1])
         return TokenizerPair(shared, shared)
     return TokenizerPair(*kind.load(folder, names))
-
-
-def _published(config: TokenizerConfig, languages: tuple[str, str]) -> TokenizerPair:
-    if config.path is None:
-        raise TokenizerError(
-            "tokenizer.kind=wordpiece has no tokenizer.path",
-            hint="set tokenizer.path to the unpacked folder of the published tokenizer",
-        )
-    return TokenizerPair(*WordPieceTokenizer.load_published(Path(config.path), languages))
 
 
 def _texts(config: TokenizerConfig, pairs: Pairs, side: int) -> Iterator[str]:
@@ -139,26 +135,18 @@ def _texts(config: TokenizerConfig, pairs: Pairs, side: int) -> Iterator[str]:
     return (pairs[number * len(pairs) // limit][side] for number in range(limit))
 
 
-def _train(config: TokenizerConfig, texts: Iterable[str]) -> Tokenizer:
-    if config.kind == "words":
-        return WordTokenizer.train(
-            texts,
-            vocabulary_size=config.vocabulary_size,
-            punctuation=config.punctuation,
-            order=config.order,
-        )
-    return SentencePieceTokenizer.train(
-        texts, vocabulary_size=config.vocabulary_size, algorithm=config.algorithm
+def train_tokenizer(config: TokenizerConfig, texts: Iterable[str]) -> Tokenizer:
+    """Train a tokenizer of kind ``sentencepiece`` or ``words`` on the sentences of one language, or of both.
+
+    Raises:
+        TokenizerError: The texts are empty, or have more characters than the vocabulary can hold.
+    """
+    size = config.vocabulary_size
+    if config.kind == "sentencepiece":
+        return SentencePieceTokenizer.train(texts, vocabulary_size=size, algorithm=config.algorithm)
+    return WordTokenizer.train(
+        texts, vocabulary_size=size, punctuation=config.punctuation, order=config.order
     )
-
-
-def _check_file(path: Path, checksum: str) -> None:
-    try:
-        intact = _sha256(path) == checksum
-    except OSError as error:
-        raise TokenizerError(f"cannot read the tokenizer file {path}: {error}", hint=_COPY_AGAIN) from error
-    if not intact:
-        raise TokenizerError(f"{path} is damaged: its checksum differs", hint=_COPY_AGAIN)
 
 
 def _sha256(path: Path) -> str:

@@ -79,10 +79,7 @@ class SentencePieceTokenizer(Tokenizer):
     def train(cls, texts: Iterable[str], *, vocabulary_size: int, algorithm: SubwordAlgorithm) -> Self:
         """Learn the sub-words; the same texts in the same order always give the same model.
 
-        Args:
-            texts: The training sentences of one language, or of both.
-            vocabulary_size: The maximum number of tokens, special tokens included.
-            algorithm: ``unigram`` or ``bpe``.
+        ``vocabulary_size`` is the maximum number of tokens, special tokens included.
 
         Raises:
             TokenizerError: There is no text, or more characters than the vocabulary can hold.
@@ -150,7 +147,7 @@ class SentencePieceTokenizer(Tokenizer):
             strength: Unigram's alpha, the exponent of likelihoods; or BPE's probability of dropping a merge.
             seed: Seed; the same seed and texts give the same ids on every machine.
         """
-        import numpy as np
+        import numpy as np  # not needed to translate
 
         sentences = [clean_text(text).split() for text in texts]
         numbers = iter(np.random.default_rng(seed).random(sum(map(len, sentences))).tolist())
@@ -223,10 +220,6 @@ class UnigramSampler:
     Subword regularization (Kudo, 2018). SentencePiece samples too, but with another seed in every process.
     Here one uniform random number chooses a word's segmentation, so the same numbers give the same tokens.
     No token spans a space, so a sentence is segmented word by word.
-
-    Args:
-        processor: A SentencePieceProcessor of a unigram model.
-        alpha: Above 0; lower values make the distribution flatter.
     """
 
     def __init__(self, processor: Any, alpha: float) -> None:
@@ -254,10 +247,6 @@ class BpeSampler:
     """Merges a word's characters as BPE does, but drops merges at random.
 
     BPE-dropout (Provilkov et al., 2020), with 64 segmentations of each word, of which one is chosen.
-
-    Args:
-        processor: A SentencePieceProcessor of a BPE model.
-        dropout: The probability of dropping a merge.
     """
 
     def __init__(self, processor: Any, dropout: float) -> None:

@@ -76,11 +76,7 @@ class WordPieceTokenizer(Tokenizer):
 
     @classmethod
     def load_published(cls, folder: Path, languages: Sequence[str]) -> list[Self]:
-        """Load languages of the published SavedModel.
-
-        Args:
-            folder: The folder that contains ``assets/``.
-            languages: ``pt`` and ``en``, in the order wanted.
+        """Load ``pt`` and ``en``, in the order wanted, of the published SavedModel, which has ``assets/``.
 
         Raises:
             TokenizerError: The languages are others, or the folder does not contain that SavedModel.
@@ -116,11 +112,13 @@ class WordPieceTokenizer(Tokenizer):
     def _tokenizer(self) -> Any:
         """The encoder; a language that is only decoded does not need it."""
         import tokenizers
-        from tokenizers import Regex, models, normalizers, pre_tokenizers
+        from tokenizers import normalizers
 
         ids = {piece: token for token, piece in enumerate(self._pieces)}
         tokenizer = tokenizers.Tokenizer(
-            models.WordPiece(ids, unk_token=SPECIAL_PIECES[UNK], max_input_chars_per_word=_MAX_WORD_LENGTH)
+            tokenizers.models.WordPiece(
+                ids, unk_token=SPECIAL_PIECES[UNK], max_input_chars_per_word=_MAX_WORD_LENGTH
+            )
         )
         # TensorFlow Text's order: Unicode's NFKC_Casefold; control characters to spaces; accents off.
         # Lowercase is Casefold but for the two letters that are replaced.
@@ -130,14 +128,14 @@ class WordPieceTokenizer(Tokenizer):
                 normalizers.Lowercase(),
                 normalizers.Replace("ß", "ss"),
                 normalizers.Replace("ς", "σ"),
-                normalizers.Replace(Regex(r"\p{Default_Ignorable_Code_Point}"), ""),
-                normalizers.Replace(Regex(r"[\p{Cc}\p{Cf}]"), " "),
+                normalizers.Replace(tokenizers.Regex(r"\p{Default_Ignorable_Code_Point}"), ""),
+                normalizers.Replace(tokenizers.Regex(r"[\p{Cc}\p{Cf}]"), " "),
                 normalizers.BertNormalizer(
                     clean_text=False, handle_chinese_chars=True, strip_accents=True, lowercase=False
                 ),
             ]
         )
-        tokenizer.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
+        tokenizer.pre_tokenizer = tokenizers.pre_tokenizers.BertPreTokenizer()
         return tokenizer
 
 

@@ -50,11 +50,7 @@ class WordTokenizer(Tokenizer):
     ) -> Self:
         """Build a vocabulary of the most frequent words; ties are broken by first appearance.
 
-        Args:
-            texts: The training sentences of one language, or of both.
-            vocabulary_size: The maximum number of words, special tokens included.
-            punctuation: See the class.
-            order: By descending frequency, or by first appearance.
+        ``vocabulary_size`` is the maximum number of words, special tokens included; ``order`` is that of ids.
 
         Raises:
             TokenizerError: The texts contain no word.

@@ -19,7 +19,7 @@ from ptenmt.errors import DataError
 from ptenmt.events import CorpusReady, Sample, Scores, ValidationStep
 from ptenmt.model import NextWordModel
 from ptenmt.tokenizers import SPECIAL_PIECES, START, TokenizerPair, load_tokenizers
-from ptenmt.tokenizers.words import WordTokenizer
+from ptenmt.tokenizers.pair import train_tokenizer
 from ptenmt.training.distributed import Workers
 from ptenmt.training.task import HeldOutLoss, Split
 
@@ -44,7 +44,7 @@ class NextWordTask:
     def load(
         cls, config: Config, known: Path | None, _cache: CorpusCache, on_download: OnProgress | None
     ) -> "NextWordTask":
-        """Read the text, and make its vocabulary of the training part, or find it (see ``TranslationTask``).
+        """Read the text; load the vocabulary from the folder ``known``, or build it from the training part.
 
         Raises:
             DataError: The text cannot be read, or is too short for a training window and one held out.
@@ -60,12 +60,7 @@ class NextWordTask:
         training, held_out = split_for_windows(words, window)
         if known is not None:
             return cls(config, (training, held_out), load_tokenizers(known))
-        tokenizer = WordTokenizer.train(
-            [" ".join(training)],
-            vocabulary_size=options.vocabulary_size,
-            punctuation=options.punctuation,
-            order=options.order,
-        )
+        tokenizer = train_tokenizer(options, [" ".join(training)])
         return cls(config, (training, held_out), TokenizerPair(tokenizer, tokenizer))
 
     @cached_property

@@ -12,8 +12,7 @@ import numpy as np
 import pytest
 
 from ptenmt.config import BatchConfig, CorpusFile, DataConfig, TokenizerConfig
-from ptenmt.data import batches as batches_module
-from ptenmt.data import corpus as pairs
+from ptenmt.data import batches as batches_module, corpus as pairs
 from ptenmt.data.batches import (
     Batch,
     BatchPlan,

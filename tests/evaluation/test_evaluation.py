@@ -13,8 +13,13 @@ from ptenmt.config import DecodingConfig
 from ptenmt.data.batches import encode_pairs
 from ptenmt.data.corpus import load_split
 from ptenmt.errors import CheckpointError, ConfigError, RunError
-from ptenmt.evaluation import Evaluation, EvaluationFiles, LoadOptions, evaluate
-from ptenmt.evaluation import evaluation as evaluation_module
+from ptenmt.evaluation import (
+    Evaluation,
+    EvaluationFiles,
+    LoadOptions,
+    evaluate,
+    evaluation as evaluation_module,
+)
 from ptenmt.evaluation.systems import System, teacher_forced
 from ptenmt.runs import Run
 from ptenmt.translation import Translator
