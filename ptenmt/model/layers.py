@@ -30,26 +30,12 @@ KeysAndValues = tuple[Any, Any]  # [B, H, S, K] each
 
 
 def padding_mask(ids: Any) -> Any:
-    """Mask the padding.
-
-    Args:
-        ids: Token ids [B, S], 0 where padded.
-
-    Returns:
-        Boolean mask [B, 1, 1, S], the same for every head and every query.
-    """
+    """Mask the padding of ids [B, S]: boolean [B, 1, 1, S], the same for every head and every query."""
     return ops.not_equal(ids, 0)[:, None, None, :]
 
 
 def causal_mask(length: Any) -> Any:
-    """Mask the future: a position may attend to itself and to earlier ones.
-
-    Args:
-        length: T, the number of positions.
-
-    Returns:
-        Boolean mask [T, T]: rows are queries, columns the keys they may attend to.
-    """
+    """Mask the future: boolean [T, T], where query (row) t may attend to keys (columns) 0 to t."""
     positions = ops.arange(length)
     return positions[:, None] >= positions[None, :]
 
@@ -132,15 +118,9 @@ class MultiHeadAttention(keras.layers.Layer):
     def keys_and_values(
         self, key: Any, value: Any = None, past: KeysAndValues | None = None
     ) -> KeysAndValues:
-        """Project [B, S, D] to keys and values.
+        """Project ``key`` [B, S, D], and ``value`` [B, S, D] or again the key, to [B, H, S, K] each.
 
-        Args:
-            key: [B, S, D].
-            value: [B, S, D]; by default the key.
-            past: Keys and values of earlier positions, to which the new ones are appended.
-
-        Returns:
-            Keys and values [B, H, S, K].
+        They are appended to the keys and values of earlier positions in ``past``, if it is given.
         """
         keys = self._split_heads(self.key_projection(key), self.key_size)
         values = self._split_heads(self.value_projection(key if value is None else value), self.value_size)

@@ -121,8 +121,7 @@ def _cross_entropy(logits: Any, labels: Any, smoothing: float) -> tuple[Any, Any
         smoothing: ε, spread evenly over all V tokens, [PAD] included (Szegedy et al. 2016, section 7).
 
     Returns:
-        float32 [N] each: the smoothed cross-entropy, which alone has a gradient unless they are the same; the
-        plain cross-entropy; 1 where the label has the highest logit.
+        float32 [N] each: the smoothed cross-entropy, which alone has a gradient; the plain one; 1 or 0.
     """
     fixed = ops.stop_gradient(logits)
     highest = ops.max(fixed, axis=-1, keepdims=True)

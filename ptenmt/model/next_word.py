@@ -55,14 +55,9 @@ class NextWordModel(FromConfig, keras.Model):
         return self.final(self.hidden(inputs, training=training))
 
     def hidden(self, inputs: tuple[Any, Any], training: bool = False) -> Any:
-        """Return the states that ``final`` maps to logits.
+        """Map words [B, W] to states [B, 1, D], or [B, W, D] if every word predicts.
 
-        Args:
-            inputs: Ids of the words [B, W]; and the decoder input of a ``Transformer``, ignored here.
-            training: Whether dropout is on.
-
-        Returns:
-            [B, 1, D], or [B, W, D] if every word predicts.
+        The second input, the decoder input of a ``Transformer``, is ignored.
         """
         words, _ = inputs
         encoded = self.encoder(words, self._mask(words), training=training)

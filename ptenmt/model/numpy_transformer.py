@@ -205,12 +205,7 @@ class NumpyNextWord(_NumpyModel):
         return attention
 
     def hidden(self, source: np.ndarray, target: np.ndarray | None = None) -> np.ndarray:  # noqa: ARG002
-        """Encode words [B, W] -> their mean [B, 1, D], or [B, W, D] if every word predicts the next.
-
-        Args:
-            source: Ids of the words.
-            target: Ignored; the argument that a ``NumpyTransformer`` takes.
-        """
+        """Encode words [B, W] -> their mean [B, 1, D], or [B, W, D] if every word predicts the next."""
         encoded = self._encode(source, self._mask(source), {})
         if self.config.prediction == "causal":
             return encoded

@@ -279,15 +279,9 @@ class Decoder(_Stack):
         self._build(target_shape, memory_shape)
 
     def call(self, target: Any, memory: Any, cross_mask: Any = None) -> Any:
-        """Decode ids [B, T], each position from those before it and the memory.
+        """Decode ids [B, T] -> [B, T, D], each position from those before it and the memory [B, S, D].
 
-        Args:
-            target: Ids [B, T], 0 where padded.
-            memory: [B, S, D].
-            cross_mask: Padding mask of the source, broadcastable to [B, H, T, S].
-
-        Returns:
-            [B, T, D].
+        ``cross_mask`` is the padding mask of the source, broadcastable to [B, H, T, S].
         """
         return self.forward(target, memory, cross_mask)[0]
 
@@ -366,14 +360,9 @@ class Transformer(FromConfig, keras.Model):
         self.final.build((*target_shape, self.config.d_model))
 
     def call(self, inputs: tuple[Any, Any], training: bool = False) -> Any:
-        """Predict the token after each target position, given the correct ones up to it.
+        """Map source ids [B, S] and decoder input ids [B, T] to the logits [B, T, V] of the next tokens.
 
-        Args:
-            inputs: Source ids [B, S] and decoder input ids [B, T].
-            training: Whether dropout is on; Keras hands it to every layer that is called inside another.
-
-        Returns:
-            Logits [B, T, V].
+        Keras hands ``training``, which turns dropout on, to every layer that is called inside another.
         """
         return self.final(self.hidden(inputs, training=training))
 
@@ -397,15 +386,7 @@ class Transformer(FromConfig, keras.Model):
         return DecoderState(padding_mask(source), caches, past)
 
     def decode_step(self, tokens: Any, state: DecoderState) -> tuple[Any, DecoderState]:
-        """Feed one token of each sentence.
-
-        Args:
-            tokens: Ids [B], none of them padding.
-            state: From ``start`` or the step before.
-
-        Returns:
-            Logits [B, V] of the next token, and the new state.
-        """
+        """Feed one token [B] of each sentence, no padding -> logits [B, V] of the next, and the new state."""
         hidden, state = self.decoder.step(tokens, state)
         return self.final(hidden), state
 

@@ -63,20 +63,16 @@ class Tokenizer(ABC):
 
     @abstractmethod
     def save(self, folder: Path, side: str) -> str:
-        """Write this tokenizer's files to a folder that both sides share.
+        """Write this tokenizer's files to a folder that both sides share; ``side`` may be ``shared``.
 
         Returns:
-            The name for :meth:`load`, made of ``side``: ``source``, ``target`` or ``shared``.
+            The name for :meth:`load`.
         """
 
     @classmethod
     @abstractmethod
     def load(cls, folder: Path, names: Sequence[str]) -> list[Self]:
-        """Load the tokenizers that :meth:`save` wrote under these names.
-
-        Raises:
-            TokenizerError: A file is missing or damaged.
-        """
+        """Load the tokenizers that :meth:`save` wrote under these names; the files are intact."""
 
 
 def clean_text(text: str) -> str:

@@ -109,22 +109,16 @@ def load_tokenizers(folder: Path) -> TokenizerPair:
                 f"{path} has format {facts['format']}; this version of ptenmt reads format {_FORMAT}",
                 hint="use the version of ptenmt that wrote it",
             )
-        kind, names, files = _KINDS[facts["kind"]], [facts["source"], facts["target"]], facts["files"].items()
+        for name, checksum in facts["files"].items():
+            if _sha256(folder / name) != checksum:
+                raise TokenizerError(f"{folder / name} is damaged: its checksum differs", hint=_COPY_AGAIN)
+        kind, source, target = _KINDS[facts["kind"]], facts["source"], facts["target"]
+        tokenizers = kind.load(folder, [source] if source == target else [source, target])
     except OSError as error:
         raise TokenizerError(f"no tokenizer in {folder}: {error}", hint=_COPY_AGAIN) from error
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise TokenizerError(f"{path} is damaged: {error!r}", hint=_COPY_AGAIN) from error
-    for name, checksum in files:
-        try:
-            is_intact = _sha256(folder / name) == checksum
-        except OSError as error:
-            raise TokenizerError(f"cannot read {folder / name}: {error}", hint=_COPY_AGAIN) from error
-        if not is_intact:
-            raise TokenizerError(f"{folder / name} is damaged: its checksum differs", hint=_COPY_AGAIN)
-    if names[0] == names[1]:
-        (shared,) = kind.load(folder, names[:1])
-        return TokenizerPair(shared, shared)
-    return TokenizerPair(*kind.load(folder, names))
+    return TokenizerPair(tokenizers[0], tokenizers[-1])
 
 
 def _texts(config: TokenizerConfig, pairs: Pairs, side: int) -> Iterator[str]:

@@ -140,12 +140,9 @@ class SentencePieceTokenizer(Tokenizer):
         return encoded
 
     def sample(self, texts: Sequence[str], strength: float, seed: Sequence[int]) -> list[list[int]]:
-        """Return each text's ids in a random segmentation.
+        """Return each text's ids in a random segmentation, the same on every machine for the same seed.
 
-        Args:
-            texts: Any number of texts.
-            strength: Unigram's alpha, the exponent of likelihoods; or BPE's probability of dropping a merge.
-            seed: Seed; the same seed and texts give the same ids on every machine.
+        ``strength`` is unigram's alpha, the exponent of likelihoods; or BPE's chance of dropping a merge.
         """
         import numpy as np  # not needed to translate
 
@@ -180,15 +177,7 @@ class SentencePieceTokenizer(Tokenizer):
     @classmethod
     def load(cls, folder: Path, names: Sequence[str]) -> list[Self]:
         """Load models that :meth:`save` wrote."""
-        tokenizers = []
-        for file in (folder / name for name in names):
-            try:
-                tokenizers.append(cls(file.read_bytes()))
-            except OSError as error:
-                raise TokenizerError(f"cannot read the SentencePiece model {file}: {error}") from error
-            except TokenizerError as error:
-                raise TokenizerError(f"cannot use {file}: {error.message}") from error
-        return tokenizers
+        return [cls((folder / name).read_bytes()) for name in names]
 
 
 def _processor(proto: bytes) -> Any:

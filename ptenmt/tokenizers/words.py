@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 from functools import cache
 from itertools import chain
 from pathlib import Path
-from typing import Self, get_args
+from typing import Self
 
 from ptenmt.config.schema import Punctuation, WordOrder
 from ptenmt.errors import TokenizerError
@@ -104,8 +104,9 @@ class WordTokenizer(Tokenizer):
     @classmethod
     def load(cls, folder: Path, names: Sequence[str]) -> list[Self]:
         """Load vocabularies that :meth:`save` wrote."""
-        punctuation = _read_punctuation(folder / _OPTIONS_FILE)
-        return [cls(_read_words(folder / name), punctuation) for name in names]
+        options = json.loads((folder / _OPTIONS_FILE).read_text(encoding="utf-8"))
+        files = [(folder / name).read_bytes() for name in names]
+        return [cls(content.decode().split("\n")[:-1], options["punctuation"]) for content in files]
 
 
 def split_words(text: str, punctuation: Punctuation) -> list[str]:
@@ -133,23 +134,3 @@ def word_pattern() -> re.Pattern[str]:
 def _is_punctuation(sign: str) -> bool:
     """Whether a character is Unicode punctuation, or an ASCII symbol such as ``$``."""
     return unicodedata.category(sign).startswith("P") or sign in string.punctuation
-
-
-def _read_words(path: Path) -> list[str]:
-    try:
-        words = path.read_bytes().decode().split("\n")[:-1]
-    except (OSError, UnicodeDecodeError) as error:
-        raise TokenizerError(f"cannot read the vocabulary {path}: {error}") from error
-    if tuple(words[: len(SPECIAL_PIECES)]) != SPECIAL_PIECES:
-        raise TokenizerError(f"{path} is not a vocabulary: it does not begin with {SPECIAL_PIECES}")
-    return words
-
-
-def _read_punctuation(path: Path) -> Punctuation:
-    try:
-        punctuation: Punctuation = json.loads(path.read_text(encoding="utf-8"))["punctuation"]
-    except (OSError, ValueError, KeyError, TypeError) as error:
-        raise TokenizerError(f"cannot read {path}: {error}") from error
-    if punctuation not in get_args(Punctuation):
-        raise TokenizerError(f"{path} has an unknown value of punctuation: {punctuation}")
-    return punctuation

@@ -5,7 +5,7 @@ import threading
 import time
 from collections import deque
 from collections.abc import Generator, Iterator
-from typing import Any, Protocol
+from typing import Protocol
 
 from ptenmt.config import Config, ValidationConfig
 from ptenmt.events import Scores, Validated, ValidationStep
@@ -91,11 +91,8 @@ class ModelSelection:
     def validate(self, rate: float) -> Generator[ValidationStep | Validated, None, None]:
         """Score the model, or the moving averages of its weights if the optimizer keeps them.
 
-        Args:
-            rate: The learning rate of the last update, for the record.
-
-        Yields:
-            The progress, and the scores at the end. Closing the generator before that changes nothing.
+        Yields the progress, and the scores at the end; closing the generator before that changes nothing.
+        ``rate``, the learning rate of the last update, is for the record.
         """
         started = first_event = time.perf_counter()
         with self._state.timed("validation"), averaged(self._state.model, self._state.optimizer):
@@ -172,19 +169,17 @@ class ModelSelection:
             seconds=seconds,
         )
         if self._writes:
-            self._history.add(self._line(event))
+            costs = state.costs()
+            costs["seconds"]["validation"] += seconds
+            line = {
+                "epoch": event.epoch,
+                "step": event.global_step,
+                "learning_rate": rate,
+                "train": {"loss": loss, "accuracy": accuracy},
+                "validation": scores.figures(),
+            }
+            self._history.add(line | costs)
         return event
-
-    def _line(self, event: Validated) -> dict[str, Any]:
-        costs = self._state.costs()
-        costs["seconds"]["validation"] += event.seconds
-        return {
-            "epoch": event.epoch,
-            "step": event.global_step,
-            "learning_rate": event.learning_rate,
-            "train": {"loss": event.train_loss, "accuracy": event.train_accuracy},
-            "validation": event.scores.figures(),
-        } | costs
 
 
 def num_validations(options: ValidationConfig, steps: int, steps_per_epoch: int) -> int:

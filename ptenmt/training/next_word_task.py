@@ -66,11 +66,10 @@ class NextWordTask:
     @cached_property
     def splits(self) -> dict[str, Split]:
         """The windows of both parts."""
+        training, held_out = self._words
         return {
-            name: Split(size=len(windows), fingerprint=_fingerprint(words))
-            for name, windows, words in zip(
-                ("train", "validation"), (self._training, self._held_out), self._words, strict=True
-            )
+            "train": Split(size=len(self._training), fingerprint=_fingerprint(training)),
+            "validation": Split(size=len(self._held_out), fingerprint=_fingerprint(held_out)),
         }
 
     @property

@@ -165,13 +165,11 @@ def _warm_start_run(name: str | Path, config: Config, run: Run) -> Run:
     wanted, given = flat_options(config), flat_options(before)
     differing = [option for option in wanted if _must_agree(option) and wanted[option] != given[option]]
     if differing:
-        values = {option: show_value(given[option]) for option in differing}
-        listed = "; ".join(
-            f"{option}: {old} → {show_value(wanted[option])}" for option, old in values.items()
-        )
+        old = {option: show_value(given[option]) for option in differing}
+        listed = [f"{option}: {old[option]} → {show_value(wanted[option])}" for option in differing]
         raise RunError(
-            f"{other.path} provides model and tokenizers, and the config wants others: {listed}",
-            "use them as they are: " + " ".join(f"--set {option}={old}" for option, old in values.items()),
+            f"{other.path} provides model and tokenizers, and the config wants others: {'; '.join(listed)}",
+            "use them as they are: " + " ".join(f"--set {option}={old[option]}" for option in differing),
         )
     return other
 

@@ -105,11 +105,7 @@ class TrainingState:
         self.faults_in_row.assign(0)
 
     def count_skipped(self, is_fault: Any = True) -> None:
-        """Count a skipped update; part of the compiled step.
-
-        Args:
-            is_fault: False if float16 may have overflowed, which a smaller loss scale prevents.
-        """
+        """Count a skipped update, no fault if float16 may have overflowed; part of the compiled step."""
         self.skipped.assign_add(1)
         self.skipped_in_row.assign_add(1)
         self.faults.assign_add(tf.cast(is_fault, tf.int64))
@@ -191,13 +187,7 @@ def peak_memory() -> int | None:
 
 
 class Checkpoints:
-    """Saves and restores the state of one run with ``tf.train.CheckpointManager``.
-
-    Args:
-        state: What is saved, variable by variable.
-        run: The run directory.
-        keep: How many checkpoints to keep.
-    """
+    """Saves and restores the state of one run with ``tf.train.CheckpointManager``, which keeps ``keep``."""
 
     def __init__(self, state: tf.train.Checkpoint, run: Run, keep: int) -> None:
         self._run = run
@@ -210,10 +200,7 @@ class Checkpoints:
             self._manager = tf.train.CheckpointManager(state, str(run.state_folder), max_to_keep=keep)
 
     def save(self) -> Path:
-        """Write a checkpoint; the ones before it stay valid whatever happens.
-
-        Returns:
-            Its path, without a suffix.
+        """Write a checkpoint and return its path, without a suffix; those before it stay valid.
 
         Raises:
             CheckpointError: The disk is full, or the folder cannot be written.
@@ -243,13 +230,9 @@ class Checkpoints:
             shutil.rmtree(folder, ignore_errors=True)
 
     def restore(self, on_warning: Callable[[str], None]) -> Path | None:
-        """Restore the newest checkpoint that can be read.
+        """Restore the newest checkpoint that can be read, and return its path; None if there is none yet.
 
-        Args:
-            on_warning: Called with a message for each newer checkpoint that is damaged.
-
-        Returns:
-            Its path, or None if there is none yet.
+        ``on_warning`` is called with a message for each newer checkpoint that is damaged.
 
         Raises:
             CheckpointError: There are checkpoints, but none can be read.
@@ -275,13 +258,7 @@ class Checkpoints:
 
 
 def read_checkpoint(path: Path) -> tuple[int, dict[str, np.ndarray]]:
-    """Read the weights of a checkpoint, or their moving averages if it has them.
-
-    Args:
-        path: Without a suffix.
-
-    Returns:
-        The number of updates before it was saved, and arrays by Keras path.
+    """Read the number of updates before a checkpoint, and its weights or moving averages by Keras path.
 
     Raises:
         CheckpointError: It is damaged.

@@ -26,7 +26,7 @@ class TrainStep:
 
     Args:
         config: All options.
-        state: The training state with model and optimizer; it counts the updates.
+        state: Model, optimizer and counters.
         total_steps: Updates in the whole training; some learning-rate schedules depend on it.
         strategy: The strategy in whose scope the model's variables were created.
     """
@@ -57,11 +57,7 @@ class TrainStep:
         self._update = tf.function(self._update_eagerly, signature, autograph=False)
 
     def __call__(self, parts: Sequence[Part], wants_stop: bool = False) -> None:
-        """Make one update from all batches of a step.
-
-        Args:
-            parts: The batches.
-            wants_stop: Whether this process was asked to stop; the step tells all workers.
+        """Make one update from all batches of a step; ``wants_stop`` reaches all workers with it.
 
         Raises:
             TrainingError: The device is out of memory.

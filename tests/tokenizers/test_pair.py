@@ -179,7 +179,6 @@ def test_a_folder_that_is_no_tokenizer(tmp_path: Path) -> None:
         {"kind": ["words"]},
         {"files": ["source.txt"]},
         {"source": "absent.txt", "files": {}},
-        {"source": "tokenizer.json", "files": {}},
     ],
 )
 def test_wrong_facts_are_an_error(changes: dict[str, object], words: TokenizerPair, tmp_path: Path) -> None:

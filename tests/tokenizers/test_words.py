@@ -86,11 +86,3 @@ def test_punctuation_is_remembered(tmp_path: Path, punctuation: Punctuation) -> 
     assert loaded.checksum == tokenizer.checksum
     other = WordTokenizer(tokenizer.pieces(range(tokenizer.vocabulary_size)), "kept")
     assert (other.checksum == tokenizer.checksum) == (punctuation == "kept")
-
-
-@pytest.mark.parametrize("content", ["{", "[]", '{"punctuation": "wild"}'])
-def test_damaged_options(tmp_path: Path, content: str) -> None:
-    name = WordTokenizer.train(["a"], vocabulary_size=9).save(tmp_path, "source")
-    (tmp_path / "words.json").write_text(content, encoding="utf-8")
-    with pytest.raises(TokenizerError, match="words.json"):
-        WordTokenizer.load(tmp_path, [name])
