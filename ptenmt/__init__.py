@@ -28,23 +28,27 @@ if TYPE_CHECKING:  # "as" marks them as public for type checkers
     from ptenmt.completion import Completer as Completer
     from ptenmt.config.loading import load_config as load_config
     from ptenmt.errors import PtenmtError as PtenmtError
-    from ptenmt.evaluation import EvaluationFiles as EvaluationFiles
-    from ptenmt.evaluation import LoadOptions as LoadOptions
-    from ptenmt.evaluation import evaluate as evaluate
-    from ptenmt.evaluation import sweep as sweep
+    from ptenmt.evaluation import (
+        EvaluationFiles as EvaluationFiles,
+        LoadOptions as LoadOptions,
+        evaluate as evaluate,
+        sweep as sweep,
+    )
     from ptenmt.evaluation.comparison import compare as compare
     from ptenmt.export.packaging import export_model as export_model
     from ptenmt.inspection.alignment import word_alignment as word_alignment
     from ptenmt.inspection.attention import attention_weights as attention_weights
-    from ptenmt.inspection.drawing import alignment_figure as alignment_figure
-    from ptenmt.inspection.drawing import attention_figure as attention_figure
-    from ptenmt.inspection.drawing import embeddings_figure as embeddings_figure
-    from ptenmt.inspection.drawing import history_figure as history_figure
-    from ptenmt.inspection.drawing import positions_figure as positions_figure
-    from ptenmt.inspection.drawing import probabilities_figure as probabilities_figure
-    from ptenmt.inspection.drawing import save_figure as save_figure
-    from ptenmt.inspection.drawing import schedule_figure as schedule_figure
-    from ptenmt.inspection.drawing import tokens_figure as tokens_figure
+    from ptenmt.inspection.drawing import (
+        alignment_figure as alignment_figure,
+        attention_figure as attention_figure,
+        embeddings_figure as embeddings_figure,
+        history_figure as history_figure,
+        positions_figure as positions_figure,
+        probabilities_figure as probabilities_figure,
+        save_figure as save_figure,
+        schedule_figure as schedule_figure,
+        tokens_figure as tokens_figure,
+    )
     from ptenmt.inspection.embeddings import nearest_neighbours as nearest_neighbours
     from ptenmt.inspection.inspector import Inspector as Inspector
     from ptenmt.inspection.probabilities import token_probabilities as token_probabilities

@@ -33,12 +33,7 @@ class TokenSums(NamedTuple):
 
 
 def token_sums(logits: Any, labels: Any) -> TokenSums:
-    """Sum cross-entropy and argmax accuracy over the labels that are not 0.
-
-    Args:
-        logits: [B, T, V], or [N, V] from ``real_positions``.
-        labels: Ids [B, T] or [N], 0 where padded.
-    """
+    """Sum cross-entropy and argmax accuracy over the real labels; arguments as for ``training_loss``."""
     return _objective_and_sums(logits, labels, 0.0)[1]
 
 

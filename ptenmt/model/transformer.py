@@ -2,6 +2,7 @@
 
 Letters in shape comments and the convention of masks (True = may attend) as in layers.py. Blocks and stacks
 have one forward pass, ``forward``, which also returns attention weights; ``call`` returns its first result.
+They take a ``ModelConfig``, which holds all sizes but the vocabulary's, and the arguments of any Keras layer.
 """
 
 from dataclasses import asdict
@@ -44,11 +45,7 @@ class FromConfig:
 
 
 class _Block(FromConfig, keras.layers.Layer):
-    """The sub-layers that encoder and decoder blocks have in common.
-
-    Args:
-        config: Sizes and options.
-    """
+    """The sub-layers that encoder and decoder blocks have in common."""
 
     def __init__(self, config: ModelConfig, **kwargs: Any) -> None:
         super().__init__(**kwargs)
@@ -89,7 +86,7 @@ class _Block(FromConfig, keras.layers.Layer):
 
 @keras.saving.register_keras_serializable(package="ptenmt")
 class EncoderBlock(_Block):
-    """Self-attention, then a feed-forward layer; arguments as for ``_Block``."""
+    """Self-attention, then a feed-forward layer."""
 
     def build(self, inputs_shape: Any) -> None:
         """Build the sub-layers."""
@@ -218,12 +215,7 @@ class _Stack(FromConfig, keras.layers.Layer):
 
 @keras.saving.register_keras_serializable(package="ptenmt")
 class Encoder(_Stack):
-    """Embeddings and encoder blocks: ids [B, S] -> memory [B, S, D].
-
-    Args:
-        config: Sizes and options.
-        vocabulary_size: Of the source language.
-    """
+    """Embeddings and encoder blocks: source ids [B, S] -> memory [B, S, D]."""
 
     def __init__(self, config: ModelConfig, vocabulary_size: int, **kwargs: Any) -> None:
         tied = config.tied_embeddings == "all"
@@ -260,12 +252,9 @@ class DecoderState(NamedTuple):
 
 @keras.saving.register_keras_serializable(package="ptenmt")
 class Decoder(_Stack):
-    """Embeddings and decoder blocks: ids [B, T] and a memory -> [B, T, D].
+    """Embeddings and decoder blocks: target ids [B, T] and a memory -> [B, T, D].
 
-    Args:
-        config: Sizes and options.
-        vocabulary_size: Of the target language.
-        embedding: The layer with the embedding matrix to share; by default a new one.
+    ``embedding`` is the layer with the embedding matrix to share; by default a new one.
     """
 
     def __init__(

@@ -250,12 +250,7 @@ def differing(values: Sequence[dict[str, Any]]) -> list[str]:
 
 
 class Workers:
-    """The processes that train together, usually one. All call the same methods in the same order.
-
-    Args:
-        strategy: The distribution strategy they train under.
-        cluster: Their addresses; None for a single process.
-    """
+    """The processes that train together, usually one. All call the same methods in the same order."""
 
     def __init__(self, strategy: tf.distribute.Strategy, cluster: Cluster | None = None) -> None:
         self.strategy = strategy

@@ -33,12 +33,9 @@ class Plan(Protocol):
 
 
 class InputPipeline:
-    """Groups a plan's batches into steps.
+    """Groups a plan's batches into steps of ``accumulate`` each; an epoch's last step may have fewer.
 
-    Args:
-        plan: The batches of an epoch.
-        accumulate: Batches a step; an epoch's last step may have fewer.
-        strategy: Of the replicas that share the batches out.
+    The strategy's replicas share each batch.
     """
 
     def __init__(self, plan: Plan, accumulate: int, strategy: tf.distribute.Strategy) -> None:

@@ -31,16 +31,7 @@ class _Interrupted(BaseException):
 
 
 class ModelSelection:
-    """Validates when it is due, records the scores and keeps the best weights.
-
-    Args:
-        config: The run's options.
-        run: Where scores and weights are written.
-        state: The training state.
-        validator: Scores the model.
-        steps_per_epoch: Updates per epoch.
-        writes: Whether this process writes scores and weights.
-    """
+    """Validates when it is due; if ``writes``, records the scores and keeps the best weights in the run."""
 
     def __init__(
         self,

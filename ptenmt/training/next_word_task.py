@@ -157,12 +157,7 @@ class NextWordTask:
 class NextWordValidator:
     """Scores a live model on windows: loss and accuracy of the word after each.
 
-    Args:
-        model: Built; its weights may change between two validations.
-        windows: Those to score.
-        samples: Windows whose prediction is reported: ids, words, and the word after them.
-        tokenizers: Of the words.
-        workers: They share the work; by default this process alone.
+    ``samples`` are windows whose predictions are reported: ids, words, and the word after them.
     """
 
     def __init__(

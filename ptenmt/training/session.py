@@ -192,14 +192,15 @@ def _check_shared(run: Run, workers: Workers) -> None:
         return
     written = workers.gather(run.facts()["trained"] if workers.is_chief else None)[0]
     deadline = time.monotonic() + SHARED_FOLDER_SECONDS
-    while not (sees := _time_written(run) == written) and time.monotonic() < deadline:
+    file = run.path / "run.json"
+
+    def is_seen() -> bool:
+        return file.exists() and run.facts().get("trained") == written
+
+    while not is_seen() and time.monotonic() < deadline:
         time.sleep(1)
-    if blind := [str(index) for index, sight in enumerate(workers.gather(sees)) if not sight]:
+    if blind := [str(index) for index, sight in enumerate(workers.gather(is_seen())) if not sight]:
         raise TrainingError(
             f"worker {', '.join(blind)} does not see what the chief writes into {run.path.absolute()}",
             "give all workers the same folder of a shared file system with --run",
         )
-
-
-def _time_written(run: Run) -> Any:
-    return run.facts().get("trained") if (run.path / "run.json").exists() else None

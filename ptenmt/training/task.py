@@ -59,11 +59,9 @@ class Task(Protocol):
 
 
 class HeldOutLoss:
-    """Teacher-forced loss and accuracy of a live model on held-out batches, shared by the workers.
+    """Teacher-forced loss and accuracy of a live model on held-out batches.
 
-    Args:
-        model: Built; its weights may change between two validations.
-        workers: Each scores every ``workers.count``-th batch.
+    Each worker scores every ``workers.count``-th batch.
     """
 
     def __init__(self, model: TrainableModel, workers: Workers) -> None:

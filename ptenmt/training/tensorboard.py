@@ -19,9 +19,6 @@ class TensorBoard:
     """Writes the events of a training into event files, one per process, below the run's ``tensorboard/``.
 
     The package tensorboard is not needed for that, only to look at them.
-
-    Args:
-        run: What is trained.
     """
 
     def __init__(self, run: Run) -> None:

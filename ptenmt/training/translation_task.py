@@ -48,14 +48,7 @@ class TranslationValidator:
     """Scores a live model on the validation pairs: loss, accuracy, BLEU and chrF of greedy translations.
 
     CTranslate2 translates in int8, as users do; the Keras engine where it cannot express the model.
-
-    Args:
-        config: The run's options.
-        model: Built; its weights may change between two validations.
-        tokenizers: Of both languages.
-        pairs: The validation pairs as text.
-        encoded: The same as ids.
-        workers: Share the work; by default this process alone.
+    ``encoded`` are the ids of ``pairs``. The workers share the work; by default this process does it all.
     """
 
     def __init__(
@@ -95,12 +88,16 @@ class TranslationValidator:
         ordered = [translations[row] for row in range(len(self._pairs))]
         scorer = Scorer("detokenised", self._test_set.references, ("BLEU", "chrF"))
         scores = scorer.values([translation.text for translation in ordered])
+        shown = zip(self._pairs, ordered[:NUM_SAMPLES], strict=False)
         yield Scores(
             loss=held_out.sums.mean_loss,
             accuracy=held_out.sums.accuracy,
             bleu=scores["BLEU"],
             chrf=scores["chrF"],
-            samples=self._samples(ordered),
+            samples=[
+                Sample(source=source, reference=target, translation=found.raw)
+                for (source, target), found in shown
+            ],
         )
 
     def _translator(self) -> Translator:
@@ -135,13 +132,6 @@ class TranslationValidator:
                 mine |= {rows[number]: translation for number, translation in found.items()}
             shared = self._workers.gather([(row, asdict(translation)) for row, translation in mine.items()])
             yield {row: Translation(**fields) for each in shared for row, fields in each}
-
-    def _samples(self, translations: Sequence[Translation]) -> list[Sample]:
-        chosen = zip(self._pairs[:NUM_SAMPLES], translations[:NUM_SAMPLES], strict=True)
-        return [
-            Sample(source=source, reference=reference, translation=translation.raw)
-            for (source, reference), translation in chosen
-        ]
 
 
 class TranslationTask:

@@ -32,6 +32,7 @@ from ptenmt.training.session import cache_translator
 from ptenmt.training.state import read_checkpoint
 from ptenmt.training.translation_task import TranslationValidator
 from ptenmt.translation.ctranslate2_engine import CTranslate2Engine
+from ptenmt.translation.engine import SearchRequest
 from ptenmt.translation.keras_engine import KerasEngine
 from ptenmt.weights import best_weights, read_weights
 
@@ -126,9 +127,9 @@ def test_a_validation_translates_greedily_up_to_the_limit(
     submitted: list[tuple[DecodingConfig, bool]] = []
     submit = engine.submit
 
-    def recorded(self: Any, sources: Any, limit: int, options: DecodingConfig, **others: Any) -> Any:
-        submitted.append((options, others["with_scores"]))
-        return submit(self, sources, limit, options, **others)
+    def recorded(self: Any, request: SearchRequest) -> Any:
+        submitted.append((request.options, request.with_scores))
+        return submit(self, request)
 
     monkeypatch.setattr(engine, "submit", recorded)
     size, pair = 30, made_up_words(30, 30)
