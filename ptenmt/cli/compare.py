@@ -12,8 +12,7 @@ from ptenmt.cli.options import Quiet, Verbose, complete_run
 from ptenmt.cli.tables import print_table
 from ptenmt.data.corpus import HeldOutSplit
 from ptenmt.evaluation import LoadOptions
-from ptenmt.evaluation.comparison import RunComparison, RunScores, RunSummary
-from ptenmt.evaluation.comparison import compare as compare_runs
+from ptenmt.evaluation.comparison import RunComparison, RunScores, RunSummary, compare as compare_runs
 from ptenmt.inspection.figures import Table
 from ptenmt.runs import UNITS
 

@@ -25,11 +25,9 @@ _MAX_WORD_LENGTH = 100
 
 
 class WordPieceTokenizer(Tokenizer):
-    """One language of the published tokenizer; it lower-cases, and strips accents.
+    """One language of the published tokenizer, ``pt`` or ``en``; it lower-cases, and strips accents.
 
-    Args:
-        language: ``pt`` or ``en``.
-        vocabulary: The content of its vocabulary file, one token a line, special tokens first.
+    ``vocabulary`` is the content of its vocabulary file, one token a line, special tokens first.
     """
 
     kind = "wordpiece"
