@@ -78,16 +78,10 @@ def remove_unfinished(folder: Path) -> None:
 
 @contextmanager
 def folder_written_whole(folder: Path) -> Iterator[Path]:
-    """Write a folder whole or not at all: a new one beside it, fsync, rename.
+    """Write a folder whole or not at all: yields an empty one beside it; fsync, rename.
 
-    Replacing a folder takes two renames; for some microseconds between them there is none.
-
-    Args:
-        folder: Its parents are created. An existing folder is replaced, and restored if that fails. A link is
-            followed.
-
-    Yields:
-        The empty folder to write into.
+    Parents are created, and a link is followed. Replacing a folder takes two renames; for some microseconds
+    between them there is none.
     """
     folder = folder.resolve()
     folder.parent.mkdir(parents=True, exist_ok=True)

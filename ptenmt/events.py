@@ -1,4 +1,8 @@
-"""Events of a training, typed. The trainer emits them and never renders."""
+"""Events of a training, typed. The trainer emits them and never renders.
+
+Unless noted, ``epoch`` is the current one, from 1, ``step_in_epoch`` counts its complete steps, and
+``global_step`` all updates so far. Losses are in nats per target token.
+"""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -48,7 +52,6 @@ class TrainingStarted:
     epoch: int
     """Complete epochs: 0, or more when resumed."""
     step_in_epoch: int
-    """Complete steps of the current epoch."""
     is_over: bool
     """Whether nothing is left to do: all steps are done, or patience is exhausted."""
     resumed_from: Path | None
@@ -67,9 +70,7 @@ class StepDone:
     """Progress of an epoch; emitted a few times a second at most."""
 
     epoch: int
-    """The current epoch, from 1."""
     step_in_epoch: int
-    """Steps done in this epoch."""
     loss: float
     """Mean over all real target tokens of the epoch so far, in nats."""
     accuracy: float
@@ -86,7 +87,6 @@ class CurvePoint:
     """A point of the training curves: means over the steps since the previous point."""
 
     global_step: int
-    """Updates so far."""
     tokens: int
     """Real target tokens since the previous point."""
     loss: float
@@ -146,9 +146,7 @@ class Validated:
     """The model was scored on the validation pairs."""
 
     epoch: int
-    """The current epoch, from 1."""
     global_step: int
-    """Updates so far."""
     train_loss: float
     """Mean over the epoch so far, dropout on."""
     train_accuracy: float
@@ -169,7 +167,6 @@ class CheckpointSaved:
     epoch: int
     """Complete epochs."""
     step_in_epoch: int
-    """Complete steps of the current epoch."""
     path: Path
 
 

@@ -132,7 +132,7 @@ class Run:
 
     @contextmanager
     def locked(self) -> Iterator[None]:
-        """Lock the run against other trainings; the lock is released when the process ends in any way.
+        """Lock the run against other trainings until the process ends in any way.
 
         Raises:
             RunError: Another process is training it.

@@ -17,7 +17,7 @@ from ptenmt import __version__
 from ptenmt.errors import ConfigError
 from ptenmt.server.limits import CLIENT_GONE, Refusal
 from ptenmt.server.middleware import LimitsMiddleware, MetricsMiddleware, refusal_response
-from ptenmt.server.routes import documents, introspection, pages, translate
+from ptenmt.server.routes import introspection, libretranslate, pages
 from ptenmt.server.service import Service
 
 _ORIGIN = re.compile(r"[a-z][a-z0-9+.-]*://([a-z0-9._-]+|\[[0-9a-f:]+\])(:\d{1,5})?")
@@ -58,8 +58,8 @@ def make_app(service: Service, *, origins: Sequence[str] = ()) -> ASGIApp:
         },
     )
     app.state.service, app.state.page = service, pages.page_files()
-    app.state.downloads = documents.Downloads()
-    for routes in (translate, documents, introspection, pages):
+    app.state.downloads = libretranslate.Downloads()
+    for routes in (libretranslate, introspection, pages):
         app.include_router(routes.router)
     limited = MetricsMiddleware(LimitsMiddleware(app, service.limits), service.metrics)
     if not origins:

@@ -86,15 +86,7 @@ def serve(
 
 
 def bound_socket(host: str, port: int) -> socket.socket:
-    """A listening socket.
-
-    Args:
-        host: A name or an address of this machine.
-        port: The port; 0 for any free one.
-
-    Raises:
-        ServerError: The address is unknown or the port is in use.
-    """
+    """A listening socket; port 0 is any free one. Raises ServerError."""
     try:
         family, _, _, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
         bound = socket.create_server(address[:2], family=family, backlog=_BACKLOG)
@@ -127,11 +119,6 @@ def make_server(
 
     It parses with h11, which reads the next of pipelined requests only after the response to the one before;
     httptools makes tasks of thousands at once, whose memory is not bounded.
-
-    Args:
-        app: The application.
-        is_verbose: Whether uvicorn logs more than errors.
-        on_start: Called once the server accepts requests.
     """
     if not is_verbose:
         logging.getLogger("python_multipart").setLevel(logging.ERROR)

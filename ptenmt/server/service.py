@@ -102,7 +102,9 @@ class Service:
         translator = Translator(engine, self._translator.tokenizers, self._translator.config)
         try:
             if not is_document:
-                engine.admit()  # here, since under overload the event loop competes with all threads
+                self._queue.admit(
+                    engine
+                )  # here, since under overload the event loop competes with all threads
             return await anyio.to_thread.run_sync(
                 work, translator, abandon_on_cancel=True, limiter=self._limiter
             )

@@ -77,7 +77,7 @@ class SentenceQueue:
         return len(self._waiting)
 
     def admit(self, request: "CoalescingEngine") -> None:
-        """Reserve room for a request before its sentences are prepared; without a lock, for event loops.
+        """Reserve room for a request until it adds sentences or is cancelled; takes no lock.
 
         Raises:
             BusyError: Too many sentences wait, with one for each admitted request.
@@ -235,10 +235,6 @@ class CoalescingEngine:
         ]
         self._queue.add(sentences, waits_for_room=self._waits_for_room)
         return lambda: [sentence.hypotheses.result() for sentence in sentences]
-
-    def admit(self) -> None:
-        """Reserve room until sentences are submitted or the request is cancelled; raises BusyError."""
-        self._queue.admit(self)
 
     def cancel(self) -> None:
         """Drop the sentences that still wait."""

@@ -207,12 +207,7 @@ def words_of(text: str) -> list[str]:
 def word_weights(
     attention: "np.ndarray", source: tuple[list[str], list[str]], target: tuple[list[str], list[str]]
 ) -> list[list[float]]:
-    """Sum the attention of tokens over words.
-
-    Args:
-        attention: [T, S], from each target token to each source token.
-        source: The words and the S tokens of the text.
-        target: The words and the T tokens of the translation.
+    """Sum the attention [T, S] of tokens over words; ``source`` and ``target`` are words and tokens.
 
     Returns:
         A row for each target word, a column for each source word. A row sums to 1, or to 0 if its tokens

@@ -62,7 +62,7 @@ def open_resumable(
         file: The output; a link is followed.
         facts: What the translations depend on besides the texts, as JSON values by name.
         texts: The texts to translate; those that are translated already are skipped.
-        resume: Continue an interrupted run; if there is none, start from the first text.
+        resume: Continue an interrupted run, if there is one.
 
     Raises:
         OutputError: It cannot be written.

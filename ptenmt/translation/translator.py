@@ -260,14 +260,9 @@ class Translator:
     def alternatives(self, text: str, prefix: str, count: int) -> list[Alternative]:
         """Translations of a sentence that differ in the first token after a target prefix.
 
-        Args:
-            text: A sentence.
-            prefix: The target prefix; empty for different first tokens.
-            count: How many, 1 to ``MAX_ALTERNATIVES``; a small vocabulary has fewer.
-
         Returns:
-            Whole translations, those with the most probable token first; of a blank text, one empty
-            translation.
+            ``count`` whole translations, 1 to ``MAX_ALTERNATIVES``, those with the most probable token first:
+            fewer with a small vocabulary, and one empty translation of a blank text.
 
         Raises:
             ConfigError: The engine does not support it, the text is not a single sentence, or ``count`` is
@@ -279,10 +274,6 @@ class Translator:
 
     def align(self, text: str, prefix: str = "") -> Alignment:
         """Translate a sentence, and return which source tokens each target token attends to.
-
-        Args:
-            text: A sentence.
-            prefix: The target prefix.
 
         Raises:
             ConfigError: The text is not a single sentence.

@@ -14,7 +14,7 @@ import pytest
 import requests
 
 from ptenmt.server import process
-from ptenmt.server.routes import documents
+from ptenmt.server.routes import libretranslate
 
 ASKED = {"q": "o gato", "source": "pt", "target": "en"}
 HEAD = b"POST /translate HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n"
@@ -284,7 +284,7 @@ def test_shutdown_does_not_wait_for_a_long_document(
         ended.set()
 
     monkeypatch.setattr(process, "SHUTDOWN_SECONDS", 0.2)
-    monkeypatch.setattr(documents, "read_document", read_for_long)
+    monkeypatch.setattr(libretranslate, "read_document", read_for_long)
     with ThreadPoolExecutor(1) as pool:
         with serve() as served:
             request = {"data": ASKED, "files": {"file": ("a.txt", b"o gato")}, "timeout": 20}

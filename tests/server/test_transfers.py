@@ -11,7 +11,7 @@ import pytest
 import requests
 
 from ptenmt.server.keys import Keys, add_key
-from ptenmt.server.routes.documents import DOWNLOAD_SECONDS, MAX_DOWNLOAD_BYTES, Downloads
+from ptenmt.server.routes.libretranslate import DOWNLOAD_SECONDS, MAX_DOWNLOAD_BYTES, Downloads
 from ptenmt.server.service import MAX_WITHOUT_KEY
 
 FIELDS = {"source": "pt", "target": "en"}

@@ -140,17 +140,17 @@ def test_admitted_requests_count_until_their_sentences_wait() -> None:
     with running(max_waiting=2) as requests:
         requests.occupy()
         first, second, third = (CoalescingEngine(requests.queue) for _ in range(3))
-        first.admit()
-        second.admit()
+        requests.queue.admit(first)
+        requests.queue.admit(second)
         with pytest.raises(BusyError, match="2 sentences are waiting"):
-            third.admit()
+            requests.queue.admit(third)
         second.cancel()
-        third.admit()
+        requests.queue.admit(third)
         requests.submit_of(first, (1, 1))
         with pytest.raises(BusyError):
-            CoalescingEngine(requests.queue).admit()
+            requests.queue.admit(CoalescingEngine(requests.queue))
         third.cancel()
-        CoalescingEngine(requests.queue).admit()
+        requests.queue.admit(CoalescingEngine(requests.queue))
 
 
 def test_a_document_waits_for_room_and_leaves_some() -> None:
