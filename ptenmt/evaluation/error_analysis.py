@@ -136,13 +136,9 @@ class SourceWords:
         distinct = sorted({word for words in self.words for word in words})
         return dict(zip(distinct, self.tokenizer.encode(distinct), strict=True))
 
-    def is_split(self, word: str) -> bool:
-        """Whether a word is several tokens."""
-        return len(self.ids[word]) > 1
-
-    def is_unknown(self, word: str) -> bool:
-        """Whether a word has [UNK] among its tokens."""
-        return UNK in self.ids[word]
+    def num_split(self, words: Sequence[str]) -> int:
+        """How many of some words are several tokens."""
+        return sum(len(self.ids[word]) > 1 for word in words)
 
 
 def find_words(text: str) -> list[str]:
@@ -231,7 +227,7 @@ def _breakdowns(
         rarest = shares = "no run is given, so the vocabulary is unknown"
     else:
         lengths = [len(text.split()) for text in sources.texts]
-        shares = [sum(map(sources.is_split, each)) / max(len(each), 1) for each in sources.words]
+        shares = [sources.num_split(each) / max(len(each), 1) for each in sources.words]
         counts, most = sources.training_counts, _RARITY.edges[-1]
         rarest = sources.missing
         if counts is not None:
@@ -256,14 +252,14 @@ def _breakdowns(
 
 def _word_coverage(sources: SourceWords) -> WordCoverage:
     words = [word for each in sources.words for word in each]
-    unknown = Counter(filter(sources.is_unknown, words))
+    unknown = Counter(word for word in words if UNK in sources.ids[word])
     counts = sources.training_counts
     return WordCoverage(
         num_words=len(words),
         num_unknown=unknown.total(),
-        num_split=sum(map(sources.is_split, words)),
+        num_split=sources.num_split(words),
         num_unseen=None if counts is None else sum(not counts.get(word.lower()) for word in words),
-        num_sentences_with_unknown=sum(any(map(sources.is_unknown, each)) for each in sources.words),
+        num_sentences_with_unknown=sum(not unknown.keys().isdisjoint(each) for each in sources.words),
         unknown=dict(unknown.most_common(_MAX_UNKNOWN_SHOWN)),
     )
 
@@ -278,11 +274,9 @@ def find_degenerate_outputs(sentences: Sequence[EvaluatedSentence]) -> list[Dege
         kinds = {name: kind for name, kind in kinds.items() if name != "copied"}
     outputs = []
     for name, (definition, applies) in kinds.items():
-        found = [sentence for sentence in sentences if applies(sentence)]
-        examples = found[:_MAX_DEGENERATE_EXAMPLES]
-        outputs.append(
-            DegenerateOutputs(name=name, definition=definition, count=len(found), examples=examples)
-        )
+        found = list(filter(applies, sentences))
+        first = found[:_MAX_DEGENERATE_EXAMPLES]
+        outputs.append(DegenerateOutputs(name=name, definition=definition, count=len(found), examples=first))
     return outputs
 
 

@@ -100,11 +100,7 @@ def package_name(config: Config) -> str:
 
 
 def package_files(trained: TrainedModel, quantization: Quantization) -> dict[str, bytes]:
-    """The files of a package, by their paths in it.
-
-    Args:
-        trained: A model with one SentencePiece tokenizer.
-        quantization: How CTranslate2 stores the weights.
+    """The files of a package, by their paths in it; the model has one SentencePiece tokenizer.
 
     Raises:
         ExportError: CTranslate2 cannot express the model.
@@ -151,15 +147,7 @@ def check_replaceable(file: Path) -> None:
 
 
 def write_package(file: Path, config: Config, files: Mapping[str, bytes]) -> int:
-    """Write a package, whole or not at all, and create its parent folders.
-
-    Args:
-        file: The archive.
-        config: The run's options.
-        files: Contents by their paths in it.
-
-    Returns:
-        The archive's size in bytes.
+    """Write a package, whole or not at all; create its parent folders; return its size in bytes.
 
     Raises:
         OutputError: It cannot be written.
@@ -197,11 +185,9 @@ def _json(value: object) -> bytes:
 
 
 def with_preparation(model: bytes, data: DataConfig) -> bytes:
-    """Give a SentencePiece model the run's text preparation, except for splitting off punctuation.
+    """Give a SentencePiece model, whose table is empty, the run's text preparation.
 
-    Args:
-        model: The model's bytes, with an empty table.
-        data: The run's options.
+    Splitting off punctuation is not part of it.
 
     Raises:
         OutputError: There is no room for a temporary file.

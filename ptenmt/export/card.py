@@ -33,12 +33,7 @@ _UNKNOWN_LICENCE = (
 
 
 def with_card(files: Mapping[str, bytes], card: str) -> dict[str, bytes]:
-    """Add a model card to an export, and the checksums of all its files.
-
-    Args:
-        files: Contents by the path below the export's folder.
-        card: Markdown.
-    """
+    """Add a model card in Markdown to the files of an export, and the checksums of all of them."""
     files = {**files, CARD_FILE: card.encode()}
     sums = [f"{hashlib.sha256(content).hexdigest()}  {name}\n" for name, content in sorted(files.items())]
     return files | {SUMS_FILE: "".join(sums).encode()}
@@ -51,9 +46,6 @@ def model_card(trained: TrainedModel, usage: str, *, extra: str = "") -> str:
         trained: What is exported.
         usage: How the export is used, in Markdown.
         extra: Sections that only this format has, in Markdown.
-
-    Returns:
-        Markdown, a newline at its end.
 
     Raises:
         RunError: The run's ``run.json`` is damaged.
@@ -95,7 +87,6 @@ def _data(data: DataConfig, facts: dict[str, Any]) -> str:
     rows = [
         f"| {split} | {found['pairs']:,} | `{str(found['fingerprint'])[:16]}` |"
         for split, found in facts.get("data", {}).items()
-        if isinstance(found, dict)
     ]
     table = "\n".join(["| split | pairs | fingerprint |", "|---|---|---|", *rows])
     return f"{_corpus(data)}\n\n{table}" if rows else _corpus(data)

@@ -64,16 +64,11 @@ _SPLITTING = {
 
 
 def savedmodel_files(trained: TrainedModel) -> dict[str, bytes]:
-    """Compile a translator into a SavedModel.
+    """Compile a translator into a SavedModel: its files by their paths in it.
 
-    Args:
-        trained: The model; ``decoding.max_length`` and ``decoding.length_penalty`` of its config apply.
-
-    Returns:
-        The files by their paths below the SavedModel's folder.
+    ``decoding.max_length`` and ``decoding.length_penalty`` of the run's config apply.
 
     Raises:
-        ExportError: TensorFlow Text has no tokenizer of the run's kind.
         OutputError: Temporary files cannot be written.
     """
     translator = GreedyGraph(trained.keras_model, trained.tokenizers, trained.config)
@@ -93,13 +88,7 @@ def _compiled(argument: tf.TensorSpec) -> Any:
 
 
 class GreedyGraph(tf.Module):
-    """A greedy translator whose methods are TensorFlow graphs.
-
-    Args:
-        model: Built. Its layers are traced; the graph keeps only its variables.
-        tokenizers: Of both languages.
-        config: The run's options.
-    """
+    """A greedy translator whose methods are TensorFlow graphs; of the model it keeps only the variables."""
 
     def __init__(self, model: Transformer, tokenizers: TokenizerPair, config: Config) -> None:
         super().__init__(name="translator")

@@ -24,7 +24,7 @@ def token_panels(
     Args:
         inspector: Of the run.
         text: A sentence.
-        translation: Its translation; by default the model's own.
+        translation: By default the model's own.
         length: Pad both sides to this many tokens, as in a batch with longer sentences.
 
     Raises:
