@@ -22,6 +22,8 @@ from ptenmt.events import CheckpointSaved, CurvePoint, StepDone
 from ptenmt.history import History
 from ptenmt.runs import Run
 
+pytestmark = pytest.mark.slow
+
 Build = Callable[[Config, Path], Any]
 
 
