@@ -57,7 +57,7 @@ def context_words(text: str, tokenizer: Tokenizer, config: Config) -> ContextWor
     """
     if not isinstance(tokenizer, WordTokenizer):
         raise TokenizerError("a next-word model reads words, and this tokenizer has sub-words")
-    prepared = TextPreparation(config.data).prepare_input(text, config.data.target_language)
+    prepared = TextPreparation(config.data).prepare_input(text, config.data.languages[1])
     words, ids = tokenizer.split(prepared), tokenizer.encode([prepared])[0]
     if not ids:
         raise DataError(f"there is no word in {text!r} for the model to read", "give a word or more")

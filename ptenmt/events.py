@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
+from ptenmt.epochs import EpochSteps
+
 
 @dataclass(frozen=True, kw_only=True)
 class DownloadProgress:
@@ -46,7 +48,7 @@ class TrainingStarted:
     run: Path
     parameters: int
     epochs: int
-    steps_per_epoch: int
+    steps_per_epoch: EpochSteps
     total_steps: int
     """Of all epochs, or as many as ``training.max_steps`` allows."""
     epoch: int
@@ -56,6 +58,18 @@ class TrainingStarted:
     """Whether nothing is left to do: all steps are done, or patience is exhausted."""
     resumed_from: Path | None
     """The checkpoint that was restored, if any."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class StageStarted:
+    """A mixture of several sources is read from here on."""
+
+    epoch: int
+    """The current epoch, from 1."""
+    pairs: dict[str, int]
+    """Pairs of each source in each epoch, by the source's name."""
+    shares: dict[str, float]
+    """Share of each source in an epoch."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -190,6 +204,7 @@ class PatienceExhausted:
 Event = (
     CorpusReady
     | TrainingStarted
+    | StageStarted
     | Warned
     | StepDone
     | CurvePoint

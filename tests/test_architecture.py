@@ -40,7 +40,7 @@ ROWS = [
     {"data"},
     {"tokenizers"},
     {"config", "events"},
-    {"atomic_files"},
+    {"atomic_files", "epochs", "processes"},
     {"errors"},
 ]
 HEIGHT = {name: -row for row, names in enumerate(ROWS) for name in names}

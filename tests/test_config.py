@@ -130,7 +130,7 @@ def test_overrides(write) -> None:
         "decoding.max_length=null",
         "model.dropout=1e-1",
         "data.path=",
-        "data.train=[a.tsv, {path: b.tsv, repeat: 2}]",
+        "data.train=[a.tsv, {path: b.tsv, weight: 2}]",
         "tokenizer.url=http://a/b?c=d",
         "model.num_heads=8",
     ]
@@ -140,7 +140,7 @@ def test_overrides(write) -> None:
     assert config.model == ModelConfig(d_model=64, num_heads=8)
     assert config.decoding.max_length is None
     assert config.tokenizer.url == "http://a/b?c=d"
-    assert [(entry.path, entry.repeat) for entry in config.data.train] == [
+    assert [(entry.path, entry.weight) for entry in config.data.train] == [
         (str(file.parent / "a.tsv"), 1),
         (str(file.parent / "b.tsv"), 2),
     ]
@@ -207,8 +207,14 @@ def test_there_are_presets() -> None:
 
 def test_writing_keeps_lists_of_files_and_accents(write) -> None:
     write("")
-    files = ["a.tsv", {"path": "ção.csv", "repeat": 3}, {"source": "x.pt", "target": "x.en"}]
-    config = build_config({"data": {"source": "files", "train": files, "limit": 5}})
+    files = [
+        "a.tsv",
+        {"path": "ção.csv", "name": "c", "tag": "<bt>"},
+        {"source": "x.pt", "target": "x.en"},
+    ]
+    stages = [{"mix": {"c": 0.75, "a": 0.25}, "epochs": 2}, {"mix": {"x": 1}}]
+    data = {"source": "files", "train": files, "limit": 5, "stages": stages}
+    config = build_config({"data": data, "tokenizer": {"kind": "sentencepiece"}})
     text = dump_config(config)
 
     assert load_config(write(text)) == config
@@ -257,21 +263,21 @@ def test_differences_that_a_resumed_training_may_not_have() -> None:
 
 
 def test_of_folders_nothing_stays_and_of_files_the_names():
-    train = (CorpusFile(path="/secret/a.tsv", repeat=2), CorpusFile(source="/secret/b.pt", target="c.en"))
+    train = (CorpusFile(path="/secret/a.tsv", weight=2), CorpusFile(source="/secret/b.pt", target="c.en"))
     data = DataConfig(
         train=train,
-        validation=train[:1],
+        validation=train[1:],
         test=train[1:],
         data_dir="/secret",
         cache_dir="/secret/cache",
         lowercase=True,
     )
     config = Config(seed=3, data=data, tokenizer=TokenizerConfig(path="/secret/tokenizer"))
-    named = (CorpusFile(path="a.tsv", repeat=2), CorpusFile(source="b.pt", target="c.en"))
+    named = (CorpusFile(path="a.tsv", weight=2), CorpusFile(source="b.pt", target="c.en"))
     found = without_paths(config)
     assert found == replace(
         config,
-        data=replace(data, train=named, validation=named[:1], test=named[1:], data_dir=None, cache_dir=None),
+        data=replace(data, train=named, validation=named[1:], test=named[1:], data_dir=None, cache_dir=None),
         tokenizer=TokenizerConfig(),
     )
     assert "secret" not in dump_config(found)

@@ -125,7 +125,57 @@ def test_a_value_of_another_type_is_an_error(values: object, expected: str) -> N
         ({"data": {"path": "/a", "train": "/b"}}, "data.path=/a and data.train cannot be used together"),
         ({"data": {"train": [{"source": "/a"}]}}, "got path=None, source=/a, target=None"),
         ({"data": {"train": [{"path": "/a", "source": "/b"}]}}, "path=/a, source=/b, target=None"),
-        ({"data": {"train": [{"path": "/a", "repeat": 0}]}}, "repeat=0 must be 1 or more"),
+        ({"data": {"train": [{"path": "/a", "weight": -1}]}}, "weight=-1.0 must be 0 or more"),
+        (
+            {"data": {"train": [{"path": "/a", "weight": 0}, {"path": "/b", "weight": 0}]}},
+            "all files of data.train have weight=0, so that an epoch has no pair",
+        ),
+        ({"data": {"train": ["/x/a.tsv", "/y/a.tsv.gz"]}}, "two files of data.train are named a: give one a"),
+        (
+            {"data": {"train": [{"path": "/a", "tag": "two words"}]}},
+            "tag='two words' must be one word of ASCII",
+        ),
+        (
+            {"data": {"train": [{"path": "/a", "tag": "<bt>"}]}},
+            "the tag <bt> does not go with tokenizer.kind=wordpiece: only sentencepiece",
+        ),
+        (
+            {"data": {"train": "/a", "validation": [{"path": "/b", "weight": 2}]}},
+            "data.validation: b has a weight or a tag, which only training files can have",
+        ),
+        (
+            {"data": {"stages": [{"mix": {"a": 1}}]}},
+            "data.stages[0].mix names a, which is no file of data.train",
+        ),
+        (
+            {"data": {"train": ["/a"], "stages": [{}]}},
+            "data.stages[0].mix names no file; files of data.train: a",
+        ),
+        (
+            {"data": {"train": ["/ted.tsv", "/web.tsv"], "stages": [{"mix": {"tde": 1}}]}},
+            "data.stages[0].mix names tde, which is no file of data.train — did you mean ted?",
+        ),
+        (
+            {"data": {"train": ["/a"], "stages": [{"mix": {"a": 0}}]}},
+            "data.stages[0].mix: the share of a is 0.0; it must be above 0",
+        ),
+        (
+            {"data": {"train": ["/a"], "stages": [{"mix": {"a": "much"}}]}},
+            "stages[0].mix.a=much must be a finite",
+        ),
+        ({"data": {"train": ["/a"], "stages": [{"mix": "a"}]}}, "stages[0].mix must hold names and numbers"),
+        (
+            {"data": {"train": ["/a"], "stages": [{"mix": {"a": 1}}, {"mix": {"a": 1}}]}},
+            "data.stages[0] never ends: it has no epochs, and a stage follows it",
+        ),
+        (
+            {"data": {"train": ["/a"], "stages": [{"mix": {"a": 1}, "epochs": 2}]}},
+            "data.stages[0].epochs=2: the last stage lasts to the end of the training",
+        ),
+        (
+            {"data": {"train": [{"path": "/a", "weight": 2}], "stages": [{"mix": {"a": 1}}]}},
+            "data.stages and the weight of a cannot be used together",
+        ),
     ],
 )
 def test_a_value_out_of_range_is_an_error_with_the_value(values: dict, expected: str) -> None:

@@ -1,9 +1,11 @@
 """Numbers for people: counts, durations, sizes, scores."""
 
 import math
+from collections.abc import Mapping
 
 from ptenmt.atomic_files import NOTHING
 from ptenmt.config.loading import show_value
+from ptenmt.epochs import EpochSteps
 from ptenmt.history import perplexity
 
 
@@ -27,17 +29,31 @@ def duration(seconds: float) -> str:
     return f"{hours // 24} d {hours % 24:02} h"
 
 
-def num_epochs(total_steps: int, steps_per_epoch: int) -> int:
+def num_epochs(total_steps: int, steps_per_epoch: EpochSteps) -> int:
     """Number of epochs, including a partial last one."""
-    return math.ceil(total_steps / steps_per_epoch)
+    return math.ceil(steps_per_epoch.position(total_steps))
 
 
-def epochs_done(step: int, steps_per_epoch: int, total_steps: int) -> str:
+def epochs_done(step: int, steps_per_epoch: EpochSteps, total_steps: int) -> str:
     """Completed epochs of all, in tenths within an epoch: ``0.5/20``."""
-    whole, rest = divmod(step, steps_per_epoch)
-    tenths = f".{rest * 10 // steps_per_epoch}" if rest else ""
+    whole, rest = steps_per_epoch.locate(step)
+    tenths = f".{rest * 10 // steps_per_epoch.of(whole)}" if rest else ""
     epochs = num_epochs(total_steps, steps_per_epoch)
     return f"{whole:>{len(str(epochs))}}{tenths}/{epochs}"
+
+
+def steps_of_epochs(steps_per_epoch: EpochSteps, noun: str = "") -> str:
+    """``810 per epoch``, or by stage: ``40 per epoch, 29 from epoch 3 on``."""
+    (_, first), *later = steps_per_epoch.stages
+    changes = (f"{steps:,} from epoch {epoch + 1} on" for epoch, steps in later)
+    number = counted(first, noun) if noun else f"{first:,}"
+    return ", ".join([f"{number} per epoch", *changes])
+
+
+def mixture(pairs: Mapping[str, int]) -> str:
+    """Shares of the sources in an epoch, and their pairs: ``ted 60.0% (6,000), web 40.0% (4,000)``."""
+    total = sum(pairs.values())
+    return ", ".join(f"{name} {count / total:.1%} ({count:,})" for name, count in pairs.items())
 
 
 def amount(num_bytes: float) -> str:

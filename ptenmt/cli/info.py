@@ -11,6 +11,7 @@ from ptenmt.cli.options import Quiet, RunToDescribe, Verbose
 from ptenmt.cli.tables import print_facts, print_table
 from ptenmt.config import Config
 from ptenmt.config.loading import flat_options
+from ptenmt.epochs import EpochSteps
 from ptenmt.errors import RunError
 from ptenmt.history import History
 from ptenmt.inspection.figures import Table
@@ -106,9 +107,9 @@ def _summary(run: Run) -> dict[str, str]:
 def _epochs(config: Config, facts: dict[str, Any], step: int) -> str:
     if "steps_per_epoch" not in facts:
         return NOTHING
-    per_epoch = facts["steps_per_epoch"]
-    total_steps = config.training.epochs * per_epoch
-    return formatting.epochs_done(step, per_epoch, min(total_steps, config.training.max_steps or total_steps))
+    per_epoch = EpochSteps.from_fact(facts["steps_per_epoch"])
+    total_steps = per_epoch.total(config.training.epochs, config.training.max_steps)
+    return formatting.epochs_done(step, per_epoch, total_steps)
 
 
 def _best(run: Run) -> dict[str, str]:

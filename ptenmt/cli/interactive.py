@@ -35,7 +35,7 @@ _BAR_CELLS = 8
 
 def converse(screen: Screen, job: TranslationJob) -> None:
     """Prompt for sentences and translate each, until Ctrl-D or ``:quit``."""
-    session = prompt_session(job.translator.config.data.source_language, screen.warn)
+    session = prompt_session(job.translator.config.data.languages[0], screen.warn)
     screen.say("Type a sentence and press Enter; :help lists the commands, Ctrl-D ends.")
     Session(screen, job, session.prompt).run()
 

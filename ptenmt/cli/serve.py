@@ -11,12 +11,12 @@ import typer
 from ptenmt.cli import options
 from ptenmt.cli.console import Screen, standard_output
 from ptenmt.errors import ConfigError, PtenmtError
+from ptenmt.processes import available_cores
 from ptenmt.runs import find_run
 from ptenmt.server.keys import add_key as make_key
 from ptenmt.server.limits import Limits
 from ptenmt.trained_model import TrainedModel
 from ptenmt.translation import Translator
-from ptenmt.translation.ctranslate2_engine import available_cores
 
 _DEFAULTS = Limits()
 _PACKAGES = "fastapi", "uvicorn", "h11", "python_multipart", "prometheus_client", "lxml", "docx", "srt"
@@ -127,7 +127,7 @@ def serve(
     threads = threads or available_cores()
     trained = TrainedModel.load(found, checkpoint=checkpoint, task="translation", on_warning=screen.warn)
     translator = Translator.of(trained, "ctranslate2", device=device, threads=threads)
-    direction = f"{trained.config.data.source_language} → {trained.config.data.target_language}"
+    direction = " → ".join(trained.config.data.languages)
     run_server(
         trained,
         translator.with_options(**asdict(decoding)),

@@ -6,7 +6,15 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from ptenmt.cli.console import Screen, load_tensorflow
-from ptenmt.cli.formatting import amount, counted, duration, metric_name, metric_value
+from ptenmt.cli.formatting import (
+    amount,
+    counted,
+    duration,
+    metric_name,
+    metric_value,
+    mixture,
+    steps_of_epochs,
+)
 from ptenmt.cli.options import ConfigName, InitFrom, Overrides, Quiet, RunToTrain, Verbose, resume_command
 from ptenmt.cli.tables import print_facts
 from ptenmt.cli.training_view import TrainingView
@@ -111,11 +119,15 @@ def _dry_run_facts(found: "DryRun", run: Run) -> dict[str, str]:
         found.unit: ", ".join(f"{count:,} {split}" for split, count in found.examples.items()),
         "vocabularies": " and ".join(f"{size:,}" for size in found.vocabulary_sizes),
         "parameters": f"{found.parameters:,}",
-        "steps": f"{found.steps_per_epoch:,} per epoch, {found.total_steps:,} in total",
+        **{
+            "sources" if len(found.stages) == 1 else f"sources of stage {number}": mixture(pairs)
+            for number, pairs in enumerate(found.stages, 1)
+        },
+        "steps": f"{steps_of_epochs(found.steps_per_epoch)}, {found.total_steps:,} in total",
         "largest batch": f"{counted(sentences, found.unit.removesuffix('s'))} of {length:,} tokens",
         "peak memory": memory,
         "time per step": f"{found.seconds_per_step:.3g} s",
-        "time per epoch": f"{duration(found.seconds_per_epoch)}, without validation",
+        "time per epoch": f"{' or '.join(map(duration, found.seconds_per_epoch))}, without validation",
         "time per validation": f"about {validation}",
         "total time": f"about {duration(found.seconds)}, with {counted(found.validations, 'validation')}",
         "would resume from a checkpoint": resumes,

@@ -37,7 +37,7 @@ class TrainingView:
     def __init__(self, screen: Screen, config: Config) -> None:
         self._screen = screen
         is_translator = config.task == "translation"
-        languages = (config.data.source_language, config.data.target_language)
+        languages = config.data.languages
         self._labels = (*languages, "ref", "now") if is_translator else _NEXT_WORD_LABELS
         self._metric = config.validation.metric
         self._has_one_vocabulary = config.tokenizer.shared or not is_translator
@@ -72,14 +72,15 @@ class TrainingView:
                 self._corpus_ready(event)
             case events.TrainingStarted():
                 self._training_started(event)
+            case events.StageStarted():
+                sources = formatting.mixture(event.pairs)
+                self._screen.say(f"sources from epoch {event.epoch} on: {sources}")
             case events.Warned():
                 self._screen.warn(event.message)
             case events.StepDone():
                 self._step_done(event)
             case events.ValidationStep() if self._live is not None:
                 self._show_steps("validation", event.done, event.total)
-            case events.EpochDone():
-                self._plain_reports = 0
             case events.Validated():
                 self._validated(event)
             case events.CheckpointSaved():
@@ -110,8 +111,8 @@ class TrainingView:
 
     def _training_started(self, event: events.TrainingStarted) -> None:
         self._started = event
-        steps_per_epoch = counted(event.steps_per_epoch, "step")
-        self._screen.say(f"{event.parameters:,} parameters, {steps_per_epoch} per epoch")
+        steps = formatting.steps_of_epochs(event.steps_per_epoch, "step")
+        self._screen.say(f"{event.parameters:,} parameters, {steps}")
         if event.resumed_from is not None:
             place = _place(event.epoch, event.step_in_epoch)
             epochs = formatting.num_epochs(event.total_steps, event.steps_per_epoch)
@@ -121,11 +122,11 @@ class TrainingView:
             return
         self._screen.say("figures of each validation: training|validation")
         if self._screen.is_live:
-            done = event.epoch * event.steps_per_epoch + event.step_in_epoch
-            total = event.total_steps
+            done = event.steps_per_epoch.before(event.epoch) + event.step_in_epoch
+            total, num_steps = event.total_steps, event.steps_per_epoch.of(event.epoch)
             self._whole_task = self._bars.add_task("training", total=total, completed=done, left="")
             self._steps_task = self._bars.add_task("", left="")
-            self._show_steps(f"epoch {event.epoch + 1}", event.step_in_epoch, event.steps_per_epoch)
+            self._show_steps(f"epoch {event.epoch + 1}", event.step_in_epoch, num_steps)
             self._figures.plain = "compiling the first step…"
             lines = Group(self._bars, self._figures, self._standing)
             self._live = Live(lines, console=self._screen.console, transient=True)
@@ -134,7 +135,7 @@ class TrainingView:
     def _step_done(self, event: events.StepDone) -> None:
         if self._started is None:  # a dry run
             return
-        per_epoch = self._started.steps_per_epoch
+        num_steps = self._started.steps_per_epoch.of(event.epoch - 1)
         figures = [
             f"loss {event.loss:.4f}",
             f"accuracy {event.accuracy:.4f}",
@@ -143,16 +144,16 @@ class TrainingView:
         ]
         left = "" if event.seconds_left is None else f"{duration(event.seconds_left)} left"
         if self._live is not None:
-            done = (event.epoch - 1) * per_epoch + event.step_in_epoch
+            done = self._started.steps_per_epoch.before(event.epoch - 1) + event.step_in_epoch
             self._bars.update(self._whole_task, completed=done, left=left)
-            self._show_steps(f"epoch {event.epoch}", event.step_in_epoch, per_epoch)
+            self._show_steps(f"epoch {event.epoch}", event.step_in_epoch, num_steps)
             self._figures.plain = _filled(figures, self._screen.console.width)
             return
-        reached = event.step_in_epoch * _PLAIN_REPORTS_PER_EPOCH // per_epoch
-        if reached != self._plain_reports and event.step_in_epoch < per_epoch:
-            self._plain_reports = reached
-            parts = [f"epoch {event.epoch}", f"step {event.step_in_epoch}/{per_epoch}", *figures, left]
+        reached = event.step_in_epoch * _PLAIN_REPORTS_PER_EPOCH // num_steps
+        if reached != self._plain_reports and event.step_in_epoch < num_steps:
+            parts = [f"epoch {event.epoch}", f"step {event.step_in_epoch}/{num_steps}", *figures, left]
             self._screen.say("  ".join(filter(None, parts)))
+        self._plain_reports = reached % _PLAIN_REPORTS_PER_EPOCH
 
     def _show_steps(self, description: str, done: int, total: int) -> None:
         self._bars.update(self._steps_task, description=description, completed=done, total=total)
@@ -215,8 +216,8 @@ def _place(epoch: int, step: int) -> str:
 
 def _how_to_continue(event: events.TrainingStarted) -> str:
     """Which option to change to continue a finished training."""
-    if event.epoch * event.steps_per_epoch + event.step_in_epoch < event.total_steps:
+    if event.steps_per_epoch.before(event.epoch) + event.step_in_epoch < event.total_steps:
         return "it stopped early; raise validation.patience to continue"
-    if event.total_steps < event.epochs * event.steps_per_epoch:
+    if event.total_steps < event.steps_per_epoch.before(event.epochs):
         return "raise training.max_steps to continue"
     return "raise training.epochs to continue"

@@ -129,7 +129,9 @@ def fixed_differences(wanted: Config, trained: Config) -> list[str]:
 
 def show_value(value: Any) -> str:
     """Format an option's value as YAML on one line."""
-    text = yaml.safe_dump(_plain(value), default_flow_style=True, allow_unicode=True, width=math.inf)
+    text = yaml.safe_dump(
+        _plain(value), sort_keys=False, default_flow_style=True, allow_unicode=True, width=math.inf
+    )
     return " ".join(text.removesuffix("...\n").split())
 
 
@@ -243,7 +245,11 @@ def _coerce(kind: Any, value: Any, name: str) -> Any:
     if is_dataclass(kind):
         return _build(kind, value, f"{name}.")  # type: ignore[arg-type]
     if get_origin(kind) is tuple:
-        return _corpus_files(value, name)
+        return _entries(get_args(kind)[0], value, name)
+    if get_origin(kind) is dict:
+        if not isinstance(value, Mapping):
+            raise ConfigError(f"{name} must hold names and numbers, not {show_value(value)}")
+        return {str(key): _coerce(get_args(kind)[1], item, f"{name}.{key}") for key, item in value.items()}
     if get_origin(kind) in (Union, types.UnionType):
         return None if value is None else _coerce(get_args(kind)[0], value, name)
     if get_origin(kind) is Literal:
@@ -279,11 +285,15 @@ def _is_number(value: Any) -> bool:
         return False
 
 
-def _corpus_files(value: Any, name: str) -> tuple[CorpusFile, ...]:
-    """One entry or a list of entries; a bare string is a path."""
+def _entries(kind: type, value: Any, name: str) -> tuple[Any, ...]:
+    """One entry or a list of entries; a corpus file may be given by its path alone."""
     entries = value if isinstance(value, list | tuple) else [] if value is None else [value]
     return tuple(
-        _build(CorpusFile, {"path": entry} if isinstance(entry, str) else entry, f"{name}[{index}].")
+        _build(
+            kind,
+            {"path": entry} if kind is CorpusFile and isinstance(entry, str) else entry,
+            f"{name}[{index}].",
+        )
         for index, entry in enumerate(entries)
     )
 

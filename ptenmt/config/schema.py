@@ -4,7 +4,10 @@ Each option has its name, type, default and meaning here. A config is checked wh
 the rest of the code never sees an invalid one.
 """
 
+import difflib
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import Any, Literal
 
 from ptenmt.errors import ConfigError
@@ -79,8 +82,14 @@ class CorpusFile:
     """A text file with one source sentence per line (instead of ``path``, together with ``target``)."""
     target: str | None = _path()
     """A text file whose n-th line translates the n-th line of ``source``."""
-    repeat: int = 1
-    """How often each epoch reads this file."""
+    name: str | None = None
+    """Its name in ``data.stages`` and in reports; by default the file's name without folder and endings."""
+    weight: float = 1.0
+    """How often an epoch reads it: 2: every pair twice; 0.5: half of the pairs, the other half in the next
+    epoch; 0: never, but the tokenizer is trained on it."""
+    tag: str | None = None
+    """A token before every source sentence, such as ``<bt>`` for back-translated text (Caswell et al. 2019);
+    needs ``tokenizer.kind: sentencepiece``."""
 
     def __post_init__(self) -> None:
         is_aligned = self.source is not None and self.target is not None
@@ -90,7 +99,28 @@ class CorpusFile:
             "a corpus file is either {path: pairs.tsv} or {source: lines.pt, target: lines.en}; "
             f"got path={self.path}, source={self.source}, target={self.target}",
         )
-        require(self.repeat >= 1, f"repeat={self.repeat} must be 1 or more")
+        require(self.weight >= 0, f"weight={self.weight} must be 0 or more")
+        require(
+            self.tag is None
+            or (self.tag.isascii() and self.tag.isprintable() and self.tag.split() == [self.tag]),
+            f"tag={self.tag!r} must be one word of ASCII characters, such as <bt>",
+        )
+
+    @property
+    def label(self) -> str:
+        """``name``, or the file's name without folder and endings."""
+        return self.name or Path(Path(self.path or self.source or "").name.removesuffix(".gz")).stem
+
+
+@dataclass(frozen=True, kw_only=True)
+class StageConfig:
+    """A part of the training with its own mixture of the training files."""
+
+    mix: dict[str, float] = field(default_factory=dict)
+    """Share of each file in an epoch, by name. An epoch reads the first file's pairs once, and as many pairs
+    of the others as their shares say."""
+    epochs: int | None = None
+    """Number of epochs; the last stage has none and lasts to the end of the training."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -111,6 +141,8 @@ class DataConfig:
     model."""
     train: tuple[CorpusFile, ...] = _resumable(())
     """The training files (instead of ``path``)."""
+    stages: tuple[StageConfig, ...] = ()
+    """Parts of the training with a mixture of their own, instead of the weights of the files."""
     validation: tuple[CorpusFile, ...] = _resumable(())
     """The validation files; by default pairs are split off the training pairs."""
     test: tuple[CorpusFile, ...] = _resumable(())
@@ -128,6 +160,8 @@ class DataConfig:
     """ISO 639-1 code of the source language, such as ``pt``, or a name."""
     target_language: str = "en"
     """ISO 639-1 code of the target language, or a name."""
+    reverse: bool = False
+    """Translate in the other direction: swap the two languages and the sides of every pair."""
     tokenization: Tokenization | None = None
     """``given``: the corpus has punctuation separated from words (as TED does); ``moses``: separate it with
     the Moses tokenizer; ``none``: leave plain text as it is. Default: ``given`` for source ``tfds``, else
@@ -178,6 +212,58 @@ class DataConfig:
             f"data.dataset={self.dataset} does not go with data.source_language={source} and "
             f"data.target_language={target}",
         )
+        self._check_mixture()
+
+    @property
+    def languages(self) -> tuple[str, str]:
+        """The language that is translated from and the one translated into, ``reverse`` considered."""
+        languages = (self.source_language, self.target_language)
+        return languages[::-1] if self.reverse else languages
+
+    def _check_mixture(self) -> None:
+        names = [file.label for file in self.train]
+        for name in names:
+            require(names.count(name) == 1, f"two files of data.train are named {name}: give one a name")
+        require(
+            not self.train or any(file.weight for file in self.train),
+            "all files of data.train have weight=0, so that an epoch has no pair",
+        )
+        for option in ("validation", "test"):
+            for file in getattr(self, option):
+                require(
+                    file.weight == 1 and file.tag is None,
+                    f"data.{option}: {file.label} has a weight or a tag, which only training files can have",
+                )
+        for number, stage in enumerate(self.stages):
+            self._check_stage(f"data.stages[{number}]", stage, names, number == len(self.stages) - 1)
+
+    def _check_stage(self, where: str, stage: StageConfig, names: Sequence[str], is_last: bool) -> None:
+        require(bool(stage.mix), f"{where}.mix names no file; files of data.train: {', '.join(names)}")
+        for name, share in stage.mix.items():
+            near = difflib.get_close_matches(name, names, 1, 0)
+            require(
+                name in names,
+                f"{where}.mix names {name}, which is no file of data.train"
+                + (f" — did you mean {near[0]}?" if near else ""),
+            )
+            require(
+                share > 0, f"{where}.mix: the share of {name} is {share}; it must be above 0, or left out"
+            )
+        weighted = [file.label for file in self.train if file.weight != 1]
+        require(
+            not weighted,
+            f"data.stages and the weight of {', '.join(weighted)} cannot be used together: "
+            "the shares of a stage say how often a file is read",
+        )
+        if is_last:
+            require(
+                stage.epochs is None,
+                f"{where}.epochs={stage.epochs}: the last stage lasts to the end of the training "
+                "(training.epochs); leave its epochs out",
+            )
+        else:
+            require(stage.epochs is not None, f"{where} never ends: it has no epochs, and a stage follows it")
+            _require_least(where, stage, 1, "epochs")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -581,13 +667,19 @@ class Config:
             f"decoding.max_length={limit} is more than model.max_positions={longest}: "
             "the model has no later position",
         )
+        tags = [file.tag for file in self.data.train if file.tag]
+        require(
+            not tags or self.tokenizer.kind == "sentencepiece",
+            f"the tag {tags[0] if tags else ''} does not go with tokenizer.kind={self.tokenizer.kind}: "
+            "only sentencepiece can have tokens of your own",
+        )
         require(
             self.model.tied_embeddings != "all" or self.tokenizer.shared,
             "model.tied_embeddings=all does not go with tokenizer.shared=false: "
             "one embedding matrix needs one vocabulary",
         )
         if is_next_word:
-            self._check_data(_SPLITTING + _FILTERING, "translation models")
+            self._check_data(_SPLITTING + _FILTERING + _MIXING, "translation models")
             self._check_next_word()
         else:
             self._check_data(_WINDOWS, "next-word models")
@@ -624,3 +716,4 @@ class Config:
 _WINDOWS = ("characters", "window", "stride", "short_windows")
 _SPLITTING = ("validation", "test", "validation_pairs", "test_pairs", "hold_out")
 _FILTERING = ("limit", "max_words", "max_length_ratio", "deduplicate")
+_MIXING = ("stages", "reverse")

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from importlib import metadata
 from pathlib import Path
 from typing import Any, Protocol
@@ -10,8 +10,18 @@ from typing import Any, Protocol
 import numpy as np
 
 from ptenmt.config import BatchConfig, TokenizerConfig
+from ptenmt.data.mixing import Mixture, SourceRows
 from ptenmt.data.readers import SentencePair
-from ptenmt.data.store import CorpusCache, Ragged, RaggedIds, TextPairs, ragged_writer
+from ptenmt.data.store import (
+    CorpusCache,
+    Packed,
+    Ragged,
+    RaggedIds,
+    TextPairs,
+    packed_ids,
+    ragged_writer,
+)
+from ptenmt.processes import parallel_map
 from ptenmt.tokenizers import (
     END,
     START,
@@ -59,21 +69,17 @@ class EncodedPairs:
 
     source: Ragged
     target: Ragged
-    rows: np.ndarray | None = None
-    """Indices of the pairs of an epoch, int32 [pairs]; by default every pair once."""
 
     def __len__(self) -> int:
-        return len(self.source) if self.rows is None else len(self.rows)
+        return len(self.source)
 
     def longest(self) -> np.ndarray:
         """Return the length of the longer side of each pair, int32 [pairs]."""
-        longest = np.maximum(self.source.lengths, self.target.lengths)
-        return np.asarray(longest if self.rows is None else longest[self.rows])
+        return np.asarray(np.maximum(self.source.lengths, self.target.lengths))
 
     def batch(self, rows: np.ndarray, width: int | None, seed: Sequence[int]) -> Batch:  # noqa: ARG002
         """Return pairs as ids; the seed is not used."""
-        stored = rows if self.rows is None else self.rows[rows]
-        return self.source.padded(stored, width), self.target.padded(stored, width)
+        return self.source.padded(rows, width), self.target.padded(rows, width)
 
 
 @dataclass(frozen=True)
@@ -103,12 +109,11 @@ class SampledPairs:
 
     def batch(self, rows: np.ndarray, width: int | None, seed: Sequence[int]) -> Batch:
         """Return pairs as ids, whose segmentation follows from ``seed``; see ``TrainingPairs``."""
-        stored = rows if self.encoded.rows is None else self.encoded.rows[rows]
         best = (self.encoded.source, self.encoded.target)
-        limit = width or int(self._planned(np.maximum(*(side.lengths[stored] for side in best))).max())
+        limit = width or int(self._planned(np.maximum(*(side.lengths[rows] for side in best))).max())
         every = np.arange(len(rows))
         source, target = (
-            _within(limit, sampled, side, stored).padded(every, width)
+            _within(limit, sampled, side, rows).padded(every, width)
             for sampled, side in zip(self._draw(rows, seed), best, strict=True)
         )
         return source, target
@@ -156,7 +161,11 @@ def encode_pairs(
 
 
 def learn_tokenizers(
-    config: TokenizerConfig, train: TextPairs, languages: tuple[str, str], cache: CorpusCache
+    config: TokenizerConfig,
+    train: TextPairs,
+    languages: tuple[str, str],
+    cache: CorpusCache,
+    symbols: Sequence[str] = (),
 ) -> TokenizerPair:
     """Build the tokenizers of a config, or load those trained on the same pairs before.
 
@@ -165,6 +174,7 @@ def learn_tokenizers(
         train: The training pairs, for ``sentencepiece`` and ``words``.
         languages: ISO 639-1 codes of source and target.
         cache: Stores the trained ones.
+        symbols: Tokens of their own, such as tags; see ``tokenizer_symbols``.
 
     Raises:
         TokenizerError: There are too few pairs, or the published tokenizer cannot be used.
@@ -174,13 +184,14 @@ def learn_tokenizers(
         return build_tokenizers(config, train, languages)
 
     def build(folder: Path) -> dict[str, Any]:
-        build_tokenizers(config, train, languages).save(folder / "tokenizer")
+        build_tokenizers(config, train, languages, symbols).save(folder / "tokenizer")
         return {}
 
     key = {
         "pairs": train.fingerprint,
         "options": [config.kind, config.vocabulary_size, config.shared, config.algorithm],
         "words": [config.punctuation, config.order],
+        "symbols": list(symbols),
         "training_sentences": config.training_sentences,
         "version": metadata.version("sentencepiece"),
     }
@@ -201,7 +212,7 @@ def encode_training_pairs(
         OutputError: The cache cannot be written.
     """
     key = {
-        "pairs": [train.fingerprint, train.parts],
+        "pairs": train.fingerprint,
         "tokenizers": tokenizers.checksums,
         "version": metadata.version("sentencepiece"),
         "max_positions": max_positions,
@@ -209,7 +220,7 @@ def encode_training_pairs(
     entry = cache.entry("tokens", key, lambda folder: _write_ids(folder, tokenizers, train, max_positions))
     source = Ragged.mapped(entry.folder, "source", _dtype(tokenizers.source))
     target = Ragged.mapped(entry.folder, "target", _dtype(tokenizers.target))
-    pairs = EncodedPairs(source, target, train.rows)
+    pairs = EncodedPairs(source, target)
     if sampling:
         return SampledPairs(pairs, train, tokenizers, sampling, max_positions), entry.facts["cut"]
     return pairs, entry.facts["cut"]
@@ -220,16 +231,23 @@ def _write_ids(
 ) -> dict[str, Any]:
     cut = 0
     with (
-        ragged_writer(folder, "source", _dtype(tokenizers.source)) as append_source,
-        ragged_writer(folder, "target", _dtype(tokenizers.target)) as append_target,
+        ragged_writer(folder, "source") as append_source,
+        ragged_writer(folder, "target") as append_target,
     ):
-        for part, (_, repeat) in enumerate(train.parts):
-            for chunk in train.chunks(part):
-                sources, targets, num_cut = _framed(tokenizers, chunk, max_positions)
-                append_source(sources)
-                append_target(targets)
-                cut += num_cut * repeat
+        encode = partial(_packed_pairs, tokenizers, max_positions)
+        for sources, targets, num_cut in parallel_map(encode, train.chunks()):
+            append_source(sources)
+            append_target(targets)
+            cut += num_cut
     return {"cut": cut}
+
+
+def _packed_pairs(
+    tokenizers: TokenizerPair, max_positions: int, pairs: Sequence[SentencePair]
+) -> tuple[Packed, Packed, int]:
+    """Return the ids of both sides as they are stored, and the number of truncated sentences."""
+    sources, targets, cut = _framed(tokenizers, pairs, max_positions)
+    return packed_ids(sources, _dtype(tokenizers.source)), packed_ids(targets, _dtype(tokenizers.target)), cut
 
 
 def _framed(
@@ -245,6 +263,21 @@ def _dtype(tokenizer: Tokenizer) -> type[np.integer[Any]]:
     return np.uint16 if tokenizer.vocabulary_size <= 1 << 16 else np.int32
 
 
+@dataclass(frozen=True)
+class _Division:
+    """The division of the epochs of one stage into batches.
+
+    Args:
+        counts: Number of pairs of each source and level, [sources, levels].
+        cuts: The start of each batch in the sorted pairs of an epoch.
+        widths: The length its pairs are padded to; None where each batch has its own.
+    """
+
+    counts: np.ndarray
+    cuts: np.ndarray
+    widths: np.ndarray | None
+
+
 class BatchPlan:
     """The division of an epoch of training pairs into batches.
 
@@ -256,53 +289,87 @@ class BatchPlan:
         pairs: The training pairs.
         batch: The options of the section.
         seed: The option ``seed``.
+        mixture: Which pairs an epoch reads; by default every pair once. It draws a fixed number of pairs of
+            every length, so that all epochs of a stage have the same batches but for the pairs in them.
     """
 
-    def __init__(self, pairs: TrainingPairs, batch: BatchConfig, seed: int) -> None:
+    def __init__(
+        self, pairs: TrainingPairs, batch: BatchConfig, seed: int, mixture: Mixture | None = None
+    ) -> None:
+        self.mixture = mixture or Mixture.once(len(pairs))
         self._pairs = pairs
         self._seed = seed
-        if batch.tokens is None:
-            self._sorted = np.arange(len(pairs), dtype=np.int32)
-            self._groups = [len(pairs)]
-            self._cuts = np.arange(0, len(pairs), batch.sentences)
-            self._widths = None
-            self._longest = pairs.longest()
-            return
-        levels = _rounded_up(pairs.longest())
-        self._sorted = np.argsort(levels, kind="stable").astype(np.int32)
-        counts = np.bincount(levels)
-        self._groups = np.cumsum(counts[counts > 0]).tolist()
-        self._cuts, self._widths = _cuts_by_tokens(counts, batch.tokens)
+        levels = np.zeros(len(pairs), np.int32) if batch.tokens is None else _rounded_up(pairs.longest())
+        num_levels = int(levels.max(initial=0)) + 1
+        ends = np.cumsum(self.mixture.sizes).tolist()
+        self._sources = [
+            SourceRows(end - size, levels[end - size : end], num_levels, (seed, number))
+            for number, (end, size) in enumerate(zip(ends, self.mixture.sizes, strict=True))
+        ]
+        self._divisions = [self._divided(counts, batch) for _, counts in self.mixture.stages]
 
-    def __len__(self) -> int:
-        """Number of batches per epoch, the same for every epoch."""
-        return len(self._cuts)
+    def num_batches(self, epoch: int) -> int:
+        """Number of batches of an epoch, the same for all epochs of a stage."""
+        return len(self._divisions[self.mixture.stage(epoch)].cuts)
 
     def batches(self, epoch: int, first: int = 0) -> Iterator[Batch]:
         """Yield the batches of one epoch (from 0), from batch ``first`` on; skipping those before is free."""
+        stage = self.mixture.stage(epoch)
+        division = self._divisions[stage]
         random = np.random.default_rng([self._seed, epoch])
-        order = self._sorted.copy()
+        order = self._sorted(division, epoch - self.mixture.first_epochs[stage])
         start = 0
-        for end in self._groups:
-            random.shuffle(order[start:end])
-            start = end
-        for number in self._numbers(random, order)[first:].tolist():
-            end = self._cuts[number + 1] if number + 1 < len(self) else len(order)
-            width = None if self._widths is None else int(self._widths[number])
-            yield self._pairs.batch(order[self._cuts[number] : end], width, (self._seed, epoch, number))
+        for count in division.counts.sum(axis=0).tolist():
+            random.shuffle(order[start : start + count])
+            start += count
+        ends = np.append(division.cuts[1:], len(order))
+        for number in self._numbers(division, random, order)[first:].tolist():
+            rows = order[division.cuts[number] : ends[number]]
+            width = None if division.widths is None else int(division.widths[number])
+            yield self._pairs.batch(rows, width, (self._seed, epoch, number))
 
-    def _numbers(self, random: np.random.Generator, order: np.ndarray) -> np.ndarray:
+    def _divided(self, num_pairs: Sequence[int], batch: BatchConfig) -> _Division:
+        """Divide the epochs that read so many pairs of each source."""
+        counts = np.stack(
+            [source.counts(count) for source, count in zip(self._sources, num_pairs, strict=True)]
+        )
+        if batch.tokens is None:
+            return _Division(counts, np.arange(0, int(counts.sum()), batch.sentences), None)
+        return _Division(counts, *_cuts_by_tokens(counts.sum(axis=0), batch.tokens))
+
+    def _sorted(self, division: _Division, epoch: int) -> np.ndarray:
+        """Return the rows of an epoch by level, then by source, int32; ``epoch`` counts within the stage."""
+        return np.concatenate(
+            [
+                rows
+                for level in np.flatnonzero(division.counts.sum(axis=0)).tolist()
+                for source, counts in zip(self._sources, division.counts, strict=True)
+                for rows in source.drawn(level, int(counts[level]), epoch)
+            ]
+        )
+
+    def _numbers(self, division: _Division, random: np.random.Generator, order: np.ndarray) -> np.ndarray:
         """Return the order of the batches."""
-        sizes = np.diff(self._cuts, append=len(order))
-        if self._widths is None:
-            widths = np.maximum.reduceat(self._longest[order], self._cuts)
-            numbers = np.arange(len(self))
+        sizes = np.diff(division.cuts, append=len(order))
+        if division.widths is None:
+            widths = np.maximum.reduceat(self._pairs.longest()[order], division.cuts)
+            numbers = np.arange(len(sizes))
         else:
-            widths = self._widths
-            numbers = random.permutation(len(self))
+            widths = division.widths
+            numbers = random.permutation(len(sizes))
         # The batch that needs the most memory comes first: if it does not fit, that shows at once.
-        largest = np.argmax(sizes * widths * (widths + _LENGTH_OF_EQUAL_SHARES))
+        largest = np.argmax(_memory_need(sizes, widths))
         return np.concatenate([[largest], numbers[numbers != largest]])
+
+
+def memory_need(batch: Batch) -> int:
+    """Return a number that grows with the memory that training on a batch needs."""
+    source, target = batch
+    return int(_memory_need(len(source), max(source.shape[1], target.shape[1])))
+
+
+def _memory_need(sentences: Any, width: Any) -> Any:
+    return sentences * width * (width + _LENGTH_OF_EQUAL_SHARES)
 
 
 def sorted_batches(pairs: EncodedPairs, sentences: int) -> Iterator[Batch]:

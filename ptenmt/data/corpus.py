@@ -22,7 +22,7 @@ HeldOutSplit = Literal["validation", "test"]
 
 _HELD_OUT: tuple[HeldOutSplit, ...] = ("validation", "test")
 # Options that the training pairs do not depend on, or only through the files that they name.
-_ELSEWHERE = {"cache_dir", "data_dir", "archive_url", "path", "train", "validation", "test"}
+_ELSEWHERE = {"cache_dir", "data_dir", "archive_url", "path", "train", "validation", "test", "stages"}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -66,7 +66,7 @@ def fetch_sources(config: Config, on_progress: OnProgress | None = None) -> Toke
 def load_corpus(data: DataConfig, seed: int) -> Corpus:
     """Load all sentence pairs of a run; the training pairs are read only if they are not in the cache.
 
-    Text is prepared on all splits; filters, ``limit`` and ``repeat`` apply to training pairs only.
+    Text is prepared on all splits; filters, ``limit`` and tags apply to training pairs only.
     Validation and test pairs that have no files of their own are split off the training pairs before any
     filter but the one for empty sentences, and training pairs that share a sentence with them are removed.
     ``seed`` decides which.
@@ -77,7 +77,7 @@ def load_corpus(data: DataConfig, seed: int) -> Corpus:
     """
     given = {split: _given_pairs(data, split) for split in _HELD_OUT}
     entry = _training_entry(data, seed)
-    splits = {split: pairs or _drawn_pairs(entry, split) for split, pairs in given.items()}
+    splits = {split: _directed(data, pairs or _drawn_pairs(entry, split)) for split, pairs in given.items()}
     for split, pairs in splits.items():
         _require_pairs(split, pairs)
     return Corpus(train=_text_pairs(entry), removed=entry.facts["removed"], **splits)
@@ -107,7 +107,7 @@ def load_split(data: DataConfig, seed: int, split: HeldOutSplit) -> list[Sentenc
         else:
             pairs = split_off(_CompletePairs(data), _sizes(data), seed)[split]
     _require_pairs(split, pairs)
-    return pairs
+    return _directed(data, pairs)
 
 
 def _training_entry(data: DataConfig, seed: int) -> Entry:
@@ -117,7 +117,7 @@ def _training_entry(data: DataConfig, seed: int) -> Entry:
 
 
 def _text_pairs(entry: Entry) -> TextPairs:
-    return TextPairs(entry.folder, entry.facts["parts"], entry.facts["fingerprint"])
+    return TextPairs(entry.folder, entry.facts["sizes"], entry.facts["fingerprint"])
 
 
 def _drawn_pairs(entry: Entry, split: HeldOutSplit) -> list[SentencePair]:
@@ -131,7 +131,7 @@ class _CompletePairs:
         self._data = data
 
     def __iter__(self) -> Iterator[SentencePair]:
-        for pairs, _ in _training_parts(self._data):
+        for pairs in _training_sources(self._data):
             for chunk in in_chunks(pairs):
                 yield from complete(chunk)
 
@@ -140,27 +140,47 @@ def _write_training_pairs(folder: Path, data: DataConfig, seed: int) -> dict[str
     removed = {"empty": 0}
     filters = configured_filters(data)
     drawn: dict[str, list[SentencePair]] = {}
-    parts = [
-        (_filtered(in_chunks(pairs), {"empty": complete}, removed), repeat)
-        for pairs, repeat in _training_parts(data)
-    ]
+    sources = [_filtered(in_chunks(pairs), {"empty": complete}, removed) for pairs in _training_sources(data)]
     with TemporaryDirectory(dir=folder, ignore_cleanup_errors=True) as spool:
         if _sizes(data):
             # The held-out pairs are known when all are read; text is prepared once, during that reading.
-            stored = TextPairs(Path(spool), write_texts(Path(spool), ((chunks, 1) for chunks, _ in parts)))
+            stored = TextPairs(Path(spool), write_texts(Path(spool), sources))
             drawn = split_off(stored, _sizes(data), seed)
             held_out = list(chain.from_iterable(drawn.values()))
             filters = {"also in validation or test": sharing_no_side(held_out)} | filters
-            parts = [(stored.chunks(part), repeat) for part, (_, repeat) in enumerate(parts)]
+            sources = [stored.chunks(number) for number in range(len(sources))]
             removed["also in validation or test"] = -len(held_out)
         removed |= {name: removed.get(name, 0) for name in filters}
         # Beyond the limit pairs are still read, to be counted.
         limited = first_pairs(data.limit)
-        left = ((map(limited, _filtered(chunks, filters, removed)), repeat) for chunks, repeat in parts)
-        written = write_texts(folder, left)
-    pairs = TextPairs(folder, written)
+        left = (
+            (_directed(data, limited(chunk), tag) for chunk in _filtered(chunks, filters, removed))
+            for chunks, tag in zip(sources, _tags(data), strict=True)
+        )
+        sizes = write_texts(folder, left)
+    pairs = TextPairs(folder, sizes)
     _require_pairs("training", pairs, removed)
-    return {"parts": written, "fingerprint": fingerprint(pairs), "removed": removed, "held_out": drawn}
+    return {
+        "sizes": sizes,
+        "fingerprint": fingerprint(pairs),
+        "removed": removed,
+        "held_out": drawn,
+    }
+
+
+def _directed(data: DataConfig, pairs: list[SentencePair], tag: str | None = None) -> list[SentencePair]:
+    """Turn prepared pairs into the direction of the model, and put a tag before the sources.
+
+    This comes last, so that filters see the languages as configured and both directions have one split.
+    """
+    if data.reverse:
+        pairs = [(target, source) for source, target in pairs]
+    return [(f"{tag} {source}", target) for source, target in pairs] if tag else pairs
+
+
+def _tags(data: DataConfig) -> list[str | None]:
+    """Return the tag of each source of training pairs."""
+    return [file.tag for file in _training_files(data)] if data.source == "files" else [None]
 
 
 def _filtered(
@@ -183,7 +203,7 @@ def _key(data: DataConfig, seed: int) -> dict[str, Any]:
     return {
         "options": options | {"split_off": list(sizes), "seed": seed if sizes else None},
         "versions": [unidata_version, *map(metadata.version, packages)],
-        "files": [[file.repeat, *_file_states(file)] for file in _training_files(data)],
+        "files": [[file.tag, *_file_states(file)] for file in _training_files(data)],
     }
 
 
@@ -204,11 +224,11 @@ def _training_files(data: DataConfig) -> list[CorpusFile]:
     return [CorpusFile(path=str(path)) for path in tfds_files(data.dataset, data.data_dir)]
 
 
-def _training_parts(data: DataConfig) -> list[tuple[Iterator[SentencePair], int]]:
-    """Return the prepared pairs of each training file, and its repetitions per epoch."""
+def _training_sources(data: DataConfig) -> list[Iterator[SentencePair]]:
+    """Return the prepared pairs of each training file, or of the published corpus."""
     if data.source != "files":
-        return [(_prepared(data, published_pairs(data, "train")), 1)]
-    return [(_prepared(data, read_pairs(file)), file.repeat) for file in _training_files(data)]
+        return [_prepared(data, published_pairs(data, "train"))]
+    return [_prepared(data, read_pairs(file)) for file in _training_files(data)]
 
 
 def _given_pairs(data: DataConfig, split: HeldOutSplit) -> list[SentencePair] | None:
@@ -233,7 +253,7 @@ def _sizes(data: DataConfig) -> dict[str, int]:
 
 
 def published_pairs(data: DataConfig, split: HeldOutSplit | Literal["train"]) -> Iterable[SentencePair]:
-    """Read a split of a published corpus, unprepared."""
+    """Read a split of a published corpus, unprepared and in its own direction."""
     if data.source == "demo":
         return demo_pairs(split)
     from ptenmt.data.tfds import read_tfds

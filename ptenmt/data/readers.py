@@ -161,7 +161,7 @@ def read_pairs(file: CorpusFile) -> Iterator[SentencePair]:
     one is an empty sentence.
 
     Args:
-        file: The paths; ``repeat`` is not used here.
+        file: The paths; weight and tag are not used here.
 
     Yields:
         The pairs in the file's order.

@@ -80,25 +80,38 @@ class RaggedIds(Ragged):
         super().__init__(values, lengths, np.cumsum(lengths, dtype=np.int64) - lengths)
 
 
+Packed = tuple[np.ndarray, np.ndarray]
+"""Sequences as one array, and the length of each, int32 [sequences]."""
+
+
+def packed_ids(sequences: Sequence[Sequence[int]], dtype: DTypeLike) -> Packed:
+    """Pack sequences of token ids."""
+    values = np.fromiter(chain.from_iterable(sequences), dtype)
+    return values, np.array([len(sequence) for sequence in sequences], dtype=np.int32)
+
+
+def packed_texts(texts: Iterable[str]) -> Packed:
+    """Pack texts as UTF-8."""
+    encoded = [text.encode() for text in texts]
+    lengths = np.array([len(text) for text in encoded], dtype=np.int32)
+    return np.frombuffer(b"".join(encoded), np.uint8), lengths
+
+
 @contextmanager
-def ragged_writer(folder: Path, name: str, dtype: DTypeLike) -> Iterator[Callable[[Sequence[Any]], None]]:
+def ragged_writer(folder: Path, name: str) -> Iterator[Callable[[Packed], None]]:
     """Write sequences to the files ``<name>.values``, ``.lengths`` and ``.offsets``.
 
     Yields:
-        A function that appends sequences of ids; for ``np.uint8``, texts as bytes.
+        A function that appends packed sequences.
 
     Raises:
         OSError: The folder cannot be written, or its disk is full.
     """
     end = 0
 
-    def append(sequences: Sequence[Any]) -> None:
+    def append(packed: Packed) -> None:
         nonlocal end
-        if dtype is np.uint8:  # texts
-            values = np.frombuffer(b"".join(sequences), dtype)
-        else:
-            values = np.fromiter(chain.from_iterable(sequences), dtype)
-        lengths = np.array([len(sequence) for sequence in sequences], dtype=np.int32)
+        values, lengths = packed
         offsets = end + np.cumsum(lengths, dtype=np.int64) - lengths
         end += len(values)
         for file, array in zip(files, (values, lengths, offsets), strict=True):
@@ -118,68 +131,62 @@ def _mapped(file: Path, dtype: DTypeLike) -> np.ndarray:
 
 Chunk = list[SentencePair]
 """A few thousand pairs."""
-Part = tuple[int, int]
-"""The number of stored pairs of one file, and their repetitions per epoch."""
-
 _CHUNK_PAIRS = 10_000
 
 
 class TextPairs:
-    """Sentence pairs that :func:`write_texts` wrote, in the order of an epoch.
+    """Sentence pairs that :func:`write_texts` wrote.
 
     Args:
         folder: The folder that it wrote.
-        parts: What it returned.
+        sizes: What it returned.
         checksum: The pairs' ``fingerprint``, if it is known.
     """
 
-    def __init__(self, folder: Path, parts: Sequence[Part], checksum: str = "") -> None:
+    def __init__(self, folder: Path, sizes: Sequence[int], checksum: str = "") -> None:
         self.fingerprint = checksum
-        self.parts = tuple((count, repeat) for count, repeat in parts)
+        self.sizes = tuple(sizes)
         self.source = Ragged.mapped(folder, "source", np.uint8)
         self.target = Ragged.mapped(folder, "target", np.uint8)
-        self.rows = _rows(self.parts)
 
     def __len__(self) -> int:
-        return sum(count * repeat for count, repeat in self.parts)
+        return len(self.source)
 
     def __getitem__(self, row: int) -> SentencePair:
-        stored = row if self.rows is None else int(self.rows[row])
-        return self.source[stored].tobytes().decode(), self.target[stored].tobytes().decode()
+        return self.source[row].tobytes().decode(), self.target[row].tobytes().decode()
 
     def __iter__(self) -> Iterator[SentencePair]:
-        for part, (_, repeat) in enumerate(self.parts):
-            for _ in range(repeat):
-                for chunk in self.chunks(part):
-                    yield from chunk
+        return chain.from_iterable(self.chunks())
 
-    def chunks(self, part: int) -> Iterator[Chunk]:
-        """Yield the pairs of one file, once, in chunks."""
-        begin = sum(count for count, _ in self.parts[:part])
-        end = begin + self.parts[part][0]
+    def chunks(self, file: int | None = None) -> Iterator[Chunk]:
+        """Yield the pairs of one file, or of all, in chunks."""
+        begin, end = 0, len(self)
+        if file is not None:
+            begin = sum(self.sizes[:file])
+            end = begin + self.sizes[file]
         for start in range(begin, end, _CHUNK_PAIRS):
             stop = min(start + _CHUNK_PAIRS, end)
             yield list(zip(_texts(self.source, start, stop), _texts(self.target, start, stop), strict=True))
 
 
-def write_texts(folder: Path, parts: Iterable[tuple[Iterable[Chunk], int]]) -> list[Part]:
-    """Write the pairs of each file, given with their repetitions per epoch, to an empty folder.
+def write_texts(folder: Path, files: Iterable[Iterable[Chunk]]) -> list[int]:
+    """Write the pairs of each file to an empty folder; returns their numbers.
 
     Raises:
         OSError: The folder cannot be written.
     """
     written = []
     with (
-        ragged_writer(folder, "source", np.uint8) as append_source,
-        ragged_writer(folder, "target", np.uint8) as append_target,
+        ragged_writer(folder, "source") as append_source,
+        ragged_writer(folder, "target") as append_target,
     ):
-        for chunks, repeat in parts:
+        for chunks in files:
             count = 0
             for chunk in chunks:
-                append_source([text.encode() for text, _ in chunk])
-                append_target([text.encode() for _, text in chunk])
+                append_source(packed_texts(source for source, _ in chunk))
+                append_target(packed_texts(target for _, target in chunk))
                 count += len(chunk)
-            written.append((count, repeat))
+            written.append(count)
     return written
 
 
@@ -196,19 +203,6 @@ def fingerprint(pairs: Iterable[SentencePair]) -> str:
     for source, target in pairs:
         checksum.update(f"{source}\t{target}\n".encode())
     return checksum.hexdigest()
-
-
-def _rows(parts: Sequence[Part]) -> np.ndarray | None:
-    """Return the index of the stored pair for each pair of an epoch, int32; None for the identity."""
-    if all(repeat == 1 for _, repeat in parts):
-        return None
-    ends = np.cumsum([count for count, _ in parts])
-    return np.concatenate(
-        [
-            np.tile(np.arange(end - count, end, dtype=np.int32), repeat)
-            for end, (count, repeat) in zip(ends, parts, strict=True)
-        ]
-    )
 
 
 def _texts(side: Ragged, begin: int, end: int) -> list[str]:

@@ -166,6 +166,8 @@ class TextPreparation:
         form = self._data.normalization
         if form != "none":
             text = unicodedata.normalize(form, text)
+        if text.isprintable() and "  " not in text:  # most text, of which only the ends may change
+            return text.strip()
         return " ".join(_CONTROL.sub(" ", text).split())
 
 

@@ -28,7 +28,7 @@ def read_prose(data: DataConfig, punctuation: Punctuation) -> list[str]:
     Raises:
         DataError: The file cannot be read or is not UTF-8, or has no word.
     """
-    prepare, language = TextPreparation(data).prepare, data.target_language
+    prepare, language = TextPreparation(data).prepare, data.languages[1]
     lines = read_lines(Path(data.path)) if data.path else (pair[1] for pair in published_pairs(data, "train"))
     words = [
         word

@@ -9,6 +9,7 @@ from typing import Any
 from ptenmt.config import TaskName
 from ptenmt.config.loading import flat_options, storage_options
 from ptenmt.data.corpus import HeldOutSplit
+from ptenmt.epochs import EpochSteps
 from ptenmt.errors import RunError
 from ptenmt.evaluation.evaluation import held_out_test_set, json_facts
 from ptenmt.evaluation.scores import Difference, Scorer
@@ -157,7 +158,7 @@ def _summarise(run: Run, name: str) -> RunSummary:
         pairs=facts["data"]["train"][UNITS[config.task]],
         fingerprints={split: part["fingerprint"] for split, part in facts["data"].items()},
         steps=steps,
-        epochs=None if steps is None else steps / facts["steps_per_epoch"],
+        epochs=None if steps is None else EpochSteps.from_fact(facts["steps_per_epoch"]).position(steps),
         seconds=max(times, default=None),
         tokens_per_second=tokens_per_second,
         best_step=None if best is None else best["step"],

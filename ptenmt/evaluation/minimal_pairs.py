@@ -81,12 +81,12 @@ def _split(field: str) -> list[str]:
 def translate_minimal_pairs(translator: Translator) -> MinimalPairResults | None:
     """Translate and check the shipped pairs; None for other languages than Portuguese and English."""
     data, tokenizer = translator.config.data, translator.tokenizers.source
-    if (data.source_language, data.target_language) != LANGUAGES:
+    if data.languages != LANGUAGES:
         return None
     preparation = TextPreparation(data)
 
     def encode(text: str) -> list[int]:
-        return tokenizer.encode([preparation.prepare_input(text, data.source_language)])[0]
+        return tokenizer.encode([preparation.prepare_input(text, data.languages[0])])[0]
 
     def in_known_case(text: str) -> str:
         """In lower case where the vocabulary lacks the capitals, which are not under test."""

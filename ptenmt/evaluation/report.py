@@ -260,7 +260,7 @@ def _subtitle(evaluation: Evaluation, run: _RunFiles | None, date: str) -> str:
 
 
 def _languages(run: _RunFiles | None) -> _Languages:
-    return (None, None) if run is None else (run.config.data.source_language, run.config.data.target_language)
+    return (None, None) if run is None else run.config.data.languages
 
 
 def _scores(evaluation: Evaluation) -> ReportSection:

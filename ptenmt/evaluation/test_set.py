@@ -117,8 +117,8 @@ class TestSet:
         references = _without_blanks(columns)
         preparation = TextPreparation(data)
         if files.is_tokenised:
-            prepare, target = preparation.prepare, data.target_language
-            prepared = None if sources is None else [prepare(text, data.source_language) for text in sources]
+            prepare, target = preparation.prepare, data.languages[1]
+            prepared = None if sources is None else [prepare(text, data.languages[0]) for text in sources]
             return cls._from_corpus(
                 prepared, _map_texts(references, lambda text: prepare(text, target)), data
             )
@@ -127,7 +127,7 @@ class TestSet:
             data=data,
             is_corpus=False,
             sources=sources,
-            prepared=None if sources is None else [prepare(text, data.source_language) for text in sources],
+            prepared=None if sources is None else [prepare(text, data.languages[0]) for text in sources],
             references=references,
             token_references=None,
         )
@@ -136,11 +136,11 @@ class TestSet:
     def _from_corpus(
         cls, sources: list[str] | None, targets: list[list[str | None]], data: DataConfig
     ) -> Self:
-        finish, target = TextPreparation(data).finish, data.target_language
+        finish, target = TextPreparation(data).finish, data.languages[1]
         return cls(
             data=data,
             is_corpus=True,
-            sources=None if sources is None else [finish(text, data.source_language) for text in sources],
+            sources=None if sources is None else [finish(text, data.languages[0]) for text in sources],
             prepared=sources,
             references=_map_texts(targets, lambda text: finish(text, target)),
             token_references=None if spacing(data) == "none" else targets,
@@ -170,7 +170,7 @@ class TestSet:
         elif self.is_corpus:
             targets = _first(self.references)
         else:
-            preparation, language = TextPreparation(self.data), self.data.target_language
+            preparation, language = TextPreparation(self.data), self.data.languages[1]
             targets = [preparation.prepare_input(text, language) for text in _first(self.references)]
         return list(zip(self.prepared, targets, strict=True))
 
@@ -196,7 +196,7 @@ class TestSet:
         """Detokenized translations by any system."""
         tokens = None
         if self.token_references is not None:
-            preparation, language = TextPreparation(self.data), self.data.target_language
+            preparation, language = TextPreparation(self.data), self.data.languages[1]
             tokens = [preparation.prepare_input(text, language) for text in texts]
         return Hypotheses(texts=list(texts), tokens=tokens)
 
@@ -214,7 +214,7 @@ class TestSet:
             )
         if not is_tokenised:
             return self.hypotheses_from_texts(texts)
-        preparation, language = TextPreparation(self.data), self.data.target_language
+        preparation, language = TextPreparation(self.data), self.data.languages[1]
         finished = [preparation.finish(text, language) for text in texts]
         return Hypotheses(texts=finished, tokens=None if self.token_references is None else texts)
 
@@ -255,4 +255,4 @@ def _first(references: Sequence[Sequence[str | None]]) -> list[str]:
 
 def _preparation_options(data: DataConfig) -> tuple[str | bool, ...]:
     """Everything that the form of a corpus depends on."""
-    return (spacing(data), data.normalization, data.lowercase, data.source_language, data.target_language)
+    return (spacing(data), data.normalization, data.lowercase, *data.languages)

@@ -95,7 +95,7 @@ def check_argos(trained: TrainedModel) -> None:
 
 def package_name(config: Config) -> str:
     """The name of a package and of the folder in it, such as ``translate-pt_en-1_0``."""
-    languages = f"{config.data.source_language}_{config.data.target_language}"
+    languages = "_".join(config.data.languages)
     return f"translate-{languages}-{_PACKAGE_VERSION.replace('.', '_')}"
 
 
@@ -168,7 +168,7 @@ def write_package(file: Path, config: Config, files: Mapping[str, bytes]) -> int
 
 
 def _metadata(trained: TrainedModel) -> dict[str, str]:
-    source, target = trained.config.data.source_language, trained.config.data.target_language
+    source, target = trained.config.data.languages
     return {
         "package_version": _PACKAGE_VERSION,
         "argos_version": _ARGOS_VERSION,
@@ -216,7 +216,7 @@ def _rules(data: DataConfig) -> Iterator[tuple[str, str]]:
 
     def prepared(text: str) -> str:
         between = f"{_NEIGHBOUR}{text}{_NEIGHBOUR}"  # spaces at the edges would be lost
-        return clean_text(preparation.prepare_input(between, data.source_language))[1:-1]
+        return clean_text(preparation.prepare_input(between, data.languages[0]))[1:-1]
 
     for code in range(1, 0x20000):
         character = chr(code)

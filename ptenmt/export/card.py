@@ -26,7 +26,14 @@ SUMS_FILE = "SHA256SUMS"
 _TED = "ted_hrlr_translate/"
 _TFDS_PAGE = "https://www.tensorflow.org/datasets/catalog"
 _SECTIONS = ("tokenizer", "model", "batch", "training", "optimizer", "decoding")
-_TEXT_OPTIONS = ("source_language", "target_language", "tokenization", "lowercase", "normalization")
+_TEXT_OPTIONS = (
+    "source_language",
+    "target_language",
+    "reverse",
+    "tokenization",
+    "lowercase",
+    "normalization",
+)
 _UNKNOWN_LICENCE = (
     "ptenmt does not know the licence of these files: name it here before you distribute this model."
 )
@@ -52,7 +59,7 @@ def model_card(trained: TrainedModel, usage: str, *, extra: str = "") -> str:
     """
     config, facts = without_paths(trained.config), trained.run.facts()
     data = config.data
-    source, target = language_name(data.source_language), language_name(data.target_language)
+    source, target = map(language_name, data.languages)
     sections = [
         f"# {trained.run.name}: {source} to {target}\n\n{_summary(trained, facts, source, target)}",
         f"## Use\n\n{usage.strip()}",

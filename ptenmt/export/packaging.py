@@ -175,7 +175,8 @@ def _files(
     if form == "argos":
         assert quantization is not None
         files, data = argos.package_files(trained, quantization), trained.config.data
-        usage = argos.USAGE.format(name=name, source=data.source_language, target=data.target_language)
+        source, target = data.languages
+        usage = argos.USAGE.format(name=name, source=source, target=target)
     elif form == "weights":
         files, usage = _weights_files(trained), _WEIGHTS_USAGE
         extra = _name_table(trained.weights)

@@ -7,6 +7,7 @@ from typing import Any, Literal
 import numpy as np
 
 from ptenmt.config import Config, TrainingConfig
+from ptenmt.epochs import EpochSteps
 from ptenmt.errors import ConfigError, PtenmtError, RunError
 from ptenmt.history import History
 from ptenmt.inspection.figures import Line, LinePlot
@@ -79,7 +80,8 @@ class _RunRecords:
 
     def __init__(self, run: Run, axis: Axis) -> None:
         history = History(run.path)
-        self._axis, self._steps_per_epoch = axis, run.facts({"steps_per_epoch"})["steps_per_epoch"]
+        self._axis = axis
+        self._steps_per_epoch = EpochSteps.from_fact(run.facts({"steps_per_epoch"})["steps_per_epoch"])
         self._curve, self._validations = history.curve(), history.validations()
         if not self._curve and not self._validations:
             raise RunError(
@@ -117,7 +119,7 @@ class _RunRecords:
         """The x coordinates of records."""
         steps = np.array([each["step"] for each in records], float)
         if self._axis == "epochs":
-            return np.asarray(steps / self._steps_per_epoch)
+            return np.array([self._steps_per_epoch.position(each["step"]) for each in records], float)
         if self._axis == "steps":
             return steps
         # A validation after the record of the same step has taken longer.

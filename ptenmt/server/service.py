@@ -63,8 +63,7 @@ class Service:
                 "add --set decoding.top_k=1 --set decoding.top_p=1 --set decoding.temperature=1",
             )
         self.limits, self.metrics, self.keys = limits, Metrics(), keys
-        self.source_language = translator.config.data.source_language
-        self.target_language = translator.config.data.target_language
+        self.source_language, self.target_language = translator.config.data.languages
         self.documents = asyncio.Semaphore(limits.files)
         # Uploads whose key is known only once the form is read must not occupy the places of the others.
         self.uploads = asyncio.Semaphore(limits.uploads)

@@ -2,14 +2,14 @@
 
 import hashlib
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
 from typing import Protocol
 
 from ptenmt.atomic_files import folder_written_whole
-from ptenmt.config import TokenizerConfig
+from ptenmt.config import DataConfig, TokenizerConfig
 from ptenmt.errors import TokenizerError
 from ptenmt.tokenizers.base import Tokenizer
 from ptenmt.tokenizers.sentencepiece import SentencePieceTokenizer
@@ -73,10 +73,13 @@ class Pairs(Protocol):
     def __getitem__(self, row: int, /) -> tuple[str, str]: ...
 
 
-def build_tokenizers(config: TokenizerConfig, pairs: Pairs, languages: tuple[str, str]) -> TokenizerPair:
+def build_tokenizers(
+    config: TokenizerConfig, pairs: Pairs, languages: tuple[str, str], symbols: Sequence[str] = ()
+) -> TokenizerPair:
     """Build the tokenizers of a config; ``languages`` are the ISO 639-1 codes of source and target.
 
     ``wordpiece`` is read from the folder ``config.path``; the others are trained on the pairs, read twice.
+    ``symbols`` are tokens of their own, for ``sentencepiece``.
 
     Raises:
         TokenizerError: There are too few pairs, or the published tokenizer cannot be used.
@@ -90,9 +93,24 @@ def build_tokenizers(config: TokenizerConfig, pairs: Pairs, languages: tuple[str
         return TokenizerPair(*WordPieceTokenizer.load_published(Path(config.path), languages))
     sources, targets = _texts(config, pairs, 0), _texts(config, pairs, 1)
     if config.shared:
-        tokenizer = train_tokenizer(config, chain(sources, targets))
+        tokenizer = train_tokenizer(config, chain(sources, targets), symbols)
         return TokenizerPair(tokenizer, tokenizer)
-    return TokenizerPair(train_tokenizer(config, sources), train_tokenizer(config, targets))
+    return TokenizerPair(train_tokenizer(config, sources, symbols), train_tokenizer(config, targets, symbols))
+
+
+def tokenizer_symbols(data: DataConfig) -> list[str]:
+    """Return the tokens of their own that a config needs: the tags of its files."""
+    return sorted({file.tag for file in data.train if file.tag})
+
+
+def require_symbols(tokenizers: TokenizerPair, symbols: Sequence[str], where: Path) -> None:
+    """Raise a TokenizerError unless a vocabulary has all these tokens of their own."""
+    known = set(tokenizers.source.pieces(range(tokenizers.source.vocabulary_size)))
+    if missing := sorted(set(symbols) - known):
+        raise TokenizerError(
+            f"the vocabulary in {where} has no token {', '.join(missing)}, which data.train gives as a tag",
+            hint="leave the tag out, or train from scratch without --init-from",
+        )
 
 
 def load_tokenizers(folder: Path) -> TokenizerPair:
@@ -129,15 +147,19 @@ def _texts(config: TokenizerConfig, pairs: Pairs, side: int) -> Iterator[str]:
     return (pairs[number * len(pairs) // limit][side] for number in range(limit))
 
 
-def train_tokenizer(config: TokenizerConfig, texts: Iterable[str]) -> Tokenizer:
+def train_tokenizer(config: TokenizerConfig, texts: Iterable[str], symbols: Sequence[str] = ()) -> Tokenizer:
     """Train a tokenizer of kind ``sentencepiece`` or ``words`` on the sentences of one language, or of both.
+
+    ``symbols`` are texts that are a token each, for ``sentencepiece``.
 
     Raises:
         TokenizerError: The texts are empty, or have more characters than the vocabulary can hold.
     """
     size = config.vocabulary_size
     if config.kind == "sentencepiece":
-        return SentencePieceTokenizer.train(texts, vocabulary_size=size, algorithm=config.algorithm)
+        return SentencePieceTokenizer.train(
+            texts, vocabulary_size=size, algorithm=config.algorithm, symbols=symbols
+        )
     return WordTokenizer.train(
         texts, vocabulary_size=size, punctuation=config.punctuation, order=config.order
     )

@@ -4,6 +4,7 @@ import hashlib
 import io
 import math
 import random
+import re
 from array import array
 from bisect import bisect
 from collections.abc import Iterable, Iterator, Sequence
@@ -76,10 +77,18 @@ class SentencePieceTokenizer(Tokenizer):
         self._processor = _processor(proto)
 
     @classmethod
-    def train(cls, texts: Iterable[str], *, vocabulary_size: int, algorithm: SubwordAlgorithm) -> Self:
+    def train(
+        cls,
+        texts: Iterable[str],
+        *,
+        vocabulary_size: int,
+        algorithm: SubwordAlgorithm,
+        symbols: Sequence[str] = (),
+    ) -> Self:
         """Learn the sub-words; the same texts in the same order always give the same model.
 
-        ``vocabulary_size`` is the maximum number of tokens, special tokens included.
+        ``vocabulary_size`` is the maximum number of tokens, special tokens included; ``symbols`` are texts
+        that are a token each, wherever they occur.
 
         Raises:
             TokenizerError: There is no text, or more characters than the vocabulary can hold.
@@ -95,6 +104,7 @@ class SentencePieceTokenizer(Tokenizer):
                 has_text = has_text or bool(sentence.strip())
                 yield sentence
 
+        options: dict[str, Any] = {"user_defined_symbols": list(symbols)} if symbols else {}
         model = io.BytesIO()
         try:
             sentencepiece.SentencePieceTrainer.train(
@@ -102,6 +112,7 @@ class SentencePieceTokenizer(Tokenizer):
                 model_writer=model,
                 model_type=algorithm,
                 vocab_size=vocabulary_size,
+                **options,
                 **_TRAINER_OPTIONS,
             )
         except RuntimeError as error:
@@ -149,8 +160,23 @@ class SentencePieceTokenizer(Tokenizer):
         sentences = [clean_text(text).split() for text in texts]
         numbers = iter(np.random.default_rng(seed).random(sum(map(len, sentences))).tolist())
         draw = _sampler(self._processor, strength).draw
+        if self.symbols:  # a word that contains one keeps its best segmentation
+            is_fixed = re.compile("|".join(map(re.escape, self.symbols))).search
+            sampled, encode = draw, self._processor.encode
+
+            def draw(word: str, number: float) -> bytes:
+                return array("i", encode(word)).tobytes() if is_fixed(word) else sampled(word, number)
+
         drawn = [b"".join([draw(word, next(numbers)) for word in words]) for words in sentences]
         return [np.frombuffer(ids, np.int32).tolist() for ids in drawn]
+
+    @cached_property
+    def symbols(self) -> list[str]:
+        """The texts that are a token each, as given to :meth:`train`."""
+        from sentencepiece import sentencepiece_model_pb2
+
+        model = sentencepiece_model_pb2.ModelProto.FromString(self._proto)
+        return [piece.piece for piece in model.pieces if piece.type == piece.USER_DEFINED]
 
     def decode(self, sequences: Sequence[Sequence[int]]) -> list[str]:
         """Return each sequence's text; a run of unknown characters reads ``[UNK]``."""

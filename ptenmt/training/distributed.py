@@ -16,7 +16,7 @@ import tensorflow as tf
 
 from ptenmt.config import Config
 from ptenmt.errors import ConfigError, TrainingError
-from ptenmt.translation.ctranslate2_engine import available_cores
+from ptenmt.processes import available_cores
 
 SECONDS_TO_MEET = 300.0
 """Timeout for the others at the start: a scheduler starts workers one by one."""

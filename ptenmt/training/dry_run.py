@@ -10,12 +10,14 @@ from pathlib import Path
 import tensorflow as tf
 
 from ptenmt.config import CheckpointConfig, Config
-from ptenmt.data.batches import Batch, BatchPlan
+from ptenmt.data.batches import Batch, BatchPlan, memory_need
 from ptenmt.data.download import OnProgress
+from ptenmt.data.mixing import Mixture
+from ptenmt.epochs import EpochSteps
 from ptenmt.events import Event, StepDone, ValidationStep, Warned
 from ptenmt.runs import Run, run_path
 from ptenmt.training.distributed import Workers, prepare
-from ptenmt.training.input_pipeline import num_steps
+from ptenmt.training.input_pipeline import epoch_steps
 from ptenmt.training.model_selection import Validator, num_total_steps, num_validations
 from ptenmt.training.preparation import TrainingInputs
 from ptenmt.training.state import peak_memory
@@ -38,7 +40,9 @@ class DryRun:
     """Number of examples by split."""
     vocabulary_sizes: list[int]
     parameters: int
-    steps_per_epoch: int
+    steps_per_epoch: EpochSteps
+    stages: list[dict[str, int]]
+    """Pairs of each source in an epoch, by stage of the training; empty with a single source."""
     total_steps: int
     largest_batch: tuple[int, int]
     """Sentences and padded length of the batch that needs the most memory."""
@@ -54,9 +58,9 @@ class DryRun:
     """Bytes on the GPU; None without one."""
 
     @property
-    def seconds_per_epoch(self) -> float:
-        """Without validation."""
-        return self.steps_per_epoch * self.seconds_per_step
+    def seconds_per_epoch(self) -> list[float]:
+        """Without validation, by stage of the training."""
+        return [steps * self.seconds_per_step for _, steps in self.steps_per_epoch.stages]
 
     @property
     def seconds(self) -> float:
@@ -84,13 +88,15 @@ def dry_run(
     inputs = TrainingInputs(config, directory, fresh, init_from, on_event, on_download)
     model, plan, facts = inputs.build(strategy)
     validator, share = inputs.task.sample_validator(model)
-    largest = next(plan.batches(0))  # the first of every epoch
+    firsts = [next(plan.batches(epoch)) for epoch in plan.mixture.first_epochs]
+    largest = max(firsts, key=memory_need)  # the first of every epoch is its largest
     short_plan = _DryRunPlan(plan, largest, config.batch.accumulate)
+    num_short_steps = epoch_steps(short_plan, config.batch.accumulate).of(0)
     with tempfile.TemporaryDirectory() as folder:
         trainer = Trainer(_short(config), Run(Path(folder)), model, short_plan, validator, Workers(strategy))
-        seconds_per_step = _time_steps(trainer, num_steps(len(short_plan), config.batch.accumulate), on_event)
+        seconds_per_step = _time_steps(trainer, num_short_steps, on_event)
     seconds_per_validation = _time_validation(validator, on_event) / share
-    steps_per_epoch = num_steps(len(plan), config.batch.accumulate)
+    steps_per_epoch = epoch_steps(plan, config.batch.accumulate)
     steps = num_total_steps(config, steps_per_epoch)
     gpus = tf.config.list_logical_devices("GPU")
     return DryRun(
@@ -100,11 +106,12 @@ def dry_run(
         vocabulary_sizes=facts["vocabulary_sizes"],
         parameters=facts["parameters"],
         steps_per_epoch=steps_per_epoch,
+        stages=[pairs for epoch in plan.mixture.first_epochs if (pairs := plan.mixture.pairs(epoch))],
         total_steps=steps,
         largest_batch=(len(largest[0]), max(largest[0].shape[1], largest[1].shape[1])),
         seconds_per_step=seconds_per_step,
         seconds_per_validation=seconds_per_validation,
-        validations=num_validations(config.validation, steps, steps_per_epoch),
+        validations=num_validations(config.validation, steps_per_epoch, 0, steps),
         peak_memory=peak_memory(),
         peak_device_memory=tf.config.experimental.get_memory_info("GPU:0")["peak"] if gpus else None,
     )
@@ -116,10 +123,12 @@ class _DryRunPlan:
     def __init__(self, plan: BatchPlan, largest: Batch, accumulate: int) -> None:
         self._plan = plan
         self._largest = [largest] * accumulate
-        self._skipped = min(1, len(plan) - 1)
-        self._usual = min(MAX_STEPS * accumulate, len(plan) - self._skipped)
+        self._skipped = min(1, plan.num_batches(0) - 1)
+        self._usual = min(MAX_STEPS * accumulate, plan.num_batches(0) - self._skipped)
+        self.mixture = Mixture.once(0)
 
-    def __len__(self) -> int:
+    def num_batches(self, _epoch: int) -> int:
+        """Number of batches of the only epoch."""
         return len(self._largest) + self._usual
 
     def batches(self, epoch: int, _first: int) -> Iterator[Batch]:

@@ -8,6 +8,8 @@ import numpy as np
 import tensorflow as tf
 
 from ptenmt.data.batches import Batch
+from ptenmt.data.mixing import Mixture
+from ptenmt.epochs import EpochSteps
 
 _PREFETCHED_BATCHES = 4
 _SPECS = (
@@ -25,7 +27,12 @@ the step's batches this is (int64); a value a replica where there are several.""
 class Plan(Protocol):
     """The batches of an epoch: ``BatchPlan``."""
 
-    def __len__(self) -> int: ...
+    mixture: Mixture
+    """The sources of the pairs; all epochs of a stage have as many batches."""
+
+    def num_batches(self, epoch: int) -> int:
+        """Number of batches of an epoch."""
+        ...
 
     def batches(self, epoch: int, first: int, /) -> Iterator[Batch]:
         """The batches of an epoch, from one on."""
@@ -43,14 +50,14 @@ class InputPipeline:
         self._accumulate = accumulate
         self._strategy = strategy
         self._replicas = _local_replicas(strategy)
-        self.steps_per_epoch = num_steps(len(plan), accumulate)
 
     def steps(self, epoch: int, first: int) -> Iterator[list[Part]]:
         """The parts of each step of an epoch, from step ``first`` on, counted from 0."""
         parts = self._parts(epoch, first)
-        for step in range(first, self.steps_per_epoch):
-            size = min(self._accumulate, len(self._plan) - step * self._accumulate)
-            yield list(islice(parts, size))
+        left = self._plan.num_batches(epoch) - first * self._accumulate
+        while left > 0:
+            yield list(islice(parts, min(self._accumulate, left)))
+            left -= self._accumulate
 
     def _parts(self, epoch: int, first: int) -> Iterator[Part]:
         """This process's share of the batches, a value for each of its replicas.
@@ -86,9 +93,11 @@ class InputPipeline:
         return dataset.with_options(options)
 
 
-def num_steps(batches: int, accumulate: int) -> int:
-    """How many steps so many batches are, of which the last may have fewer than the others."""
-    return -(-batches // accumulate)
+def epoch_steps(plan: Plan, accumulate: int) -> EpochSteps:
+    """The number of steps of each epoch, of which the last may have fewer batches than the others."""
+    return EpochSteps(
+        tuple((first, -(-plan.num_batches(first) // accumulate)) for first in plan.mixture.first_epochs)
+    )
 
 
 def part_signature(strategy: tf.distribute.Strategy) -> Any:

@@ -8,9 +8,11 @@ from collections.abc import Generator, Iterator
 from typing import Protocol
 
 from ptenmt.config import Config, ValidationConfig
+from ptenmt.epochs import EpochSteps
 from ptenmt.events import Scores, Validated, ValidationStep
 from ptenmt.history import History, rank
 from ptenmt.runs import Run
+from ptenmt.training.input_pipeline import Plan, epoch_steps
 from ptenmt.training.optimizer import averaged
 from ptenmt.training.state import TrainingState
 from ptenmt.weights import keep_best
@@ -39,15 +41,16 @@ class ModelSelection:
         run: Run,
         state: TrainingState,
         validator: Validator,
-        steps_per_epoch: int,
+        plan: Plan,
         writes: bool = True,
     ) -> None:
         self._config = config
         self._options = config.validation
         self._state = state
         self._validator = validator
-        self._steps_per_epoch = steps_per_epoch
-        self._total_steps = num_total_steps(config, steps_per_epoch)
+        self._mixture = plan.mixture
+        self._steps_per_epoch = epoch_steps(plan, config.batch.accumulate)
+        self._total_steps = num_total_steps(config, self._steps_per_epoch)
         self._writes = writes
         self._run = run
         self._history = History(run.path)
@@ -58,13 +61,14 @@ class ModelSelection:
     def is_due(self) -> bool:
         """Whether the model is to be validated now."""
         options, state = self._options, self._state
-        step, is_epoch_end = int(state.global_step), int(state.step_in_epoch) == self._steps_per_epoch
+        step, epoch = int(state.global_step), int(state.epoch)
+        is_epoch_end = int(state.step_in_epoch) == self._steps_per_epoch.of(epoch)
         if int(state.step_in_epoch) == 0 or step == int(state.validated):
             return False
         by_steps, by_epochs = options.every_steps, options.every_epochs
         return (
             (by_steps is not None and step % by_steps == 0)
-            or (by_epochs is not None and is_epoch_end and (int(state.epoch) + 1) % by_epochs == 0)
+            or (by_epochs is not None and is_epoch_end and (epoch + 1) % by_epochs == 0)
             or (step >= self._total_steps and (by_steps or by_epochs) is not None)
         )
 
@@ -75,8 +79,8 @@ class ModelSelection:
 
     def seconds_left(self) -> float:
         """Estimated time of the validations ahead; 0 before the first."""
-        ahead = self._total_steps - int(self._state.global_step)
-        count = num_validations(self._options, ahead, self._steps_per_epoch)
+        first = int(self._state.global_step)
+        count = num_validations(self._options, self._steps_per_epoch, first, self._total_steps)
         return count * sum(self._seconds) / max(len(self._seconds), 1)
 
     def validate(self, rate: float) -> Generator[ValidationStep | Validated, None, None]:
@@ -169,17 +173,19 @@ class ModelSelection:
                 "train": {"loss": loss, "accuracy": accuracy},
                 "validation": scores.figures(),
             }
+            if shares := self._mixture.shares(event.epoch - 1):
+                line["shares"] = shares
             self._history.add(line | costs)
         return event
 
 
-def num_validations(options: ValidationConfig, steps: int, steps_per_epoch: int) -> int:
-    """About how many validations so many steps have."""
-    periods = ((options.every_steps, 1), (options.every_epochs, steps_per_epoch))
-    return sum(math.ceil(steps / (n * unit)) for n, unit in periods if n is not None)
+def num_validations(options: ValidationConfig, steps_per_epoch: EpochSteps, first: int, last: int) -> int:
+    """About how many validations there are between two global steps."""
+    epochs = steps_per_epoch.position(last) - steps_per_epoch.position(first)
+    periods = ((options.every_steps, last - first), (options.every_epochs, epochs))
+    return sum(math.ceil(length / n) for n, length in periods if n is not None)
 
 
-def num_total_steps(config: Config, steps_per_epoch: int) -> int:
+def num_total_steps(config: Config, steps_per_epoch: EpochSteps) -> int:
     """Updates in the whole training."""
-    all_epochs = config.training.epochs * steps_per_epoch
-    return min(all_epochs, config.training.max_steps or all_epochs)
+    return steps_per_epoch.total(config.training.epochs, config.training.max_steps)

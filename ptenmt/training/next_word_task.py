@@ -13,6 +13,7 @@ import tensorflow as tf
 from ptenmt.config import Config
 from ptenmt.data.corpus import fetch_sources
 from ptenmt.data.download import OnProgress
+from ptenmt.data.mixing import Mixture
 from ptenmt.data.store import CorpusCache
 from ptenmt.data.word_windows import Predicts, WordWindows, read_prose, split_for_windows
 from ptenmt.errors import DataError
@@ -71,6 +72,11 @@ class NextWordTask:
             "train": Split(size=len(self._training), fingerprint=_fingerprint(training)),
             "validation": Split(size=len(self._held_out), fingerprint=_fingerprint(held_out)),
         }
+
+    @property
+    def mixture(self) -> Mixture:
+        """Every window once."""
+        return Mixture.once(len(self._training))
 
     @property
     def removed(self) -> dict[str, int]:

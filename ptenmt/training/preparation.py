@@ -12,12 +12,13 @@ from ptenmt.config.loading import fixed_differences, flat_options, show_value
 from ptenmt.data.batches import BatchPlan
 from ptenmt.data.download import OnProgress
 from ptenmt.data.store import corpus_cache
+from ptenmt.epochs import EpochSteps
 from ptenmt.errors import RunError
 from ptenmt.events import Event, Warned
 from ptenmt.runs import Run, check_task, find_run
 from ptenmt.schedule import num_warmup_steps
 from ptenmt.trained_model import TrainedModel, assign_weights
-from ptenmt.training.input_pipeline import num_steps
+from ptenmt.training.input_pipeline import epoch_steps
 from ptenmt.training.model_selection import num_total_steps
 from ptenmt.training.next_word_task import NextWordTask
 from ptenmt.training.task import Task
@@ -70,8 +71,8 @@ class TrainingInputs:
         keras.utils.set_random_seed(config.seed)
         with strategy.scope():
             model = task.new_model()
-        plan = BatchPlan(examples, config.batch, config.seed)
-        steps_per_epoch = num_steps(len(plan), config.batch.accumulate)
+        plan = BatchPlan(examples, config.batch, config.seed, task.mixture)
+        steps_per_epoch = epoch_steps(plan, config.batch.accumulate)
         self._check_schedule(steps_per_epoch)
         facts = {
             "data": {
@@ -83,7 +84,7 @@ class TrainingInputs:
                 tokenizer.vocabulary_size for tokenizer in (task.tokenizers.source, task.tokenizers.target)
             ],
             "parameters": model.count_params(),
-            "steps_per_epoch": steps_per_epoch,
+            "steps_per_epoch": steps_per_epoch.fact,
         }
         return model, plan, facts | self._initialise(model)
 
@@ -100,7 +101,7 @@ class TrainingInputs:
         known = self.run.facts() if self.is_resumed else {}
         return {name: known[name] for name in ("initialised_from",) if name in known}
 
-    def _check_schedule(self, steps_per_epoch: int) -> None:
+    def _check_schedule(self, steps_per_epoch: EpochSteps) -> None:
         """Warn of a learning rate that never reaches its peak, or that a changed length changes."""
         options = self.config.training
         before = self.run.config() if self.is_resumed else self.config
@@ -178,4 +179,6 @@ def _must_agree(option: str) -> bool:
     section, _, name = option.partition(".")
     if section == "tokenizer":
         return name in _TOKENIZER_OPTIONS
+    if option == "data.reverse":
+        return True
     return section == "model" and "dropout" not in name

@@ -147,6 +147,7 @@ def _check_agreement(inputs: TrainingInputs, workers: Workers) -> None:
         sampling=config.tokenizer.sampling,
         precision=config.machine.precision,
         training_data=task.splits["train"].fingerprint,
+        mixture=task.mixture.stages,
         validation_data=task.splits["validation"].fingerprint,
         tokenizers=task.tokenizers.checksums,
         resumed=inputs.is_resumed,

@@ -8,6 +8,7 @@ from typing import Any, ClassVar, Protocol
 import tensorflow as tf
 
 from ptenmt.data.batches import Batch, TrainingPairs
+from ptenmt.data.mixing import Mixture
 from ptenmt.events import CorpusReady
 from ptenmt.model import TokenSums, TrainableModel, real_positions, token_sums
 from ptenmt.tokenizers import TokenizerPair
@@ -36,6 +37,8 @@ class Task(Protocol):
     unit: ClassVar[str]
     """What ``Split.size`` counts."""
     tokenizers: TokenizerPair
+    mixture: Mixture
+    """Which training examples an epoch reads."""
 
     @property
     def splits(self) -> dict[str, Split]:

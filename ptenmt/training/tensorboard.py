@@ -50,7 +50,7 @@ class TensorBoard:
 
     def _start(self, event: TrainingStarted) -> None:
         validations = History(self._run.path).validations()
-        step = event.epoch * event.steps_per_epoch + event.step_in_epoch
+        step = event.steps_per_epoch.before(event.epoch) + event.step_in_epoch
         forget_after(self._folder, step, validations[-1]["step"] if validations else 0)
         self._writer = tf.summary.create_file_writer(str(self._folder))
 

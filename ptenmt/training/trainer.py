@@ -18,6 +18,7 @@ from ptenmt.events import (
     EpochDone,
     Event,
     PatienceExhausted,
+    StageStarted,
     StepDone,
     Stopped,
     TrainingStarted,
@@ -28,7 +29,7 @@ from ptenmt.history import History
 from ptenmt.model import TrainableModel
 from ptenmt.runs import Run
 from ptenmt.training.distributed import Workers
-from ptenmt.training.input_pipeline import InputPipeline, Part, Plan
+from ptenmt.training.input_pipeline import InputPipeline, Part, Plan, epoch_steps
 from ptenmt.training.model_selection import ModelSelection, Validator, num_total_steps
 from ptenmt.training.optimizer import Adam
 from ptenmt.training.state import Checkpoints, TrainingState
@@ -68,16 +69,15 @@ class Trainer:
         self._history = History(run.path)
         self._model = model
         self._input = InputPipeline(plan, config.batch.accumulate, strategy)
-        self._steps_per_epoch = self._input.steps_per_epoch
+        self._mixture = plan.mixture
+        self._steps_per_epoch = epoch_steps(plan, config.batch.accumulate)
         self._total_steps = num_total_steps(config, self._steps_per_epoch)
         with strategy.scope():
             self._optimizer = Adam(model.trainable_variables, config.optimizer)
         self._state = TrainingState(model, self._optimizer)
         self._train_step = TrainStep(config, self._state, self._total_steps, strategy)
         self._checkpoints = Checkpoints(self._state.trackable(), run, config.checkpoint.keep)
-        self._selection = ModelSelection(
-            config, run, self._state, validator, self._steps_per_epoch, self._workers.is_chief
-        )
+        self._selection = ModelSelection(config, run, self._state, validator, plan, self._workers.is_chief)
         self._throughput = Throughput()
         self._epoch_batches: Iterator[list[Part]] = iter(())
         self._stop_wanted = threading.Event()  # from this process
@@ -148,8 +148,15 @@ class Trainer:
             is_over=self._is_over(),
             resumed_from=restored,
         )
+        yield from self._stage_started()
         self._throughput.start(state.of_epoch.tokens)
         self._epoch_batches = self._input.steps(int(state.epoch), int(state.step_in_epoch))
+
+    def _stage_started(self) -> Iterator[StageStarted]:
+        """Emit the shares of the sources from this epoch on, if there are several."""
+        epoch = int(self._state.epoch)
+        if (pairs := self._mixture.pairs(epoch)) and not self._is_over():
+            yield StageStarted(epoch=epoch + 1, pairs=pairs, shares=self._mixture.shares(epoch))
 
     def _is_over(self) -> bool:
         return not self._selection.is_due() and (
@@ -157,7 +164,7 @@ class Trainer:
         )
 
     def _is_epoch_end(self) -> bool:
-        return int(self._state.step_in_epoch) == self._steps_per_epoch
+        return int(self._state.step_in_epoch) == self._steps_per_epoch.of(int(self._state.epoch))
 
     def _next_batches(self) -> list[Part]:
         """The batches of the next update."""
@@ -233,6 +240,8 @@ class Trainer:
         state.since_curve_point.reset()
         if self._workers.is_chief:
             figures = asdict(point)
+            if shares := self._mixture.shares(int(state.epoch)):
+                figures["shares"] = shares
             self._history.add({"step": figures.pop("global_step")} | figures | state.costs())
         return point
 
@@ -252,6 +261,8 @@ class Trainer:
                         return
         if self._is_epoch_end() and not self._selection.is_due():
             self._state.finish_epoch()
+            if int(self._state.epoch) in self._mixture.first_epochs:
+                yield from self._stage_started()
             self._throughput.start(0.0)
             self._epoch_batches = self._input.steps(int(self._state.epoch), 0)
 

@@ -23,6 +23,7 @@ from ptenmt.data.batches import (
 )
 from ptenmt.data.corpus import Corpus, fetch_sources, load_corpus
 from ptenmt.data.download import OnProgress
+from ptenmt.data.mixing import Mixture
 from ptenmt.data.readers import SentencePair
 from ptenmt.data.store import CorpusCache, fingerprint
 from ptenmt.errors import OutputError
@@ -30,7 +31,14 @@ from ptenmt.evaluation.scores import Scorer
 from ptenmt.evaluation.test_set import TestSet
 from ptenmt.events import CorpusReady, Sample, Scores, ValidationStep
 from ptenmt.model import Transformer
-from ptenmt.tokenizers import UNK, TokenizerPair, forbidden, load_tokenizers
+from ptenmt.tokenizers import (
+    UNK,
+    TokenizerPair,
+    forbidden,
+    load_tokenizers,
+    require_symbols,
+    tokenizer_symbols,
+)
 from ptenmt.training.distributed import Workers
 from ptenmt.training.task import HeldOutLoss, Split
 from ptenmt.translation import Translation, Translator
@@ -145,6 +153,7 @@ class TranslationTask:
         self._config = config
         self._corpus = corpus
         self._cache = cache
+        self.mixture = Mixture.configured(config.data, corpus.train.sizes)
 
     @classmethod
     def load(
@@ -153,17 +162,20 @@ class TranslationTask:
         """Read the sentence pairs; load the tokenizers from the folder ``known``, or train them."""
         options = fetch_sources(config, on_download)
         corpus = load_corpus(config.data, config.seed)
-        if known is not None:
-            return cls(config, corpus, load_tokenizers(known), cache)
-        languages = (config.data.source_language, config.data.target_language)
-        return cls(config, corpus, learn_tokenizers(options, corpus.train, languages, cache), cache)
+        symbols = tokenizer_symbols(config.data)
+        if known is None:
+            tokenizers = learn_tokenizers(options, corpus.train, config.data.languages, cache, symbols)
+        else:
+            tokenizers = load_tokenizers(known)
+            require_symbols(tokenizers, symbols, known)
+        return cls(config, corpus, tokenizers, cache)
 
     @cached_property
     def splits(self) -> dict[str, Split]:
         """The pairs of all splits."""
         train, validation, test = self._corpus.train, self._corpus.validation, self._corpus.test
         return {
-            "train": Split(size=len(train), fingerprint=train.fingerprint),
+            "train": Split(size=len(train), fingerprint=self.mixture.fingerprint(train.fingerprint)),
             "validation": Split(size=len(validation), fingerprint=fingerprint(validation)),
             "test": Split(size=len(test), fingerprint=fingerprint(test)),
         }

@@ -1,9 +1,7 @@
 """The production engine: CTranslate2, without TensorFlow or Keras."""
 
 import math
-import os
 import time
-from pathlib import Path
 from typing import Any, Self
 
 import ctranslate2
@@ -11,11 +9,11 @@ import ctranslate2
 from ptenmt.config import DecodingConfig
 from ptenmt.ctranslate2_export import CTranslate2Model, nearest_quantization
 from ptenmt.errors import ConfigError, ExportError
+from ptenmt.processes import available_cores
 from ptenmt.tokenizers import PAD, SPECIAL_PIECES, START, TokenizerPair
 from ptenmt.translation.batching import BATCH_SENTENCES, BATCH_TOKENS
 from ptenmt.translation.engine import Hypothesis, PendingHypotheses, SearchRequest
 
-_CPU_LIMIT = Path("/sys/fs/cgroup/cpu.max")
 PENDING_BATCHES_PER_THREAD = 8
 """Enough that no thread idles while texts are read."""
 
@@ -170,13 +168,3 @@ def _compute_types(device: str) -> set[str]:
 
 def _first_line(error: Exception) -> str:
     return str(error).splitlines()[0]
-
-
-def available_cores() -> int:
-    """The number of cores this process may use; a container's CPU limit may be below the machine's."""
-    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    try:
-        quota, period = _CPU_LIMIT.read_text().split()
-        return max(1, min(cores, round(int(quota) / int(period))))
-    except (OSError, ValueError):  # no limit
-        return cores

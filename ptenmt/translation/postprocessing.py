@@ -64,7 +64,7 @@ class Postprocessor:
         source = tokenizers.source
         self._source_words = source.split if isinstance(source, WordTokenizer) else None
         self._preparation = TextPreparation(config.data)
-        self._language = config.data.target_language
+        self._language = config.data.languages[1]
         self._is_wordpiece = config.tokenizer.kind == "wordpiece"
         self._length_penalty = config.decoding.length_penalty
 

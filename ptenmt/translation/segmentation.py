@@ -77,11 +77,11 @@ class TextEncoder:
 
     def prepare_source(self, text: str) -> str:
         """A source sentence as its tokenizer reads it."""
-        return self._preparation.prepare_input(text, self._data.source_language)
+        return self._preparation.prepare_input(text, self._data.languages[0])
 
     def prepare_target(self, text: str) -> str:
         """A translation as its tokenizer reads it."""
-        return self._preparation.prepare_input(text, self._data.target_language)
+        return self._preparation.prepare_input(text, self._data.languages[1])
 
     def sources(self, texts: Sequence[str]) -> tuple[list[list[int]], int]:
         """Encode sentences as [START] … [END]; returns also how many were truncated to the positions."""
@@ -169,7 +169,7 @@ class TextEncoder:
         import sentencex
 
         for line in text.splitlines(keepends=True):
-            for sentence in sentencex.segment(self._data.source_language, line):
+            for sentence in sentencex.segment(self._data.languages[0], line):
                 space, core, after = _split_edges(sentence)
                 if core:
                     yield before + space, core

@@ -103,7 +103,7 @@ def test_values_are_shown_as_yaml_writes_them(ptenmt, copied_run: Path) -> None:
     assert text != before
     file.write_text(text)
     table = rows(ptenmt("info", "--run", "tiny").stdout)
-    assert table["data.train"] == "[{path: '/[x]/:a:.tsv', repeat: 1}]"
+    assert table["data.train"] == "[{path: '/[x]/:a:.tsv', weight: 1.0}]"
 
 
 @pytest.mark.parametrize(

@@ -14,6 +14,7 @@ from rich.console import Console
 from ptenmt.cli.console import Screen
 from ptenmt.cli.training_view import TrainingView
 from ptenmt.config import Config, ValidationConfig
+from ptenmt.epochs import EpochSteps
 from ptenmt.events import (
     CheckpointSaved,
     CorpusReady,
@@ -45,7 +46,7 @@ STARTED = TrainingStarted(
     run=Path("checkpoints/base"),
     parameters=4_646_882,
     epochs=20,
-    steps_per_epoch=810,
+    steps_per_epoch=EpochSteps.constant(810),
     total_steps=16_200,
     epoch=0,
     step_in_epoch=0,

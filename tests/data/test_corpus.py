@@ -35,8 +35,8 @@ def three_files(folder: Path, train: Sequence[SentencePair], **options: Any) -> 
     return DataConfig(source="files", **{**given, **options})
 
 
-def own_file(path: Path, pairs: Sequence[SentencePair], repeat: int = 1) -> tuple[CorpusFile]:
-    return (CorpusFile(path=saved(path, pairs), repeat=repeat),)
+def own_file(path: Path, pairs: Sequence[SentencePair], **options: Any) -> tuple[CorpusFile]:
+    return (CorpusFile(path=saved(path, pairs), **options),)
 
 
 def test_demo_corpus_is_taken_whole() -> None:
@@ -146,14 +146,15 @@ def test_duplicates_are_found_across_files(tmp_path: Path) -> None:
     assert list(load_corpus(data, 1).train) == [("um", "one"), ("a", "A"), ("b", "B")]
 
 
-def test_limit_keeps_the_first_pairs_that_filters_leave_and_repeat_comes_last(tmp_path: Path) -> None:
-    first = own_file(tmp_path / "first.tsv", [("x x", "x"), ("a", "A"), ("b", "B")], repeat=2)
-    second = own_file(tmp_path / "second.tsv", [("a", "A"), ("c", "C"), ("d", "D")], repeat=3)
+def test_limit_keeps_the_first_pairs_that_filters_leave(tmp_path: Path) -> None:
+    first = own_file(tmp_path / "first.tsv", [("x x", "x"), ("a", "A"), ("b", "B")], weight=2)
+    second = own_file(tmp_path / "second.tsv", [("a", "A"), ("c", "C"), ("d", "D")], weight=3)
     data = replace(three_files(tmp_path, []), train=first + second, max_words=1, deduplicate=True)
     a, b, c, d = ("a", "A"), ("b", "B"), ("c", "C"), ("d", "D")
-    assert list(load_corpus(data, 1).train) == [a, b, a, b, c, d, c, d, c, d]
-    assert list(load_corpus(replace(data, limit=3), 1).train) == [a, b, a, b, c, c, c]
-    assert list(load_corpus(replace(data, limit=1), 1).train) == [a, a]
+    assert list(load_corpus(data, 1).train) == [a, b, c, d]
+    assert load_corpus(data, 1).train.sizes == (2, 2)
+    assert list(load_corpus(replace(data, limit=3), 1).train) == [a, b, c]
+    assert load_corpus(replace(data, limit=1), 1).train.sizes == (1, 0)
 
 
 def test_one_file_is_split_into_three(tmp_path: Path) -> None:
@@ -290,3 +291,33 @@ def test_the_training_pairs_alone_need_no_other_file(tmp_path: Path) -> None:
     assert list(load_training_pairs(data, 1)) == HUNDRED
     drawn = one_file(tmp_path, HUNDRED)
     assert list(load_training_pairs(drawn, 1)) == list(load_corpus(drawn, 1).train)
+
+
+@pytest.mark.parametrize("pairs", [None, HUNDRED])
+def test_reverse_swaps_sides_after_everything_else(tmp_path: Path, pairs: list[SentencePair] | None) -> None:
+    """The demo corpus, and a file: the same held-out pairs are drawn from it in both directions."""
+    data = DataConfig(source="demo") if pairs is None else one_file(tmp_path, pairs)
+    backward = replace(data, reverse=True)
+    found, reversed_ = load_corpus(data, 1), load_corpus(backward, 1)
+    assert (backward.languages, data.languages) == (("en", "pt"), ("pt", "en"))
+    for split in ("train", "validation", "test"):
+        swapped = [(target, source) for source, target in getattr(found, split)]
+        assert list(getattr(reversed_, split)) == swapped
+    assert load_split(backward, 1, "test") == reversed_.test
+    assert load_split(replace(backward, cache_dir=str(tmp_path / "empty")), 1, "test") == reversed_.test
+
+
+def test_reverse_prepares_each_side_by_the_rules_of_its_language(tmp_path: Path) -> None:
+    data = three_files(tmp_path, [("it's", "it's")], tokenization="moses")
+    ((source, target),) = load_corpus(data, 1).train
+    assert list(load_corpus(replace(data, reverse=True), 1).train) == [(target, source)]
+    assert (source, target) == ("it ' s", "it 's")
+
+
+def test_a_tag_stands_before_the_sources_of_its_file(tmp_path: Path) -> None:
+    plain = own_file(tmp_path / "plain.tsv", [("um", "one"), ("dois", "two")])
+    back = own_file(tmp_path / "back.tsv", [("três", "three"), ("um", "one")], tag="<bt>")
+    data = replace(three_files(tmp_path, []), train=plain + back, deduplicate=True)
+    assert list(load_corpus(data, 1).train) == [("um", "one"), ("dois", "two"), ("<bt> três", "three")]
+    backward = load_corpus(replace(data, reverse=True), 1)
+    assert list(backward.train) == [("one", "um"), ("two", "dois"), ("<bt> three", "três")]

@@ -34,14 +34,14 @@ FEW_TOKENS = BatchConfig(tokens=300)
 
 @pytest.fixture(scope="module")
 def data(tmp_path_factory: pytest.TempPathFactory) -> DataConfig:
-    """Two files, the second of which is gone through twice."""
+    """Two files, the second of which is read twice in each epoch."""
     folder = tmp_path_factory.mktemp("data")
     everything = demo_pairs("train")[:700]
     files = []
-    for name, some, repeat in (("a", everything[:400], 1), ("b", everything[400:], 2)):
+    for name, some, weight in (("a", everything[:400], 1), ("b", everything[400:], 2)):
         text = "".join(f"{source}\t{target}\n" for source, target in some)
         (folder / f"{name}.tsv").write_text(text, encoding="utf-8")
-        files.append(CorpusFile(path=str(folder / f"{name}.tsv"), repeat=repeat))
+        files.append(CorpusFile(path=str(folder / f"{name}.tsv"), weight=weight))
     return DataConfig(source="files", train=tuple(files), cache_dir=str(folder / "cache"))
 
 

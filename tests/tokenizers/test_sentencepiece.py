@@ -2,13 +2,20 @@ import hashlib
 import json
 import subprocess
 import sys
+from pathlib import Path
 from typing import Literal
 
 import pytest
 
-from ptenmt.config import TokenizerConfig
+from ptenmt.config import CorpusFile, DataConfig, TokenizerConfig
 from ptenmt.errors import TokenizerError
-from ptenmt.tokenizers import UNK, TokenizerPair, build_tokenizers
+from ptenmt.tokenizers import (
+    UNK,
+    TokenizerPair,
+    build_tokenizers,
+    require_symbols,
+    tokenizer_symbols,
+)
 from ptenmt.tokenizers.sentencepiece import SentencePieceTokenizer
 
 Pairs = list[tuple[str, str]]
@@ -175,3 +182,28 @@ def test_sampling_cuts_as_sentencepiece_does(pairs: Pairs, algorithm: Algorithm)
         assert sum(map(len, ours)) == pytest.approx(sum(map(len, theirs)), rel=0.07)
         assert tokenizer.decode(ours) == tokenizer.decode(tokenizer.encode(texts))
         assert tokenizer.sample(texts, strength, (1, 2)) == ours != tokenizer.sample(texts, strength, (1, 3))
+
+
+@pytest.mark.parametrize("algorithm", ["unigram", "bpe"])
+def test_symbols_are_a_token_each_sampled_or_not(pairs: Pairs, algorithm: Algorithm) -> None:
+    texts = [f"<bt> {source}" for source, _ in pairs]
+    learnt = SentencePieceTokenizer.train(
+        texts, vocabulary_size=200, algorithm=algorithm, symbols=["<bt>", "⟦0⟧"]
+    )
+    assert learnt.symbols == ["<bt>", "⟦0⟧"]
+    text = f"<bt> Ele ⟦0⟧ {pairs[0][0]}"
+    (ids,) = learnt.encode([text])
+    sampled = learnt.sample([text] * 50, 0.1, (1,))
+    assert len(set(map(tuple, sampled))) > 5
+    for each in (ids, *sampled):
+        assert [piece for piece in learnt.pieces(each) if piece in learnt.symbols] == learnt.symbols
+    assert learnt.decode([ids]) == [text]
+    pair = TokenizerPair(learnt, learnt)
+    require_symbols(pair, ["<bt>"], Path("tokenizer"))
+    with pytest.raises(TokenizerError, match="the vocabulary in tokenizer has no token <x>"):
+        require_symbols(pair, ["<bt>", "<x>"], Path("tokenizer"))
+
+
+def test_the_symbols_of_a_config_are_its_tags() -> None:
+    files = [CorpusFile(path=f"/{tag}.tsv", tag=tag) for tag in ("<new>", "<bt>", None)]
+    assert tokenizer_symbols(DataConfig(train=tuple(files))) == ["<bt>", "<new>"]

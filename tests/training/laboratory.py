@@ -10,9 +10,10 @@ from copy_task import InstantValidator
 from ptenmt.config import Config
 from ptenmt.data.batches import BatchPlan, EncodedPairs, encode_pairs
 from ptenmt.data.corpus import load_corpus
+from ptenmt.data.mixing import Mixture
 from ptenmt.model import Transformer
 from ptenmt.runs import Run
-from ptenmt.tokenizers import build_tokenizers
+from ptenmt.tokenizers import build_tokenizers, tokenizer_symbols
 from ptenmt.training import Trainer
 from ptenmt.training.distributed import Workers
 from ptenmt.training.model_selection import Validator
@@ -38,7 +39,8 @@ def build_laboratory(
     """What ``train`` builds; unless one is given, with a validator that costs nothing."""
     strategy = strategy or tf.distribute.get_strategy()
     corpus = load_corpus(config.data, config.seed)
-    tokenizers = build_tokenizers(config.tokenizer, corpus.train, ("pt", "en"))
+    symbols = tokenizer_symbols(config.data)
+    tokenizers = build_tokenizers(config.tokenizer, corpus.train, config.data.languages, symbols)
     pairs, _ = encode_pairs(tokenizers, corpus.train, config.model.max_positions)
     keras.utils.set_random_seed(config.seed)
     sizes = tokenizers.source.vocabulary_size, tokenizers.target.vocabulary_size
@@ -46,6 +48,7 @@ def build_laboratory(
         model = Transformer(config.model, *sizes, dtype=keras.DTypePolicy(config.machine.precision))
     folder.mkdir(exist_ok=True)
     run = Run(folder)
-    plan = BatchPlan(pairs, config.batch, config.seed)
+    mixture = Mixture.configured(config.data, corpus.train.sizes)
+    plan = BatchPlan(pairs, config.batch, config.seed, mixture)
     trainer = Trainer(config, run, model, plan, validator, Workers(strategy))
     return Laboratory(trainer, model, pairs, run)

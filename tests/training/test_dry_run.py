@@ -27,12 +27,12 @@ def test_sizes_and_times_are_found_and_nothing_is_written(
     assert (found.unit, found.examples) == ("pairs", {"train": 450, "validation": 20, "test": 30})
     assert found.vocabulary_sizes == [16, 16]
     assert found.parameters == copied.events[1].parameters
-    assert found.total_steps == 24 * found.steps_per_epoch
+    assert found.total_steps == 24 * found.steps_per_epoch.of(0)
     # 64 tokens each; 16 × 4 × (4 + 256) is a little more than 9 × 7 × (7 + 256), see BatchPlan
     assert found.largest_batch == (16, 4)
     assert found.validations == 24
     assert 0 < found.seconds_per_step < 1
-    assert found.seconds == pytest.approx(24 * found.seconds_per_epoch + 24 * found.seconds_per_validation)
+    assert found.seconds == pytest.approx(24 * found.seconds_per_epoch[0] + 24 * found.seconds_per_validation)
     assert 2**28 < found.peak_memory < 2**36
     assert isinstance(events[0], CorpusReady)
     assert {StepDone, ValidationStep} <= {type(event) for event in events}
@@ -43,7 +43,7 @@ def test_a_run_that_is_there_is_left_alone(copied: TrainedRun):
     found = dry_run(copied.config, copied.path)
     assert files(copied.path) == before
     assert [file.name for file in copied.path.parent.iterdir() if file.name.startswith(".")] == []
-    assert (found.is_resumed, found.steps_per_epoch, found.largest_batch) == (True, 29, (16, 7))
+    assert (found.is_resumed, found.steps_per_epoch.fact, found.largest_batch) == (True, 29, (16, 7))
 
 
 def test_errors_are_those_of_the_training(copied: TrainedRun):

@@ -9,8 +9,8 @@ import tensorflow as tf
 
 from ptenmt.config import Config, MachineConfig, TrainingConfig
 from ptenmt.errors import ConfigError
+from ptenmt.processes import available_cores
 from ptenmt.training.distributed import prepare
-from ptenmt.translation.ctranslate2_engine import available_cores
 
 
 @pytest.fixture
@@ -31,7 +31,7 @@ def test_a_containers_share_of_the_cores_counts(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, limit: str, expected: int
 ):
     (tmp_path / "cpu.max").write_text(limit)
-    monkeypatch.setattr("ptenmt.translation.ctranslate2_engine._CPU_LIMIT", tmp_path / "cpu.max")
+    monkeypatch.setattr("ptenmt.processes._CPU_LIMIT", tmp_path / "cpu.max")
     monkeypatch.setattr(os, "sched_getaffinity", lambda _process: {0, 1, 5}, raising=False)
     assert available_cores() == expected
 

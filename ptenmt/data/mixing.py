@@ -1,0 +1,153 @@
+"""Mixtures of sources: how many pairs of each source an epoch reads, by stage of the training."""
+
+import hashlib
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from ptenmt.config import DataConfig
+from ptenmt.errors import DataError
+
+
+@dataclass(frozen=True)
+class Mixture:
+    """How many pairs of each source an epoch reads.
+
+    Args:
+        names: Of the sources.
+        sizes: Number of pairs of each source.
+        stages: Of each stage its first epoch, from 0, and the number of pairs of each source per epoch: above
+            its size, some or all are read several times.
+    """
+
+    names: tuple[str, ...]
+    sizes: tuple[int, ...]
+    stages: tuple[tuple[int, tuple[int, ...]], ...]
+
+    @classmethod
+    def once(cls, size: int) -> "Mixture":
+        """Every pair of a single source once."""
+        return cls(("",), (size,), ((0, (size,)),))
+
+    @classmethod
+    def configured(cls, data: DataConfig, sizes: Sequence[int]) -> "Mixture":
+        """The mixture of a config.
+
+        Args:
+            data: The files with their weights, and the stages.
+            sizes: Number of pairs of each source that the filters left.
+
+        Raises:
+            DataError: No pair is left to fill a stage's epoch.
+        """
+        if not data.train:  # several files of one data set are one source
+            return cls.once(sum(sizes))
+        names = tuple(file.label for file in data.train)
+        if not data.stages:
+            counts = tuple(
+                int(file.weight * size + 0.5) for file, size in zip(data.train, sizes, strict=True)
+            )
+            if not sum(counts):
+                raise DataError(
+                    "the weights leave an epoch no pair", "raise the weight of a file in data.train"
+                )
+            return cls(names, tuple(sizes), ((0, counts),))
+        stages, first_epoch = [], 0
+        for number, stage in enumerate(data.stages):
+            for name in stage.mix:
+                if not sizes[names.index(name)]:
+                    raise DataError(
+                        f"data.stages[{number}] reads {name}, of which the filters leave no pair",
+                        "loosen the filters in the section data, or leave it out of the stage",
+                    )
+            first = next(iter(stage.mix))
+            num_per_share = sizes[names.index(first)] / stage.mix[first]
+            counts = tuple(
+                max(1, int(stage.mix[name] * num_per_share + 0.5)) if name in stage.mix else 0
+                for name in names
+            )
+            stages.append((first_epoch, counts))
+            first_epoch += stage.epochs or 0
+        return cls(names, tuple(sizes), tuple(stages))
+
+    @property
+    def first_epochs(self) -> list[int]:
+        """The first epoch of each stage, from 0."""
+        return [first for first, _ in self.stages]
+
+    def stage(self, epoch: int) -> int:
+        """Return the index of the stage to which an epoch belongs."""
+        return sum(first <= epoch for first in self.first_epochs) - 1
+
+    def pairs(self, epoch: int) -> dict[str, int]:
+        """Return the number of pairs of each source that an epoch reads; empty with a single source."""
+        counts = self.stages[self.stage(epoch)][1]
+        named = {name: count for name, count in zip(self.names, counts, strict=True) if count}
+        return named if len(self.names) > 1 else {}
+
+    def shares(self, epoch: int) -> dict[str, float]:
+        """Return the share of each source in an epoch; empty with a single source."""
+        pairs = self.pairs(epoch)
+        return {name: round(count / sum(pairs.values()), 4) for name, count in pairs.items()}
+
+    def fingerprint(self, checksum: str) -> str:
+        """Return a checksum of the pairs and of how often they are read.
+
+        Args:
+            checksum: Of the pairs; it is returned where every epoch reads every pair once.
+        """
+        if self.stages == ((0, self.sizes),):
+            return checksum
+        return hashlib.sha256(json.dumps([checksum, self.stages]).encode()).hexdigest()
+
+
+class SourceRows:
+    """The rows of one source, drawn for each epoch with fixed numbers of every length level.
+
+    Args:
+        first: The row of its first pair.
+        levels: The length level of each of its pairs, [pairs].
+        num_levels: Number of levels of all sources.
+        seed: Of the run and the source.
+    """
+
+    def __init__(self, first: int, levels: np.ndarray, num_levels: int, seed: Sequence[int]) -> None:
+        self._rows = (first + np.argsort(levels, kind="stable")).astype(np.int32)
+        self._sizes = np.bincount(levels, minlength=num_levels)
+        self._starts = np.cumsum(self._sizes) - self._sizes
+        self._seed = seed
+
+    def counts(self, count: int) -> np.ndarray:
+        """Return how many of ``count`` pairs an epoch reads of each level, int64 [levels]."""
+        whole, rest = divmod(count, max(len(self._rows), 1))
+        exact, remainders = np.divmod(self._sizes * rest, max(len(self._rows), 1))
+        missing = rest - int(exact.sum())
+        exact[np.argsort(-remainders, kind="stable")[:missing]] += 1
+        return np.asarray(self._sizes * whole + exact)
+
+    def drawn(self, level: int, count: int, epoch: int) -> list[np.ndarray]:
+        """Return ``count`` rows of a level: all of them so often, and a random part.
+
+        The random parts of consecutive epochs are consecutive parts of shuffled passes over the level, so
+        that all pairs are read equally often in the end.
+
+        Args:
+            level: The length level.
+            count: The number of rows per epoch.
+            epoch: From 0 at the start of the stage.
+        """
+        size = int(self._sizes[level])
+        start = int(self._starts[level])
+        rows = self._rows[start : start + size]
+        whole, rest = divmod(count, max(size, 1))
+        drawn = [rows] * whole
+        position, end = epoch * rest, (epoch + 1) * rest
+        while position < end:
+            number, begin = divmod(position, size)
+            taken = min(size - begin, end - position)
+            shuffled = np.random.default_rng([*self._seed, level, number, 1]).permutation(rows)
+            drawn.append(shuffled[begin : begin + taken])
+            position += taken
+        return drawn

@@ -1,0 +1,135 @@
+"""Weights and stages: what an epoch reads."""
+
+from collections import Counter
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from ptenmt.config import BatchConfig, CorpusFile, DataConfig, StageConfig
+from ptenmt.data.batches import BatchPlan, EncodedPairs
+from ptenmt.data.mixing import Mixture
+from ptenmt.data.store import RaggedIds
+from ptenmt.errors import DataError
+
+FIRST, SECOND = 400, 1_000
+"""Pairs of the files ``ted`` and ``web``."""
+BATCHES = [BatchConfig(sentences=32), BatchConfig(tokens=500)]
+
+
+def files(*weights: float) -> tuple[CorpusFile, ...]:
+    return tuple(
+        CorpusFile(path=f"/{name}.tsv", weight=weight)
+        for name, weight in zip(("ted", "web"), weights, strict=True)
+    )
+
+
+@pytest.fixture(scope="module")
+def pairs() -> EncodedPairs:
+    """Pair n names itself first on both sides, whose lengths vary."""
+    lengths = np.random.default_rng(3).integers(1, 40, FIRST + SECOND)
+    side = RaggedIds([number + 4, *[3] * int(length)] for number, length in enumerate(lengths))
+    return EncodedPairs(side, side)
+
+
+def rows(plan: BatchPlan, epoch: int) -> list[int]:
+    """The pairs of an epoch, in its order."""
+    batches = list(plan.batches(epoch))
+    assert len(batches) == plan.num_batches(epoch)
+    return [int(row[0]) - 4 for source, _ in batches for row in source]
+
+
+def times_read(found: list[int]) -> dict[str, int]:
+    return dict(Counter("ted" if row < FIRST else "web" for row in found))
+
+
+@pytest.mark.parametrize("batch", BATCHES)
+def test_an_epoch_reads_each_file_as_often_as_its_weight_says(
+    pairs: EncodedPairs, batch: BatchConfig
+) -> None:
+    mixture = Mixture.configured(DataConfig(train=files(2.5, 0.3)), (FIRST, SECOND))
+    assert mixture.pairs(0) == {"ted": 1_000, "web": 300}
+    assert mixture.shares(7) == {"ted": 0.7692, "web": 0.2308}
+    plan = BatchPlan(pairs, batch, 1, mixture)
+    shapes = []
+    for epoch in range(3):
+        found = rows(plan, epoch)
+        assert times_read(found) == mixture.pairs(epoch)
+        counts = Counter(found)
+        assert {counts[row] for row in range(FIRST)} <= {2, 3, 4}
+        shapes.append(Counter(source.shape for source, _ in plan.batches(epoch)))
+    if batch.tokens:  # which pairs are drawn changes from epoch to epoch, how many of each length does not
+        assert shapes[0] == shapes[1] == shapes[2]
+    assert rows(plan, 1) == rows(BatchPlan(pairs, batch, 1, mixture), 1) != rows(plan, 2)
+
+
+def test_a_weight_of_a_half_reads_the_other_half_in_the_next_epoch(pairs: EncodedPairs) -> None:
+    mixture = Mixture.configured(DataConfig(train=files(1, 0.5)), (FIRST, SECOND))
+    plan = BatchPlan(pairs, BatchConfig(sentences=32), 1, mixture)
+    halves = [{row for row in rows(plan, epoch) if row >= FIRST} for epoch in range(4)]
+    for first, second in (halves[:2], halves[2:]):
+        assert first | second == set(range(FIRST, FIRST + SECOND))
+        assert not first & second
+    assert halves[0] not in halves[2:]
+
+
+def test_a_fifth_reads_every_pair_about_equally_often_whatever_its_length(pairs: EncodedPairs) -> None:
+    mixture = Mixture.configured(DataConfig(train=files(1, 0.2)), (FIRST, SECOND))
+    plan = BatchPlan(pairs, BatchConfig(tokens=500), 1, mixture)
+    counts = Counter(row for epoch in range(40) for row in rows(plan, epoch) if row >= FIRST)
+    # The number of a length level is rounded, so that rare lengths are read a little more or less often.
+    assert min(counts[row] for row in range(FIRST, FIRST + SECOND)) >= 6
+    assert max(counts.values()) <= 10
+
+
+def test_files_without_weights_are_one_corpus(pairs: EncodedPairs) -> None:
+    mixture = Mixture.configured(DataConfig(train=files(1, 1)), (FIRST, SECOND))
+    for batch in BATCHES:
+        plain, mixed = BatchPlan(pairs, batch, 5), BatchPlan(pairs, batch, 5, mixture)
+        assert rows(plain, 2) == rows(mixed, 2)
+    assert mixture.fingerprint("abc") == "abc"
+    weighted = Mixture.configured(DataConfig(train=files(1, 2)), (FIRST, SECOND))
+    assert weighted.fingerprint("abc") != "abc"
+    assert Mixture.once(9).shares(0) == {}
+
+
+@pytest.mark.parametrize("batch", BATCHES)
+def test_a_stage_reads_its_first_file_once_and_the_others_by_their_shares(
+    pairs: EncodedPairs, batch: BatchConfig
+) -> None:
+    stages = (
+        StageConfig(mix={"ted": 0.6, "web": 0.4}, epochs=2),
+        StageConfig(mix={"web": 1, "ted": 3}, epochs=1),
+        StageConfig(mix={"ted": 5}),
+    )
+    mixture = Mixture.configured(DataConfig(train=files(1, 1), stages=stages), (FIRST, SECOND))
+    assert mixture.first_epochs == [0, 2, 3]
+    plan = BatchPlan(pairs, batch, 1, mixture)
+    expected = [
+        {"ted": 400, "web": 267},
+        {"ted": 400, "web": 267},
+        {"web": 1_000, "ted": 3_000},
+        {"ted": 400},
+        {"ted": 400},
+    ]
+    assert [times_read(rows(plan, epoch)) for epoch in range(5)] == expected
+    assert [mixture.pairs(epoch) for epoch in range(5)] == expected
+    assert mixture.shares(2) == {"web": 0.25, "ted": 0.75}
+    assert mixture.shares(9) == {"ted": 1}
+    assert plan.num_batches(2) > plan.num_batches(0) > plan.num_batches(3)
+    once = [row for row in rows(plan, 0) if row < FIRST]
+    assert sorted(once) == list(range(FIRST))
+
+
+def test_an_epoch_without_pairs_is_an_error() -> None:
+    with pytest.raises(DataError, match="the weights leave an epoch no pair"):
+        Mixture.configured(DataConfig(train=files(0.001, 0)), (FIRST, SECOND))
+    stages = (StageConfig(mix={"web": 1, "ted": 1}),)
+    with pytest.raises(DataError, match=r"data.stages\[0\] reads ted, of which the filters leave no pair"):
+        Mixture.configured(DataConfig(train=files(1, 1), stages=stages), (0, SECOND))
+
+
+def test_files_are_named_after_themselves() -> None:
+    assert CorpusFile(path=str(Path("x") / "ted.tsv.gz")).label == "ted"
+    assert CorpusFile(source="/data/web.pt-en.pt", target="/data/web.pt-en.en").label == "web.pt-en"
+    assert CorpusFile(path="/a.tsv", name="mine").label == "mine"

@@ -1,0 +1,132 @@
+"""Trainings whose mixture of sources changes: resumed across the change, shown, and recorded."""
+
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from copy_task import copy_config, write_pairs
+from test_resume import losses, tensors
+
+from ptenmt.config import Config, CorpusFile, DataConfig, StageConfig, TokenizerConfig, TrainingConfig
+from ptenmt.errors import RunError, TokenizerError
+from ptenmt.events import Event, StageStarted, StepDone, TrainingStarted
+from ptenmt.history import History
+from ptenmt.runs import Run
+from ptenmt.schedule import learning_rate
+from ptenmt.training import train
+from ptenmt.training.dry_run import dry_run
+
+pytestmark = pytest.mark.usefixtures("_every_step")
+
+
+@pytest.fixture(scope="module")
+def staged(tmp_path_factory: pytest.TempPathFactory) -> Config:
+    """Two epochs of 40 tagged and 20 other pairs (8 steps), then two of the 20 others (3 steps)."""
+    folder = tmp_path_factory.mktemp("files")
+    train = (
+        CorpusFile(path=str(write_pairs(folder / "made.tsv", 60, seed=2)), tag="<bt>"),
+        CorpusFile(path=str(write_pairs(folder / "ours.tsv", 20))),
+    )
+    held_out = (CorpusFile(path=str(write_pairs(folder / "held_out.tsv", 9, seed=3))),)
+    stages = (StageConfig(mix={"ours": 1, "made": 2}, epochs=2), StageConfig(mix={"ours": 1}))
+    data = DataConfig(train=train, validation=held_out, test=held_out, stages=stages)
+    return copy_config(
+        folder,
+        data=data,
+        tokenizer=TokenizerConfig(kind="sentencepiece", vocabulary_size=40, shared=True),
+        training=TrainingConfig(
+            epochs=4, schedule="cosine", learning_rate=0.01, warmup_steps=None, warmup_fraction=0.2
+        ),
+    )
+
+
+def stopped_after(laboratory: Callable, config: Config, folder: Path, epoch: int, step: int) -> list[Event]:
+    trainer = laboratory(config, folder).trainer
+    events = []
+    for event in trainer.fit():
+        events.append(event)
+        if isinstance(event, StepDone) and (event.epoch, event.step_in_epoch) == (epoch, step):
+            trainer.stop()
+    return events
+
+
+def test_resumed_across_a_stage_equals_straight_through_bit_for_bit(
+    staged: Config, laboratory: Callable, tmp_path: Path
+) -> None:
+    straight = stopped_after(laboratory, staged, tmp_path / "straight", 0, 0)
+    steps = [(event.epoch, event.step_in_epoch) for event in straight if isinstance(event, StepDone)]
+    assert steps == [
+        (epoch + 1, step + 1) for epoch, count in enumerate([8, 8, 3, 3]) for step in range(count)
+    ]
+    rates = [event.learning_rate for event in straight if isinstance(event, StepDone)]
+    expected = [float(learning_rate(np.float32(step), staged.training, 16, 22, np)) for step in range(1, 23)]
+    np.testing.assert_allclose(rates, expected, rtol=1e-6)
+
+    started: list[Any] = []
+    for epoch, step in ((2, 3), (2, 8), (3, 1), (9, 9)):  # within a stage, at its end, and in the next one
+        events = stopped_after(laboratory, staged, tmp_path / "parts", epoch, step)
+        started.append(next(event for event in events if isinstance(event, TrainingStarted)))
+    assert [(event.epoch, event.step_in_epoch) for event in started] == [(0, 0), (1, 3), (1, 8), (2, 1)]
+    runs = [Run(tmp_path / name) for name in ("straight", "parts")]
+    expected_tensors, found = map(tensors, runs)
+    for name, value in found.items():
+        np.testing.assert_array_equal(value, expected_tensors[name], err_msg=name)
+    assert losses(runs[1]) == losses(runs[0])
+
+
+def test_the_shares_of_the_sources_are_shown_and_recorded(staged: Config, tmp_path: Path) -> None:
+    events: list[Event] = []
+    config = replace(staged, training=replace(staged.training, log_every_steps=2))
+    result = train(config, tmp_path / "run", on_event=events.append)
+    stages = [event for event in events if isinstance(event, StageStarted)]
+    assert stages == [
+        StageStarted(epoch=1, pairs={"made": 40, "ours": 20}, shares={"made": 0.6667, "ours": 0.3333}),
+        StageStarted(epoch=3, pairs={"ours": 20}, shares={"ours": 1.0}),
+    ]
+    lines = [*result.history, *History(result.run).curve()]
+    assert [line["shares"] for line in result.history] == [
+        stages[0].shares,
+        stages[0].shares,
+        stages[1].shares,
+        stages[1].shares,
+    ]
+    assert all("shares" in line for line in lines)
+    run = Run(result.run)
+    assert run.facts()["steps_per_epoch"] == {"1": 8, "3": 3}
+    assert run.config() == config
+
+    found = dry_run(staged, tmp_path / "other")
+    assert (found.steps_per_epoch.stages, found.total_steps) == (((0, 8), (2, 3)), 22)
+    assert found.stages == [{"made": 40, "ours": 20}, {"ours": 20}]
+    assert found.validations == 4
+
+    # What the batches depend on cannot be changed when a run is resumed.
+    longer = replace(config, training=replace(config.training, epochs=5))
+    stages_only = replace(longer.data, stages=longer.data.stages[1:])
+    with pytest.raises(RunError, match=r"trained with other options: data.stages: \[{mix: {ours: 1.0, made"):
+        train(replace(longer, data=stages_only), run.path)
+    untagged = tuple(replace(file, tag=None) for file in config.data.train)
+    with pytest.raises(RunError, match="was trained on other sentence pairs"):
+        train(replace(longer, data=replace(config.data, train=untagged)), run.path)
+
+    other_tag = tuple(replace(file, tag="<new>") for file in config.data.train)
+    with pytest.raises(TokenizerError, match="has no token <new>, which data.train gives as a tag"):
+        train(
+            replace(config, data=replace(config.data, train=other_tag)), tmp_path / "new", init_from=run.path
+        )
+
+
+def test_other_weights_are_other_data(staged: Config, tmp_path: Path) -> None:
+    first, second = staged.data.train
+    data = replace(staged.data, stages=(), train=(replace(first, weight=0.5), second))
+    config = replace(staged, data=data, training=replace(staged.training, epochs=1))
+    events: list[Event] = []
+    train(config, tmp_path / "run", on_event=events.append)
+    started = next(event for event in events if isinstance(event, StageStarted))
+    assert started.pairs == {"made": 30, "ours": 20}
+    changed = replace(data, train=(replace(first, weight=1), second))
+    with pytest.raises(RunError, match="was trained on other sentence pairs"):
+        train(replace(config, data=changed), tmp_path / "run")
