@@ -20,6 +20,7 @@ from ptenmt.cli.options import COMMAND_LINE, MARKUP
 from ptenmt.errors import PtenmtError
 
 COMMANDS = (
+    "corpora",
     "download",
     "train",
     "evaluate",

@@ -93,7 +93,8 @@ class Screen:
             if state.name not in tasks:
                 tasks[state.name] = progress.add_task(state.name, total=None)
                 if not self.is_live:
-                    self.say(f"downloading {state.name} from {state.url}")
+                    verb = "unpacking" if state.is_unpacking else "downloading"
+                    self.say(f"{verb} {state.name} from {state.url}")
             progress.start()
             progress.update(tasks[state.name], completed=state.done, total=state.total)
             if state.done == state.total:

@@ -3,6 +3,7 @@
 from ptenmt.cli.console import Screen, load_tensorflow
 from ptenmt.cli.options import ConfigName, Overrides, Quiet, Verbose
 from ptenmt.config.loading import load_config
+from ptenmt.data.corpora import fetch_corpora
 from ptenmt.data.corpus import fetch_sources
 
 
@@ -12,13 +13,15 @@ def download(
     quiet: Quiet = False,
     verbose: Verbose = False,
 ) -> None:
-    """Download the data set and the tokenizer of a config, unless they are there already.
+    """Download the data set, the public corpora and the tokenizer of a config, unless they are there already.
 
-    Relevant options: data.source, data.dataset, data.data_dir, data.archive_url (a mirror), tokenizer.kind,
-    tokenizer.path, tokenizer.url (a mirror) and tokenizer.sha256. Proxies are taken from the
-    environment (HTTPS_PROXY).
+    Relevant options: data.source, data.dataset, data.data_dir, data.archive_url (a mirror), corpora in
+    data.train, data.validation and data.test, tokenizer.kind, tokenizer.path, tokenizer.url (a mirror) and
+    tokenizer.sha256. Interrupted downloads resume. Proxies are taken from the environment (HTTPS_PROXY).
 
     Example: ptenmt download --config base.yaml --set data.data_dir=tfds
+
+    Example: ptenmt download --config opus.yaml
     """
     screen = Screen(quiet=quiet, verbose=verbose)
     options = load_config(config, overrides or [])
@@ -30,5 +33,8 @@ def download(
         screen.say(f"data set {options.data.dataset}: ready")
     if tokenizer.kind == "wordpiece":
         screen.say(f"tokenizer: {tokenizer.path}")
-    if options.data.source != "tfds" and tokenizer.kind != "wordpiece":
+    corpora = fetch_corpora(options.data)
+    for facts in corpora:
+        screen.say(f"corpus {facts['name']}: {facts['pairs']:,} pairs, licence: {facts['licence']}")
+    if options.data.source != "tfds" and tokenizer.kind != "wordpiece" and not corpora:
         screen.say(f"{config} needs nothing from the network")

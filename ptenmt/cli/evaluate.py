@@ -9,10 +9,12 @@ import typer
 from ptenmt import evaluation
 from ptenmt.cli import options
 from ptenmt.cli.console import Screen, load_tensorflow
-from ptenmt.cli.tables import print_tables
+from ptenmt.cli.tables import print_facts, print_tables
+from ptenmt.config import DataConfig
 from ptenmt.data.corpus import HeldOutSplit
+from ptenmt.errors import PtenmtError
 from ptenmt.evaluation.tables import evaluation_tables, sweep_tables
-from ptenmt.runs import find_run
+from ptenmt.runs import find_run, list_runs
 from ptenmt.translation.translator import uses_keras
 
 _file_option = partial(typer.Option, rich_help_panel="Files of your own")
@@ -42,6 +44,15 @@ def evaluate(
             metavar="FILE",
             help="Reference translations, one per line. May be given several times; then each sentence "
             "needs a line that is not empty in one of them.",
+        ),
+    ] = None,
+    test_set: Annotated[
+        str | None,
+        _file_option(
+            "--test-set",
+            metavar="NAME|list",
+            help="Translate a published test set of sacreBLEU's catalogue, such as mtedx/test, which is "
+            "downloaded once; list shows those of the run's languages.",
         ),
     ] = None,
     hypotheses: Annotated[
@@ -111,18 +122,26 @@ def evaluate(
 
     The scores are sacreBLEU's, with its signatures and 95% bootstrap intervals: on detokenized text, and on
     the corpus' own tokens where it is tokenized (what the published tokenizer splits, n ' t, is joined
-    before). Decoding follows the section decoding of the run's config, or --set. Loss, perplexity and token
-    accuracy are teacher-forced, in float32, whichever engine translates.
+    before); on other files also lower-cased, if the run's text is lower-case. Decoding follows the section
+    decoding of the run's config, or --set. Loss, perplexity and token accuracy are teacher-forced, in
+    float32, whichever engine translates.
 
     Example: ptenmt evaluate --run base --baseline older --report scores.html
 
     Example: ptenmt evaluate --run base --source talk.pt --reference talk.en --details
 
+    Example: ptenmt evaluate --run base --test-set mtedx/test
+
     Example: ptenmt evaluate --hypotheses theirs.en --reference one.en --reference other.en
 
     Example: ptenmt evaluate --run base --sweep
     """
-    options.refuse_together({"--split": split, "--reference": references})
+    if test_set == "list":
+        _print_test_sets(run)
+        return
+    options.refuse_together({"--split": split, "--reference": references, "--test-set": test_set})
+    own_files: dict[str, object] = {"--source": source, "--reference": references, "--tokenised": tokenised}
+    options.refuse_together({"--test-set": test_set, **own_files})
     others: dict[str, object] = {"--hypotheses": hypotheses, "--baseline": baseline, "--details": details}
     others |= {"--beam-size": beam_size, "--set": overrides, "--output": output, "--report": reports}
     options.refuse_together({"--sweep": sweep, **others})
@@ -135,7 +154,11 @@ def evaluate(
         evaluation.make_folder(output)
     screen = Screen(quiet=quiet, verbose=verbose)
     files = evaluation.EvaluationFiles(
-        source=source, references=references or (), hypotheses=hypotheses, is_tokenised=tokenised
+        source=source,
+        references=references or (),
+        hypotheses=hypotheses,
+        is_tokenised=tokenised,
+        test_set=test_set,
     )
     load = evaluation.LoadOptions(
         checkpoint=checkpoint,
@@ -161,3 +184,12 @@ def evaluate(
         evaluated.write_texts(output)
     for report in reports or []:
         write_report(evaluated, report)
+
+
+def _print_test_sets(run: str | None) -> None:
+    data = find_run(run).config().data if run or list_runs() else DataConfig()
+    languages = "-".join(data.languages)
+    sets = evaluation.list_test_sets(data)
+    if not sets:
+        raise PtenmtError(f"sacreBLEU has no test set of {languages}")
+    print_facts(f"published test sets of {languages}", sets)

@@ -16,7 +16,7 @@ COMMAND_LINE = "ptenmt.command_line"
 """Key of a context's ``meta``: the command line after ``ptenmt``."""
 MARKUP: Any = {"rich_markup_mode": "markdown", "pretty_exceptions_enable": False}
 """Settings of every Typer app."""
-PRESETS = ("base", "demo", "files", "next-word", "pairs", "paper", "small")
+PRESETS = ("base", "demo", "files", "next-word", "opus", "pairs", "paper", "small")
 search_option = partial(typer.Option, rich_help_panel="Search")
 
 

@@ -74,7 +74,7 @@ def _require_share(section: str, config: object, *names: str) -> None:
 
 @dataclass(frozen=True, kw_only=True)
 class CorpusFile:
-    """One source of sentence pairs: a two-column file, or two aligned text files."""
+    """One source of sentence pairs: a two-column file, two aligned text files, or a public corpus."""
 
     path: str | None = _path()
     """A ``.tsv`` or ``.csv`` file, plain or ``.gz``: source sentence, target sentence."""
@@ -82,8 +82,14 @@ class CorpusFile:
     """A text file with one source sentence per line (instead of ``path``, together with ``target``)."""
     target: str | None = _path()
     """A text file whose n-th line translates the n-th line of ``source``."""
+    corpus: str | None = None
+    """A public corpus by its name in mtdata, such as ``OPUS-ted2020-v1-eng-por`` (instead of ``path``);
+    the languages may stand in either order. ``ptenmt corpora`` lists them."""
+    limit: int | None = None
+    """Read only this many pairs, evenly spaced over the file."""
     name: str | None = None
-    """Its name in ``data.stages`` and in reports; by default the file's name without folder and endings."""
+    """Its name in ``data.stages`` and in reports; by default the corpus, or the file's name without folder
+    and endings."""
     weight: float = 1.0
     """How often an epoch reads it: 2: every pair twice; 0.5: half of the pairs, the other half in the next
     epoch; 0: never, but the tokenizer is trained on it."""
@@ -95,10 +101,12 @@ class CorpusFile:
         is_aligned = self.source is not None and self.target is not None
         is_one_sided = (self.source is None) != (self.target is None)
         require(
-            not is_one_sided and is_aligned != (self.path is not None),
-            "a corpus file is either {path: pairs.tsv} or {source: lines.pt, target: lines.en}; "
-            f"got path={self.path}, source={self.source}, target={self.target}",
+            not is_one_sided
+            and [is_aligned, self.path is not None, self.corpus is not None].count(True) == 1,
+            "a corpus file is {path: pairs.tsv}, {source: lines.pt, target: lines.en} or {corpus: NAME}; "
+            f"got path={self.path}, source={self.source}, target={self.target}, corpus={self.corpus}",
         )
+        require(self.limit is None or self.limit >= 1, f"limit={self.limit} must be 1 or more")
         require(self.weight >= 0, f"weight={self.weight} must be 0 or more")
         require(
             self.tag is None
@@ -108,8 +116,9 @@ class CorpusFile:
 
     @property
     def label(self) -> str:
-        """``name``, or the file's name without folder and endings."""
-        return self.name or Path(Path(self.path or self.source or "").name.removesuffix(".gz")).stem
+        """``name``, or the corpus, or the file's name without folder and endings."""
+        file = Path(self.path or self.source or "").name.removesuffix(".gz")
+        return self.name or self.corpus or Path(file).stem
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -688,6 +697,11 @@ class Config:
                 f"model.prediction={self.model.prediction} does not go with task={self.task}: "
                 "it is an option of next-word models",
             )
+
+    @property
+    def has_lowercase_text(self) -> bool:
+        """Whether the model's text is lower-case: by ``data.lowercase``, or like the published tokenizer."""
+        return self.data.lowercase or self.tokenizer.kind == "wordpiece"
 
     def _check_data(self, others: tuple[str, ...], owners: str) -> None:
         """Reject options of the section data that would have no effect."""

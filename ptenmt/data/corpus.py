@@ -10,6 +10,7 @@ from typing import Any, Literal
 from unicodedata import unidata_version
 
 from ptenmt.config import Config, CorpusFile, DataConfig, TokenizerConfig
+from ptenmt.data.corpora import corpus_facts, fetch_corpora, read_corpus, stored_pairs
 from ptenmt.data.download import OnProgress, published_tokenizer
 from ptenmt.data.filters import Filter, complete, configured_filters, first_pairs, sharing_no_side, split_off
 from ptenmt.data.readers import DEMO_FILE, SentencePair, demo_pairs, read_pairs, status
@@ -37,10 +38,10 @@ class Corpus:
 
 
 def fetch_sources(config: Config, on_progress: OnProgress | None = None) -> TokenizerConfig:
-    """Download the dataset and tokenizer of a config, unless they are on this machine.
+    """Download the dataset, corpora and tokenizer of a config, unless they are on this machine.
 
-    Only ``data.source: tfds`` and ``tokenizer.kind: wordpiece`` need downloads. ``on_progress`` is called
-    with the state of each.
+    Only ``data.source: tfds``, corpora in ``data`` and ``tokenizer.kind: wordpiece`` need downloads.
+    ``on_progress`` is called with the state of each.
 
     Returns:
         The tokenizer's options, with ``path`` set to the folder of the published tokenizer.
@@ -60,6 +61,7 @@ def fetch_sources(config: Config, on_progress: OnProgress | None = None) -> Toke
         from ptenmt.data.tfds import prepare_tfds  # which imports TensorFlow
 
         prepare_tfds(config.data.dataset, config.data.data_dir, config.data.archive_url, on_progress)
+    fetch_corpora(config.data, on_progress)
     return options
 
 
@@ -203,13 +205,14 @@ def _key(data: DataConfig, seed: int) -> dict[str, Any]:
     return {
         "options": options | {"split_off": list(sizes), "seed": seed if sizes else None},
         "versions": [unidata_version, *map(metadata.version, packages)],
-        "files": [[file.tag, *_file_states(file)] for file in _training_files(data)],
+        "files": [[file.tag, file.limit, *_file_states(file)] for file in _training_files(data)],
     }
 
 
 def _file_states(file: CorpusFile) -> Iterator[list[Any]]:
     """Yield path, size and times of each file, which change with its content."""
-    for path in filter(None, (file.path, file.source, file.target)):
+    corpus = str(stored_pairs(file.corpus)) if file.corpus else None
+    for path in filter(None, (file.path, file.source, file.target, corpus)):
         state = status(Path(path))
         yield [str(Path(path).absolute()), state.st_size, state.st_mtime_ns, state.st_ctime_ns]
 
@@ -228,14 +231,24 @@ def _training_sources(data: DataConfig) -> list[Iterator[SentencePair]]:
     """Return the prepared pairs of each training file, or of the published corpus."""
     if data.source != "files":
         return [_prepared(data, published_pairs(data, "train"))]
-    return [_prepared(data, read_pairs(file)) for file in _training_files(data)]
+    return [_prepared(data, _file_pairs(data, file)) for file in _training_files(data)]
+
+
+def _file_pairs(data: DataConfig, file: CorpusFile) -> Iterator[SentencePair]:
+    """Read the pairs of a file or a public corpus; with ``limit`` as many, evenly spaced."""
+    pairs = read_corpus(file.corpus, data) if file.corpus else read_pairs(file)
+    if file.limit is None:
+        return pairs
+    total = corpus_facts(file.corpus, data)["pairs"] if file.corpus else sum(1 for _ in read_pairs(file))
+    share = min(file.limit, total)
+    return (pair for row, pair in enumerate(pairs) if row * share // total < (row + 1) * share // total)
 
 
 def _given_pairs(data: DataConfig, split: HeldOutSplit) -> list[SentencePair] | None:
     """Read a split of its own, or all training pairs; None if it is drawn from the training pairs."""
     files = _files(data, split)
     if files:
-        return [pair for file in files for pair in _prepared(data, read_pairs(file))]
+        return [pair for file in files for pair in _prepared(data, _file_pairs(data, file))]
     if data.source == "files" and not data.hold_out:
         return list(_CompletePairs(data))
     return None if data.source == "files" else list(_prepared(data, published_pairs(data, split)))

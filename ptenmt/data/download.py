@@ -49,6 +49,11 @@ class _Download:
     def part(self) -> Path:
         return self.destination.with_name(f"{self.destination.name}.part")
 
+    @property
+    def version(self) -> Path:
+        """Holds the part's ETag or date, if its checksum is not known."""
+        return self.destination.with_name(f"{self.destination.name}.version")
+
     def part_size(self) -> int:
         return self.part.stat().st_size if self.part.exists() else 0
 
@@ -77,9 +82,10 @@ def _checksum(file: Path) -> str:
 def fetch(url: str, destination: Path, *, sha256: str | None, on_progress: OnProgress | None = None) -> Path:
     """Download ``url`` to ``destination``, unless the file exists already.
 
-    The bytes are written to ``<destination>.part``, which is renamed when it is complete and verified. If the
-    checksum is known, an interrupted download resumes, also in a later call; otherwise it starts again. Of
-    several processes that want the same file, one downloads and the others wait. Proxies come from the
+    The bytes are written to ``<destination>.part``, which is renamed when it is complete and verified. An
+    interrupted download resumes, also in a later call, if the checksum is known or the server says by
+    ``ETag`` or ``Last-Modified`` that the file is still the same; otherwise it starts again. Of several
+    processes that want the same file, one downloads and the others wait. Proxies come from the
     environment (``HTTPS_PROXY`` etc.).
 
     Args:
@@ -128,6 +134,7 @@ def _download(job: _Download) -> None:
             hint="the file was changed or damaged: check the address, or the checksum in the config",
         )
     job.part.replace(job.destination)
+    job.version.unlink(missing_ok=True)
 
 
 def _receive(session: requests.Session, job: _Download) -> None:
@@ -152,10 +159,13 @@ def _receive(session: requests.Session, job: _Download) -> None:
 
 
 def _attempt(session: requests.Session, job: _Download) -> None:
-    if job.sha256 is None:  # without a checksum, the part and the rest may be of different versions
+    version = job.version.read_text(encoding="utf-8") if job.version.exists() else ""
+    if job.sha256 is None and not version:  # the part and the rest may be of different versions
         job.part.unlink(missing_ok=True)
     offset = job.part_size()
-    headers = {"Accept-Encoding": "identity"} | ({"Range": f"bytes={offset}-"} if offset else {})
+    headers = {"Accept-Encoding": "identity"}
+    if offset:
+        headers |= {"Range": f"bytes={offset}-"} | ({"If-Range": version} if job.sha256 is None else {})
     with session.get(job.url, headers=headers, stream=True, timeout=_TIMEOUT) as response:
         status = f"HTTP {response.status_code} {response.reason}"
         if response.status_code in _TEMPORARY:
@@ -166,6 +176,10 @@ def _attempt(session: requests.Session, job: _Download) -> None:
             raise _ConnectionLost(status)
         if response.status_code not in (200, 206):
             raise job.failure(status)
+        if response.status_code == 200 and job.sha256 is None:
+            etag = response.headers.get("ETag", "")
+            is_strong = etag.startswith('"')  # RFC 9110: If-Range takes no weak one
+            job.version.write_text(etag if is_strong else response.headers.get("Last-Modified", ""))
         _save(response, job, offset if response.status_code == 206 else 0)
 
 

@@ -1,6 +1,7 @@
 """Scores of translations with confidence intervals, significance tests, and error analysis."""
 
 from ptenmt.evaluation.evaluation import Evaluation, evaluate, make_folder
+from ptenmt.evaluation.published_test_sets import list_test_sets
 from ptenmt.evaluation.scores import Score
 from ptenmt.evaluation.sweep import Sweep, SweepSetting, sweep
 from ptenmt.evaluation.systems import LoadOptions
@@ -14,6 +15,7 @@ __all__ = [
     "Sweep",
     "SweepSetting",
     "evaluate",
+    "list_test_sets",
     "make_folder",
     "sweep",
 ]

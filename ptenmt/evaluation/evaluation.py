@@ -17,6 +17,7 @@ from ptenmt.evaluation.error_analysis import (
     count_words,
 )
 from ptenmt.evaluation.minimal_pairs import MinimalPairResults, translate_minimal_pairs
+from ptenmt.evaluation.published_test_sets import with_test_set
 from ptenmt.evaluation.scores import BaselineComparison, MetricName, Score, Scorer, TextForm
 from ptenmt.evaluation.systems import LoadOptions, OnProgress, SearchFacts, System, teacher_forced
 from ptenmt.evaluation.test_set import PLAIN_TEXT, TOKENISED_TEXT, EvaluationFiles, Hypotheses, TestSet
@@ -167,15 +168,19 @@ class EvaluationRequest:
         cls, run: str | Path | Run | None, split: HeldOutSplit, files: EvaluationFiles, options: LoadOptions
     ) -> Self:
         """Find the run and read the test set; errors as of ``evaluate``."""
-        needs_no_run = run is None and files.hypotheses is not None and bool(files.references)
+        has_references = bool(files.references or files.test_set)
+        needs_no_run = run is None and files.hypotheses is not None and has_references
         found = None if needs_no_run else _find_run(run, files)
-        data = TOKENISED_TEXT if files.is_tokenised else PLAIN_TEXT
+        data, is_lowercase = TOKENISED_TEXT if files.is_tokenised else PLAIN_TEXT, False
         if found is not None:
-            data = found.config().data
+            config = found.config()
+            data, is_lowercase = config.data, config.has_lowercase_text
+        if files.test_set is not None:
+            files = with_test_set(files, data)
         if files.is_tokenised and spacing(data) == "none":
             raise ConfigError("--tokenised: the corpus of this run is plain text", "leave it out")
         if files.references or found is None:
-            test_set = TestSet.from_files(files, data)
+            test_set = TestSet.from_files(files, data, is_lowercase=is_lowercase)
             return cls(run=found, split=None, files=files, test_set=test_set, options=options)
         test_set = held_out_test_set(found, split, options)
         return cls(run=found, split=split, files=files, test_set=test_set, options=options)
@@ -183,7 +188,9 @@ class EvaluationRequest:
     @property
     def pairs_name(self) -> str:
         """Such as ``test pairs``, or ``pairs of talk.en``."""
-        return f"{self.split} pairs" if self.split else f"pairs of {self.files.references[0]}"
+        if self.split:
+            return f"{self.split} pairs"
+        return f"pairs of {self.files.test_set or self.files.references[0]}"
 
     def require_run(self) -> Run:
         """The run that translates; RunError if there is none."""
@@ -292,7 +299,7 @@ def evaluate(
         checkpoint=None if system is None else system.trained.info.label,
         split=request.split,
         pairs_name=request.pairs_name,
-        files=files.names,
+        files=request.files.names,
         fingerprint=test_set.fingerprint(),
         num_pairs=len(test_set),
         num_references=len(test_set.references),

@@ -6,8 +6,9 @@ from typing import Any, Literal
 
 from ptenmt.atomic_files import NOTHING
 
-TextForm = Literal["detokenised", "tokenised"]
-"""``detokenised``: normal spacing, cased; ``tokenised``: the corpus' own tokens, lower-cased."""
+TextForm = Literal["detokenised", "lowercased", "tokenised"]
+"""``detokenised``: normal spacing, cased; ``lowercased``: the same, lower-cased; ``tokenised``: the corpus'
+own tokens, lower-cased."""
 MetricName = Literal["BLEU", "chrF", "chrF2++", "TER"]
 Statistics = Mapping[str, Sequence[Sequence[float]]]
 """For each metric, the sufficient statistics of every sentence (matching n-grams, lengths, edits)."""
@@ -97,8 +98,8 @@ class Scorer:
     """Scores hypotheses against one set of references.
 
     Args:
-        form: ``detokenised``: sacreBLEU's defaults, BLEU cased with tokenizer 13a; ``tokenised``: lower-cased
-            and not tokenized again.
+        form: ``detokenised``: sacreBLEU's defaults, BLEU cased with tokenizer 13a; ``lowercased``: the same,
+            lower-cased; ``tokenised``: lower-cased and not tokenized again.
         references: One or several per sentence.
         metrics: Which scores to compute.
     """
@@ -207,10 +208,10 @@ class _PrecomputedMetric:
 def _metric(name: MetricName, form: TextForm) -> Any:
     from sacrebleu.metrics import BLEU, CHRF, TER
 
-    is_tokenised = form == "tokenised"
+    is_tokenised, is_lowercase = form == "tokenised", form != "detokenised"
     if name == "TER":
         return TER()
     if name == "BLEU":
         # force: no warning about text that looks tokenized; where it is, that was asked for.
-        return BLEU(tokenize="none" if is_tokenised else "13a", lowercase=is_tokenised, force=True)
-    return CHRF(word_order=2 if name == "chrF2++" else 0, lowercase=is_tokenised)
+        return BLEU(tokenize="none" if is_tokenised else "13a", lowercase=is_lowercase, force=True)
+    return CHRF(word_order=2 if name == "chrF2++" else 0, lowercase=is_lowercase)

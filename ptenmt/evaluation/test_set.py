@@ -35,6 +35,8 @@ class EvaluationFiles:
     """Translations to score; nothing is translated then."""
     is_tokenised: bool = False
     """Whether words and punctuation are separated by spaces as in the training corpus, not as in prose."""
+    test_set: str | None = None
+    """A published set in sacreBLEU's catalogue, such as ``mtedx/test``, instead of source and references."""
 
     def __post_init__(self) -> None:
         if self.source is not None and not self.references:
@@ -71,7 +73,7 @@ class Hypotheses:
 
     def in_form(self, form: TextForm) -> list[str]:
         """The texts in one of the forms that the test set has references in."""
-        return self.texts if form == "detokenised" else self.tokens or []
+        return self.tokens or [] if form == "tokenised" else self.texts
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -90,6 +92,8 @@ class TestSet:
     """Detokenized [references, sentences]; None where a sentence has fewer references than others."""
     token_references: list[list[str | None]] | None
     """The same tokenized; None where the corpus is plain text."""
+    is_lowercase: bool = False
+    """Whether the model's text is lower-case but these references are not: lower-cased scores are added."""
 
     @classmethod
     def from_pairs(cls, pairs: Sequence[SentencePair], data: DataConfig) -> Self:
@@ -97,7 +101,7 @@ class TestSet:
         return cls._from_corpus([source for source, _ in pairs], [[target for _, target in pairs]], data)
 
     @classmethod
-    def from_files(cls, files: EvaluationFiles, data: DataConfig) -> Self:
+    def from_files(cls, files: EvaluationFiles, data: DataConfig, *, is_lowercase: bool = False) -> Self:
         """References, and sources if given; ``data`` says how the run's corpus is prepared.
 
         Raises:
@@ -130,6 +134,7 @@ class TestSet:
             prepared=None if sources is None else [prepare(text, data.languages[0]) for text in sources],
             references=references,
             token_references=None,
+            is_lowercase=is_lowercase,
         )
 
     @classmethod
@@ -153,6 +158,8 @@ class TestSet:
     def references_by_form(self) -> dict[TextForm, list[list[str | None]]]:
         """The references in every form in which hypotheses can be scored."""
         forms: dict[TextForm, list[list[str | None]]] = {"detokenised": self.references}
+        if self.is_lowercase:
+            forms["lowercased"] = self.references
         if self.token_references is not None:
             forms["tokenised"] = self.token_references
         return forms

@@ -96,7 +96,25 @@ def _data(data: DataConfig, facts: dict[str, Any]) -> str:
         for split, found in facts.get("data", {}).items()
     ]
     table = "\n".join(["| split | pairs | fingerprint |", "|---|---|---|", *rows])
-    return f"{_corpus(data)}\n\n{table}" if rows else _corpus(data)
+    corpora = _public_corpora(facts.get("corpora", []))
+    return "\n\n".join(filter(None, [_corpus(data), corpora, table if rows else ""]))
+
+
+def _public_corpora(corpora: Sequence[Mapping[str, Any]]) -> str:
+    """Licences and citations of the corpora that the config names."""
+    if not corpora:
+        return ""
+    rows = [
+        f"| `{each['name']}` | {each['pairs']:,} | {each['licence']} | {' '.join(each['urls'])} |"
+        for each in corpora
+    ]
+    bibtex = "\n".join(dict.fromkeys(entry.strip() for each in corpora for entry in each["bibtex"]))
+    intro = (
+        "Public corpora, found with [mtdata](https://github.com/thammegowda/mtdata). The licences are what "
+        "their publishers state, as far as ptenmt knows; check them before you distribute this model."
+    )
+    table = "\n".join(["| corpus | pairs | licence | source |", "|---|---|---|---|", *rows])
+    return f"{intro}\n\n{table}\n\nCitations:\n\n```bibtex\n{bibtex}\n```"
 
 
 def _corpus(data: DataConfig) -> str:
@@ -107,7 +125,7 @@ def _corpus(data: DataConfig) -> str:
         files: Sequence[CorpusFile] = data.train or [CorpusFile(path=data.path)]
         parts = (part for file in files for part in (file.path, file.source, file.target))
         names = ", ".join(f"`{part}`" for part in parts if part)
-        return f"Sentence pairs from {names}. {_UNKNOWN_LICENCE}"
+        return f"Sentence pairs from {names}. {_UNKNOWN_LICENCE}" if names else ""
     page = f"{_TFDS_PAGE}/{data.dataset.partition('/')[0]}"
     dataset = f"`{data.dataset}` of [TensorFlow Datasets]({page})."
     if data.dataset.startswith(_TED):

@@ -10,6 +10,7 @@ import tensorflow as tf
 from ptenmt.config import Config
 from ptenmt.config.loading import fixed_differences, flat_options, show_value
 from ptenmt.data.batches import BatchPlan
+from ptenmt.data.corpora import fetch_corpora
 from ptenmt.data.download import OnProgress
 from ptenmt.data.store import corpus_cache
 from ptenmt.epochs import EpochSteps
@@ -86,6 +87,8 @@ class TrainingInputs:
             "parameters": model.count_params(),
             "steps_per_epoch": steps_per_epoch.fact,
         }
+        if corpora := fetch_corpora(config.data):
+            facts["corpora"] = corpora
         return model, plan, facts | self._initialise(model)
 
     def warn(self, message: str) -> None:

@@ -127,6 +127,36 @@ def test_without_a_checksum_a_later_call_starts_over(site: Site, target: Path) -
     assert target.read_bytes() == OTHER
 
 
+@pytest.mark.parametrize("header", [("ETag", '"one"'), ("Last-Modified", "Sun, 22 Nov 2026 17:00:00 GMT")])
+def test_without_a_checksum_the_server_says_whether_the_file_is_the_same(
+    site: Site, target: Path, header: tuple[str, str]
+) -> None:
+    site.headers, site.break_after = dict([header]), [HALF]
+    fetch(site.url("file.bin"), target, sha256=None)
+    assert target.read_bytes() == BODY
+    assert [request.get("If-Range") for request in site.requests] == [None, header[1]]
+    assert ["Range" in request for request in site.requests] == [False, True]
+    assert names(target.parent) == ["file.bin"]
+
+
+def test_another_version_is_fetched_from_its_start(site: Site, target: Path) -> None:
+    site.headers = {"ETag": '"one"'}
+    site.break_after = [HALF] + [0] * download._ATTEMPTS
+    with pytest.raises(DownloadError):
+        fetch(site.url("file.bin"), target, sha256=None)
+    site.headers, site.body, site.break_after = {"ETag": '"two"'}, OTHER, []
+    fetch(site.url("file.bin"), target, sha256=None)
+    assert target.read_bytes() == OTHER
+    assert site.requests[-1]["If-Range"] == '"one"'
+
+
+def test_a_weak_etag_says_nothing(site: Site, target: Path) -> None:
+    site.headers, site.break_after = {"ETag": 'W/"one"'}, [HALF]
+    fetch(site.url("file.bin"), target, sha256=None)
+    assert target.read_bytes() == BODY
+    assert ["Range" in request for request in site.requests] == [False, False]
+
+
 def test_starts_over_when_the_server_ignores_ranges(site: Site, target: Path) -> None:
     stop_halfway(site, target)
     site.ranges = False

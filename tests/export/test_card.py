@@ -11,7 +11,7 @@ from papers_of import check_papers
 from random_models import random_sources
 
 from ptenmt import export_model
-from ptenmt.config import DataConfig, TokenizerConfig
+from ptenmt.config import CorpusFile, DataConfig, TokenizerConfig
 from ptenmt.config.loading import load_config
 from ptenmt.errors import ExportError
 from ptenmt.export.card import model_card
@@ -54,6 +54,19 @@ def test_a_card_tells_what_else_there_is_to_tell(own_run: Run):
     assert "transcripts of TED talks. Licence: CC BY-NC-ND 4.0." in card
     assert "This model has not been scored." in card
     assert "lower-case and without accents" in card
+
+
+def test_a_card_has_licences_and_citations_of_public_corpora(own_run: Run):
+    data = DataConfig(train=(CorpusFile(corpus="OPUS-a-v1-eng-por"), CorpusFile(path="/home/jdoe/mine.tsv")))
+    corpus = {"name": "OPUS-a-v1-eng-por", "pairs": 1234, "licence": "CC0", "urls": ["https://example.org/a"]}
+    facts = own_run.facts() | {"corpora": [corpus | {"bibtex": ["@article{a,\n}\n"]}] * 2}
+    own_run.write(replace(own_run.config(), data=data), facts)
+    card = model_card(TrainedModel.load(own_run), "use it")
+    assert "Sentence pairs from `mine.tsv`. ptenmt does not know the licence" in card
+    assert "| `OPUS-a-v1-eng-por` | 1,234 | CC0 | https://example.org/a |" in card
+    assert card.count("@article{a,") == 1
+    own_run.write(replace(own_run.config(), data=DataConfig(train=data.train[:1])), facts)
+    assert "Sentence pairs from" not in model_card(TrainedModel.load(own_run), "use it")
 
 
 def test_weights_are_read_back_by_every_framework(plain_run: Run, weights_folder: Path):

@@ -60,7 +60,8 @@ class _Handler(BaseHTTPRequestHandler):
 
     def _start(self) -> int:
         """The first byte asked for, if the range is to be honoured."""
-        if not self.site.ranges:
+        is_other = self.headers.get("If-Range") not in (None, *self.site.headers.values())
+        if not self.site.ranges or is_other:
             return 0
         return int(self.headers.get("Range", "bytes=0-").removeprefix("bytes=").removesuffix("-"))
 

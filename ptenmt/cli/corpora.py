@@ -1,0 +1,46 @@
+"""``ptenmt corpora``."""
+
+from typing import Annotated
+
+import typer
+
+from ptenmt.cli.console import Screen
+from ptenmt.cli.options import Quiet, Verbose
+from ptenmt.cli.tables import print_table
+from ptenmt.data.corpora import list_corpora
+from ptenmt.errors import ConfigError
+from ptenmt.inspection.figures import Table
+
+
+def corpora(
+    languages: Annotated[
+        str, typer.Option(metavar="L-L", help="The two languages, in either order.")
+    ] = "pt-en",
+    search: Annotated[str, typer.Option(metavar="TEXT", help="Only names that contain this.")] = "",
+    quiet: Quiet = False,
+    verbose: Verbose = False,
+) -> None:
+    """List the public corpora that a config can name, with version, source, licence and citation.
+
+    In a config: data.train: [{corpus: OPUS-ted2020-v1-eng-por}, {corpus: …, limit: 300000}]. The list is
+    mtdata's and needs no network. It has no sizes, and a licence only where ptenmt knows what the publisher
+    states; check it before you distribute a model. Citations are keys of BibTeX entries, which stand in
+    run.json and in the model card of an export.
+
+    Example: ptenmt corpora --languages pt-en --search ted
+    """
+    screen = Screen(quiet=quiet, verbose=verbose)
+    codes = languages.split("-")
+    if len(codes) != 2:
+        raise ConfigError(f"--languages {languages} must be two languages, such as pt-en")
+    with screen.working("loading the list of corpora…"):
+        found = list_corpora(codes[0], codes[1], search)
+    if not found:
+        screen.say(f"no corpus of {languages}" + (f" has {search} in its name" if search else ""))
+        return
+    rows = [
+        (each.name, each.version, each.host, each.licence, ", ".join(each.citations) or "none")
+        for each in found
+    ]
+    title = f"public corpora of {languages}: {len(rows):,}"
+    print_table(Table(title=title, header=("corpus", "version", "source", "licence", "citation"), rows=rows))

@@ -1,0 +1,361 @@
+"""Public parallel corpora by name, such as ``OPUS-ted2020-v1-eng-por``, through mtdata, the WMT's own tool.
+
+mtdata knows where 290,000 data sets are, how their archives are laid out and what to cite. Its index has
+140 MB on disk and takes seconds to load, so it is imported only to list corpora or to fetch one. A fetched
+corpus is stored in ``corpora/<name>/`` of the user's cache: its pairs, and a JSON file of facts.
+"""
+
+import bz2
+import contextlib
+import difflib
+import gzip
+import hashlib
+import json
+import logging
+import lzma
+import os
+import pickle
+import shutil
+import sys
+import tarfile
+import warnings
+import zipfile
+import zlib
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+import platformdirs
+
+from ptenmt.atomic_files import exclusive, folder_written_whole, json_text, write_text
+from ptenmt.config import CorpusFile, DataConfig
+from ptenmt.data.download import OnProgress, fetch
+from ptenmt.data.readers import SentencePair, read_pairs
+from ptenmt.errors import ConfigError, DataError, DownloadError
+from ptenmt.events import DownloadProgress
+
+logger = logging.getLogger(__name__)
+
+_PAIRS, _FACTS, _DOWNLOADS = "pairs.tsv.gz", "corpus.json", "downloads"
+_REPORT_EVERY = 20_000  # pairs
+_COMPRESSION = 3  # of gzip: twice as fast as 6, 8 % larger
+_ONE_LINE = str.maketrans("\t\n\r", "   ")
+_OPENERS = {".gz": gzip.open, ".xz": lzma.open, ".bz2": bz2.open}
+_BROKEN = (OSError, EOFError, zlib.error, lzma.LZMAError, zipfile.BadZipFile, tarfile.TarError)
+# mtdata has no licences. What publishers state, by the beginning of a data set's name.
+_LICENCES = {
+    "europarl": "no known copyright restrictions",
+    "flores": "CC BY-SA 4.0",
+    "globalvoices": "CC BY 3.0",
+    "neulab_tedtalks": "CC BY-NC-ND 4.0 (TED Talks Usage Policy)",
+    "news_commentary": "free for research; cite the WMT overview paper",
+    "ntrex": "CC BY-SA 4.0",
+    "opensubtitles": "none stated; link to https://www.opensubtitles.org",
+    "paracrawl": "CC0",
+    "qed": "for research only",
+    "tatoeba": "CC BY 2.0 FR",
+    "ted": "CC BY-NC-ND 4.0 (TED Talks Usage Policy)",
+    "wikimatrix": "CC BY-SA",
+    "wikimedia": "CC BY-SA",
+    "wikipedia": "CC BY-SA",
+}
+
+
+@dataclass(frozen=True, kw_only=True)
+class PublicCorpus:
+    """What mtdata knows of a corpus, and the licence its publisher states."""
+
+    name: str
+    """``<source>-<data set>-<version>-<language>-<language>``, with ISO 639-3 codes."""
+    version: str
+    languages: list[str]
+    urls: list[str]
+    licence: str
+    citations: list[str]
+    """Keys of BibTeX entries, such as ``tiedemann2012parallel``."""
+
+    @property
+    def host(self) -> str:
+        """Where it is downloaded from."""
+        return urlsplit(self.urls[0]).hostname or self.urls[0]
+
+
+def list_corpora(source_language: str, target_language: str, search: str = "") -> list[PublicCorpus]:
+    """List the corpora of a language pair, in either direction; needs no network.
+
+    Args:
+        source_language: An ISO 639 code, with or without a region: ``pt``, ``por``, ``pt-BR``.
+        target_language: The same.
+        search: Only names that contain this, in any case.
+
+    Raises:
+        ConfigError: A language is unknown.
+    """
+    with _mtdata():
+        entries = _entries(_tags(source_language, target_language))
+    return [_described(entry) for entry in entries if search.lower() in str(entry.did).lower()]
+
+
+def fetch_corpora(data: DataConfig, on_progress: OnProgress | None = None) -> list[dict[str, Any]]:
+    """Download the corpora that a config names, unless they are on this machine.
+
+    Args:
+        data: ``train``, ``validation`` and ``test`` may name corpora; their languages must be the config's.
+        on_progress: Called with the state of each download and conversion.
+
+    Returns:
+        Facts of each corpus for ``run.json``: those of ``PublicCorpus``, ``bibtex``, ``pairs``, ``skipped``
+        (pairs without text on one side) and ``sha256`` of its archives.
+
+    Raises:
+        ConfigError: A language of the config is unknown.
+        DataError: A corpus is unknown, of other languages, empty, or its sides differ in length.
+        DownloadError: A corpus cannot be fetched, or its archive is damaged.
+    """
+    files = [*data.train, *data.validation, *data.test]
+    names = list(dict.fromkeys(file.corpus for file in files if file.corpus))
+    if missing := [name for name in names if _stored(name) is None]:
+        try:
+            with exclusive(_folder() / "lock"), _mtdata():
+                for entry in [_entry(name, data) for name in missing]:  # all, before the first download
+                    _fetch(entry, on_progress)
+                shutil.rmtree(_folder() / _DOWNLOADS, ignore_errors=True)  # some corpora share an archive
+        except OSError as error:
+            raise DownloadError(
+                f"cannot write {error.filename or _folder()}: {error.strerror or error}",
+                hint="make room or fix the permissions there",
+            ) from error
+    return [corpus_facts(name, data) for name in names]
+
+
+def read_corpus(name: str, data: DataConfig) -> Iterator[SentencePair]:
+    """Read a fetched corpus in the direction of a config.
+
+    Raises:
+        DataError: It is not on this machine, or of other languages.
+    """
+    is_swapped = _is_swapped(name, corpus_facts(name, data)["languages"], data)
+    pairs = read_pairs(CorpusFile(path=str(stored_pairs(name))))
+    return ((target, source) for source, target in pairs) if is_swapped else pairs
+
+
+def corpus_facts(name: str, data: DataConfig) -> dict[str, Any]:
+    """The facts of a fetched corpus, as of ``fetch_corpora`` (errors as of ``read_corpus``)."""
+    facts: dict[str, Any] = json.loads(stored_pairs(name).with_name(_FACTS).read_text(encoding="utf-8"))
+    _is_swapped(name, facts["languages"], data)
+    return facts
+
+
+def stored_pairs(name: str) -> Path:
+    """The file of a fetched corpus; DataError if it is not on this machine."""
+    if (folder := _stored(name)) is None:
+        raise DataError(
+            f"corpus {name} is not on this machine",
+            hint="fetch it first with the config you use: ptenmt download --config opus.yaml",
+        )
+    return folder / _PAIRS
+
+
+def _folder() -> Path:
+    return platformdirs.user_cache_path("ptenmt") / "corpora"
+
+
+@contextlib.contextmanager
+def _mtdata() -> Iterator[None]:
+    """Let mtdata neither print, nor set up the root logger, nor write outside of our cache."""
+    os.environ.setdefault("MTDATA", str(_folder()))  # read when it is imported
+    root, silent = logging.getLogger(), logging.NullHandler()
+    root.addHandler(silent)  # with a handler there, it installs none
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            yield
+    finally:
+        root.removeHandler(silent)
+
+
+def _index() -> Any:
+    """The module ``mtdata.index``; at the first import it makes an index and stores it as a pickle."""
+    import mtdata
+
+    file = mtdata.cached_index_file
+    if "mtdata.index" not in sys.modules:
+        file.parent.mkdir(parents=True, exist_ok=True)
+        if not file.exists():
+            logger.warning("indexing all public corpora: half a minute, once")
+        # It would also import mtdata*.py from the working folder.
+        with exclusive(file.with_suffix(".lock")), contextlib.chdir(file.parent):
+            try:
+                import mtdata.index
+            except (EOFError, pickle.UnpicklingError):  # a killed process wrote half of it
+                file.unlink()
+                import mtdata.index
+    return mtdata.index
+
+
+def _tags(*codes: str) -> tuple[Any, ...]:
+    from mtdata.iso.bcp47 import bcp47
+
+    try:
+        return tuple(bcp47(code) for code in codes)
+    except (ValueError, AssertionError) as error:
+        raise ConfigError(f"corpora need ISO 639 codes of languages, such as pt: {error}") from error
+
+
+def _entries(tags: Sequence[Any]) -> list[Any]:
+    """The index entries of a language pair, without those that need the Hugging Face hub's library."""
+    found = _index().get_entries(langs=tags, fuzzy_match=True)
+    return [entry for entry in found if entry.ext != "hfds"]
+
+
+def _identities(name: str) -> list[Any]:
+    """The data set ids that a name may mean: as it is written, and with the languages exchanged."""
+    with _mtdata():
+        from mtdata.entry import DatasetId
+
+        try:
+            given = DatasetId.parse(name)
+        except Exception:  # mtdata raises bare ones
+            return []
+    return [given, DatasetId(given.group, given.name, given.version, given.langs[::-1])]
+
+
+def _stored(name: str) -> Path | None:
+    """The folder of a fetched corpus."""
+    folders = (_folder() / str(identity) for identity in _identities(name))
+    return next((folder for folder in folders if (folder / _FACTS).is_file()), None)
+
+
+def _is_swapped(name: str, languages: Sequence[str], data: DataConfig) -> bool:
+    """Whether a corpus has the config's target language first; DataError if it has other languages."""
+    with _mtdata():
+        wanted, tags = _tags(data.source_language, data.target_language), _tags(*languages)
+    for is_swapped, order in ((False, tags), (True, tags[::-1])):
+        if len(tags) == 2 and wanted[0].is_compatible(order[0]) and wanted[1].is_compatible(order[1]):
+            return is_swapped
+    ours = f"{data.source_language}-{data.target_language}"
+    raise DataError(
+        f"corpus {name} is of {'-'.join(languages)}, not of the config's {ours}",
+        hint=f"list those of this pair: ptenmt corpora --languages {ours}",
+    )
+
+
+def _entry(name: str, data: DataConfig) -> Any:
+    index = _index().INDEX
+    found = [index[identity] for identity in _identities(name) if identity in index]
+    if not found:
+        known = [str(each.did) for each in _entries(_tags(data.source_language, data.target_language))]
+        near = difflib.get_close_matches(name, known, n=3, cutoff=0.5)
+        suggestion = f" — did you mean {' or '.join(near)}?" if near else ""
+        pair = f"{data.source_language}-{data.target_language}"
+        raise DataError(
+            f"there is no corpus {name}{suggestion}", f"list all: ptenmt corpora --languages {pair}"
+        )
+    entry = found[0]
+    _is_swapped(name, [str(tag) for tag in entry.did.langs], data)
+    if entry.ext == "hfds":
+        raise DataError(
+            f"corpus {name} is on the Hugging Face hub, from which ptenmt cannot fetch",
+            hint="choose another, or save its pairs as a .tsv file",
+        )
+    return entry
+
+
+def _fetch(entry: Any, on_progress: OnProgress | None) -> None:
+    """Download a corpus and write its folder."""
+    from mtdata.cache import Cache
+
+    cache, archives = Cache(_folder() / _DOWNLOADS), []
+    for url in _urls(entry):
+        name = entry.filename if isinstance(entry.url, str) else None
+        archives.append(cache.get_local_path(url, filename=name, fix_missing=False))
+        fetch(url, archives[-1], sha256=None, on_progress=on_progress)
+        cache.get_flag_file(archives[-1]).touch()  # tells mtdata that it is complete
+    try:
+        with folder_written_whole(_folder() / str(entry.did)) as folder:
+            facts = asdict(_described(entry)) | _convert(entry, cache, folder / _PAIRS, on_progress)
+            facts["bibtex"] = [_index().INDEX.ref_db.get_bibtex(key) for key in entry.cite or ()]
+            facts["sha256"] = []
+            for archive in archives:
+                with archive.open("rb") as stream:
+                    facts["sha256"].append(hashlib.file_digest(stream, "sha256").hexdigest())
+            write_text(folder / _FACTS, json_text(facts, indent=2) + "\n")
+    except DownloadError:
+        for archive in archives:  # or the next attempt would find it again
+            shutil.rmtree(archive.parent)  # which is of this address alone
+        raise
+
+
+def _convert(entry: Any, cache: Any, file: Path, on_progress: OnProgress | None) -> dict[str, Any]:
+    """Write the pairs of a downloaded corpus; returns their number, and that of the incomplete ones."""
+    num_written = num_skipped = num_bytes = 0
+
+    def report(total: int | None) -> None:
+        if on_progress:
+            name, url = str(entry.did), _urls(entry)[0]
+            on_progress(DownloadProgress(url=url, name=name, done=num_bytes, total=total, is_unpacking=True))
+
+    with gzip.open(file, "wt", _COMPRESSION, encoding="utf-8", newline="\n") as stream:
+        for first, second in _segments(entry, cache):
+            if not second or entry.is_noisy(seg1=first, seg2=second):
+                num_skipped += 1
+                continue
+            line = f"{first.translate(_ONE_LINE)}\t{second.translate(_ONE_LINE)}\n"
+            num_bytes += stream.write(line)
+            num_written += 1
+            if num_written % _REPORT_EVERY == 1:
+                report(None)
+    if not num_written:
+        raise DataError(f"corpus {entry.did} is empty", "choose another corpus or version")
+    report(num_bytes)
+    return {"pairs": num_written, "skipped": num_skipped}
+
+
+def _segments(entry: Any, cache: Any) -> Iterator[tuple[str, str | None]]:
+    """Read a downloaded corpus with mtdata's parsers.
+
+    Raises:
+        DownloadError: The archive is damaged.
+        DataError: Anything else, for which mtdata raises bare exceptions.
+    """
+    from mtdata.parser import Parser
+    from mtdata.utils import COMPRESSORS
+
+    COMPRESSORS.update(_OPENERS)  # its own run xz and others as a process, and ignore their errors
+    try:
+        content = cache.get_entry(entry)
+        if entry.is_archive and isinstance(content, Path):
+            raise zipfile.BadZipFile("it is neither a zip nor a tar archive")
+        rows = Parser(content, ext=entry.in_ext, ent=entry).read_segs(show_pbar=False)
+        for first, *others in rows:  # some have a third part, metadata
+            yield first, others[0] if others else None
+    except _BROKEN as error:
+        raise DownloadError(
+            f"{' '.join(_urls(entry))} is damaged: {error}; the download was deleted",
+            hint="try again; if it stays so, choose another corpus or version",
+        ) from error
+    except Exception as error:
+        reason = " ".join(str(error).split()) or type(error).__name__
+        if "unequal number of segments" in reason:
+            reason = "its sides have different numbers of lines"
+        raise DataError(
+            f"corpus {entry.did} cannot be read: {reason}", "choose another corpus or version"
+        ) from error
+
+
+def _urls(entry: Any) -> list[str]:
+    return [entry.url] if isinstance(entry.url, str) else list(entry.url)
+
+
+def _described(entry: Any) -> PublicCorpus:
+    licences = (licence for name, licence in _LICENCES.items() if entry.did.name.startswith(name))
+    return PublicCorpus(
+        name=str(entry.did),
+        version=entry.did.version,
+        languages=[str(tag) for tag in entry.did.langs],
+        urls=_urls(entry),
+        licence=next(licences, "unknown"),
+        citations=list(entry.cite or ()),
+    )

@@ -1,0 +1,59 @@
+"""Published test sets by name, such as ``mtedx/test``: sacreBLEU's catalogue and downloads."""
+
+import difflib
+import logging
+import shutil
+import tarfile
+import warnings
+import zipfile
+import zlib
+from dataclasses import replace
+from pathlib import Path
+
+from ptenmt.config import DataConfig
+from ptenmt.errors import ConfigError, DownloadError
+from ptenmt.evaluation.test_set import EvaluationFiles
+
+_BROKEN = (OSError, EOFError, zlib.error, tarfile.TarError, zipfile.BadZipFile, SystemExit)
+"""What sacreBLEU raises if it cannot reach a set, or if the file is damaged (exit: another MD5)."""
+
+
+def list_test_sets(data: DataConfig) -> dict[str, str]:
+    """The names and descriptions of all test sets from the source into the target language of a config."""
+    from sacrebleu import DATASETS
+
+    pair = "-".join(data.languages)
+    return {name: each.description or "" for name, each in DATASETS.items() if pair in each.langpairs}
+
+
+def with_test_set(files: EvaluationFiles, data: DataConfig) -> EvaluationFiles:
+    """Add the source and references of ``files.test_set``, downloaded to sacreBLEU's folder (``$SACREBLEU``).
+
+    Raises:
+        ConfigError: There is no such test set, or not in the languages of ``data``.
+        DownloadError: It cannot be downloaded or unpacked.
+    """
+    from sacrebleu import DATASETS, SACREBLEU_DIR
+
+    name, pair = str(files.test_set), "-".join(data.languages)
+    hint = "list the sets of this pair: ptenmt evaluate --test-set list"
+    if name not in DATASETS:
+        near = difflib.get_close_matches(name, [*list_test_sets(data), *DATASETS], n=1, cutoff=0)
+        raise ConfigError(f"sacreBLEU has no test set {name} — did you mean {near[0]}?", hint)
+    dataset = DATASETS[name]
+    if pair not in dataset.langpairs:
+        raise ConfigError(f"test set {name} is not in {pair}, only in {', '.join(dataset.langpairs)}", hint)
+    logging.getLogger("sacrebleu").addHandler(logging.NullHandler())  # the error says the same
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # tarfile's, about filters
+            source, references = dataset.get_source_file(pair), dataset.get_reference_files(pair)
+    except _BROKEN as error:
+        # sacreBLEU would take the rest of a broken download for a whole one.
+        shutil.rmtree(Path(SACREBLEU_DIR) / name / "raw", ignore_errors=True)
+        reason = "wrong checksum" if isinstance(error, SystemExit) else str(error)
+        raise DownloadError(
+            f"cannot fetch test set {name} from {' '.join(dataset.data or [])}: {reason}",
+            f"check the network, or copy {Path(SACREBLEU_DIR) / name} from a machine that has it",
+        ) from error
+    return replace(files, source=source, references=references)
