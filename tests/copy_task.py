@@ -54,7 +54,7 @@ class InstantValidator:
 
 @dataclass(frozen=True)
 class TrainedRun:
-    """A run that has learnt the copy task, and what was told meanwhile."""
+    """A run that has learnt the copy task, and the events of its training."""
 
     path: Path
     config: Config

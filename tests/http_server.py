@@ -103,7 +103,7 @@ def serve(site: Site) -> Iterator[Site]:
 
 
 def closed_port() -> int:
-    """A loopback port that nobody listens on."""
+    """A loopback port without a server."""
     server = ThreadingHTTPServer(("127.0.0.1", 0), BaseHTTPRequestHandler)
     server.server_close()
     return int(server.server_address[1])

@@ -97,7 +97,7 @@ def test_fewer_than_asked_for(copy: Run):
         average(copy.path, last=1, best=1)
 
 
-def test_nothing_existing_is_harmed_and_nothing_half_is_left(copy: Run, monkeypatch: pytest.MonkeyPatch):
+def test_existing_files_are_kept_and_no_partial_ones_are_left(copy: Run, monkeypatch: pytest.MonkeyPatch):
     with pytest.raises(RunError, match="copy exists already") as failure:
         average(copy.path, to=copy.path)
     assert "--to" in failure.value.hint

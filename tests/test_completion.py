@@ -48,9 +48,9 @@ def test_numpy_computes_what_keras_does(options: dict[str, Any]):
     ours = NumpyNextWord(config, {weight.path: weight.numpy() for weight in model.trainable_variables})
     expected = np.array(model((ids, ids)))[:, -1]
     np.testing.assert_allclose(ours.logits(ids), expected, atol=1e-4)
-    told = ours.attention(ids)
+    found = ours.attention(ids)
     for name, weights in model.attention(ids).items():
-        np.testing.assert_allclose(told[name], weights, atol=1e-5)
+        np.testing.assert_allclose(found[name], weights, atol=1e-5)
 
 
 class Script:
@@ -73,7 +73,7 @@ def completer(**probabilities: float) -> Completer:
 LIKELY = {"a": 0.1, "b": 0.4, "c": 0.2, "[END]": 0.2, "[PAD]": 0.1}
 
 
-def test_the_likeliest_words_with_their_probabilities():
+def test_the_most_probable_words_with_their_probabilities():
     found = completer(**LIKELY).next_words("A, b?", 2)
     assert [each.word for each in found] == ["b", "c"], "special tokens are no words"
     assert [each.probability for each in found] == pytest.approx([0.4, 0.2], abs=1e-6)
@@ -93,7 +93,7 @@ def test_what_is_added_is_read_in_its_turn():
     assert script.model.read == [[4, 5, 6], [5, 6, 7], [6, 7, 7]]  # type: ignore[attr-defined]
 
 
-def test_words_that_were_never_seen_are_told():
+def test_unknown_words_are_reported():
     script = completer(**LIKELY)
     assert script.read("a Zebra b (gnu) zebra").warning == "the model has never seen: zebra, gnu"
     assert script.read("a zebra").ids == [4, 1]
@@ -135,5 +135,5 @@ def test_temperature_sharpens_and_flattens():
 @pytest.mark.parametrize(
     ("how", "words"), [({"top_p": 0.59}, "b"), ({"top_p": 0.61}, "bc"), ({"top_k": 2}, "bc")]
 )
-def test_only_the_likeliest_are_drawn_from(how: dict[str, Any], words: str):
+def test_only_the_most_probable_are_sampled(how: dict[str, Any], words: str):
     assert {*drawn(**how)} == {*words}

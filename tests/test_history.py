@@ -31,8 +31,8 @@ def test_validations_and_curves_come_back_apart(history: History, tmp_path: Path
 def test_the_best_has_the_best_score_then_the_lowest_loss_then_the_fewest_steps(tmp_path: Path) -> None:
     history = History(tmp_path)
     assert history.best("bleu") is None
-    told = [(None, None), (2.0, 3.0), (2.0, 2.5), (2.0, 2.5), (1.0, 2.0), (float("nan"), 9.0)]
-    for number, (bleu, loss) in enumerate(told, start=1):
+    scores = [(None, None), (2.0, 3.0), (2.0, 2.5), (2.0, 2.5), (1.0, 2.0), (float("nan"), 9.0)]
+    for number, (bleu, loss) in enumerate(scores, start=1):
         history.add({"step": number, "epoch": 1, "validation": {"bleu": bleu, "loss": loss}})
     assert [(history.best(metric) or {})["step"] for metric in ("bleu", "loss")] == [3, 5]
 
@@ -59,8 +59,8 @@ def test_what_is_no_number_is_null(tmp_path: Path) -> None:
     history = History(tmp_path)
     scores = {"bleu": 1.5, "loss": float("nan")}
     history.add({"step": 1, "epoch": 1, "validation": scores, "train": {"loss": float("inf")}})
-    told = '"validation": {"bleu": 1.5, "loss": null}, "train": {"loss": null}'
-    assert (tmp_path / "history.jsonl").read_text() == f'{{"step": 1, "epoch": 1, {told}}}\n'
+    expected = '"validation": {"bleu": 1.5, "loss": null}, "train": {"loss": null}'
+    assert (tmp_path / "history.jsonl").read_text() == f'{{"step": 1, "epoch": 1, {expected}}}\n'
     assert history.validations()[0]["validation"]["loss"] is None
 
 
@@ -79,7 +79,7 @@ def test_a_history_that_cannot_be_written(tmp_path: Path) -> None:
         History(tmp_path).add({"step": 1})
 
 
-def test_a_history_that_meets_a_full_disk_can_be_gone_on_with(tmp_path: Path):
+def test_a_history_survives_a_full_disk(tmp_path: Path):
     history = History(tmp_path)
     history.add({"step": 1, "loss": 1.5})
     size = (tmp_path / "history.jsonl").stat().st_size

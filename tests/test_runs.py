@@ -1,4 +1,4 @@
-"""Run directories: what is written comes back, and what is damaged is told."""
+"""Run directories: what is written is read back, and damage is reported."""
 
 import errno
 import json
@@ -75,7 +75,7 @@ def test_a_newer_format_is_refused_with_a_hint() -> None:
 
 
 @pytest.mark.parametrize("text", ["", "{", "[]", "3", "{}", '{"format_version": "x"}', None])
-def test_a_damaged_run_json_is_told(text: str | None) -> None:
+def test_a_damaged_run_json_is_an_error(text: str | None) -> None:
     run = new_run("one")
     (run.path / "run.json").unlink()
     if text is not None:
@@ -85,7 +85,7 @@ def test_a_damaged_run_json_is_told(text: str | None) -> None:
 
 
 @pytest.mark.parametrize("content", [b"", b"model: [", b"model: {d_modl: 1}", b"\xff", b"seed: many", None])
-def test_a_damaged_config_is_told(content: bytes | None) -> None:
+def test_a_damaged_config_is_an_error(content: bytes | None) -> None:
     run = new_run("one")
     (run.path / "config.yaml").unlink()
     if content is not None:
@@ -130,13 +130,13 @@ def test_another_runs_facts_keep_this_runs_times() -> None:
     assert find_run() == new
 
 
-def test_unreadable_runs_are_told() -> None:
+def test_unreadable_runs_are_reported() -> None:
     new_run("a")
     new_run("future", version=7)
-    told: list[str] = []
-    assert [run.name for run in list_runs(told.append)] == ["a"]
-    assert len(told) == 1
-    assert "checkpoints/future is of run format 7" in told[0]
+    warnings: list[str] = []
+    assert [run.name for run in list_runs(warnings.append)] == ["a"]
+    assert len(warnings) == 1
+    assert "checkpoints/future is of run format 7" in warnings[0]
 
 
 def test_a_run_is_found_by_name_and_by_path(here: Path) -> None:

@@ -85,7 +85,7 @@ def test_weights_without_scores(tmp_path: Path) -> None:
     assert read_info(info.file) == info
 
 
-def test_the_checksum_tells_weights_apart(tmp_path: Path) -> None:
+def test_different_weights_have_different_checksums(tmp_path: Path) -> None:
     def checksum(value: float) -> str:
         return write_weights(
             tmp_path / "x.safetensors", arrays(value), config=CONFIG, step=3, metric="loss"

@@ -58,7 +58,7 @@ def test_help_has_a_short_form(ptenmt) -> None:
 
 
 @pytest.mark.parametrize(
-    ("arguments", "told"),
+    ("arguments", "message"),
     [
         (["--foo"], "no such option: --foo"),
         (["info", "--rnu", "x"], "no such option: --rnu (Possible options: --run)"),
@@ -73,12 +73,12 @@ def test_help_has_a_short_form(ptenmt) -> None:
         (["info", "extra"], "got unexpected extra argument"),
     ],
 )
-def test_a_mistyped_command_line_is_told_in_a_line_and_exits_with_2(
-    ptenmt, arguments: list[str], told: str
+def test_a_mistyped_command_line_is_one_error_line_and_exits_with_2(
+    ptenmt, arguments: list[str], message: str
 ) -> None:
     answer = ptenmt(*arguments, code=2, COLUMNS="30")
     error, hint = answer.stderr.splitlines()
-    assert error.startswith(f"error: {told}")
+    assert error.startswith(f"error: {message}")
     assert re.fullmatch("  see .* --help", hint)
     assert answer.stdout == ""
 
@@ -172,7 +172,9 @@ def test_completion_offers_configs_and_runs(empty: Path) -> None:
     assert options.complete_decoding("decoding.top") == ["decoding.top_k=", "decoding.top_p="]
 
 
-def test_without_tensorflow_a_command_says_so(ptenmt, monkeypatch: pytest.MonkeyPatch, empty: Path) -> None:
+def test_without_tensorflow_a_command_is_an_error(
+    ptenmt, monkeypatch: pytest.MonkeyPatch, empty: Path
+) -> None:
     find_spec = importlib.util.find_spec
     monkeypatch.setattr(
         importlib.util,

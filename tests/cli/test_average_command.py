@@ -9,11 +9,11 @@ import pytest
 def test_nothing_is_averaged_before_anything_is_saved(ptenmt, copied_run: Path) -> None:
     run = copied_run / "checkpoints/tiny"
     (run / "weights" / "best.safetensors").unlink()
-    told = ptenmt("average", "--run", "tiny", "--best", "1", code=1).stderr
-    assert "has 0 best models, 1 are asked for\n  training keeps as many as checkpoint.keep_best" in told
+    error = ptenmt("average", "--run", "tiny", "--best", "1", code=1).stderr
+    assert "has 0 best models, 1 are asked for\n  training keeps as many as checkpoint.keep_best" in error
     shutil.rmtree(run / "state")
-    told = ptenmt("average", "--run", "tiny", code=1).stderr
-    assert told.startswith("error: checkpoints/tiny has no checkpoints yet\n  train it first: ")
+    error = ptenmt("average", "--run", "tiny", code=1).stderr
+    assert error.startswith("error: checkpoints/tiny has no checkpoints yet\n  train it first: ")
 
 
 @pytest.mark.usefixtures("copied_run")
@@ -29,8 +29,8 @@ def test_an_average_translates_like_any_run(ptenmt) -> None:
     assert "tiny-averaged" in ptenmt("info").stdout
 
     assert "exists already" in ptenmt("average", "--run", "tiny", code=1).stderr
-    told = ptenmt("average", "--run", "tiny", "--best", "4", "--to", "x", code=1).stderr
-    assert told.startswith("error: checkpoints/tiny has 1 best model, 4 are asked for\n")
+    error = ptenmt("average", "--run", "tiny", "--best", "4", "--to", "x", code=1).stderr
+    assert error.startswith("error: checkpoints/tiny has 1 best model, 4 are asked for\n")
     assert "--last" in ptenmt("average", "--run", "tiny", "--last", "0", code=2).stderr
 
 

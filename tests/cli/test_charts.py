@@ -49,7 +49,7 @@ def test_labels_that_do_not_fit_side_by_side_stand_upright() -> None:
 
 @pytest.mark.parametrize("width", [80, 40])
 @pytest.mark.parametrize("has_colours", [True, False])
-def test_what_the_terminal_has_no_room_for_is_left_out_and_told(width: int, has_colours: bool) -> None:
+def test_rows_and_columns_without_room_are_left_out_with_a_note(width: int, has_colours: bool) -> None:
     words = [f"a-rather-long-word-{number}" for number in range(60)]
     lines = plain(heat_map_lines(labelled(words, words), width, has_colours))
     room = (width - min(14, width // 3) - 1) // 2
@@ -148,7 +148,7 @@ def test_a_level_line_and_a_single_point_are_drawn() -> None:
         assert any(set(text) & set(map(chr, range(0x2801, 0x2900))) for text in lines)
 
 
-def test_lines_are_told_apart_by_colour_or_else_by_letter() -> None:
+def test_lines_differ_by_colour_or_else_by_letter() -> None:
     two = plot(curve([0.0, 1.0], "first"), curve([1.0, 0.0], "second"))
     lettered = plain(line_plot_lines(two, 40, has_colours=False))
     assert lettered[1] == "a first   b second"

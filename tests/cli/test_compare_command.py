@@ -93,20 +93,20 @@ def test_a_run_is_like_itself(ptenmt) -> None:
     assert "\noptions that differ\n" not in answer.stdout
 
 
-def test_runs_of_one_name_are_told_apart_by_their_folders(ptenmt, two_runs: Path) -> None:
+def test_runs_of_the_same_name_are_shown_with_their_folders(ptenmt, two_runs: Path) -> None:
     shutil.copytree(two_runs / "checkpoints/tiny", two_runs / "elsewhere/tiny")
     table = rows(ptenmt("compare", "tiny", "elsewhere/tiny", "other").stdout)
     assert table[""] == ["checkpoints/tiny", "elsewhere/tiny", "other"]
 
 
-def test_a_run_that_has_told_nothing(ptenmt, two_runs: Path) -> None:
+def test_a_run_without_history(ptenmt, two_runs: Path) -> None:
     (two_runs / "checkpoints/other/history.jsonl").unlink()
     table = rows(ptenmt("compare", "tiny", "other").stdout)
     for name in ("steps", "epochs", "training time", "tokens/s", "best step", "validation BLEU"):
         assert table[name][1] == "–"
 
 
-def test_other_pairs_are_told(ptenmt, two_runs: Path) -> None:
+def test_other_pairs_are_a_warning(ptenmt, two_runs: Path) -> None:
     file = two_runs / "checkpoints/other/run.json"
     facts = json.loads(file.read_text())
     facts["data"]["test"]["fingerprint"] = "0" * 64
@@ -126,15 +126,15 @@ def test_a_narrow_terminal_names_the_run_of_each_figure(ptenmt) -> None:
 
 @pytest.mark.usefixtures("two_runs")
 @pytest.mark.parametrize(
-    ("runs", "told"),
+    ("runs", "message"),
     [
         (["tiny"], "error: comparing takes two runs or more\n  ptenmt info lists the runs\n"),
         (["tiny", "nobody"], "error: no run in checkpoints/nobody\n  runs here: other, tiny\n"),
     ],
 )
-def test_what_cannot_be_compared(ptenmt, runs: list[str], told: str) -> None:
+def test_what_cannot_be_compared(ptenmt, runs: list[str], message: str) -> None:
     answer = ptenmt("compare", *runs, code=1)
-    assert (answer.stdout, answer.stderr) == ("", told)
+    assert (answer.stdout, answer.stderr) == ("", message)
 
 
 def test_a_damaged_run_is_named(ptenmt, two_runs: Path) -> None:

@@ -44,9 +44,9 @@ def story(tmp_path_factory: pytest.TempPathFactory) -> Path:
     try:
         for run, *overrides in (("causal", "model.prediction=causal"), ("pooled",)):
             words = ["train", "--config", "next-word.yaml", "--run", run, *arguments(*overrides)]
-            told = CliRunner().invoke(app, words, env={"COLUMNS": "200"})
-            assert told.exit_code == 0, told.stderr
-            (folder / f"{run}.err").write_text(told.stderr, encoding="utf-8")
+            result = CliRunner().invoke(app, words, env={"COLUMNS": "200"})
+            assert result.exit_code == 0, result.stderr
+            (folder / f"{run}.err").write_text(result.stderr, encoding="utf-8")
     finally:
         os.chdir(before)
     return folder
@@ -57,16 +57,16 @@ def _there(story: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(story)
 
 
-def test_a_training_tells_windows_and_perplexity(story: Path):
-    told = (story / "pooled.err").read_text(encoding="utf-8")
+def test_a_training_reports_windows_and_perplexity(story: Path):
+    output = (story / "pooled.err").read_text(encoding="utf-8")
     # 520 words have 514 windows of 6 with a word after them: 411 to train on, 103 held out
-    assert "411 training windows, 103 validation windows, one vocabulary of 17" in told
-    assert "windows dropped" not in told
-    assert f"      input  {' '.join(WORDS[:6])}\n       next  dog\n" in told
-    assert "perplexity 1.0" in told
-    assert "     actual  " in told
-    assert "  predicted  " in told
-    assert "\n  ptenmt complete --run pooled TEXT\n" in told
+    assert "411 training windows, 103 validation windows, one vocabulary of 17" in output
+    assert "windows dropped" not in output
+    assert f"      input  {' '.join(WORDS[:6])}\n       next  dog\n" in output
+    assert "perplexity 1.0" in output
+    assert "     actual  " in output
+    assert "  predicted  " in output
+    assert "\n  ptenmt complete --run pooled TEXT\n" in output
 
 
 def test_what_a_run_holds(story: Path):
@@ -120,12 +120,12 @@ def test_words_by_lot(ptenmt: Command):
     ],
 )
 def test_what_cannot_be_drawn(ptenmt: Command, options: list[str], message: str):
-    told = ptenmt("complete", "the cat", "--run", "pooled", *options, code=2).stderr
-    assert message in told.replace("'", "")
+    error = ptenmt("complete", "the cat", "--run", "pooled", *options, code=2).stderr
+    assert message in error.replace("'", "")
 
 
 @pytest.mark.usefixtures("_there")
-def test_what_is_told_of_a_run(ptenmt: Command, tmp_path: Path):
+def test_what_is_reported_of_a_run(ptenmt: Command, tmp_path: Path):
     run = tmp_path / "run"
     shutil.copytree("checkpoints/pooled", run)
     assert (
@@ -147,9 +147,9 @@ def test_bad_input(ptenmt: Command):
         "the model has never seen: zebra" in ptenmt("complete", "the Zebra zebra", "--run", "pooled").stderr
     )
     assert "there is no word in '?'" in ptenmt("complete", "?", "--run", "pooled", code=1).stderr
-    told = ptenmt("translate", "the cat", "--run", "pooled", code=1).stderr
-    assert "pooled predicts next words, and this is for a run that translates sentences" in told
-    assert "ptenmt complete --run" in told
+    error = ptenmt("translate", "the cat", "--run", "pooled", code=1).stderr
+    assert "pooled predicts next words, and this is for a run that translates sentences" in error
+    assert "ptenmt complete --run" in error
     for command in (
         ["evaluate"],
         ["export"],
@@ -193,36 +193,36 @@ def test_neighbours_of_words(ptenmt: Command):
     shown = ptenmt("inspect", "embeddings", "CAT", "dog", "--run", "causal", "--top", "3").stdout.splitlines()
     assert shown[0] == "CAT (cat)"
     assert len(shown) >= 2 * (1 + 3)
-    told = ptenmt("inspect", "embeddings", "zebra", "--run", "causal", code=1).stderr
-    assert "vocabulary does not contain 'zebra'" in told
-    assert "--side" not in told
-    told = ptenmt("inspect", "embeddings", "cat", "--run", "causal", "--side", "target", code=1).stderr
-    assert "leave out --side" in told
+    error = ptenmt("inspect", "embeddings", "zebra", "--run", "causal", code=1).stderr
+    assert "vocabulary does not contain 'zebra'" in error
+    assert "--side" not in error
+    error = ptenmt("inspect", "embeddings", "cat", "--run", "causal", "--side", "target", code=1).stderr
+    assert "leave out --side" in error
 
 
 @pytest.mark.usefixtures("beside")
 def test_a_translator_completes_nothing(ptenmt: Command):
-    told = ptenmt("complete", "o gato", "--run", "tiny", code=1).stderr
-    assert "tiny translates sentences, and this is for a run that predicts next words" in told
-    assert "what fits it: ptenmt translate --run" in told
+    error = ptenmt("complete", "o gato", "--run", "tiny", code=1).stderr
+    assert "tiny translates sentences, and this is for a run that predicts next words" in error
+    assert "what fits it: ptenmt translate --run" in error
     begun = ["train", "--config", "next-word.yaml", "--run", "new", "--init-from", "tiny"]
-    told = ptenmt(*begun, code=1).stderr
-    assert "tiny translates sentences, and this is for a run that predicts next words" in told
-    assert "--set task" not in told
+    error = ptenmt(*begun, code=1).stderr
+    assert "tiny translates sentences, and this is for a run that predicts next words" in error
+    assert "--set task" not in error
 
 
 @pytest.mark.usefixtures("_there")
-def test_an_average_goes_on_like_any_run(ptenmt: Command, tmp_path: Path):
+def test_an_average_works_like_any_run(ptenmt: Command, tmp_path: Path):
     path = str(tmp_path / "mean")
-    told = ptenmt("average", "--run", "pooled", "--last", "1", "--to", path).stderr
-    assert "evaluate" not in told
-    assert f"ptenmt complete --run {path} TEXT" in " ".join(told.split())
+    error = ptenmt("average", "--run", "pooled", "--last", "1", "--to", path).stderr
+    assert "evaluate" not in error
+    assert f"ptenmt complete --run {path} TEXT" in " ".join(error.split())
     expected = ptenmt("complete", "the cat", "--run", "pooled", "--checkpoint", "latest").lines[-5:]
     assert ptenmt("complete", "the cat", "--run", path).lines[-5:] == expected
 
 
 @pytest.mark.usefixtures("_there")
-def test_info_tells_windows(ptenmt: Command):
+def test_info_shows_windows(ptenmt: Command):
     facts = ptenmt("info", "--run", "pooled").stdout
     assert "411 train, 103 validation" in facts
     assert "perplexity 1.0" in facts
@@ -236,8 +236,8 @@ def test_another_text_is_refused_and_more_epochs_are_not(ptenmt: Command, tmp_pa
     book = tmp_path / "other.txt"
     book.write_text(" ".join(reversed(WORDS * 40)), encoding="utf-8")
     same = ["train", "--config", "next-word.yaml", "--run", "pooled"]
-    told = ptenmt(*same, *arguments(f"data.path={book}"), code=1).stderr
-    assert "pooled was trained on other text than its config gives now" in told
+    error = ptenmt(*same, *arguments(f"data.path={book}"), code=1).stderr
+    assert "pooled was trained on other text than its config gives now" in error
 
 
 @pytest.mark.parametrize(
@@ -259,17 +259,17 @@ def test_a_text_that_is_too_short(ptenmt: Command, empty: Path, words: int, mess
 )
 def test_where_a_file_is_looked_for(ptenmt: Command, empty: Path, preset: str, file: str):
     shutil.copy(find_config(preset), "mine.yaml")
-    told = ptenmt("train", "--config", "mine.yaml", "--set", f"data.path={file}", code=1).stderr
-    assert f"cannot read {empty / file}: No such file" in told
-    assert "start at the folder in which ptenmt is run; data.path may be beside the config" in told
+    error = ptenmt("train", "--config", "mine.yaml", "--set", f"data.path={file}", code=1).stderr
+    assert f"cannot read {empty / file}: No such file" in error
+    assert "start at the folder in which ptenmt is run; data.path may be beside the config" in error
 
 
 def test_held_out_words_that_are_all_unknown(ptenmt: Command, empty: Path):
     (empty / "book.txt").write_text(
         "a " * 40 + " ".join(f"w{number}" for number in range(20)), encoding="utf-8"
     )
-    told = ptenmt("train", "--config", "next-word.yaml", *arguments(), code=1).stderr
-    assert "every word that the held-out windows are to predict is unknown" in told
+    error = ptenmt("train", "--config", "next-word.yaml", *arguments(), code=1).stderr
+    assert "every word that the held-out windows are to predict is unknown" in error
 
 
 def test_a_rehearsal(ptenmt: Command, story: Path, empty: Path):

@@ -63,9 +63,7 @@ def test_the_reference_engine(ptenmt) -> None:
 
 
 @pytest.mark.usefixtures("beside")
-def test_a_report_that_cannot_be_written_is_told_before_the_work(
-    ptenmt, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_unwritable_report_is_an_error_before_the_work(ptenmt, monkeypatch: pytest.MonkeyPatch) -> None:
     def work(*_args: object, **_options: object) -> None:
         raise AssertionError("evaluated although the report cannot be written")
 
@@ -137,7 +135,7 @@ def test_a_baseline_that_is_the_run_itself(ptenmt) -> None:
 
 
 @pytest.mark.usefixtures("beside")
-def test_a_sweep_says_which_to_use(ptenmt) -> None:
+def test_a_sweep_reports_the_best_options(ptenmt) -> None:
     answer = ptenmt("evaluate", "--sweep")
     rows = answer.stdout.splitlines()
     assert rows[0] == "tiny: 6 validation pairs, ctranslate2"

@@ -11,12 +11,12 @@ from ptenmt.errors import ExportError
 from ptenmt.weights import best_weights
 
 
-def test_it_says_what_it_has_written(ptenmt, copied_run: Path) -> None:
+def test_it_reports_what_it_has_written(ptenmt, copied_run: Path) -> None:
     (best,) = best_weights(copied_run / "checkpoints/tiny/weights")
     answer = ptenmt("export", "--quantization", "float32")
     folder = "checkpoints/tiny/export/ctranslate2"
-    told = rf"exported best \(step {best.step}\) as ctranslate2 in float32: {folder}, \d+ kB, \d+\.\d s\n"
-    assert re.fullmatch(told, answer.stderr)
+    message = rf"exported best \(step {best.step}\) as ctranslate2 in float32: {folder}, \d+ kB, \d+\.\d s\n"
+    assert re.fullmatch(message, answer.stderr)
     assert answer.stdout == ""
     assert (copied_run / folder / "model.bin").exists()
     assert ptenmt("export", "--format", "ctranslate2", "--checkpoint", "latest", "--quiet").stderr == ""
@@ -30,7 +30,7 @@ def test_another_folder(ptenmt, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("output", "told"),
+    ("output", "message"),
     [
         ("pairs.tsv", "pairs.tsv is a file"),
         ("checkpoints", "checkpoints is not empty and not an export"),
@@ -39,12 +39,12 @@ def test_another_folder(ptenmt, tmp_path: Path) -> None:
 )
 @pytest.mark.parametrize("form", ["ctranslate2", "savedmodel"])
 @pytest.mark.usefixtures("beside")
-def test_what_stands_there_is_not_harmed_and_that_is_told_at_once(
-    ptenmt, form: str, output: str, told: str, monkeypatch: pytest.MonkeyPatch
+def test_other_files_at_the_output_are_kept_and_an_error_before_the_work(
+    ptenmt, form: str, output: str, message: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("ptenmt.export.packaging._files", lambda *_arguments: pytest.fail("work has begun"))
     answer = ptenmt("export", "--format", form, "--output", output, code=1)
-    assert answer.stderr.startswith(f"error: {told}\n")
+    assert answer.stderr.startswith(f"error: {message}\n")
     assert Path("pairs.tsv").is_file()
 
 
@@ -82,12 +82,12 @@ def test_libraries_are_heard_with_verbose_alone(
 
 
 @pytest.mark.parametrize(
-    ("words", "told"),
+    ("words", "message"),
     [
         (("--format", "argos"), "tokenizer.kind=words, tokenizer.shared=false"),
         (("--format", "weights", "--quantization", "int8"), "the format weights is in float32, not in int8"),
     ],
 )
 @pytest.mark.usefixtures("beside")
-def test_what_does_not_go_together(ptenmt, words: tuple[str, ...], told: str) -> None:
-    assert told in ptenmt("export", *words, code=1).stderr
+def test_what_does_not_go_together(ptenmt, words: tuple[str, ...], message: str) -> None:
+    assert message in ptenmt("export", *words, code=1).stderr

@@ -56,7 +56,7 @@ def test_one_run_in_full(ptenmt, beside: Path) -> None:
     assert table["data.limit"] == "–"
 
 
-def test_a_checkpoint_that_is_further_than_the_history_tells_the_progress(ptenmt, copied_run: Path) -> None:
+def test_a_checkpoint_newer_than_the_history_determines_the_progress(ptenmt, copied_run: Path) -> None:
     run = copied_run / "checkpoints/tiny"
     lines = (run / "history.jsonl").read_text().splitlines()
     behind = json.loads(lines[-2])["step"]
@@ -107,7 +107,7 @@ def test_values_are_shown_as_yaml_writes_them(ptenmt, copied_run: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("file", "damage", "told"),
+    ("file", "damage", "message"),
     [
         ("run.json", lambda text: text.replace('version": 1', 'version": 2'), "is of run format 2"),
         ("run.json", lambda _: '{"format_version": 1}', "run.json is damaged: it lacks created, data"),
@@ -116,7 +116,7 @@ def test_values_are_shown_as_yaml_writes_them(ptenmt, copied_run: Path) -> None:
     ],
 )
 def test_an_unreadable_run_does_not_hide_the_others(
-    ptenmt, copied_run: Path, file: str, damage, told: str
+    ptenmt, copied_run: Path, file: str, damage, message: str
 ) -> None:
     other = copied_run / "checkpoints" / "other"
     other.mkdir()
@@ -128,9 +128,9 @@ def test_an_unreadable_run_does_not_hide_the_others(
     assert "tiny" in rows(answer.stdout)
     assert "other" not in answer.stdout
     assert answer.stderr.startswith("warning: checkpoints/other")
-    assert told in answer.stderr
+    assert message in answer.stderr
     assert ptenmt("info", "--quiet").stderr == ""
-    assert told in ptenmt("info", "--run", "other", code=1).stderr
+    assert message in ptenmt("info", "--run", "other", code=1).stderr
 
 
 @pytest.mark.usefixtures("beside")
@@ -153,7 +153,7 @@ def test_a_narrow_terminal_cuts_nothing(ptenmt, arguments: list[str]) -> None:
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="/dev/full is a thing of Linux")
-def test_a_full_disk_is_told(beside: Path) -> None:
+def test_a_full_disk_is_an_error(beside: Path) -> None:
     with open("/dev/full", "w") as full:
         answer = subprocess.run(
             [sys.executable, "-m", "ptenmt", "info"],

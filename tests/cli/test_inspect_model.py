@@ -55,7 +55,7 @@ def test_attention_is_drawn_into_a_file_by_its_ending(ptenmt, tmp_path: Path):
 
 @pytest.mark.usefixtures("beside")
 @pytest.mark.parametrize(
-    ("words", "told"),
+    ("words", "message"),
     [
         (["attention", TEXT, "--layer", "5"], "there is no layer 5: the model has one layer, which is 1"),
         (["attention", TEXT, "--head", "3"], "there is no head 3: the model has heads 1 to 2"),
@@ -85,9 +85,9 @@ def test_attention_is_drawn_into_a_file_by_its_ending(ptenmt, tmp_path: Path):
         (["probabilities", " "], "the sentence is empty"),
     ],
 )
-def test_what_cannot_be_is_told(ptenmt, words: Sequence[str], told: str):
+def test_errors(ptenmt, words: Sequence[str], message: str):
     answer = ptenmt("inspect", *words, code=1)
-    assert told in answer.stderr
+    assert message in answer.stderr
     assert answer.stdout == ""
     assert not list(Path().glob("a.*"))
 
@@ -139,7 +139,7 @@ def test_probabilities_are_a_table_or_a_picture(ptenmt, tmp_path: Path):
     assert (tmp_path / "sure.pdf").read_bytes().startswith(b"%PDF")
 
 
-def test_a_run_without_weights_is_told(ptenmt, random_run: Path, tmp_path: Path):
+def test_a_run_without_weights_is_an_error(ptenmt, random_run: Path, tmp_path: Path):
     run = shutil.copytree(random_run, tmp_path / "run", ignore=shutil.ignore_patterns("weights"))
     answer = ptenmt("inspect", "attention", "o gato", "--run", str(run), code=1)
     assert f"no weights in {run}" in answer.stderr

@@ -81,7 +81,7 @@ def test_several_translations_and_more_beams(talk, tiny: Translator) -> None:
 
 
 @pytest.mark.parametrize(
-    ("line", "told"),
+    ("line", "message"),
     [
         (":foo", "unknown command :foo; see :help"),
         (": n", "unknown command :; see :help"),
@@ -91,8 +91,8 @@ def test_several_translations_and_more_beams(talk, tiny: Translator) -> None:
         (":beam -1", ":beam -1 must be 1 or more"),
     ],
 )
-def test_what_is_wrong_gets_one_line(talk, line: str, told: str) -> None:
-    assert talk(line) == ([], [told if line == ":beam" else f"error: {told}"])
+def test_what_is_wrong_gets_one_line(talk, line: str, message: str) -> None:
+    assert talk(line) == ([], [message if line == ":beam" else f"error: {message}"])
 
 
 def test_more_translations_than_beams_get_one_line(talk) -> None:

@@ -15,7 +15,7 @@ from ptenmt.tokenizers.words import split_words
 
 @pytest.mark.slow
 @pytest.mark.usefixtures("empty")
-def test_six_sentences_are_known_by_heart(ptenmt: Callable[..., Any]):
+def test_six_sentences_are_memorized(ptenmt: Callable[..., Any]):
     ptenmt("train", "--config", "pairs.yaml")
     run = Run(Path("checkpoints") / "pairs")
     assert History(run.path).curve()[-1]["loss"] < 0.05

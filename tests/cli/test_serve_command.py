@@ -52,7 +52,7 @@ def test_a_server_translates_as_the_command_does_and_ends_in_order(ptenmt, rando
         )
         assert answer.json() == {"translatedText": expected}
         pair = {"q": text, "translation": "the cat eats"}
-        told = requests.post(f"{url}/v1/attention", json=pair, timeout=20).json()
+        attention = requests.post(f"{url}/v1/attention", json=pair, timeout=20).json()
         loaded = Path(f"/proc/{process.pid}/maps")
         if loaded.exists():
             assert "ctranslate2" in loaded.read_text()
@@ -61,10 +61,10 @@ def test_a_server_translates_as_the_command_does_and_ends_in_order(ptenmt, rando
         stdout, stderr = process.communicate(timeout=10)
     assert (process.returncode, stdout, stderr) == (0, "", "stopped\n")
     found = attention_weights(Inspector(random_run), text, "the cat eats")
-    assert (told["source_pieces"], told["target_pieces"]) == (found.source_pieces, found.target_pieces)
-    assert told["weights"].keys() == found.weights.keys()
+    assert (attention["source_pieces"], attention["target_pieces"]) == (found.source_pieces, found.target_pieces)
+    assert attention["weights"].keys() == found.weights.keys()
     for name, weights in found.weights.items():
-        np.testing.assert_allclose(told["weights"][name], weights, atol=1e-4)
+        np.testing.assert_allclose(attention["weights"][name], weights, atol=1e-4)
     assert seconds < 10  # on a busy machine; alone it takes less than 2
 
 
@@ -100,7 +100,7 @@ def started(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
 
 def test_options_reach_the_server(ptenmt, random_run: Path, started: dict[str, Any]) -> None:
     limits = ("--max-characters", "9", "--max-sentences", "8", "--max-seconds", "7.5", "--max-queue", "6")
-    told = ptenmt(
+    answer = ptenmt(
         *("serve", "--run", str(random_run), "--port", "0", *limits, "--max-file", "0.5"),
         *("--allow-origin", "https://a.org", "--allow-origin", "https://b.org"),
         *("--set", "decoding.length_penalty=0.5", "--threads", "3", "--verbose"),
@@ -113,12 +113,12 @@ def test_options_reach_the_server(ptenmt, random_run: Path, started: dict[str, A
     assert started["address"] == "127.0.0.1"
     assert started["is_verbose"] is True
     assert not started["keys"].are_required
-    assert told.stdout == ""
-    assert re.search(r"pt → en at http://127.0.0.1:\d+", told.stderr)
+    assert answer.stdout == ""
+    assert re.search(r"pt → en at http://127.0.0.1:\d+", answer.stderr)
     assert ptenmt("serve", "--run", str(random_run), "--port", "0", "--quiet").stderr == ""
 
 
-def test_attention_is_told_of_the_weights_that_translate_and_of_no_others(
+def test_attention_is_of_the_weights_that_translate_and_of_no_others(
     ptenmt, random_run: Path, started: dict[str, Any], tmp_path: Path
 ) -> None:
     run = Run(shutil.copytree(random_run, tmp_path / "run"))
@@ -136,7 +136,7 @@ def test_attention_is_told_of_the_weights_that_translate_and_of_no_others(
     assert attention([1, 2], [1])
 
 
-def test_a_server_for_everybody_says_so_loudly(
+def test_a_public_server_without_keys_is_a_warning(
     ptenmt, random_run: Path, started: dict[str, Any], tmp_path: Path
 ) -> None:
     command = ("serve", "--run", str(random_run), "--port", "0", "--host", "0.0.0.0")
@@ -168,9 +168,9 @@ def test_what_cannot_be_served_is_said(ptenmt, random_run: Path, tmp_path: Path)
 @pytest.mark.parametrize("value", ["nan", "inf", "1e+300"])
 def test_a_limit_is_a_number_that_can_be_counted_to(ptenmt, random_run: Path, value: str) -> None:
     for option, name in (("--max-seconds", "seconds"), ("--max-file", "file megabytes")):
-        told = ptenmt("serve", "--run", str(random_run), "--port", "0", option, value, code=1).stderr
-        assert told.startswith(f"error: the limit of {name} is {value}")
-        assert "give a number above 0" in told
+        error = ptenmt("serve", "--run", str(random_run), "--port", "0", option, value, code=1).stderr
+        assert error.startswith(f"error: the limit of {name} is {value}")
+        assert "give a number above 0" in error
 
 
 @pytest.fixture
@@ -192,10 +192,10 @@ def test_a_run_without_weights_is_not_served(ptenmt, random_run: Path, tmp_path:
     assert f"no weights in {run}" in ptenmt("serve", "--run", str(run), "--port", "0", code=1).stderr
 
 
-def test_without_what_serving_needs_a_command_says_so(
+def test_missing_packages_for_serving_are_an_error(
     ptenmt, random_run: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     without(monkeypatch, "uvicorn")
-    told = ptenmt("serve", "--run", str(random_run), code=1).stderr
-    assert "uvicorn, which serving needs, is not installed" in told
-    assert "pip install '.[serve]'" in told
+    error = ptenmt("serve", "--run", str(random_run), code=1).stderr
+    assert "uvicorn, which serving needs, is not installed" in error
+    assert "pip install '.[serve]'" in error

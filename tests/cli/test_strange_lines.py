@@ -1,4 +1,4 @@
-"""``ptenmt translate --input FILE``: lines that nobody wrote for a translator."""
+"""``ptenmt translate --input FILE``: lines that are not ordinary text."""
 
 import json
 import random
@@ -49,15 +49,15 @@ def test_ten_thousand_strange_lines(ptenmt, random_run: Path, tmp_path: Path) ->
     (tmp_path / "begin.txt").write_bytes(b"\n".join(content[:4096]) + b"\n")
     command = ["translate", "--run", str(random_run), "--skip-invalid", "--input"]
 
-    told = ptenmt(*command, str(tmp_path / "in.txt"), "--output", str(tmp_path / "out.txt"))
+    result = ptenmt(*command, str(tmp_path / "in.txt"), "--output", str(tmp_path / "out.txt"))
     written = (tmp_path / "out.txt").read_text(encoding="utf-8").split("\n")[:-1]
     assert len(written) == len(lines)
     assert [number for number, line in enumerate(lines) if not line.strip() and written[number]] == []
     assert len(written[5000]) > 1000
-    assert "lines that are not valid UTF-8, left empty: 2\n" in told.stderr
-    assert "too long for the model, which was split: 1\n" in told.stderr
-    told = ptenmt(*command, str(tmp_path / "begin.txt"), "--json")
-    answers = [json.loads(line) for line in told.stdout.split("\n")[:-1]]
+    assert "lines that are not valid UTF-8, left empty: 2\n" in result.stderr
+    assert "too long for the model, which was split: 1\n" in result.stderr
+    result = ptenmt(*command, str(tmp_path / "begin.txt"), "--json")
+    answers = [json.loads(line) for line in result.stdout.split("\n")[:-1]]
     assert [answer["source"] for answer in answers] == lines[:4096]
     assert [answer["translation"] for answer in answers] == written[:4096]
 

@@ -81,10 +81,10 @@ def run(command: str) -> str:
 def printed(step: Step, names: dict[str, Any]) -> str:
     if step.language == "sh":
         return "".join(map(run, step.text.replace("\\\n", " ").splitlines()))
-    told = io.StringIO()
-    with contextlib.redirect_stdout(told):
+    output = io.StringIO()
+    with contextlib.redirect_stdout(output):
         exec(step.text, names)  # a page's programs follow each other
-    return told.getvalue()
+    return output.getvalue()
 
 
 def check(step: Step, found: str) -> None:
@@ -109,7 +109,7 @@ def form(line: str) -> str:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
-def test_a_page_does_what_it_says(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+def test_the_output_of_a_page_is_current(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.chdir(tmp_path)
     names: dict[str, Any] = {}
     for step in steps(page):

@@ -110,7 +110,7 @@ def test_a_folder_that_is_no_run_is_left_alone(ptenmt, copied_run: Path) -> None
 
 
 @pytest.mark.parametrize(
-    ("arguments", "told"),
+    ("arguments", "message"),
     [
         (
             ["--config", "nowhere.yaml"],
@@ -130,8 +130,8 @@ def test_a_folder_that_is_no_run_is_left_alone(ptenmt, copied_run: Path) -> None
     ],
 )
 @pytest.mark.usefixtures("beside")
-def test_what_cannot_be_done_is_told(ptenmt, arguments: list[str], told: str) -> None:
-    assert ptenmt("train", *arguments, code=1).stderr.startswith(f"error: {told}")
+def test_errors(ptenmt, arguments: list[str], message: str) -> None:
+    assert ptenmt("train", *arguments, code=1).stderr.startswith(f"error: {message}")
     assert not Path("checkpoints/new").exists()
 
 
@@ -195,13 +195,13 @@ def _stop(process: subprocess.Popen[str], number: int, name: str) -> None:
     assert int(epoch) - 1 <= len(History(run.path).validations()) <= int(epoch)
     assert Path(f"{path}.index").exists()
 
-    *_, told, command = said.splitlines()
-    assert told == "stopped; resume with"
+    *_, message, command = said.splitlines()
+    assert message == "stopped; resume with"
     arguments = ["--config", "tiny.yaml", "--set", "training.epochs=1000000", "--run", name]
     assert shlex.split(command) == ["ptenmt", "train", *arguments]
 
 
-def test_a_stop_before_the_first_step_says_that_nothing_is_saved(
+def test_a_stop_before_the_first_step_reports_that_nothing_is_saved(
     ptenmt, copied_run: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def interrupt(*_arguments: object) -> None:
@@ -229,7 +229,7 @@ def test_a_fresh_start_that_is_stopped_at_once_is_still_to_be_made(
     assert [path.name for path in (copied_run / "checkpoints").glob("[!.]*")] == ["tiny"]
 
 
-def test_a_dry_run_tells_sizes_and_writes_nothing(ptenmt, beside: Path) -> None:
+def test_a_dry_run_reports_sizes_and_writes_nothing(ptenmt, beside: Path) -> None:
     before = sorted(beside.rglob("*"))
     answer = ptenmt("train", "--config", "tiny.yaml", "--run", "new", "--dry-run")
     facts = dict(re.split(r" {2,}", line) for line in answer.stdout.splitlines()[1:])
@@ -249,7 +249,7 @@ def test_a_dry_run_tells_sizes_and_writes_nothing(ptenmt, beside: Path) -> None:
 
 
 @pytest.mark.usefixtures("beside")
-def test_a_dry_run_of_a_finished_run_says_so(ptenmt) -> None:
+def test_a_dry_run_of_a_finished_run(ptenmt) -> None:
     facts = ptenmt("train", "--config", "tiny.yaml", "--dry-run").stdout
     assert "would resume from a checkpoint  finished: nothing left to train\n" in facts
 

@@ -170,7 +170,7 @@ def test_it_knows_whether_anything_is_saved() -> None:
         assert showing.has_saved
 
 
-def test_a_resumed_training_says_where_it_goes_on() -> None:
+def test_a_resumed_training_reports_its_start_position() -> None:
     started = replace(STARTED, epoch=3, step_in_epoch=200, resumed_from=Path("runs/a/ckpt-4"))
     assert shown(piped(), iter([started]))[1] == (
         "resuming after step 200 of epoch 4 of 20, from runs/a/ckpt-4"
@@ -182,7 +182,7 @@ def test_a_resumed_training_says_where_it_goes_on() -> None:
     ]
 
 
-def test_a_training_that_is_over_says_what_would_go_on() -> None:
+def test_a_finished_training_reports_how_to_continue() -> None:
     done = replace(STARTED, epoch=10, is_over=True, total_steps=8_100)
     assert shown(piped(), iter([done]))[-1] == (
         "nothing left to do: raise training.max_steps to continue, or use --fresh"

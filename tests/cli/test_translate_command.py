@@ -49,7 +49,7 @@ def texts(translations: list[Translation]) -> str:
     return "".join(f"{translation.text}\n" for translation in translations)
 
 
-def test_the_model_says_something_to_test_with(translations: list[Translation]) -> None:
+def test_the_model_translates_something_to_test_with(translations: list[Translation]) -> None:
     texts = [translation.text for translation in translations]
     assert len(set(texts)) == len([line for line in LINES if line.strip()]) + 1
     assert [text == "" for text in texts] == [not line.strip() for line in LINES]
@@ -80,7 +80,7 @@ def test_standard_input(ptenmt, translations: list[Translation]) -> None:
 
 
 @pytest.mark.parametrize("arguments", [["--interactive"], []])
-def test_who_waits_is_answered_line_by_line(
+def test_piped_lines_are_answered_one_by_one(
     ptenmt, translations, monkeypatch: pytest.MonkeyPatch, arguments: list[str]
 ) -> None:
     """A program at the other end of a pipe, and a keyboard whose user sees no prompt."""
@@ -127,14 +127,14 @@ def test_json_has_an_object_a_line(ptenmt, tiny: Translator) -> None:
     assert answers[1]["tokens"] == ["[START]", "[END]"]
 
 
-def test_words_that_were_never_seen_are_told(ptenmt) -> None:
+def test_unknown_words_are_reported(ptenmt) -> None:
     known, unknown, again = ptenmt("translate", "--json", "o gato", "o zorro e o lince .", "um zorro").lines
     assert (json.loads(known)["unknown"], json.loads(again)["unknown"][-1]) == ([], "zorro")
     strange = json.loads(unknown)["unknown"]
     assert strange == ["zorro", "e", "lince"]
-    told = ptenmt("translate", "o gato e zorro", "zorro um dois três quatro cinco").stderr
-    assert told.startswith("warning: words outside the model's vocabulary: ")
-    assert told.count(": 8 (") == told.count(", …)\n") == 1
+    warning = ptenmt("translate", "o gato e zorro", "zorro um dois três quatro cinco").stderr
+    assert warning.startswith("warning: words outside the model's vocabulary: ")
+    assert warning.count(": 8 (") == warning.count(", …)\n") == 1
     assert "vocabulary: 2 (zorro)\n" in ptenmt("translate", "zorro", "o zorro").stderr
     assert "vocabulary" not in ptenmt("translate", *LINES).stderr
 
@@ -167,7 +167,7 @@ def test_options_of_how_to_search(ptenmt, tiny: Translator, arguments: list[str]
     assert [answer["score"] for answer in answers] == pytest.approx([each.score for each in expected])
 
 
-def test_a_cut_translation_is_told(ptenmt) -> None:
+def test_a_truncated_translation_is_a_warning(ptenmt) -> None:
     answer = ptenmt("translate", "--max-length", "2", *LINES)
     assert answer.stderr == "warning: translations truncated at the maximum length (decoding.max_length): 4\n"
     assert ptenmt("translate", "--quiet", "--max-length", "2", *LINES).stderr == ""
@@ -181,7 +181,7 @@ def test_a_prefix_is_completed(ptenmt) -> None:
     assert not whole.startswith("the bird ")
 
 
-def test_alternatives_go_on_differently_after_the_prefix(ptenmt, tiny: Translator) -> None:
+def test_alternatives_differ_after_the_prefix(ptenmt, tiny: Translator) -> None:
     arguments = ["--alternatives", "3", "--prefix", "the", "--json", "--", "o gato come hoje .", ""]
     first, blank = [json.loads(line) for line in ptenmt("translate", *arguments).lines]
     tokens = [first["tokens"], *(other["tokens"] for other in first["alternatives"])]
@@ -272,7 +272,7 @@ def test_a_text_of_several_lines_keeps_them(ptenmt, translations: list[Translati
     assert ptenmt("translate", "--n-best", "2", f"{LINES[0]}\n{LINES[2]}").stdout.count("\n") == 2
 
 
-def test_a_sentence_beyond_the_positions_is_told(ptenmt) -> None:
+def test_a_sentence_beyond_the_positions_is_a_warning(ptenmt) -> None:
     answer = ptenmt("translate", "--json", "o gato come " * 834, "o gato")
     assert [json.loads(line)["is_split"] for line in answer.lines] == [True, False]
     assert "which was split: 1\n" in answer.stderr

@@ -80,7 +80,7 @@ def names(folder: Path) -> list[str]:
     return sorted(path.name for path in folder.iterdir())
 
 
-def test_a_file_is_whole_and_told(job, source: Path, whole: bytes, tmp_path: Path) -> None:
+def test_a_file_is_complete_and_reported(job, source: Path, whole: bytes, tmp_path: Path) -> None:
     answer = job(source)
     assert (tmp_path / "out.txt").read_bytes() == whole
     assert whole.count(b"\n") == NUM_LINES
@@ -124,7 +124,7 @@ def test_packed_files_and_pipes_are_read_alike(job, source: Path, whole: bytes, 
     assert (tmp_path / "out.txt").read_bytes().count(b"\n") == 1
 
 
-def test_an_interrupted_file_goes_on_where_it_was(
+def test_an_interrupted_file_resumes_at_its_position(
     job, stopped, source: Path, whole: bytes, tmp_path: Path
 ) -> None:
     (tmp_path / "out.txt").write_text("old")
@@ -140,7 +140,7 @@ def test_an_interrupted_file_goes_on_where_it_was(
     assert names(tmp_path) == ["out.txt"]
 
 
-def test_who_is_interrupted_too_early_is_told_so(
+def test_an_interruption_before_the_first_buffer_is_reported(
     job, stopped, source: Path, whole: bytes, tmp_path: Path
 ) -> None:
     answer = stopped(0)
@@ -166,14 +166,14 @@ def test_it_can_be_interrupted_again_and_again(
     assert (tmp_path / "out.txt").read_bytes() == whole
 
 
-def test_without_resume_it_begins_anew(job, stopped, source: Path, whole: bytes, tmp_path: Path) -> None:
+def test_without_resume_it_starts_over(job, stopped, source: Path, whole: bytes, tmp_path: Path) -> None:
     stopped(1, "--beam-size", "2")
     assert "4,196 lines" in job(source).stderr
     assert (tmp_path / "out.txt").read_bytes() == whole
     assert names(tmp_path) == ["out.txt"]
 
 
-def test_what_was_begun_otherwise_is_not_gone_on_with(
+def test_output_started_otherwise_is_not_resumed(
     job, stopped, source: Path, random_run: Path, tmp_path: Path
 ) -> None:
     stopped(1)
@@ -182,25 +182,25 @@ def test_what_was_begun_otherwise_is_not_gone_on_with(
     short = write_lines(source.with_name("short.txt"), random_lines(NUM_LINES)[:1000])
     hint = "\n  leave out --resume to start from the first line\n"
 
-    told = job(source, "--resume", "--beam-size", "2", code=1).stderr
-    assert told == f"error: --resume: out.txt was started with beam_size 1, not 2{hint}"
+    error = job(source, "--resume", "--beam-size", "2", code=1).stderr
+    assert error == f"error: --resume: out.txt was started with beam_size 1, not 2{hint}"
     assert "started with raw False, not True" in job(source, "--resume", "--raw", code=1).stderr
     for file in (other, short):
-        told = job(file, "--resume", code=1).stderr
-        assert "the input does not start with the 2,048 lines translated before for out.txt" in told
-        assert told.endswith(hint)
+        error = job(file, "--resume", code=1).stderr
+        assert "the input does not start with the 2,048 lines translated before for out.txt" in error
+        assert error.endswith(hint)
     shutil.copytree(random_run, source.with_name("run"))
     file = source.with_name("run") / "weights" / "best.safetensors"
     info, arrays = read_weights(file)
     arrays = {name: array * 2 for name, array in arrays.items()}
     config = Run(file.parents[1]).config().model
     write_weights(file, arrays, config=config, step=1, metric="bleu", score=1.0)
-    told = job(source, "--resume", "--run", str(source.with_name("run")), code=1).stderr
-    assert f"out.txt was started with weights {info.checksum}, not " in told
+    error = job(source, "--resume", "--run", str(source.with_name("run")), code=1).stderr
+    assert f"out.txt was started with weights {info.checksum}, not " in error
     assert {path: path.read_bytes() for path in tmp_path.iterdir()} == before
 
 
-def test_a_damaged_beginning_is_not_gone_on_with(job, stopped, source: Path, tmp_path: Path) -> None:
+def test_damaged_partial_output_is_not_resumed(job, stopped, source: Path, tmp_path: Path) -> None:
     stopped(1)
     partial = tmp_path / ".out.txt.partial"
     partial.write_bytes(b"x" + partial.read_bytes()[1:])
@@ -209,8 +209,8 @@ def test_a_damaged_beginning_is_not_gone_on_with(job, stopped, source: Path, tmp
     journal = tmp_path / ".out.txt.partial.jsonl"
     journal.unlink()
     journal.mkdir()
-    told = job(source, "--resume", code=1).stderr
-    assert told.startswith(f"error: --resume: cannot read {journal}: Is a directory\n")
+    error = job(source, "--resume", code=1).stderr
+    assert error.startswith(f"error: --resume: cannot read {journal}: Is a directory\n")
 
 
 def test_what_power_loss_spoilt_is_translated_again(
@@ -225,7 +225,7 @@ def test_what_power_loss_spoilt_is_translated_again(
     assert (tmp_path / "out.txt").read_bytes() == whole
 
 
-def test_what_is_drawn_is_not_gone_on_with(job, source: Path, tmp_path: Path) -> None:
+def test_sampled_output_is_not_resumed(job, source: Path, tmp_path: Path) -> None:
     drawn = ["--set", "decoding.top_k=3"]
     assert "sampling (decoding.top_k) cannot be resumed" in job(source, *drawn, "--resume", code=1).stderr
     job(write_lines(tmp_path / "few.txt", ["gato"]), *drawn)
@@ -259,11 +259,11 @@ def test_an_open_descriptor_is_written_through(random_run: Path, tmp_path: Path,
 
 
 def test_a_dash_is_standard_input(ptenmt, random_run: Path) -> None:
-    told = [
+    errors = [
         ptenmt("translate", "--run", str(random_run), *dash, stdin="gato\n\n").stdout for dash in ((), ("-",))
     ]
-    assert told[0] == told[1]
-    assert told[0].count("\n") == 2
+    assert errors[0] == errors[1]
+    assert errors[0].count("\n") == 2
 
 
 def test_a_bad_line_is_named_and_what_came_before_is_kept(job, source: Path, tmp_path: Path) -> None:
@@ -311,9 +311,9 @@ def test_a_signal_ends_it_within_two_seconds(
         time.sleep(0.01)
     process.send_signal(number)
     began = time.monotonic()
-    told = process.communicate()[1]
+    error = process.communicate()[1]
     assert time.monotonic() - began < 2
     assert process.returncode == code
-    assert "lines saved; resume with\n  ptenmt translate --resume" in told
+    assert "lines saved; resume with\n  ptenmt translate --resume" in error
     assert " before\n" in job(source, *slow, "--resume").stderr
     assert (tmp_path / "out.txt").read_bytes().count(b"\n") == NUM_LINES

@@ -11,7 +11,7 @@ from ptenmt.trained_model import TrainedModel
 
 
 @pytest.mark.parametrize(
-    ("arguments", "told"),
+    ("arguments", "message"),
     [
         (["olá", "--input", "pairs.tsv"], "TEXT and --input cannot be used together\n  give one of them"),
         (["olá", "--interactive"], "--interactive and TEXT cannot be used together\n  give one of them"),
@@ -60,18 +60,20 @@ from ptenmt.trained_model import TrainedModel
         ),
     ],
 )
-def test_what_cannot_be_done_is_told(ptenmt, beside: Path, arguments: list[str], told: str) -> None:
+def test_errors(ptenmt, beside: Path, arguments: list[str], message: str) -> None:
     before = (beside / "pairs.tsv").read_bytes()
     names = sorted(path.name for path in beside.iterdir())
     answer = ptenmt("translate", *arguments, code=1)
-    assert answer.stderr.startswith(f"error: {told}")
+    assert answer.stderr.startswith(f"error: {message}")
     assert answer.stdout == ""
     assert (beside / "pairs.tsv").read_bytes() == before
     assert sorted(path.name for path in beside.iterdir()) == names
 
 
 @pytest.mark.usefixtures("beside")
-def test_a_missing_input_is_told_before_the_model_is_loaded(ptenmt, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_missing_input_is_an_error_before_the_model_is_loaded(
+    ptenmt, monkeypatch: pytest.MonkeyPatch
+) -> None:
     def load(*_args: object) -> None:
         raise AssertionError("loaded")
 
@@ -80,13 +82,13 @@ def test_a_missing_input_is_told_before_the_model_is_loaded(ptenmt, monkeypatch:
 
 
 @pytest.mark.parametrize(
-    ("closed", "told"),
+    ("closed", "message"),
     [
         ("olá >&-", "error: cannot write standard output: it is closed\n"),
         ("<&-", "error: cannot read standard input: it is closed\n  give a TEXT, or --input FILE\n"),
     ],
 )
-def test_closed_streams_are_told(beside: Path, closed: str, told: str) -> None:
+def test_closed_streams_are_errors(beside: Path, closed: str, message: str) -> None:
     answer = subprocess.run(
         f"{shlex.quote(sys.executable)} -m ptenmt translate {closed}",
         shell=True,
@@ -95,12 +97,12 @@ def test_closed_streams_are_told(beside: Path, closed: str, told: str) -> None:
         check=False,
         cwd=beside,
     )
-    assert (answer.returncode, answer.stderr) == (1, told)
+    assert (answer.returncode, answer.stderr) == (1, message)
 
 
 def test_a_text_that_looks_like_an_option_needs_dashes(ptenmt) -> None:
-    told = ptenmt("translate", "-5 graus", code=2).stderr
-    assert told == "error: no such option: -5\n  write -- before a text that starts with -\n"
+    message = ptenmt("translate", "-5 graus", code=2).stderr
+    assert message == "error: no such option: -5\n  write -- before a text that starts with -\n"
 
 
 def test_a_link_to_the_input_is_the_input_too(ptenmt, beside: Path, tmp_path: Path) -> None:

@@ -236,7 +236,7 @@ def test_empty_pairs_are_never_drawn(tmp_path: Path) -> None:
     assert corpus.removed["empty"] == 900
 
 
-def test_no_training_pair_left_says_what_each_filter_removed(tmp_path: Path) -> None:
+def test_the_error_for_no_training_pairs_has_the_number_removed_by_each_filter(tmp_path: Path) -> None:
     data = three_files(tmp_path, [("", "x"), ("a b c", "x"), ("a b", "x"), ("a b", "y")], max_words=2)
     with pytest.raises(DataError, match="no training pair is left") as raised:
         load_corpus(replace(data, max_length_ratio=1.5), 1)
@@ -252,7 +252,7 @@ def test_too_few_pairs_for_three_splits(tmp_path: Path) -> None:
         load_split(one_file(tmp_path, [("", "a"), ("b", "")]), 1, "validation")
 
 
-def test_fingerprint_tells_pairs_and_their_order_apart() -> None:
+def test_fingerprints_differ_with_pairs_and_their_order() -> None:
     a, b = ("um", "one"), ("dois", "two")
     assert fingerprint([a, b]) == hashlib.sha256(b"um\tone\ndois\ttwo\n").hexdigest()
     assert len({fingerprint(pairs) for pairs in ([a, b], [b, a], [a], [a, a], [("um one", "")])}) == 5

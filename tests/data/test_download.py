@@ -39,22 +39,22 @@ def test_brings_the_file_and_leaves_nothing_else(site: Site, target: Path) -> No
     assert names(target.parent) == ["file.bin"]
 
 
-def test_tells_how_far_it_is(site: Site, target: Path) -> None:
-    told: list[DownloadProgress] = []
-    fetch(site.url("file.bin"), target, sha256=None, on_progress=told.append)
-    done = [progress.done for progress in told]
+def test_reports_progress(site: Site, target: Path) -> None:
+    events: list[DownloadProgress] = []
+    fetch(site.url("file.bin"), target, sha256=None, on_progress=events.append)
+    done = [progress.done for progress in events]
     assert done == sorted(set(done))
     assert (done[0], done[-1]) == (0, len(BODY))
     assert len(done) > 10
-    assert {(p.name, p.url, p.total) for p in told} == {("file.bin", site.url("file.bin"), len(BODY))}
+    assert {(p.name, p.url, p.total) for p in events} == {("file.bin", site.url("file.bin"), len(BODY))}
 
 
 def test_total_is_none_when_the_server_does_not_say(site: Site, target: Path) -> None:
     site.sends_length = False
-    told: list[DownloadProgress] = []
-    fetch(site.url("file.bin"), target, sha256=None, on_progress=told.append)
+    events: list[DownloadProgress] = []
+    fetch(site.url("file.bin"), target, sha256=None, on_progress=events.append)
     assert target.read_bytes() == BODY
-    assert {progress.total for progress in told} == {None}
+    assert {progress.total for progress in events} == {None}
 
 
 @pytest.mark.parametrize("checksum", [None, sha256(BODY)])
@@ -242,7 +242,7 @@ def test_a_silent_server_is_left(site: Site, target: Path, monkeypatch: pytest.M
         fetch(site.url("file.bin"), target, sha256=None)
 
 
-def test_without_network_says_what_whence_and_where_to_put_it(
+def test_the_error_without_network_has_file_url_and_folder(
     target: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     url = f"http://127.0.0.1:{closed_port()}/file.bin"

@@ -164,7 +164,7 @@ def test_sampled_batches_follow_from_seed_epoch_and_batch(sampled: Callable[[], 
     assert found == straight
 
 
-def test_sampled_batches_say_the_same_in_other_pieces(
+def test_sampled_batches_have_the_same_text_in_other_tokens(
     corpus: Corpus, cache: CorpusCache, tokenizers: TokenizerPair
 ) -> None:
     drawn, _ = encode_training_pairs(tokenizers, corpus.train, 60, 0.2, cache)

@@ -44,9 +44,7 @@ def times_read(found: list[int]) -> dict[str, int]:
 
 
 @pytest.mark.parametrize("batch", BATCHES)
-def test_an_epoch_reads_each_file_as_often_as_its_weight_says(
-    pairs: EncodedPairs, batch: BatchConfig
-) -> None:
+def test_an_epoch_reads_each_file_by_its_weight(pairs: EncodedPairs, batch: BatchConfig) -> None:
     mixture = Mixture.configured(DataConfig(train=files(2.5, 0.3)), (FIRST, SECOND))
     assert mixture.pairs(0) == {"ted": 1_000, "web": 300}
     assert mixture.shares(7) == {"ted": 0.7692, "web": 0.2308}

@@ -46,13 +46,13 @@ def host() -> Iterator[Site]:
 def test_fetches_and_unpacks_once(host: Site, cache: Path, prefix: str) -> None:
     host.body = zipped(*(prefix + name for name in FILES))
     url = host.url(f"{NAME}.zip")
-    told: list[DownloadProgress] = []
+    events: list[DownloadProgress] = []
     folder = published_tokenizer(
-        url, None, sha256=hashlib.sha256(host.body).hexdigest(), on_progress=told.append
+        url, None, sha256=hashlib.sha256(host.body).hexdigest(), on_progress=events.append
     )
     assert folder == cache / NAME / prefix
     assert {p.relative_to(folder).as_posix() for p in folder.glob("**/*") if p.is_file()} == set(FILES)
-    assert told[-1].done == len(host.body)
+    assert events[-1].done == len(host.body)
     assert published_tokenizer(url, None) == folder
     assert len(host.requests) == 1
     assert sorted(p.name for p in cache.iterdir()) == [NAME, f"{NAME}.zip"]

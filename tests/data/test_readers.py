@@ -23,7 +23,7 @@ def test_a_line_ends_at_line_feeds_alone(tmp_path: Path, name: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["text.txt", "text.txt.gz"])
-def test_how_long_the_whole_is_can_be_told_early(tmp_path: Path, name: str) -> None:
+def test_the_total_length_is_known_early(tmp_path: Path, name: str) -> None:
     file = tmp_path / name
     content = "".join(f"{number * 7919 % 10_007} palavras\n" for number in range(100_000)).encode()
     file.write_bytes(gzip.compress(content) if name.endswith("gz") else content)

@@ -71,9 +71,9 @@ def test_fetches_prepares_and_reads(
 ) -> None:
     # TFDS would ask Google for the prepared dataset first.
     monkeypatch.delattr(tfds.core.utils.gcs_utils, "is_dataset_on_gcs")
-    told: list[DownloadProgress] = []
-    prepare_tfds(PT_EN, str(tmp_path), None, told.append)
-    assert told[-1].done == len(site.body)
+    events: list[DownloadProgress] = []
+    prepare_tfds(PT_EN, str(tmp_path), None, events.append)
+    assert events[-1].done == len(site.body)
     assert (tmp_path / "downloads/manual" / ARCHIVE).read_bytes() == site.body
     assert len(site.requests) == 1
     printed = capfd.readouterr()
@@ -145,7 +145,7 @@ def test_the_registered_archive_is_the_published_one() -> None:
     assert info.checksum == "216a86c3df4d4f522856fe9b920ff5be6b394d769cc88974ae8f9f5546953bbc"
 
 
-def test_not_prepared_says_what_to_run(tmp_path: Path) -> None:
+def test_unprepared_data_is_an_error_with_a_hint(tmp_path: Path) -> None:
     with pytest.raises(DataError, match=f"not prepared in {tmp_path}") as caught:
         list(read_tfds(PT_EN, str(tmp_path), "train"))
     assert "ptenmt download" in caught.value.hint

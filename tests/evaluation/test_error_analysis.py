@@ -143,7 +143,7 @@ def test_a_word_of_several_pieces_is_cut():
     assert words.unknown == {"ó": 1, "x": 1}
 
 
-def test_without_training_pairs_it_says_why():
+def test_without_training_pairs_the_reason_is_reported():
     _, _, analysis = found(WordTokenizer([*SPECIAL_PIECES, "o"]), None)
     length, rarity, cut = analysis.breakdowns
     assert rarity.missing == "the files are gone"

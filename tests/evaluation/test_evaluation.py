@@ -70,7 +70,7 @@ def test_scores_are_those_of_the_sacrebleu_command(
     }
 
 
-def test_it_says_what_was_scored_and_how(copied: TrainedRun, evaluation: Evaluation):
+def test_it_reports_what_was_scored_and_how(copied: TrainedRun, evaluation: Evaluation):
     assert (evaluation.name, evaluation.split, evaluation.pairs_name) == ("run", "test", "test pairs")
     assert (evaluation.num_pairs, evaluation.num_references, evaluation.files) == (30, 1, {})
     assert evaluation.folder == str(copied.path)
@@ -110,7 +110,7 @@ def test_the_engine_and_the_beams_are_a_choice(
         evaluate(copied.path, load=LoadOptions(overrides=["decoding.beam_size=0"]))
 
 
-def test_a_training_that_goes_on_changes_nothing(
+def test_a_concurrent_training_changes_nothing(
     copied: TrainedRun, evaluation: Evaluation, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
     """While it is translated, the best model gives way to another one: to an earlier checkpoint."""
@@ -220,7 +220,7 @@ def test_pairs_are_framed_and_cut_to_the_positions(translator: Translator):
         assert (ids[0], ids[-1]) == (2, 3)
 
 
-def test_a_run_without_checkpoint_says_how_to_get_one(copied: TrainedRun, tmp_path):
+def test_a_run_without_checkpoint_is_an_error_with_a_hint(copied: TrainedRun, tmp_path):
     with pytest.raises(RunError, match="no run in"):
         evaluate(tmp_path / "nowhere")
     untrained = Run(tmp_path / "untrained")
@@ -231,7 +231,7 @@ def test_a_run_without_checkpoint_says_how_to_get_one(copied: TrainedRun, tmp_pa
     assert "ptenmt train" in failure.value.hint
 
 
-def test_pairs_that_were_not_set_aside_are_told(copied: TrainedRun, tmp_path: Path) -> None:
+def test_pairs_that_were_not_held_out_are_reported(copied: TrainedRun, tmp_path: Path) -> None:
     shutil.copytree(copied.path, tmp_path / "copy")
     lines = Path(str(copied.config.data.path)).read_text().splitlines(keepends=True)
     (tmp_path / "grown.tsv").write_text("".join([*lines, *(f"novo {n}\tnew {n}\n" for n in range(400))]))

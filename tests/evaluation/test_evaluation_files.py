@@ -68,7 +68,7 @@ def test_several_references_need_only_one_each(tmp_path: Path, monkeypatch: pyte
     assert [score.value for score in right.scores] == sacrebleu_command(tmp_path, "detokenised", references=2)
 
 
-def test_files_that_do_not_fit_are_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+def test_files_that_do_not_match_are_errors(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.chdir(tmp_path)
     hypotheses, reference = write(tmp_path / "h", HYPOTHESES), write(tmp_path / "r", REFERENCES)
     short, hole = write(tmp_path / "short", HYPOTHESES[:3]), write(tmp_path / "hole", OTHERS)

@@ -25,7 +25,7 @@ def phrasebook(answers: dict[str, str], words: list[str], **data: str) -> Phrase
     return Phrasebook(answers, Config(data=DataConfig(source="demo", **data)), words)
 
 
-def test_the_shipped_pairs_differ_and_can_be_told_apart():
+def test_the_shipped_pairs_differ_and_can_be_distinguished():
     pairs = minimal_pairs()
     assert len(pairs) >= 30
     assert len({pair.sources for pair in pairs}) == len(pairs)

@@ -165,8 +165,8 @@ def test_json_has_what_follows_from_the_facts() -> None:
     found = evaluation()
     facts = json.loads(report_text(found, "json"))
     assert (facts["scores"][0]["low"], facts["scores"][0]["high"]) == (30.25, 32.75)
-    told = [(each["is_better"], each["is_significant"]) for each in facts["comparison"]["differences"]]
-    assert told == [(True, True), (False, False), (False, True), (False, False)]
+    verdicts = [(each["is_better"], each["is_significant"]) for each in facts["comparison"]["differences"]]
+    assert verdicts == [(True, True), (False, False), (False, True), (False, False)]
     assert facts["comparison"]["differences"][3]["verdict"] == "worse, not significant"
     assert (facts["minimal_pairs"]["num_correct"], facts["minimal_pairs"]["by_phenomenon"]) == (
         0,
@@ -186,7 +186,7 @@ def test_a_few_sentences_have_neither_interval_nor_bar(page: Page, markdown: str
     assert "20–29" not in chart
 
 
-def test_weights_that_nobody_translated_with_are_not_named(copied: TrainedRun) -> None:
+def test_weights_that_did_not_translate_are_not_named(copied: TrainedRun) -> None:
     given = report_text(evaluation(**of_run(copied.path) | {"checkpoint": None}, search=None), "markdown")
     assert "| weights |" not in given
     assert "| weights | weights-3 |" in report_text(evaluation(**of_run(copied.path)), "markdown")
@@ -278,7 +278,7 @@ def test_one_pair_is_counted_as_one() -> None:
     assert "# answers.txt: 1 pair of a.en\n" in report_text(evaluation(num_pairs=1), "markdown")
 
 
-def test_a_run_without_history_says_so(copied: TrainedRun, tmp_path: Path) -> None:
+def test_a_run_without_history_is_reported(copied: TrainedRun, tmp_path: Path) -> None:
     Run(tmp_path / "silent").write(
         copied.config,
         {"parameters": 7, "steps_per_epoch": 5, "data": {"train": {"pairs": 2, "fingerprint": "f"}}},
@@ -290,7 +290,7 @@ def test_a_run_without_history_says_so(copied: TrainedRun, tmp_path: Path) -> No
         | {"tokens": 100, "seconds": {"data": 1.0, "step": 1.0, "validation": 0.0, "saving": 0.0}}
     )
     text = report_text(evaluation(**of_run(tmp_path / "silent")), "markdown")
-    assert "Loss (nats" not in text  # no number was told
+    assert "Loss (nats" not in text  # no number was recorded
     assert "training 0.25 → 0.25, lowest 0.25, highest 0.25" in text
     assert SENTENCE.hypothesis in text.replace("<b>", "").replace("</b>", "")
 

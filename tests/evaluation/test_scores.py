@@ -50,7 +50,7 @@ def test_bleu_and_ter_are_what_a_hand_computes():
     assert values["TER"] == pytest.approx(100 / 6)
 
 
-def test_a_signature_says_how():
+def test_signatures():
     scorer = Scorer("detokenised", [REFERENCES, OTHERS])
     bleu, chrf, ter = scorer.scores(scorer.statistics(HYPOTHESES))
     assert "nrefs:var|bs:1000|seed:12345|case:mixed|eff:no|tok:13a|smooth:exp" in bleu.signature

@@ -112,7 +112,7 @@ def test_sentencepiece_prepares_text_as_the_run_does(plain_run: Run, data: DataC
     assert processor.encode(texts) == expected
 
 
-def test_sentencepiece_lowers_what_is_typed_for_ted(plain_run: Run):
+def test_sentencepiece_lower_cases_input_for_ted(plain_run: Run):
     tokenizer = load_tokenizers(plain_run.tokenizer_folder).source
     model = with_preparation(tokenizer.model, DataConfig(source="tfds"))
     processor = sentencepiece.SentencePieceProcessor(model_proto=model)
@@ -130,14 +130,14 @@ def test_runs_that_argos_cannot_use(own_run: Run, tmp_path: Path, kind: str):
     assert not (tmp_path / "new.argosmodel").exists()
 
 
-def test_a_corpus_with_punctuation_apart_is_told(own_run: Run, tmp_path: Path):
+def test_a_tokenized_corpus_is_a_warning(own_run: Run, tmp_path: Path):
     own_run.write(replace(own_run.config(), data=DataConfig(source="tfds")), own_run.facts())
-    told: list[str] = []
-    export_model(own_run, format="argos", output=tmp_path / "new.argosmodel", on_warning=told.append)
-    assert [line for line in told if "separates words and punctuation (data.tokenization given)" in line]
+    warnings: list[str] = []
+    export_model(own_run, format="argos", output=tmp_path / "new.argosmodel", on_warning=warnings.append)
+    assert [line for line in warnings if "separates words and punctuation (data.tokenization given)" in line]
 
 
-def test_what_stands_there_is_not_harmed(plain_run: Run, tmp_path: Path):
+def test_existing_files_are_kept(plain_run: Run, tmp_path: Path):
     for name, content in {"thesis.txt": b"precious", "other.zip": b"PK\x05\x06" + bytes(18)}.items():
         (tmp_path / name).write_bytes(content)
         with pytest.raises(OutputError, match=f"{name} exists and is not an export"):

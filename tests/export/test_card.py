@@ -32,12 +32,12 @@ def weights_folder(exported: Exported) -> Path:
 
 
 @pytest.mark.parametrize("form", ["ctranslate2", "weights", "argos"])
-def test_every_export_has_checksums_and_says_what_it_is(exported: Exported, form: Format):
+def test_every_export_has_checksums_and_a_card(exported: Exported, form: Format):
     card = check_papers(exported(form))
     assert ("## Names" in card) == (form == "weights")
 
 
-def test_a_card_tells_what_else_there_is_to_tell(own_run: Run):
+def test_a_card_has_the_other_sections(own_run: Run):
     run = own_run
     config = replace(
         run.config(), data=DataConfig(source="tfds"), tokenizer=TokenizerConfig(kind="wordpiece")

@@ -72,7 +72,7 @@ def test_another_programs_model_is_left_alone(run: Run, tmp_path: Path):
 
 @pytest.mark.usefixtures("_no_work")
 @pytest.mark.parametrize("form", ["ctranslate2", "savedmodel", "weights"])
-def test_what_cannot_be_written_is_told_before_the_work(run: Run, tmp_path: Path, form: Format):
+def test_an_unwritable_output_is_an_error_before_the_work(run: Run, tmp_path: Path, form: Format):
     (tmp_path / "file").write_text("precious")
     for output in (tmp_path / "file", tmp_path / "file" / "below" / "it"):
         with pytest.raises(OutputError, match="is a file|Not a directory"):
@@ -114,7 +114,7 @@ def test_a_full_disk_leaves_the_old_one(run: Run, tmp_path: Path, monkeypatch: p
     assert [file.name for file in tmp_path.iterdir() if file.name.startswith((".new", "new"))] == ["new"]
 
 
-def test_what_cannot_be_exported_is_told(run: Run, copied: TrainedRun, tmp_path: Path):
+def test_unsupported_exports_are_errors(run: Run, copied: TrainedRun, tmp_path: Path):
     with pytest.raises(ExportError, match="there is no export format onnx"):
         export_model(run, format="onnx")  # type: ignore[arg-type]
     config = replace(copied.config, model=replace(copied.config.model, key_size=5))

@@ -117,7 +117,7 @@ def test_head_and_layer_choose(inspector: Inspector):
         word_alignment(inspector, text, layer=2)
 
 
-def test_a_translation_of_nothing_is_told(copied: TrainedRun):
+def test_an_empty_translation_is_an_error(copied: TrainedRun):
     silent = Inspector(copied.path, on_warning=pytest.fail)
     vars(silent)["translator"] = SimpleNamespace(best=lambda sources: [[START, END] for _ in sources])
     with pytest.raises(DataError, match="the model's translation of 'bala' is empty"):

@@ -97,7 +97,7 @@ def test_a_panel_shows_a_head_of_a_block_of_a_layer(
 
 
 @pytest.mark.parametrize(
-    ("layer", "head", "told"),
+    ("layer", "head", "message"),
     [
         (3, "all", "no layer 3: the model has layers 1 to 2"),
         (0, "all", "no layer 0: the model has layers 1 to 2"),
@@ -105,14 +105,14 @@ def test_a_panel_shows_a_head_of_a_block_of_a_layer(
         (None, -1, "no head -1"),
     ],
 )
-def test_what_does_not_exist_is_told_with_the_range(layer: int | None, head: Head, told: str):
-    with pytest.raises(ConfigError, match=told):
+def test_an_error_of_layer_or_head_has_the_range(layer: int | None, head: Head, message: str):
+    with pytest.raises(ConfigError, match=message):
         attention_panels(made_up(["a"], ["x"]), layer=layer, head=head)
     with pytest.raises(ConfigError, match="no layer 2: the model has one layer, which is 1"):
         attention_panels(made_up(["a"], ["x"], layers=1), layer=2)
 
 
-def test_the_figure_has_a_panel_a_head_and_the_pieces_as_labels(inspector: Inspector):
+def test_the_figure_has_a_panel_per_head_and_tokens_as_labels(inspector: Inspector):
     figure = attention_figure(inspector, TEXT, block="encoder")
     drawn = [axis for axis in figure.axes if axis.get_title().startswith("head")]
     assert len(drawn) == 4
@@ -135,7 +135,7 @@ def test_a_page_holds_all_weights_and_asks_for_nothing_outside(found: AttentionW
     read = np.frombuffer(base64.b64decode(packed), "<u2").reshape(4, 5, 6) / 65535
     np.testing.assert_allclose(read, found.weights["decoder_layer1_block2"], atol=1e-5)
     addresses = set(re.findall(r"https?://[^\"' ]+", page))
-    assert addresses == {"http://www.w3.org/2000/svg"}, "a name, which nobody looks up"
+    assert addresses == {"http://www.w3.org/2000/svg"}, "a name, which is never requested"
     assert "default-src 'none'" in page
 
 

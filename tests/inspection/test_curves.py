@@ -25,8 +25,8 @@ def validation(step: int, epoch: int, bleu: float | None, seconds: float) -> dic
     scores = {"loss": 2.5, "accuracy": 0.25, "bleu": bleu, "chrf": 30.0}
     spent = {"data": 0.25 * seconds, "step": 0.75 * seconds, "validation": 60.0, "saving": 0.0}
     train = {"loss": 2.0, "accuracy": 0.75}
-    told = {"step": step, "epoch": epoch, "learning_rate": 0.1}
-    return told | {"train": train, "validation": scores, "seconds": spent}
+    line = {"step": step, "epoch": epoch, "learning_rate": 0.1}
+    return line | {"train": train, "validation": scores, "seconds": spent}
 
 
 LINES = [point(10, 4.0, 60), point(20, 3.0, 180), validation(20, 1, 5.0, 180), point(30, 2.0, 300)]

@@ -37,7 +37,7 @@ def ticks(figure: Figure, panel: int = 0) -> tuple[list[str], list[str]]:
 @pytest.mark.parametrize(
     ("ending", "beginning"), [("png", b"\x89PNG\r\n"), ("pdf", b"%PDF-"), ("SVG", b"<?xml")]
 )
-def test_the_ending_says_what_a_file_becomes(tmp_path: Path, ending: str, beginning: bytes) -> None:
+def test_the_suffix_determines_the_file_format(tmp_path: Path, ending: str, beginning: bytes) -> None:
     contents = []
     for name in ("one", "two"):
         file = tmp_path / f"{name}.{ending}"
@@ -72,20 +72,20 @@ def test_what_stood_there_survives_a_failure(tmp_path: Path, monkeypatch: pytest
     assert list(tmp_path.iterdir()) == [file]
 
 
-def test_a_folder_that_is_not_there_is_told(tmp_path: Path) -> None:
+def test_a_missing_folder_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(OutputError, match="No such file or directory"):
         save_figure(draw([heat_map()]), tmp_path / "nowhere" / "figure.svg")
 
 
 def test_characters_that_the_font_lacks_are_boxes_and_reported(tmp_path: Path) -> None:
-    told: list[str] = []
+    warnings: list[str] = []
     labels = ["a", "\U00100123"]  # for private use: no font that is meant for text has it
-    save_figure(draw([heat_map(row_labels=labels)]), tmp_path / "figure.png", told.append)
-    (message,) = told
+    save_figure(draw([heat_map(row_labels=labels)]), tmp_path / "figure.png", warnings.append)
+    (message,) = warnings
     assert "figure.png: Glyph 1048867" in message
     assert "missing from font" in message
-    save_figure(draw([heat_map(row_labels=["está", "▁avô"])]), tmp_path / "figure.png", told.append)
-    assert len(told) == 1
+    save_figure(draw([heat_map(row_labels=["está", "▁avô"])]), tmp_path / "figure.png", warnings.append)
+    assert len(warnings) == 1
 
 
 @pytest.mark.parametrize("ending", ["png", "svg", "pdf"])
@@ -145,7 +145,7 @@ def test_panels_stand_in_columns_and_share_a_colour_bar() -> None:
     assert len(draw([heat_map(has_numbers=True)]).axes) == 1
 
 
-def test_what_is_too_much_to_read_is_drawn_in_part_and_says_so() -> None:
+def test_large_figures_are_truncated_with_a_note() -> None:
     figure = draw([heat_map(MAX_LABELS + 1, MAX_LABELS + 2)])
     rows, columns = ticks(figure)
     assert (len(rows), len(columns)) == (MAX_LABELS, MAX_LABELS)

@@ -56,18 +56,18 @@ def test_nothing_to_read_is_an_error(inspector: Inspector, texts: tuple[str, str
         inspector.read(*texts)
 
 
-def test_what_is_too_long_to_read_is_told(copied: TrainedRun):
-    told: list[str] = []
-    inspector = Inspector(copied.path, on_warning=told.append)
+def test_truncation_is_a_warning(copied: TrainedRun):
+    warnings: list[str] = []
+    inspector = Inspector(copied.path, on_warning=warnings.append)
     reading = inspector.read("bala " * 40, "bala")
     assert len(reading.source) == copied.config.model.max_positions == 32
-    assert told == ["truncated: 1 text has more tokens than the model's 32 positions"]
-    told.clear()
+    assert warnings == ["truncated: 1 text has more tokens than the model's 32 positions"]
+    warnings.clear()
     exact = inspector.read_all(["bala " * 30], ["hime " * 30])[0]
     assert len(exact.source) == len(exact.target) == 32
-    assert told == []
+    assert warnings == []
     inspector.read_all(["bala " * 31], ["hime " * 31])
-    assert told == ["truncated: 2 texts have more tokens than the model's 32 positions"]
+    assert warnings == ["truncated: 2 texts have more tokens than the model's 32 positions"]
 
 
 def test_the_latest_weights_can_be_looked_into(run: Run):

@@ -45,7 +45,7 @@ def test_they_are_those_of_the_keras_model(
         assert all(each.rank == 1 and each.probability > 0.5 for each in found)
 
 
-def test_so_many_runners_up_are_told(inspector: Inspector):
+def test_number_of_runners_up(inspector: Inspector):
     for count in (0, 1, 3):
         assert {len(each.runners_up) for each in token_probabilities(inspector, TEXT, runners_up=count)} == {
             count
@@ -63,7 +63,7 @@ def test_the_figure_has_a_bar_a_token_and_the_runners_up_behind_it(inspector: In
     assert [note.get_text().split()[0] for note in axis.texts] == [each.runners_up[0][0] for each in found]
 
 
-def test_of_many_runners_up_the_first_are_drawn_and_the_picture_says_so(inspector: Inspector, tmp_path: Path):
+def test_of_many_runners_up_the_figure_shows_the_first_with_a_note(inspector: Inspector, tmp_path: Path):
     figure = probabilities_figure(inspector, TEXT, runners_up=12)
     save_figure(figure, tmp_path / "sure.png")  # a warning of no room would be an error
     (axis,) = figure.axes

@@ -93,7 +93,7 @@ def test_a_compiled_step_takes_the_draw_as_a_value(model: Transformer):
 
 
 @pytest.mark.parametrize("compiled", [False, True])
-def test_without_a_seed_every_call_draws_anew(model: Transformer, compiled: bool):
+def test_without_a_seed_every_call_draws_new_masks(model: Transformer, compiled: bool):
     def call() -> tf.Tensor:
         return model((IDS, IDS), training=True)
 

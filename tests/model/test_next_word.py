@@ -69,7 +69,7 @@ def test_a_causal_model_predicts_after_every_word_from_those_up_to_it():
 
 
 @pytest.mark.parametrize("prediction", ["pooled", "causal"])
-def test_attention_is_told_by_layer(prediction: Any):
+def test_attention_is_returned_by_layer(prediction: Any):
     weights = build(prediction=prediction).attention(WORDS)
     assert [*weights] == ["encoder_layer1", "encoder_layer2"]
     for each in map(np.array, weights.values()):

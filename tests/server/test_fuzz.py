@@ -1,4 +1,4 @@
-"""Requests that nobody thought of, made from the server's own description; needs schemathesis."""
+"""Unexpected requests, made from the server's own description; needs schemathesis."""
 
 import subprocess
 import sys

@@ -11,7 +11,7 @@ import pytest
 from ptenmt.errors import ExportError
 
 
-def test_an_alignment_is_told_in_words(served) -> None:
+def test_an_alignment_is_between_words(served) -> None:
     answer = served.post("/v1/alignment", q=" o gato bebe leite .")
     assert answer["translation"] == " O GATO BEBE LEITE ."
     assert answer["source_words"] == [" o", " gato", " bebe", " leite", " ."]
@@ -21,7 +21,7 @@ def test_an_alignment_is_told_in_words(served) -> None:
     assert np.argmax(answer["weights"], axis=1).tolist() == [0, 1, 2, 3, 4]
 
 
-def test_a_prefix_is_what_a_translation_begins_with(served) -> None:
+def test_translations_start_with_the_prefix(served) -> None:
     answer = served.post("/v1/alignment", q="o gato bebe", prefix="A MÃE")
     assert answer["translation"].startswith("A MÃE")
     assert served.post("/v1/alignment", q="o gato bebe", prefix="O GATO")["translation"] == "O GATO BEBE"
@@ -35,7 +35,7 @@ def test_branches_are_whole_translations(served) -> None:
 
 
 @pytest.mark.parametrize("translation", [None, "A MÃE"])
-def test_attention_is_told_of_every_layer_and_head(served, translation: str | None) -> None:
+def test_attention_of_every_layer_and_head(served, translation: str | None) -> None:
     answer = served.post("/v1/attention", q="o gato", translation=translation)
     assert answer["translation"] == (translation or "O GATO")
     source, target = answer["source_pieces"], answer["target_pieces"]
@@ -74,7 +74,7 @@ def test_of_nothing_there_is_nothing(served, blank: str) -> None:
     assert served.post("/v1/attention", q=blank)["target_pieces"] == ["[START]"]
 
 
-def test_without_weights_there_is_no_attention_and_the_log_says_why(
+def test_without_weights_there_is_no_attention_and_the_reason_is_logged(
     serve, caplog: pytest.LogCaptureFixture
 ) -> None:
     def fail() -> None:

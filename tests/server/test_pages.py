@@ -61,7 +61,7 @@ def test_routes_are_described(served) -> None:
     assert "<script" not in text
 
 
-def test_wrong_methods_and_ways_are_told_alike(served) -> None:
+def test_wrong_methods_and_paths_get_the_same_kind_of_error(served) -> None:
     answer = requests.get(f"{served.url}/translate", timeout=20)
     assert (answer.status_code, answer.json()) == (405, {"error": "Method Not Allowed"})
     assert served.refused("/nowhere", 404) == "Not Found"

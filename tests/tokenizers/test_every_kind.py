@@ -96,7 +96,7 @@ def test_decomposed_accents_encode_like_composed(any_pair: TokenizerPair) -> Non
     assert UNK not in ids
 
 
-def test_splits_punctuation_says_what_decode_does(any_pair: TokenizerPair) -> None:
+def test_splits_punctuation_agrees_with_decode(any_pair: TokenizerPair) -> None:
     tokenizer = any_pair.source
     (text,) = tokenizer.decode(tokenizer.encode([SENTENCE]))
     assert text.endswith(" .") == tokenizer.splits_punctuation

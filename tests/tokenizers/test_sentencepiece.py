@@ -160,7 +160,7 @@ def test_bytes_that_are_no_model(proto: bytes, capfd: pytest.CaptureFixture[str]
 
 
 @pytest.mark.parametrize(("algorithm", "strength"), [("unigram", 1_000.0), ("bpe", 0.0)])
-def test_sampling_that_leaves_no_choice_gives_the_best_pieces(
+def test_sampling_without_a_choice_gives_the_best_segmentation(
     pairs: Pairs, algorithm: Algorithm, strength: float
 ) -> None:
     texts = [source for source, _ in pairs] + ["☃☃a  ☃", "", " "]
@@ -170,7 +170,7 @@ def test_sampling_that_leaves_no_choice_gives_the_best_pieces(
 
 
 @pytest.mark.parametrize("algorithm", ["unigram", "bpe"])
-def test_sampling_cuts_as_sentencepiece_does(pairs: Pairs, algorithm: Algorithm) -> None:
+def test_sampling_segments_like_sentencepiece(pairs: Pairs, algorithm: Algorithm) -> None:
     """Its own sampling, which cannot be repeated, gives as many pieces on average, and says the same."""
     texts = [source for source, _ in pairs] * 10
     tokenizer = SentencePieceTokenizer.train(texts, vocabulary_size=300, algorithm=algorithm)

@@ -47,7 +47,7 @@ class Step:
 
 
 class Story:
-    """What a training told."""
+    """The events of a training."""
 
     def __init__(self, events: Sequence[Event], run: Run) -> None:
         self.events = list(events)
@@ -186,7 +186,7 @@ def test_patience(tell: Tell, metric: Any, scores: list[float], steps: int, best
     assert story.of(Validated)[-1].patience_left == (0 if is_lost else 2)
 
 
-def test_patience_survives_a_stop_and_more_patience_goes_on(tell: Tell):
+def test_patience_survives_a_stop_and_more_patience_continues(tell: Tell):
     def patient(patience: int, scores: list[float], stop_after: int | None = None) -> Story:
         validation = ValidationConfig(every_epochs=None, every_steps=2, patience=patience)
         return tell(scores, stop_after=stop_after, validation=validation)
@@ -215,7 +215,7 @@ def test_the_best_models_are_kept(tell: Tell, keep: int, best: list[int]):
     }
 
 
-def test_a_signal_ends_a_validation_that_tells_nothing_yet(
+def test_a_signal_ends_a_validation_before_its_first_event(
     quick: Config, laboratory: Callable, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
     """It is still compiling, say; and a library may make another error of the interruption."""

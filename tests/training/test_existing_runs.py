@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 from copy_task import TrainedRun, write_pairs
-from told import begin, of
+from recorded_events import begin, of
 
 from ptenmt.config import CheckpointConfig, Config, DecodingConfig, TrainingConfig
 from ptenmt.errors import DataError, OutputError, RunError
@@ -69,7 +69,7 @@ def test_other_options_may_not_and_each_is_named(copied: TrainedRun, copy: Path)
     assert Run(copy).config() == copied.config
 
 
-def test_a_run_goes_on_with_its_own_data_only(copied: TrainedRun, copy: Path, tmp_path: Path):
+def test_a_run_resumes_only_with_its_own_data(copied: TrainedRun, copy: Path, tmp_path: Path):
     pairs = Path(str(copied.config.data.path))
     same = shutil.copy(pairs, tmp_path / "moved.tsv")
     moved = replace(copied.config, data=replace(copied.config.data, path=str(same)))
@@ -115,7 +115,7 @@ def test_fewer_epochs_than_are_done_leave_the_run_as_it_is(copied: TrainedRun, c
     assert Run(copy).config() == copied.config
 
 
-def test_a_run_without_checkpoint_starts_anew(copied: TrainedRun, copy: Path):
+def test_a_run_without_checkpoint_starts_over(copied: TrainedRun, copy: Path):
     """It was killed before its first checkpoint: other options are no obstacle."""
     for file in copy.glob("state/ckpt-*"):
         file.unlink()

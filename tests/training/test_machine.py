@@ -15,12 +15,14 @@ from ptenmt.training.distributed import prepare
 
 @pytest.fixture
 def threads(monkeypatch: pytest.MonkeyPatch) -> dict[str, int]:
-    """How many threads TensorFlow was told to use, by kind."""
-    told: dict[str, int] = {}
+    """Number of threads that TensorFlow is set to use, by kind."""
+    settings: dict[str, int] = {}
     for kind in ("intra", "inter"):
         name = f"set_{kind}_op_parallelism_threads"
-        monkeypatch.setattr(tf.config.threading, name, lambda number, kind=kind: told.update({kind: number}))
-    return told
+        monkeypatch.setattr(
+            tf.config.threading, name, lambda number, kind=kind: settings.update({kind: number})
+        )
+    return settings
 
 
 @pytest.mark.parametrize(
@@ -43,13 +45,13 @@ def test_as_many_threads_as_cores_or_as_asked_for(threads: dict[str, int]):
     assert threads == {"intra": 7, "inter": 7}
 
 
-def test_threads_that_come_too_late_are_told():
+def test_threads_set_after_initialization_are_a_warning():
     tf.constant(1.0)
-    told: list[str] = []
-    prepare(Config(), told.append)
-    assert told == []
-    prepare(Config(machine=MachineConfig(threads=available_cores() + 1)), told.append)
-    assert told == ["TensorFlow is already initialised: machine.threads has no effect"]
+    warnings: list[str] = []
+    prepare(Config(), warnings.append)
+    assert warnings == []
+    prepare(Config(machine=MachineConfig(threads=available_cores() + 1)), warnings.append)
+    assert warnings == ["TensorFlow is already initialised: machine.threads has no effect"]
 
 
 def test_determinism_is_asked_for_where_it_is_wanted(monkeypatch: pytest.MonkeyPatch):

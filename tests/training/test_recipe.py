@@ -72,8 +72,8 @@ def test_two_small_batches_make_the_update_of_a_large_one(steady: Config, labora
         halves,
         InstantValidator(),
     )
-    told = [list(each.fit()) for each in (large.trainer, trainer)]
-    assert losses(told[1]) == pytest.approx(losses(told[0]), rel=1e-5)
+    events = [list(each.fit()) for each in (large.trainer, trainer)]
+    assert losses(events[1]) == pytest.approx(losses(events[0]), rel=1e-5)
     expected = weights(large.model)
     for path, found in weights(small.model).items():
         if not path.endswith("attention/key/bias"):  # rounding, made large by Adam: its gradient is zero
@@ -123,11 +123,11 @@ def test_an_option_changes_what_is_learnt(
 def test_half_precision_keeps_whole_weights(quick: Config, laboratory: Build, tmp_path: Path):
     config = replace(quick, machine=MachineConfig(precision="mixed_float16"))
     lab = laboratory(config, tmp_path / "run")
-    told = list(lab.trainer.fit())
+    events = list(lab.trainer.fit())
     assert {weight.dtype for weight in lab.model.trainable_variables} == {"float32"}
-    assert losses(told)[-1] < losses(told)[0]
+    assert losses(events)[-1] < losses(events)[0]
     assert float(lab.trainer._state.loss_scale) > 1
-    norms = [event.gradient_norm for event in told if isinstance(event, CurvePoint)]
+    norms = [event.gradient_norm for event in events if isinstance(event, CurvePoint)]
     assert all(norm < 100 for norm in norms), "without the scale of the loss"
 
 
@@ -159,21 +159,21 @@ def poison(monkeypatch: pytest.MonkeyPatch, is_bad: Callable[[Any], Any]) -> Non
 
 
 @pytest.mark.usefixtures("_every_step")
-def test_a_step_that_is_not_finite_is_skipped_and_told(
+def test_a_step_that_is_not_finite_is_skipped_and_reported(
     steady: Config, laboratory: Build, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
     """With the first 3 of 18 updates skipped, Adam and its moving sums know of 15 only."""
     poison(monkeypatch, lambda updates: updates < 3)
     lab = laboratory(steady, tmp_path / "run")
-    told = list(lab.trainer.fit())
+    events = list(lab.trainer.fit())
     state = lab.trainer._state
     assert (int(state.global_step), int(state.skipped), int(state.faults_in_row)) == (18, 3, 0)
     assert int(lab.trainer._optimizer.variables["count"]) == 15
-    assert [event.message for event in told if isinstance(event, Warned)] == [
+    assert [event.message for event in events if isinstance(event, Warned)] == [
         f"skipped a step (now at step {number}): the loss or its gradients are not finite"
         for number in (1, 2, 3)
     ]
-    assert np.isfinite(losses(told)).all()
+    assert np.isfinite(losses(events)).all()
     assert all(np.isfinite(value).all() for value in weights(lab.model).values())
     assert [line["skipped_steps"] for line in History(lab.run.path).validations()] == [3, 3, 3]
 
@@ -184,13 +184,13 @@ def test_a_training_that_has_diverged_ends_and_leaves_its_checkpoints(
 ):
     poison(monkeypatch, lambda updates: updates >= 6)
     lab = laboratory(steady, tmp_path / "run")
-    told: list[Event] = []
+    events: list[Event] = []
     with pytest.raises(
         TrainingError, match=r"not finite at step 16 .*epoch 3.* 10 steps in a row"
     ) as failure:
-        told.extend(lab.trainer.fit())
+        events.extend(lab.trainer.fit())
     assert "optimizer.clip_norm" in failure.value.hint
-    saved = [event.path for event in told if isinstance(event, CheckpointSaved)]
+    saved = [event.path for event in events if isinstance(event, CheckpointSaved)]
     assert lab.run.checkpoints() == saved[::-1] != []
     before = weights(lab.model)
     _, latest = read_weights(lab.run.weights_folder / "latest.safetensors")
@@ -198,7 +198,7 @@ def test_a_training_that_has_diverged_ends_and_leaves_its_checkpoints(
         np.testing.assert_array_equal(value, before[path])
 
 
-def test_weights_that_have_become_useless_oust_no_good_ones(
+def test_non_finite_weights_do_not_replace_finite_ones(
     steady: Config, laboratory: Build, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
     poison(monkeypatch, lambda updates: updates >= 7)
@@ -216,23 +216,23 @@ def test_a_save_that_falls_on_a_skipped_step_is_made_up_for(
 ):
     poison(monkeypatch, lambda updates: (updates >= 3) & (updates < 5))  # steps 4 and 5 of 6 an epoch
     config = replace(steady, checkpoint=CheckpointConfig(every_steps=4, every_epochs=9))
-    told = laboratory(config, tmp_path / "run").trainer.fit()
-    saved = [event for event in told if isinstance(event, CheckpointSaved)]
+    events = laboratory(config, tmp_path / "run").trainer.fit()
+    saved = [event for event in events if isinstance(event, CheckpointSaved)]
     assert [(event.epoch, event.step_in_epoch) for event in saved] == [(1, 0), (1, 2), (2, 0), (2, 4), (3, 0)]
 
 
-def test_faults_are_told_however_seldom_one_looks(
+def test_all_skipped_steps_are_reported_at_rare_reports(
     steady: Config, laboratory: Build, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
     """Most likely the only reports are the first and the last of an epoch; these steps are good ones."""
     poison(monkeypatch, lambda updates: (updates > 1) & (updates < 5))
-    told = list(laboratory(steady, tmp_path / "run").trainer.fit())
-    warnings = [event.message for event in told if isinstance(event, Warned)]
+    events = list(laboratory(steady, tmp_path / "run").trainer.fit())
+    warnings = [event.message for event in events if isinstance(event, Warned)]
     assert sum(int(message.split()[1].replace("a", "1")) for message in warnings) == 3
 
 
 @pytest.mark.usefixtures("_every_step")
-def test_out_of_memory_is_told(
+def test_out_of_memory_is_an_error_with_a_hint(
     steady: Config, laboratory: Build, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
     def starve(*_parts: Any) -> None:
@@ -252,5 +252,5 @@ def test_xla_computes_the_same(steady: Config, laboratory: Build, tmp_path: Path
     )
     plain = laboratory(one_shape, tmp_path / "plain")
     compiled = laboratory(replace(one_shape, machine=MachineConfig(xla="always")), tmp_path / "xla")
-    told = [list(each.trainer.fit()) for each in (plain, compiled)]
-    assert losses(told[1]) == pytest.approx(losses(told[0]), rel=1e-4)
+    events = [list(each.trainer.fit()) for each in (plain, compiled)]
+    assert losses(events[1]) == pytest.approx(losses(events[0]), rel=1e-4)

@@ -96,7 +96,7 @@ def test_stopped_and_resumed_equals_straight_through_bit_for_bit(straight: Run, 
     assert [line["step"] for line in History(interrupted.run.path).validations()] == [6, 12, 18]
 
 
-def test_each_part_goes_on_where_the_one_before_stopped(interrupted: Interrupted):
+def test_each_part_resumes_where_the_one_before_stopped(interrupted: Interrupted):
     started = [part[0] for part in interrupted.parts]
     assert all(isinstance(event, TrainingStarted) for event in started)
     assert [(event.epoch, event.step_in_epoch) for event in started] == [(0, 0), (0, 2), (1, 6), (2, 5)]

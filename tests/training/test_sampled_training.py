@@ -17,9 +17,7 @@ def stop_at_first_step(event: Event) -> None:
         os.kill(os.getpid(), signal.SIGTERM)
 
 
-def test_a_resumed_training_draws_the_pieces_that_it_would_have_drawn(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_resumed_training_samples_the_same_tokens(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     drawn = []
     sample = SentencePieceTokenizer.sample
 

@@ -67,7 +67,7 @@ def test_an_interruption_that_a_library_swallows_is_made_up_for():
     assert asked == ["stop"]
 
 
-def test_what_a_background_job_ignores_it_goes_on_ignoring():
+def test_an_ignored_signal_stays_ignored():
     before = signal.signal(signal.SIGINT, signal.SIG_IGN)
     try:
         stop = StopSignals()
@@ -82,14 +82,14 @@ def test_what_a_background_job_ignores_it_goes_on_ignoring():
 
 @pytest.mark.skipif(sys.platform == "win32", reason="no signals are sent between processes there")
 @pytest.mark.parametrize(
-    ("stage", "sent", "told"),
+    ("stage", "sent", "message"),
     [
         ("starting", [signal.SIGTERM], b"stopped before the first step: nothing to save, run it again\n"),
         ("starting", [signal.SIGINT, signal.SIGINT], b"stopped at once: run it again to resume"),
         ("handed over", [signal.SIGTERM, signal.SIGINT], b"stopped at once: run it again to resume"),
     ],
 )
-def test_a_library_that_does_not_come_back_holds_nothing_up(stage: str, sent: list[int], told: bytes):
+def test_a_library_that_does_not_come_back_holds_nothing_up(stage: str, sent: list[int], message: bytes):
     command = [sys.executable, "-c", STUCK, str(Path(signals.__file__)), stage]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
         assert process.stdout is not None
@@ -100,6 +100,6 @@ def test_a_library_that_does_not_come_back_holds_nothing_up(stage: str, sent: li
                 process.send_signal(number)
                 time.sleep(0.2)  # two of a kind at once count as one
             assert process.wait(10) == 128 + sent[0]
-            assert process.stderr.read().startswith(told)
+            assert process.stderr.read().startswith(message)
         finally:
             process.kill()

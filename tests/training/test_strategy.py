@@ -60,7 +60,7 @@ def test_two_replicas_learn_what_one_does(folder: Path, facts: dict[str, Any]):
 
 
 @pytest.mark.parametrize(("change", "copies"), [("two, then one", 1), ("one, then two", 2)])
-def test_a_run_goes_on_with_another_number_of_replicas(facts: dict[str, Any], change: str, copies: int):
+def test_a_run_resumes_with_another_number_of_replicas(facts: dict[str, Any], change: str, copies: int):
     assert facts[change]["epoch"] == 2
     distances = facts[change]["distances"]
     assert len(distances) > 10

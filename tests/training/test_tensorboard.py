@@ -65,26 +65,26 @@ def test_curves_scores_and_samples(watched: Config, tmp_path: Path):
     assert counts.keys() == {(f"training/{name}", step) for name in curves for step in range(2, 19, 2)} | {
         (f"validation/{name}", step) for name in scores for step in (6, 12, 18)
     }
-    told: dict[tuple[str, int], Any] = {}
+    expected: dict[tuple[str, int], Any] = {}
     for event in events:
         if isinstance(event, CurvePoint):
-            told |= {
+            expected |= {
                 (f"training/{name}", event.global_step): getattr(event, name)
                 for name in curves - {"tokens_per_second"}
             }
         elif isinstance(event, Validated):
-            told |= {
+            expected |= {
                 (f"validation/{name}", event.global_step): getattr(event.scores, name)
                 for name in ("loss", "bleu")
             }
             for number, sample in enumerate(event.scores.samples, 1):
                 text = f"{sample.source}  \n{sample.reference}  \n{sample.translation}"
-                told[f"validation/sample_{number}", event.global_step] = text
+                expected[f"validation/sample_{number}", event.global_step] = text
     for tag, step, value in found:
-        if isinstance(value, float) and (tag, step) in told:
-            np.testing.assert_allclose(value, told[tag, step], rtol=1e-6)
+        if isinstance(value, float) and (tag, step) in expected:
+            np.testing.assert_allclose(value, expected[tag, step], rtol=1e-6)
         elif "sample" in tag:
-            assert value.decode() == told[tag, step]
+            assert value.decode() == expected[tag, step]
 
 
 def test_without_the_option_nothing_is_written(watched: Config, tmp_path: Path):

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 from copy_task import TrainedRun
-from told import begin, of
+from recorded_events import begin, of
 
 from ptenmt.config import Config
 from ptenmt.data.corpus import load_corpus
@@ -42,8 +42,8 @@ def test_the_model_learns_to_copy(copied: TrainedRun):
 
 
 def test_events_come_in_order(copied: TrainedRun):
-    told = (type(event).__name__ for event in copied.events if not isinstance(event, CurvePoint))
-    names = [name for name, _ in groupby(told)]
+    events = (type(event).__name__ for event in copied.events if not isinstance(event, CurvePoint))
+    names = [name for name, _ in groupby(events)]
     epoch = ["StepDone", "EpochDone", "ValidationStep", "Validated"]
     expected = ["CorpusReady", "TrainingStarted"]
     for number in range(1, 25):
@@ -88,7 +88,7 @@ def test_checkpoints_are_announced_and_kept(copied: TrainedRun):
     assert Run(copied.path).checkpoints() == [saved[2].path, saved[1].path]
 
 
-def test_history_is_what_was_told(copied: TrainedRun):
+def test_the_history_has_the_events(copied: TrainedRun):
     lines = [json.loads(line) for line in (copied.path / "history.jsonl").read_text().splitlines()]
     assert [line for line in lines if "validation" in line] == copied.history
     points = of(CurvePoint, copied.events)
@@ -98,8 +98,8 @@ def test_history_is_what_was_told(copied: TrainedRun):
     assert [{"global_step": each.pop("step")} | each for each in figures] == list(map(vars, points))
     assert all(costs <= line.keys() for line in curve)
     assert [point.global_step for point in points] == list(range(50, 24 * 29 + 1, 50))
-    told = zip(of(EpochDone, copied.events), of(Validated, copied.events), strict=True)
-    for line, (epoch, validated) in zip(copied.history, told, strict=True):
+    events = zip(of(EpochDone, copied.events), of(Validated, copied.events), strict=True)
+    for line, (epoch, validated) in zip(copied.history, events, strict=True):
         line = dict(line)
         seconds, memory = line.pop("seconds"), line.pop("peak_memory")
         assert seconds.keys() == {"data", "step", "validation", "saving"}
@@ -181,7 +181,7 @@ def test_another_seed_gives_another_model(quick: Config, tmp_path: Path, laborat
     assert tf.executing_eagerly()
 
 
-def test_too_few_steps_for_the_warmup_are_told(quick: Config, tmp_path: Path):
+def test_too_few_steps_for_the_warmup_are_a_warning(quick: Config, tmp_path: Path):
     slow = replace(quick, training=replace(quick.training, warmup_steps=1_000))
     (warning,) = of(Warned, begin(slow, tmp_path / "slow"))
     assert "training.warmup_steps=1,000" in warning.message

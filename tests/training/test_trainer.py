@@ -92,7 +92,7 @@ def test_it_trains_as_a_loop_written_by_hand_does(
         np.testing.assert_allclose(found.numpy(), expected.numpy(), atol=2e-3, err_msg=found.path)
 
 
-def test_a_trainer_that_is_stopped_before_it_begins_saves_what_it_has(
+def test_a_trainer_that_is_stopped_before_its_first_step_saves_its_state(
     quick: Config, laboratory: Callable[[Config, Path], Any], tmp_path: Path
 ):
     trainer, _, _, run = laboratory(quick, tmp_path / "run")

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from copy_task import TrainedRun
 from random_models import SMALL, made_up_words, random_model
-from told import of
+from recorded_events import of
 
 from ptenmt.config import (
     CheckpointConfig,
@@ -123,7 +123,7 @@ def test_without_ctranslate2_training_warns_once(quick: Config, tmp_path: Path):
 def test_a_validation_translates_greedily_up_to_the_limit(
     copied: TrainedRun, monkeypatch: pytest.MonkeyPatch, engine: Any, value_size: int
 ):
-    """With CTranslate2, and with the Keras engine where the widths of a head differ; nobody reads scores."""
+    """With CTranslate2, and with the Keras engine where the widths of a head differ; scores are not used."""
     submitted: list[tuple[DecodingConfig, bool]] = []
     submit = engine.submit
 

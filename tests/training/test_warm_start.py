@@ -29,15 +29,15 @@ def other_data(copied: TrainedRun, tmp_path: Path) -> Config:
     )
 
 
-def told(config: Config, run: Path, kind: type, **options: Any) -> list[Any]:
+def events_of(config: Config, run: Path, kind: type, **options: Any) -> list[Any]:
     events: list[Event] = []
     train(config, run, on_event=events.append, **options)
     return [event for event in events if isinstance(event, kind)]
 
 
-def test_what_was_learnt_is_taken_over(copied: TrainedRun, other_data: Config, tmp_path: Path):
-    fresh = told(other_data, tmp_path / "fresh", CurvePoint)
-    tuned = told(other_data, tmp_path / "tuned", CurvePoint, init_from=copied.path)
+def test_weights_are_reused(copied: TrainedRun, other_data: Config, tmp_path: Path):
+    fresh = events_of(other_data, tmp_path / "fresh", CurvePoint)
+    tuned = events_of(other_data, tmp_path / "tuned", CurvePoint, init_from=copied.path)
     assert tuned[0].global_step == fresh[0].global_step == 1
     assert tuned[0].loss < 1 < 2 < fresh[0].loss
 
@@ -48,14 +48,14 @@ def test_what_was_learnt_is_taken_over(copied: TrainedRun, other_data: Config, t
     assert run.facts()["initialised_from"] == best
 
     longer = replace(other_data, training=replace(other_data.training, epochs=2))
-    (warning,) = told(longer, tmp_path / "tuned", Warned, init_from="no such run")
+    (warning,) = events_of(longer, tmp_path / "tuned", Warned, init_from="no such run")
     assert "resumes from its own checkpoint" in warning.message
     assert run.facts()["initialised_from"] == best, "a resumed run remembers"
 
 
 def test_rates_of_dropout_may_differ(copied: TrainedRun, other_data: Config, tmp_path: Path):
     config = replace(other_data, model=replace(other_data.model, dropout=0.0))
-    assert told(config, tmp_path / "run", CurvePoint, init_from=copied.path)[0].loss < 0.5
+    assert events_of(config, tmp_path / "run", CurvePoint, init_from=copied.path)[0].loss < 0.5
 
 
 def test_other_sizes_and_tokenizers_are_refused_with_what_mends_it(

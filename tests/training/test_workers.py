@@ -93,7 +93,7 @@ def test_a_worker_that_is_not_there_is_missed(monkeypatch: pytest.MonkeyPatch):
     assert not pair.is_alive(1)
 
 
-def test_what_differs_is_told():
+def test_differences_are_reported():
     assert differing([{"a": 1, "b": 2}, {"a": 1, "b": 2}]) == []
     assert differing([{"a": 1, "b": 2}, {"a": 1, "b": 3}]) == ["b: 2 and, for worker 1, 3"]
 
@@ -192,8 +192,8 @@ def test_workers_that_are_stopped_and_killed_end_as_those_that_were_not(config: 
 
 @unix
 @pytest.mark.slow
-def test_a_worker_that_stands_still_is_left(config: Config, tmp_path: Path):
-    """Its machine lost its power, say: nobody tells TensorFlow that the line is dead."""
+def test_a_stalled_worker_is_abandoned(config: Config, tmp_path: Path):
+    """As if its machine had lost power: TensorFlow does not notice the dead connection."""
     (tmp_path / "config.yaml").write_text(dump_config(long(config)))
     run = Run(tmp_path / "run")
     with working(tmp_path, [run.path] * 2) as workers:

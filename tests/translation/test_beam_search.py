@@ -84,7 +84,7 @@ def test_one_beam_is_greedy_search():
         assert [each.score for each in found] == pytest.approx([each.score for each in greedy], rel=1e-5)
 
 
-def test_scores_are_what_they_say_and_come_in_order():
+def test_scores_are_log_probabilities_in_order():
     for seed in range(20):
         table = Table(seed)
         for row, found in enumerate(beams(table, [6, 9], beam_size=4, num_hypotheses=4, length_penalty=0.7)):

@@ -197,7 +197,7 @@ def test_the_end_cancels_what_waits() -> None:
             requests.submit((2, 1))
 
 
-def test_an_error_of_the_engine_reaches_those_who_wait() -> None:
+def test_an_error_of_the_engine_reaches_waiting_requests() -> None:
     with running() as requests:
         requests.engine.submit = lambda *_, **__: 1 / 0  # type: ignore[method-assign]
         with pytest.raises(ZeroDivisionError):

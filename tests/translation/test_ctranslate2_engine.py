@@ -129,7 +129,7 @@ def test_without_scores_it_finds_the_same(engine: CTranslate2Engine, beam_size: 
     assert [[one.ids for one in each] for each in bare] == [[one.ids for one in each] for each in expected]
 
 
-def test_what_is_drawn_follows_from_the_seed(engine: CTranslate2Engine):
+def test_samples_are_a_function_of_the_seed(engine: CTranslate2Engine):
     drawn = {"beam_size": 1, "top_k": 0}
     first = ids(engine.seeded(1), **drawn)
     assert ids(engine.seeded(1), **drawn) == first
@@ -138,7 +138,7 @@ def test_what_is_drawn_follows_from_the_seed(engine: CTranslate2Engine):
     assert first != ids(engine, beam_size=1)
 
 
-def test_top_k_top_p_and_temperature_narrow_what_is_drawn(engine: CTranslate2Engine, model: Transformer):
+def test_top_k_top_p_and_temperature_restrict_sampling(engine: CTranslate2Engine, model: Transformer):
     greedy = ids(engine, beam_size=1)
     assert ids(engine.seeded(1), beam_size=1, top_k=0, temperature=1e-5) == greedy
     assert ids(engine.seeded(1), beam_size=1, top_k=0, top_p=0.001) == greedy
@@ -149,7 +149,7 @@ def test_top_k_top_p_and_temperature_narrow_what_is_drawn(engine: CTranslate2Eng
         assert all(token in pair for token, pair in zip(sentence[1:], likeliest[:-1], strict=True))
 
 
-def test_several_are_drawn(engine: CTranslate2Engine):
+def test_several_samples(engine: CTranslate2Engine):
     answers = found(engine.seeded(3), beam_size=1, top_k=0, num_hypotheses=3)
     assert {len(each) for each in answers} == {3}
     assert any(len({tuple(one.ids) for one in each}) == 3 for each in answers)

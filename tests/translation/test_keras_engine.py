@@ -91,7 +91,7 @@ def test_it_decodes_up_to_the_last_position(model: Transformer, engine: KerasEng
 
 
 @pytest.mark.parametrize(
-    ("options", "arguments", "told"),
+    ("options", "arguments", "message"),
     [
         (
             {"coverage_penalty": 0.5},
@@ -104,8 +104,8 @@ def test_it_decodes_up_to_the_last_position(model: Transformer, engine: KerasEng
         ({}, {"next_token_alternatives": 3}, "does not support target prefixes"),
     ],
 )
-def test_what_it_does_not_do_is_refused(engine: KerasEngine, options: dict, arguments: dict, told: str):
-    with pytest.raises(ConfigError, match=told) as failure:
+def test_what_it_does_not_do_is_refused(engine: KerasEngine, options: dict, arguments: dict, message: str):
+    with pytest.raises(ConfigError, match=message) as failure:
         engine.submit(SearchRequest([[START, 5, END]], 9, DecodingConfig(**options), **arguments))
     assert failure.value.hint == "leave it out: CTranslate2, which supports it, cannot express this model"
 

@@ -39,7 +39,7 @@ def test_white_space_takes_no_long_search() -> None:
         ("abßcd it", ["▁ab", "[UNK]", "cd", "▁it", "[UNK]"], [0, 0, 0, 1, None]),
     ],
 )
-def test_every_piece_finds_its_word(text: str, pieces: list[str], words: list[int | None]) -> None:
+def test_every_token_has_its_word(text: str, pieces: list[str], words: list[int | None]) -> None:
     assert words_of_tokens(words_of(text), pieces) == words
 
 

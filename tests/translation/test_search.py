@@ -30,7 +30,7 @@ def search(script: Script, limits: Sequence[int], forbidden: Sequence[int] = ())
     return [hypothesis.ids for hypothesis in greedy_search(ranking(script, forbidden), 0, limits)]
 
 
-def test_it_follows_the_likeliest_tokens_and_stops_at_end():
+def test_it_takes_the_most_probable_tokens_until_end():
     script = Script([5, 6, 7, END, 8, 8])
     assert search(script, [20]) == [[START, 5, 6, 7, END]]
     assert script.fed == [[START], [5], [6], [7]]

@@ -41,7 +41,7 @@ def test_it_repeats_what_it_learnt_to_repeat(translator: Translator):
     assert right >= 3, [(translation.source, translation.text) for translation in translations]
 
 
-def test_a_translation_tells_its_tokens(translator: Translator):
+def test_a_translation_has_its_tokens(translator: Translator):
     (translation,) = translator.translate("bala")
     assert translation.source == "bala"
     assert translation.tokens == ["[START]", *translation.raw.split(), "[END]"]
@@ -98,7 +98,7 @@ def test_a_long_text_is_translated_sentence_by_sentence(translator: Translator):
     assert not together.is_split
 
 
-def test_a_sentence_longer_than_the_positions_is_translated_in_parts_and_says_so(translator: Translator):
+def test_a_sentence_longer_than_the_positions_is_split(translator: Translator):
     fits, too_long = " ".join(["bala"] * 30), " ".join(["bala"] * 31)
     translations = translator.translate(["bala", too_long, fits])
     assert [translation.is_split for translation in translations] == [False, True, False]
@@ -107,20 +107,22 @@ def test_a_sentence_longer_than_the_positions_is_translated_in_parts_and_says_so
     assert said(translations[2:]) == said(translator.translate([fits]))
 
 
-def test_what_is_done_is_told_batch_by_batch(translator: Translator, monkeypatch: pytest.MonkeyPatch):
+def test_completed_translations_are_reported_by_batch(
+    translator: Translator, monkeypatch: pytest.MonkeyPatch
+):
     monkeypatch.setattr(translator.engine, "batch_sentences", 2, raising=False)
     texts = ["bala", "", *SENTENCES, "hime"]
-    told: list[tuple[int, list[str]]] = []
+    completed: list[tuple[int, list[str]]] = []
     yielded = 0
     stream = translator.translate_buffers(
-        texts, buffer_size=6, on_done=lambda done: told.append((yielded, [each.source for each in done]))
+        texts, buffer_size=6, on_done=lambda done: completed.append((yielded, [each.source for each in done]))
     )
     for buffer in stream:
-        assert sum(len(sources) for _, sources in told) >= yielded + len(buffer)
+        assert sum(len(sources) for _, sources in completed) >= yielded + len(buffer)
         yielded += len(buffer)
-    assert sorted(source for _, sources in told for source in sources) == sorted(texts)
-    assert (0, [""]) in told
-    assert max(len(sources) for _, sources in told) == 2
+    assert sorted(source for _, sources in completed for source in sources) == sorted(texts)
+    assert (0, [""]) in completed
+    assert max(len(sources) for _, sources in completed) == 2
 
 
 def test_prepared_sentences_are_cut_only_where_they_have_to_be(translator: Translator):
@@ -134,7 +136,7 @@ def test_prepared_sentences_are_cut_only_where_they_have_to_be(translator: Trans
     assert found[2].tokens.count("[START]") == 1
 
 
-def test_a_translation_that_reaches_its_limit_says_so(translator: Translator, model: Transformer):
+def test_a_translation_that_reaches_its_limit_is_incomplete(translator: Translator, model: Transformer):
     end = translator.tokenizers.target.pieces(range(16)).index("[END]")
     favour(model, end, -1e6)
     short, long = translator.translate(["bala", "bala bala bala bala"])
@@ -218,7 +220,7 @@ def test_a_word_that_the_target_side_lacks_is_copied_from_the_source(
     assert translator.translate("hime zzz")[0].raw.split()[0] in {"hime", "zzz"}
 
 
-def test_an_alignment_has_a_row_for_each_piece_of_the_translation(translator: Translator):
+def test_an_alignment_has_a_row_for_each_token_of_the_translation(translator: Translator):
     alignment = translator.align("hime kilo galo")
     (translation,) = translator.translate("hime kilo galo")
     assert alignment.source_tokens == ["[START]", "hime", "kilo", "galo", "[END]"]

@@ -96,7 +96,7 @@ class Browser:
 
 @pytest.fixture(scope="session")
 def browser() -> Iterator[Browser]:
-    """One for all tests; whoever wants a fresh page opens it."""
+    """One for all tests; a test that needs a fresh page opens it."""
     webdriver = pytest.importorskip("selenium.webdriver")
     chromium, driver = shutil.which("chromium"), shutil.which("chromedriver")
     if not (chromium and driver):

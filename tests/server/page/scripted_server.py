@@ -48,7 +48,7 @@ class Script:
     """The bodies of all requests for translations, in order."""
 
     abandoned: list[str] = field(default_factory=list)
-    """The texts whose translations nobody waited for."""
+    """The texts of cancelled requests."""
 
     def begin(self) -> None:
         """Forget what was scripted and asked before."""

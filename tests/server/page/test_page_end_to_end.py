@@ -61,7 +61,7 @@ def test_pointing_at_a_word_shows_where_it_comes_from(
     page.until(lambda: not page.strengths(pane) and not page.strengths(other))
 
 
-def test_pressing_a_word_offers_other_ways_to_go_on(page: "Browser") -> None:
+def test_clicking_a_word_offers_alternatives(page: "Browser") -> None:
     page.words("target")["FUTE"].click()
     offered = page.until(lambda: [item.text for item in page.all("#menu button")])
     assert len(offered) == len(set(offered)) >= 3
@@ -97,30 +97,30 @@ def test_the_keyboard_is_enough(page: "Browser") -> None:
     assert page.script("return document.activeElement.id") == "source"
 
 
-def test_inside_shows_every_head_as_the_server_tells_it(page: "Browser") -> None:
+def test_inside_shows_every_head_of_the_servers_answer(page: "Browser") -> None:
     page["tab-inside"].click()
     page.until(lambda: page.all("#map th"))
-    told = page.script(
+    answer = page.script(
         "const request = {method: 'POST', headers: {'Content-Type': 'application/json'}, body: arguments[0]};"
         "return (await fetch('/v1/attention', request)).json()",
         json.dumps({"q": TEXT, "translation": TRANSLATION}),
     )
     heads = page.all("#heads [role=radio]")
-    weights = told["weights"]["decoder_layer1_block2"]
+    weights = answer["weights"]["decoder_layer1_block2"]
     assert [head.text for head in heads] == [
         "All heads",
         *(f"Head {n + 1}" for n in range(len(weights))),
     ]
     heads[2].click()
     assert table(page) == [[round(weight, 4) for weight in row] for row in weights[1]]
-    assert [th.text for th in page.all("#map th[scope=row]")] == told["target_pieces"]
+    assert [th.text for th in page.all("#map th[scope=row]")] == answer["target_pieces"]
     page["inside-block"].send_keys("translation to itself")
-    page.until(lambda: len(page.all("#map th[scope=col]")) == len(told["target_pieces"]))
+    page.until(lambda: len(page.all("#map th[scope=col]")) == len(answer["target_pieces"]))
     future = [weight for y, row in enumerate(table(page)) for x, weight in enumerate(row) if x > y]
     assert set(future) == {0.0}
     page.all("#map td[tabindex='0']")[0].click()
     page.press("\ue015")
-    assert page["readout"].text.startswith(f"{told['target_pieces'][1]} attends to [START]: ")
+    assert page["readout"].text.startswith(f"{answer['target_pieces'][1]} attends to [START]: ")
     assert page.complaints() == []
 
 
@@ -158,7 +158,7 @@ def contents(page: "Browser", link: "WebElement") -> Any:
     return page.script("return (await fetch(arguments[0].href)).text()", link)
 
 
-def test_it_tells_its_one_direction_and_copies(page: "Browser") -> None:
+def test_it_shows_its_one_direction_and_copies(page: "Browser") -> None:
     assert page["direction"].text == "Portuguese → English: the one direction this model has learnt"
     allowed = {"permissions": ["clipboardReadWrite", "clipboardSanitizedWrite"]}
     page.driver.execute_cdp_cmd("Browser.grantPermissions", allowed)

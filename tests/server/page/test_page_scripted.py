@@ -139,7 +139,7 @@ def test_typing_is_not_translated_letter_by_letter(browser: "Browser", script: S
     assert len(script.asked) <= 5
 
 
-def test_a_busy_server_is_asked_again_when_it_says(browser: "Browser", script: Script) -> None:
+def test_a_busy_server_is_retried_after_its_pause(browser: "Browser", script: Script) -> None:
     def busy_once(_request: Facts) -> Answer:
         script.translate = shouted
         return 503, {"error": "too busy"}, {"Retry-After": "1"}
@@ -161,7 +161,7 @@ def test_errors_are_shown_and_mended(browser: "Browser", script: Script) -> None
     assert "error" not in browser["status"].get_attribute("class")
 
 
-def test_a_server_that_is_gone_is_told(browser: "Browser") -> None:
+def test_a_server_that_does_not_answer_is_reported(browser: "Browser") -> None:
     with scripted_server() as script:
         browser.open(script.address)
         browser.translate("olá", "OLÁ")
@@ -188,7 +188,7 @@ def test_a_key_is_asked_for_and_sent(browser: "Browser", script: Script) -> None
     browser.until(lambda: browser["key-error"].text == "That key is not valid.")
 
 
-def test_without_attention_inside_says_so_and_no_more(browser: "Browser", script: Script) -> None:
+def test_without_attention_inside_shows_only_a_message(browser: "Browser", script: Script) -> None:
     def inside(status: int) -> None:
         script.translate = lambda request: (
             (status, {"error": f"failed with {status}"}, {}) if "translation" in request else shouted(request)

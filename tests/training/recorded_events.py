@@ -1,4 +1,4 @@
-"""What a training told."""
+"""The events of a training, or of its start."""
 
 from pathlib import Path
 from typing import Any
