@@ -61,7 +61,8 @@ def test_a_server_translates_as_the_command_does_and_ends_in_order(ptenmt, rando
         stdout, stderr = process.communicate(timeout=10)
     assert (process.returncode, stdout, stderr) == (0, "", "stopped\n")
     found = attention_weights(Inspector(random_run), text, "the cat eats")
-    assert (attention["source_pieces"], attention["target_pieces"]) == (found.source_pieces, found.target_pieces)
+    assert attention["source_pieces"] == found.source_pieces
+    assert attention["target_pieces"] == found.target_pieces
     assert attention["weights"].keys() == found.weights.keys()
     for name, weights in found.weights.items():
         np.testing.assert_allclose(attention["weights"][name], weights, atol=1e-4)
