@@ -127,12 +127,10 @@ def write_task(task: Task, config: Config, options: argparse.Namespace) -> int:
     task.config_file.write_text(dump_config(config))
     tokenizer_options = fetch_sources(config)
     corpus = load_corpus(config.data, config.seed)
-    languages = config.data.source_language, config.data.target_language
     cache = corpus_cache(config.data.cache_dir)
-    tokenizers = learn_tokenizers(tokenizer_options, corpus.train, languages, cache)
-    pairs, _ = encode_training_pairs(
-        tokenizers, corpus.train, config.model.max_positions, config.tokenizer.sampling, cache
-    )
+    tokenizers = learn_tokenizers(tokenizer_options, corpus.train, config.data, cache)
+    longest, sampling = config.model.max_positions, config.tokenizer.sampling
+    pairs, _ = encode_training_pairs(tokenizers, corpus.train, config.data, longest, sampling, cache)
     plan = BatchPlan(pairs, config.batch, config.seed)
     batches = list(plan.batches(0))
     counts = [[count_labels(target) for _, target in batches]]

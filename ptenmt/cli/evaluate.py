@@ -88,6 +88,14 @@ def evaluate(
             help="Try beam sizes and length penalties on the validation pairs, and report which to use.",
         ),
     ] = False,
+    robustness: Annotated[
+        bool,
+        typer.Option(
+            "--robustness",
+            help="Also translate the sources in capitals, with typos, without full stops, with emoji and so "
+            "on, and report how much the scores drop. Takes nine times as long.",
+        ),
+    ] = False,
     details: Annotated[
         bool,
         _output_option(
@@ -135,6 +143,8 @@ def evaluate(
     Example: ptenmt evaluate --hypotheses theirs.en --reference one.en --reference other.en
 
     Example: ptenmt evaluate --run base --sweep
+
+    Example: ptenmt evaluate --run base --robustness --report scores.html
     """
     if test_set == "list":
         _print_test_sets(run)
@@ -143,7 +153,14 @@ def evaluate(
     own_files: dict[str, object] = {"--source": source, "--reference": references, "--tokenised": tokenised}
     options.refuse_together({"--test-set": test_set, **own_files})
     others: dict[str, object] = {"--hypotheses": hypotheses, "--baseline": baseline, "--details": details}
-    others |= {"--beam-size": beam_size, "--set": overrides, "--output": output, "--report": reports}
+    options.refuse_together({"--robustness": robustness, "--hypotheses": hypotheses})
+    others |= {
+        "--robustness": robustness,
+        "--beam-size": beam_size,
+        "--set": overrides,
+        "--output": output,
+        "--report": reports,
+    }
     options.refuse_together({"--sweep": sweep, **others})
     if reports:  # checked before the evaluation, which takes long
         from ptenmt.evaluation.report import check_report_file, write_report  # loads matplotlib
@@ -177,7 +194,13 @@ def evaluate(
         return
     with screen.bar("loading") as show:
         evaluated = evaluation.evaluate(
-            run, split or "test", files=files, baseline=baseline, load=load, on_progress=show
+            run,
+            split or "test",
+            files=files,
+            baseline=baseline,
+            load=load,
+            with_robustness=robustness,
+            on_progress=show,
         )
     print_tables(evaluation_tables(evaluated, with_details=details))
     if output is not None:

@@ -1,6 +1,7 @@
 """Options: schema.py defines every one, loading.py reads and writes them."""
 
 from ptenmt.config.schema import (
+    AugmentConfig as AugmentConfig,
     BatchConfig as BatchConfig,
     CheckpointConfig as CheckpointConfig,
     Config as Config,

@@ -5,6 +5,8 @@ import math
 import types
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import MISSING, Field, asdict, fields, is_dataclass, replace
+from functools import reduce
+from operator import getitem
 from pathlib import Path
 from typing import Any, Literal, Union, cast, get_args, get_origin, get_type_hints
 
@@ -103,13 +105,8 @@ def dump_config(config: Config) -> str:
 
 def flat_options(config: Config) -> dict[str, Any]:
     """Every option's value by its dotted name, e.g. ``{"seed": 42, "model.dropout": 0.1, …}``."""
-    flat: dict[str, Any] = {}
-    for name, value in asdict(config).items():
-        if isinstance(value, dict):
-            flat |= {f"{name}.{option}": part for option, part in value.items()}
-        else:
-            flat[name] = value
-    return flat
+    values = asdict(config)
+    return {name: reduce(getitem, name.split("."), values) for name, _ in _options(Config)}
 
 
 def storage_options() -> set[str]:

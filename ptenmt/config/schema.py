@@ -6,7 +6,7 @@ the rest of the code never sees an invalid one.
 
 import difflib
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any, Literal
 
@@ -133,6 +133,43 @@ class StageConfig:
 
 
 @dataclass(frozen=True, kw_only=True)
+class AugmentConfig:
+    """Noise in the training pairs, drawn again in every epoch; each option is the share of pairs that get it.
+
+    The target keeps the noise, except for typos. 0.05 to 0.1 each is usual.
+    """
+
+    upper_case: float = 0.0
+    """Both sides IN CAPITALS."""
+    title_case: float = 0.0
+    """Both sides With Capitals At The Beginning Of Each Word."""
+    lower_case: float = 0.0
+    """Both sides in lower case."""
+    typos: float = 0.0
+    """Typing errors in the source: neighbours on the Portuguese keyboard, letters swapped, left out or
+    doubled, lost accents."""
+    drop_end_punctuation: float = 0.0
+    """Both sides without the full stop, question or exclamation mark at their end."""
+    join: float = 0.0
+    """Joined to one with one or two random pairs of the same file."""
+    symbols: float = 0.0
+    """Emoji and other symbols at the end or the beginning of both sides (needs ``sentencepiece``)."""
+    placeholders: float = 0.0
+    """URLs, e-mail addresses, numbers, ``{name}``, ``%1$s``, ``#TAG#``, ``@user`` and emoji that stand on
+    both sides are replaced by numbered symbols, so that a model learns to carry them over (needs
+    ``sentencepiece``). 0.5 is usual, since few pairs have any."""
+
+    def __post_init__(self) -> None:
+        _require_share("data.augment", self, *(option.name for option in fields(self)))
+        cases = self.upper_case + self.title_case + self.lower_case
+        require(
+            cases < 1,
+            "data.augment.upper_case, title_case and lower_case exclude each other: "
+            f"together they are {cases:g} and must be below 1",
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
 class DataConfig:
     """Where the sentence pairs come from, and how their text is prepared and filtered."""
 
@@ -185,6 +222,7 @@ class DataConfig:
     """Drop training pairs in which one side has more than this many times the other's words."""
     deduplicate: bool = False
     """Drop repeated training pairs."""
+    augment: AugmentConfig = AugmentConfig()
     characters: int | None = None
     """Read only the first N characters of the text (task ``next-word``)."""
     window: int = 20
@@ -682,6 +720,7 @@ class Config:
             f"the tag {tags[0] if tags else ''} does not go with tokenizer.kind={self.tokenizer.kind}: "
             "only sentencepiece can have tokens of your own",
         )
+        self._check_augment()
         require(
             self.model.tied_embeddings != "all" or self.tokenizer.shared,
             "model.tied_embeddings=all does not go with tokenizer.shared=false: "
@@ -711,6 +750,27 @@ class Config:
                 f"data.{name} does not go with task={self.task}: it is an option of {owners}",
             )
 
+    def _check_augment(self) -> None:
+        """Reject noises that the tokenizer or the preparation of text would undo."""
+        augment, kind = self.data.augment, self.tokenizer.kind
+        for name in ("symbols", "placeholders"):
+            require(
+                not getattr(augment, name) or kind == "sentencepiece",
+                f"data.augment.{name} needs tokens of its own, and tokenizer.kind={kind} cannot have any; "
+                "use sentencepiece",
+            )
+        causes = {
+            "data.lowercase=true": self.data.lowercase,
+            "tokenizer.kind=wordpiece": kind == "wordpiece",
+            "data.source=tfds": self.data.source == "tfds" and self.data.tokenization in (None, "given"),
+        }
+        cause = next((cause for cause, holds in causes.items() if holds), None)
+        for name in ("upper_case", "title_case", "lower_case"):
+            require(
+                not getattr(augment, name) or cause is None,
+                f"data.augment.{name} does not go with {cause}: all text is in lower case",
+            )
+
     def _check_next_word(self) -> None:
         kind, metric, tied = self.tokenizer.kind, self.validation.metric, self.model.tied_embeddings
         require(
@@ -730,4 +790,4 @@ class Config:
 _WINDOWS = ("characters", "window", "stride", "short_windows")
 _SPLITTING = ("validation", "test", "validation_pairs", "test_pairs", "hold_out")
 _FILTERING = ("limit", "max_words", "max_length_ratio", "deduplicate")
-_MIXING = ("stages", "reverse")
+_MIXING = ("stages", "reverse", "augment")

@@ -1,15 +1,17 @@
 """Tokenized sentence pairs, cached on disk or sampled (subword regularization), and their padded batches."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from functools import cached_property, partial
+from dataclasses import asdict, dataclass
+from functools import partial
 from importlib import metadata
 from pathlib import Path
 from typing import Any, Protocol
 
 import numpy as np
 
-from ptenmt.config import BatchConfig, TokenizerConfig
+from ptenmt.config import BatchConfig, DataConfig, TokenizerConfig
+from ptenmt.data.augmentation import NoisyTexts, tokenizer_symbols
+from ptenmt.data.augmented_pairs import AugmentedPairs
 from ptenmt.data.mixing import Mixture, SourceRows
 from ptenmt.data.readers import SentencePair
 from ptenmt.data.store import (
@@ -23,15 +25,12 @@ from ptenmt.data.store import (
 )
 from ptenmt.processes import parallel_map
 from ptenmt.tokenizers import (
-    END,
-    START,
     Tokenizer,
     TokenizerPair,
     build_tokenizers,
     encode_framed,
     load_tokenizers,
 )
-from ptenmt.tokenizers.sentencepiece import SentencePieceTokenizer
 
 Batch = tuple[np.ndarray, np.ndarray]
 """Source ids [B, S] and target ids [B, T + 1], int64, padded with 0."""
@@ -41,8 +40,6 @@ Batch = tuple[np.ndarray, np.ndarray]
 _LENGTH_OF_EQUAL_SHARES = 256
 _EXACT_LENGTHS = 16
 _STEPS_AN_OCTAVE = 8
-_MEASURED_PAIRS = 1_000
-_SHARE_THAT_FITS = 0.9
 
 
 class TrainingPairs(Protocol):
@@ -82,76 +79,6 @@ class EncodedPairs:
         return self.source.padded(rows, width), self.target.padded(rows, width)
 
 
-@dataclass(frozen=True)
-class SampledPairs:
-    """Training pairs that are tokenized for each batch, each time with a new random segmentation.
-
-    Sampled segmentations are longer than the best one, so batches are planned for longer sentences; the
-    growth is measured. A sentence that is still longer than its batch allows keeps its best segmentation, so
-    that no batch is larger than planned.
-    """
-
-    encoded: EncodedPairs
-    """The pairs in their best segmentation."""
-    texts: TextPairs
-    tokenizers: TokenizerPair
-    """Two of SentencePiece."""
-    strength: float
-    """The option ``tokenizer.sampling``."""
-    max_positions: int
-
-    def __len__(self) -> int:
-        return len(self.encoded)
-
-    def longest(self) -> np.ndarray:
-        """Return the expected length of the longer side of each pair, int32 [pairs]."""
-        return self._planned(self.encoded.longest())
-
-    def batch(self, rows: np.ndarray, width: int | None, seed: Sequence[int]) -> Batch:
-        """Return pairs as ids, whose segmentation follows from ``seed``; see ``TrainingPairs``."""
-        best = (self.encoded.source, self.encoded.target)
-        limit = width or int(self._planned(np.maximum(*(side.lengths[rows] for side in best))).max())
-        every = np.arange(len(rows))
-        source, target = (
-            _within(limit, sampled, side, rows).padded(every, width)
-            for sampled, side in zip(self._draw(rows, seed), best, strict=True)
-        )
-        return source, target
-
-    def _planned(self, longest: np.ndarray) -> np.ndarray:
-        """Return the expected lengths when sampled, given those of the best segmentations, int32."""
-        grown = np.ceil(longest * np.float32(self._growth)).astype(np.int32)
-        return np.asarray(np.minimum(grown, self.max_positions))
-
-    def _draw(self, rows: np.ndarray, seed: Sequence[int]) -> list[list[list[int]]]:
-        """Sample segmentations of the source sentences and of the target sentences."""
-        pairs = [self.texts[row] for row in rows.tolist()]
-        tokenizers = (self.tokenizers.source, self.tokenizers.target)
-        sides = []
-        for side, (tokenizer, texts) in enumerate(zip(tokenizers, zip(*pairs, strict=True), strict=True)):
-            assert isinstance(tokenizer, SentencePieceTokenizer)
-            sampled = tokenizer.sample(texts, self.strength, (*seed, side))
-            sides.append([[START, *ids, END] for ids in sampled])
-        return sides
-
-    @cached_property
-    def _growth(self) -> float:
-        """The 90 % quantile of the ratio of the sampled length to the best length."""
-        number = min(_MEASURED_PAIRS, len(self))
-        rows = np.arange(number) * len(self) // number
-        drawn = np.array([[len(ids) for ids in side] for side in self._draw(rows, (0,))])
-        growth = drawn.max(axis=0) / self.encoded.longest()[rows]
-        return max(1.0, float(np.quantile(growth, _SHARE_THAT_FITS)))
-
-
-def _within(limit: int, sampled: list[list[int]], best: Ragged, rows: np.ndarray) -> RaggedIds:
-    """Return the sampled ids, or the best ones where the sampled ones are too long."""
-    return RaggedIds(
-        ids if len(ids) <= limit else best[row].tolist()
-        for ids, row in zip(sampled, rows.tolist(), strict=True)
-    )
-
-
 def encode_pairs(
     tokenizers: TokenizerPair, pairs: Sequence[SentencePair], max_positions: int
 ) -> tuple[EncodedPairs, int]:
@@ -161,37 +88,36 @@ def encode_pairs(
 
 
 def learn_tokenizers(
-    config: TokenizerConfig,
-    train: TextPairs,
-    languages: tuple[str, str],
-    cache: CorpusCache,
-    symbols: Sequence[str] = (),
+    config: TokenizerConfig, train: TextPairs, data: DataConfig, cache: CorpusCache
 ) -> TokenizerPair:
     """Build the tokenizers of a config, or load those trained on the same pairs before.
 
     Args:
         config: The ``tokenizer`` section; with ``wordpiece``, ``path`` names a folder on this machine.
         train: The training pairs, for ``sentencepiece`` and ``words``.
-        languages: ISO 639-1 codes of source and target.
+        data: The languages, and the noise and tags that the tokenizers must know.
         cache: Stores the trained ones.
-        symbols: Tokens of their own, such as tags; see ``tokenizer_symbols``.
 
     Raises:
         TokenizerError: There are too few pairs, or the published tokenizer cannot be used.
         OutputError: The cache cannot be written.
     """
     if config.kind == "wordpiece":
-        return build_tokenizers(config, train, languages)
+        return build_tokenizers(config, train, data.languages)
+    symbols, noise = tokenizer_symbols(data), asdict(data.augment) | {"join": 0.0}
+    is_noisy = any(noise.values())
 
     def build(folder: Path) -> dict[str, Any]:
-        build_tokenizers(config, train, languages, symbols).save(folder / "tokenizer")
+        texts = NoisyTexts(train, data) if is_noisy else train
+        build_tokenizers(config, texts, data.languages, symbols).save(folder / "tokenizer")
         return {}
 
     key = {
         "pairs": train.fingerprint,
         "options": [config.kind, config.vocabulary_size, config.shared, config.algorithm],
         "words": [config.punctuation, config.order],
-        "symbols": list(symbols),
+        "symbols": symbols,
+        "augment": noise if is_noisy else None,
         "training_sentences": config.training_sentences,
         "version": metadata.version("sentencepiece"),
     }
@@ -199,11 +125,16 @@ def learn_tokenizers(
 
 
 def encode_training_pairs(
-    tokenizers: TokenizerPair, train: TextPairs, max_positions: int, sampling: float, cache: CorpusCache
+    tokenizers: TokenizerPair,
+    train: TextPairs,
+    data: DataConfig,
+    max_positions: int,
+    sampling: float,
+    cache: CorpusCache,
 ) -> tuple[TrainingPairs, int]:
     """Tokenize the training pairs, or load the ids from an earlier run with the same tokenizers.
 
-    With ``sampling`` (the option ``tokenizer.sampling``) above 0 every batch is tokenized again.
+    With ``sampling`` (the option ``tokenizer.sampling``) or ``data.augment`` every batch is tokenized again.
 
     Returns:
         The pairs for a ``BatchPlan``, and the number of sentences truncated to ``max_positions``.
@@ -220,9 +151,9 @@ def encode_training_pairs(
     entry = cache.entry("tokens", key, lambda folder: _write_ids(folder, tokenizers, train, max_positions))
     source = Ragged.mapped(entry.folder, "source", _dtype(tokenizers.source))
     target = Ragged.mapped(entry.folder, "target", _dtype(tokenizers.target))
-    pairs = EncodedPairs(source, target)
-    if sampling:
-        return SampledPairs(pairs, train, tokenizers, sampling, max_positions), entry.facts["cut"]
+    pairs: TrainingPairs = EncodedPairs(source, target)
+    if sampling or any(asdict(data.augment).values()):
+        pairs = AugmentedPairs(source, target, train, tokenizers, sampling, data, max_positions)
     return pairs, entry.facts["cut"]
 
 

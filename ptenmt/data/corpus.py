@@ -23,7 +23,17 @@ HeldOutSplit = Literal["validation", "test"]
 
 _HELD_OUT: tuple[HeldOutSplit, ...] = ("validation", "test")
 # Options that the training pairs do not depend on, or only through the files that they name.
-_ELSEWHERE = {"cache_dir", "data_dir", "archive_url", "path", "train", "validation", "test", "stages"}
+_ELSEWHERE = {
+    "cache_dir",
+    "data_dir",
+    "archive_url",
+    "path",
+    "train",
+    "validation",
+    "test",
+    "stages",
+    "augment",
+}
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -126,7 +126,7 @@ def _mapped(file: Path, dtype: DTypeLike) -> np.ndarray:
     """Map a file read-only; an empty one, which cannot be mapped, gives an empty array."""
     if file.stat().st_size == 0:
         return np.empty(0, dtype)
-    return np.memmap(file, dtype=dtype, mode="r")
+    return np.asarray(np.memmap(file, dtype=dtype, mode="r"))  # slices of a memmap are slow
 
 
 Chunk = list[SentencePair]

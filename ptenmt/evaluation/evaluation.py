@@ -18,6 +18,7 @@ from ptenmt.evaluation.error_analysis import (
 )
 from ptenmt.evaluation.minimal_pairs import MinimalPairResults, translate_minimal_pairs
 from ptenmt.evaluation.published_test_sets import with_test_set
+from ptenmt.evaluation.robustness import NoiseScores, score_robustness
 from ptenmt.evaluation.scores import BaselineComparison, MetricName, Score, Scorer, TextForm
 from ptenmt.evaluation.systems import LoadOptions, OnProgress, SearchFacts, System, teacher_forced
 from ptenmt.evaluation.test_set import PLAIN_TEXT, TOKENISED_TEXT, EvaluationFiles, Hypotheses, TestSet
@@ -75,6 +76,8 @@ class Evaluation:
     error_analysis: ErrorAnalysis
     minimal_pairs: MinimalPairResults | None
     """None without a model, or for other languages than Portuguese and English."""
+    robustness: list[NoiseScores] | None = None
+    """The scores without noise and under each; None: not asked for."""
     sentences: list[EvaluatedSentence]
     """All of them, in order."""
     texts: dict[TextForm, ScoredTexts]
@@ -234,6 +237,7 @@ def evaluate(
     files: EvaluationFiles | None = None,
     baseline: str | Path | None = None,
     load: LoadOptions | None = None,
+    with_robustness: bool = False,
     on_progress: OnProgress = lambda _activity, _done, _total: None,
 ) -> Evaluation:
     """Score a trained run, or finished translations.
@@ -245,6 +249,8 @@ def evaluate(
         files: Files to translate or to score instead.
         baseline: A run, or a file of translations, to compare with.
         load: How to load the run, and the baseline if it is one.
+        with_robustness: Also translate the sources under each noise of ``data.augment``, which takes nine
+            times as long.
         on_progress: Called after every step.
 
     Raises:
@@ -255,8 +261,8 @@ def evaluate(
         ConfigError: The arguments contradict each other.
     """
     files, load = files or EvaluationFiles(), load or LoadOptions()
-    if files.hypotheses is not None and (baseline is None or Path(baseline).is_file()):
-        _refuse_load_options(load)
+    if files.hypotheses is not None:
+        _check_hypotheses_alone(load, baseline, with_robustness)
     request = EvaluationRequest.prepare(run, split, files, load)
     test_set = request.test_set
     baseline_system, baseline_output = None, None
@@ -313,6 +319,7 @@ def evaluate(
             sentences, scorers["detokenised"], statistics["detokenised"], source_words
         ),
         minimal_pairs=None if system is None else translate_minimal_pairs(system.translator),
+        robustness=score_robustness(system, test_set, on_progress) if system and with_robustness else None,
         sentences=sentences,
         texts={
             form: ScoredTexts(
@@ -325,13 +332,15 @@ def evaluate(
     )
 
 
-def _refuse_load_options(load: LoadOptions) -> None:
-    """Refuse options that have no effect where no run is loaded."""
-    given = {
-        "--checkpoint": load.checkpoint != "best",
-        "--engine": load.engine != "auto",
-        "decoding options": bool(load.overrides),
-    }
+def _check_hypotheses_alone(load: LoadOptions, baseline: str | Path | None, with_robustness: bool) -> None:
+    """Refuse options that have no effect on finished translations."""
+    given = {"--robustness": with_robustness}
+    if baseline is None or Path(baseline).is_file():  # no run is loaded
+        given |= {
+            "--checkpoint": load.checkpoint != "best",
+            "--engine": load.engine != "auto",
+            "decoding options": bool(load.overrides),
+        }
     if names := " or ".join(name for name, is_given in given.items() if is_given):
         raise ConfigError(f"{names} cannot be used with finished translations: nothing is translated")
 

@@ -34,6 +34,7 @@ from ptenmt.evaluation.tables import (
     comparison_table,
     failures_table,
     minimal_pairs_table,
+    robustness_table,
     scores_table,
 )
 from ptenmt.history import History
@@ -220,6 +221,10 @@ def _sections(
     failures = failures_table(evaluation)
     if failures.rows:
         sections.append(ReportSection(title=_heading(failures), tables=[failures]))
+    if evaluation.robustness is not None:
+        table = robustness_table(evaluation.robustness)
+        text = "The references have the same noise, except for typos. Differences are from the first row."
+        sections.append(ReportSection(title=_heading(table), text=text, tables=[table]))
     examples = [
         _example(sentence, languages, f"{kind.name}: ")
         for kind in analysis.degenerate_outputs

@@ -1,14 +1,28 @@
 """Evaluations and sweeps as tables, for the terminal and for reports."""
 
+from collections.abc import Sequence
+
 from ptenmt.atomic_files import NOTHING
 from ptenmt.evaluation.error_analysis import Breakdown, EvaluatedSentence
 from ptenmt.evaluation.evaluation import Evaluation
 from ptenmt.evaluation.minimal_pairs import MinimalPairResults
+from ptenmt.evaluation.robustness import NoiseScores
 from ptenmt.evaluation.scores import BaselineComparison
 from ptenmt.evaluation.sweep import Sweep, SweepSetting
 from ptenmt.inspection.figures import Table
 
 _NUM_UNKNOWN_SHOWN = 10
+_NOISES = {
+    "no noise": "as they are, as users write them",
+    "upper_case": "IN CAPITALS",
+    "title_case": "With A Capital At The Beginning Of Each Word",
+    "lower_case": "in lower case",
+    "typos": "the sources alone mistyped, at least one word each",
+    "drop_end_punctuation": "without the full stop, question or exclamation mark at their end",
+    "symbols": "with one to three emoji or other symbols at their end or beginning",
+    "placeholders": "with URLs, numbers and the like replaced by placeholders",
+    "join": "two or three of them as one",
+}
 
 
 def evaluation_tables(evaluation: Evaluation, *, with_details: bool) -> list[Table]:
@@ -17,6 +31,8 @@ def evaluation_tables(evaluation: Evaluation, *, with_details: bool) -> list[Tab
     if evaluation.comparison is not None:
         tables.append(comparison_table(evaluation.comparison))
     tables.append(failures_table(evaluation))
+    if evaluation.robustness is not None:
+        tables.append(robustness_table(evaluation.robustness))
     if not with_details:
         return tables
     analysis = evaluation.error_analysis
@@ -118,6 +134,24 @@ def failures_table(evaluation: Evaluation) -> Table:
         definition = "accents and contractions that change the meaning, both sentences correct"
         rows.append(("minimal pairs", f"{pairs.num_correct}/{len(pairs.items)}", definition))
     return Table(title="error analysis", rows=rows, numbers={1})
+
+
+def robustness_table(robustness: Sequence[NoiseScores]) -> Table:
+    """The scores under each noise, and how much lower they are than without."""
+    rows = [
+        (
+            each.noise,
+            f"{each.num_changed:,}",
+            f"{each.bleu:.2f}",
+            f"{0 - each.bleu_drop:+.2f}" if number else "",
+            f"{each.chrf:.2f}",
+            f"{0 - each.chrf_drop:+.2f}" if number else "",
+            _NOISES[each.noise],
+        )
+        for number, each in enumerate(robustness)
+    ]
+    header = ("noise", "changed", "BLEU", "difference", "chrF", "difference", "sources and references")
+    return Table(title="robustness", header=header, rows=rows, numbers=range(1, 6))
 
 
 def breakdown_table(breakdown: Breakdown) -> Table:

@@ -1,7 +1,7 @@
 """Test sets: sources, references and hypotheses, in the text forms that scores compare."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Self
 
@@ -126,15 +126,21 @@ class TestSet:
             return cls._from_corpus(
                 prepared, _map_texts(references, lambda text: prepare(text, target)), data
             )
-        prepare = preparation.prepare_input
+        return replace(cls.from_typed(sources, references, data), is_lowercase=is_lowercase)
+
+    @classmethod
+    def from_typed(
+        cls, sources: list[str] | None, references: Sequence[Sequence[str | None]], data: DataConfig
+    ) -> Self:
+        """Text as users write it; ``data`` says how the run's corpus is prepared."""
+        prepare = TextPreparation(data).prepare_input
         return cls(
             data=data,
             is_corpus=False,
             sources=sources,
             prepared=None if sources is None else [prepare(text, data.languages[0]) for text in sources],
-            references=references,
+            references=[list(column) for column in references],
             token_references=None,
-            is_lowercase=is_lowercase,
         )
 
     @classmethod

@@ -16,5 +16,4 @@ from ptenmt.tokenizers.pair import (
     build_tokenizers as build_tokenizers,
     load_tokenizers as load_tokenizers,
     require_symbols as require_symbols,
-    tokenizer_symbols as tokenizer_symbols,
 )

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Protocol
 
 from ptenmt.atomic_files import folder_written_whole
-from ptenmt.config import DataConfig, TokenizerConfig
+from ptenmt.config import TokenizerConfig
 from ptenmt.errors import TokenizerError
 from ptenmt.tokenizers.base import Tokenizer
 from ptenmt.tokenizers.sentencepiece import SentencePieceTokenizer
@@ -98,18 +98,13 @@ def build_tokenizers(
     return TokenizerPair(train_tokenizer(config, sources, symbols), train_tokenizer(config, targets, symbols))
 
 
-def tokenizer_symbols(data: DataConfig) -> list[str]:
-    """Return the tokens of their own that a config needs: the tags of its files."""
-    return sorted({file.tag for file in data.train if file.tag})
-
-
 def require_symbols(tokenizers: TokenizerPair, symbols: Sequence[str], where: Path) -> None:
     """Raise a TokenizerError unless a vocabulary has all these tokens of their own."""
     known = set(tokenizers.source.pieces(range(tokenizers.source.vocabulary_size)))
     if missing := sorted(set(symbols) - known):
         raise TokenizerError(
-            f"the vocabulary in {where} has no token {', '.join(missing)}, which data.train gives as a tag",
-            hint="leave the tag out, or train from scratch without --init-from",
+            f"the vocabulary in {where} has no token {', '.join(missing)}, which the section data needs",
+            hint="leave out its tag or data.augment, or train from scratch without --init-from",
         )
 
 

@@ -145,6 +145,7 @@ def _check_agreement(inputs: TrainingInputs, workers: Workers) -> None:
     workers.agree(
         **{name: asdict(config)[name] for name in sections},
         sampling=config.tokenizer.sampling,
+        augment=asdict(config.data.augment),
         precision=config.machine.precision,
         training_data=task.splits["train"].fingerprint,
         mixture=task.mixture.stages,

@@ -12,6 +12,7 @@ import tensorflow as tf
 
 from ptenmt.config import Config, DecodingConfig
 from ptenmt.ctranslate2_export import convert, why_not_ctranslate2
+from ptenmt.data.augmentation import tokenizer_symbols
 from ptenmt.data.batches import (
     EncodedPairs,
     TrainingPairs,
@@ -37,7 +38,6 @@ from ptenmt.tokenizers import (
     forbidden,
     load_tokenizers,
     require_symbols,
-    tokenizer_symbols,
 )
 from ptenmt.training.distributed import Workers
 from ptenmt.training.task import HeldOutLoss, Split
@@ -162,12 +162,11 @@ class TranslationTask:
         """Read the sentence pairs; load the tokenizers from the folder ``known``, or train them."""
         options = fetch_sources(config, on_download)
         corpus = load_corpus(config.data, config.seed)
-        symbols = tokenizer_symbols(config.data)
         if known is None:
-            tokenizers = learn_tokenizers(options, corpus.train, config.data.languages, cache, symbols)
+            tokenizers = learn_tokenizers(options, corpus.train, config.data, cache)
         else:
             tokenizers = load_tokenizers(known)
-            require_symbols(tokenizers, symbols, known)
+            require_symbols(tokenizers, tokenizer_symbols(config.data), known)
         return cls(config, corpus, tokenizers, cache)
 
     @cached_property
@@ -189,7 +188,9 @@ class TranslationTask:
         """The training pairs as ids, and the event that describes the corpus."""
         train, config = self._corpus.train, self._config
         longest, sampling = config.model.max_positions, config.tokenizer.sampling
-        pairs, cut = encode_training_pairs(self.tokenizers, train, longest, sampling, self._cache)
+        pairs, cut = encode_training_pairs(
+            self.tokenizers, train, config.data, longest, sampling, self._cache
+        )
         ready = CorpusReady(
             train=len(train),
             validation=len(self._corpus.validation),

@@ -134,7 +134,7 @@ def test_ragged_ids_from_files_are_those_written(tmp_path: Path, dtype: type):
     np.testing.assert_array_equal(mapped.padded(some), RaggedIds(rows).padded(some))
     assert mapped.padded(some, 12).shape == (30, 12)
     assert mapped.padded(some).dtype == np.int64
-    assert isinstance(mapped.values, np.memmap)
+    assert isinstance(mapped.values.base, np.memmap)
 
 
 def test_no_sequence_at_all_may_be_written(tmp_path: Path):

@@ -13,10 +13,10 @@ import pytest
 
 from ptenmt.config import BatchConfig, CorpusFile, DataConfig, TokenizerConfig
 from ptenmt.data import batches as batches_module, corpus as pairs
+from ptenmt.data.augmented_pairs import AugmentedPairs
 from ptenmt.data.batches import (
     Batch,
     BatchPlan,
-    SampledPairs,
     encode_pairs,
     encode_training_pairs,
     learn_tokenizers,
@@ -28,6 +28,7 @@ from ptenmt.tokenizers import END, START, TokenizerPair, build_tokenizers
 
 SUBWORDS = TokenizerConfig(kind="sentencepiece", vocabulary_size=600, shared=True)
 LANGUAGES = ("pt", "en")
+NO_NOISE = DataConfig()
 LONGEST = 24
 FEW_TOKENS = BatchConfig(tokens=300)
 
@@ -57,7 +58,7 @@ def cache(data: DataConfig) -> CorpusCache:
 
 @pytest.fixture(scope="module")
 def tokenizers(corpus: Corpus, cache: CorpusCache) -> TokenizerPair:
-    return learn_tokenizers(SUBWORDS, corpus.train, LANGUAGES, cache)
+    return learn_tokenizers(SUBWORDS, corpus.train, NO_NOISE, cache)
 
 
 def test_the_pieces_are_learnt_as_from_a_list(corpus: Corpus, tokenizers: TokenizerPair) -> None:
@@ -73,7 +74,7 @@ def test_the_pieces_are_learnt_as_from_a_list(corpus: Corpus, tokenizers: Tokeni
 def test_the_ids_are_those_of_the_pairs_in_memory(
     corpus: Corpus, tokenizers: TokenizerPair, cache: CorpusCache
 ) -> None:
-    mapped, cut = encode_training_pairs(tokenizers, corpus.train, LONGEST, 0.0, cache)
+    mapped, cut = encode_training_pairs(tokenizers, corpus.train, NO_NOISE, LONGEST, 0.0, cache)
     expected, expected_cut = encode_pairs(tokenizers, list(corpus.train), LONGEST)
     assert cut == expected_cut > 0
     assert len(mapped) == len(expected) == len(corpus.train)
@@ -92,7 +93,7 @@ def test_a_second_training_reads_and_tokenises_nothing(
     cache: CorpusCache,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    first, cut = encode_training_pairs(tokenizers, corpus.train, LONGEST, 0.0, cache)
+    first, cut = encode_training_pairs(tokenizers, corpus.train, NO_NOISE, LONGEST, 0.0, cache)
 
     def forbidden(*_args: object) -> None:
         raise AssertionError("the text is read or tokenised again")
@@ -107,8 +108,8 @@ def test_a_second_training_reads_and_tokenises_nothing(
     assert (again.validation, again.test, again.removed) == (corpus.validation, corpus.test, corpus.removed)
     assert again.train.fingerprint == corpus.train.fingerprint == fingerprint(corpus.train)
     assert load_split(data, 1, "test") == corpus.test
-    learnt = learn_tokenizers(SUBWORDS, again.train, LANGUAGES, cache)
-    second, second_cut = encode_training_pairs(learnt, again.train, LONGEST, 0.0, cache)
+    learnt = learn_tokenizers(SUBWORDS, again.train, NO_NOISE, cache)
+    second, second_cut = encode_training_pairs(learnt, again.train, NO_NOISE, LONGEST, 0.0, cache)
     assert second_cut == cut
     np.testing.assert_array_equal(second.longest(), first.longest())
     for changed in (replace(data, limit=5), replace(data, lowercase=True), replace(data, test_pairs=3)):
@@ -117,7 +118,7 @@ def test_a_second_training_reads_and_tokenises_nothing(
     with pytest.raises(AssertionError, match="read or tokenised again"):
         load_corpus(data, 2)
     with pytest.raises(AssertionError, match="read or tokenised again"):
-        encode_training_pairs(learnt, again.train, LONGEST + 1, 0.0, cache)
+        encode_training_pairs(learnt, again.train, NO_NOISE, LONGEST + 1, 0.0, cache)
 
 
 def test_a_changed_file_is_read_again(tmp_path: Path) -> None:
@@ -137,9 +138,9 @@ def sampled(request: pytest.FixtureRequest, corpus: Corpus, cache: CorpusCache) 
     options = replace(SUBWORDS, algorithm=request.param)
 
     def build(batch: BatchConfig = FEW_TOKENS) -> BatchPlan:
-        tokenizers = learn_tokenizers(options, corpus.train, LANGUAGES, cache)
-        drawn, _ = encode_training_pairs(tokenizers, corpus.train, 60, 0.2, cache)
-        assert isinstance(drawn, SampledPairs)
+        tokenizers = learn_tokenizers(options, corpus.train, NO_NOISE, cache)
+        drawn, _ = encode_training_pairs(tokenizers, corpus.train, NO_NOISE, 60, 0.2, cache)
+        assert isinstance(drawn, AugmentedPairs)
         return BatchPlan(drawn, batch, 7)
 
     return build
@@ -167,8 +168,8 @@ def test_sampled_batches_follow_from_seed_epoch_and_batch(sampled: Callable[[], 
 def test_sampled_batches_have_the_same_text_in_other_tokens(
     corpus: Corpus, cache: CorpusCache, tokenizers: TokenizerPair
 ) -> None:
-    drawn, _ = encode_training_pairs(tokenizers, corpus.train, 60, 0.2, cache)
-    best, _ = encode_training_pairs(tokenizers, corpus.train, 60, 0.0, cache)
+    drawn, _ = encode_training_pairs(tokenizers, corpus.train, NO_NOISE, 60, 0.2, cache)
+    best, _ = encode_training_pairs(tokenizers, corpus.train, NO_NOISE, 60, 0.0, cache)
     rows = np.arange(300)
     epochs = [drawn.batch(rows, None, (1, epoch, 0)) for epoch in (0, 1)]
     for side, tokenizer in enumerate((tokenizers.source, tokenizers.target)):
@@ -197,7 +198,7 @@ def test_sampled_batches_are_no_larger_than_planned(sampled: Callable[..., Batch
 
 def test_most_sentences_are_sampled(corpus: Corpus, cache: CorpusCache, tokenizers: TokenizerPair) -> None:
     """What keeps its best pieces because it would outgrow its batch is the exception."""
-    drawn, _ = encode_training_pairs(tokenizers, corpus.train, 60, 0.2, cache)
+    drawn, _ = encode_training_pairs(tokenizers, corpus.train, NO_NOISE, 60, 0.2, cache)
     free = drawn.batch(np.arange(400), None, (1,))[0]
     lengths = (free > 0).sum(axis=1)
     assert (lengths <= drawn.longest()[:400]).mean() > 0.9

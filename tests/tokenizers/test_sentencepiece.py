@@ -8,13 +8,13 @@ from typing import Literal
 import pytest
 
 from ptenmt.config import CorpusFile, DataConfig, TokenizerConfig
+from ptenmt.data.augmentation import tokenizer_symbols
 from ptenmt.errors import TokenizerError
 from ptenmt.tokenizers import (
     UNK,
     TokenizerPair,
     build_tokenizers,
     require_symbols,
-    tokenizer_symbols,
 )
 from ptenmt.tokenizers.sentencepiece import SentencePieceTokenizer
 

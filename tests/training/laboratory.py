@@ -8,12 +8,13 @@ import tensorflow as tf
 from copy_task import InstantValidator
 
 from ptenmt.config import Config
+from ptenmt.data.augmentation import tokenizer_symbols
 from ptenmt.data.batches import BatchPlan, EncodedPairs, encode_pairs
 from ptenmt.data.corpus import load_corpus
 from ptenmt.data.mixing import Mixture
 from ptenmt.model import Transformer
 from ptenmt.runs import Run
-from ptenmt.tokenizers import build_tokenizers, tokenizer_symbols
+from ptenmt.tokenizers import build_tokenizers
 from ptenmt.training import Trainer
 from ptenmt.training.distributed import Workers
 from ptenmt.training.model_selection import Validator

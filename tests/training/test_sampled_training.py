@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from copy_task import copy_config, write_pairs
 
-from ptenmt.config import BatchConfig, TokenizerConfig, TrainingConfig
+from ptenmt.config import AugmentConfig, BatchConfig, DataConfig, TokenizerConfig, TrainingConfig
 from ptenmt.events import Event, StepDone
 from ptenmt.tokenizers.sentencepiece import SentencePieceTokenizer
 from ptenmt.training import train
@@ -17,7 +17,9 @@ def stop_at_first_step(event: Event) -> None:
         os.kill(os.getpid(), signal.SIGTERM)
 
 
-def test_a_resumed_training_samples_the_same_tokens(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_resumed_training_has_the_same_tokens_and_noise(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     drawn = []
     sample = SentencePieceTokenizer.sample
 
@@ -26,8 +28,10 @@ def test_a_resumed_training_samples_the_same_tokens(tmp_path: Path, monkeypatch:
         return drawn[-1]
 
     monkeypatch.setattr(SentencePieceTokenizer, "sample", spied)
+    pairs = write_pairs(tmp_path / "pairs.tsv", 120)
     config = copy_config(
-        write_pairs(tmp_path / "pairs.tsv", 120),
+        pairs,
+        data=DataConfig(path=str(pairs), augment=AugmentConfig(upper_case=0.2, typos=0.2, join=0.2)),
         tokenizer=TokenizerConfig(kind="sentencepiece", vocabulary_size=60, sampling=0.3),
         batch=BatchConfig(tokens=256),
         training=TrainingConfig(epochs=1, warmup_steps=20),

@@ -1,0 +1,222 @@
+"""Noise for sentence pairs, for a model that copes with capitals, typos, missing full stops, emoji, entities.
+
+Each noise is a function of a pair and a ``random.Random``; its name is its option in ``data.augment``. Where
+a noise changes both sides, the target shows what the translation of such a source should look like.
+"""
+
+import re
+import unicodedata
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from random import Random
+
+from ptenmt.config import AugmentConfig, DataConfig
+from ptenmt.data.placeholders import PLACEHOLDERS, mask, mask_pair, unmask
+from ptenmt.data.readers import SentencePair
+from ptenmt.tokenizers.pair import Pairs
+from ptenmt.tokenizers.words import word_pattern
+
+CASES = ("upper_case", "title_case", "lower_case")
+"""At most one of them changes a pair."""
+SYMBOLS = tuple("😀😂😊😉😍😘😎😢😭😡🤔🙄👍👎👏🙏💪🎉🔥✨❤★☺♪✓✗→•§©®™")
+"""Emoji and other symbols that stand in every language; ``symbols`` puts them into both sides."""
+
+_TYPO_SHARE = 0.1
+_NO_ACCENTS_SHARE = 0.2
+_WORD = re.compile(r"[^\W\d_]{3,}")
+_END_PUNCTUATION = re.compile(r"\s*[.!?…]+$")
+_KEYBOARD = ("qwertyuiop", "asdfghjklç", "zxcvbnm")
+"""The letters of the Portuguese keyboard; each row is shifted to the right by less than a key."""
+
+
+def _neighbours() -> dict[str, str]:
+    places = {
+        letter: (row, column)
+        for row, keys in enumerate(_KEYBOARD)
+        for column, key in enumerate(keys)
+        for letter in key
+    }
+    near = {(0, -1), (0, 1), (-1, 0), (-1, 1), (1, -1), (1, 0)}
+    return {
+        letter: "".join(
+            other for other, (below, right) in places.items() if (below - row, right - column) in near
+        )
+        for letter, (row, column) in places.items()
+    }
+
+
+_NEIGHBOURS = _neighbours()
+
+
+def add_typos(source: str, target: str, random: Random) -> SentencePair:
+    """Mistype at least one word of the source, and about a tenth of the others.
+
+    A letter is replaced by its neighbour on the keyboard, left out, doubled, swapped with the next one, or
+    loses its accent. A fifth of the sentences with accents lose all of them instead, as in quick messages.
+    """
+    masked, entities = mask(source)
+    if random.random() < _NO_ACCENTS_SHARE and (bare := without_accents(masked)) != masked:
+        return unmask(bare, entities), target
+    words = list(_WORD.finditer(masked))
+    if not words:
+        return source, target
+    certain = random.choice(words)
+    for word in reversed(words):
+        if word is certain or random.random() < _TYPO_SHARE:
+            masked = masked[: word.start()] + _mistyped(word[0], random) + masked[word.end() :]
+    return unmask(masked, entities), target
+
+
+def drop_end_punctuation(source: str, target: str, _random: Random) -> SentencePair:
+    """Remove the full stop, question or exclamation mark at the end of both sides, if both have one."""
+    shorter = [_END_PUNCTUATION.sub("", text) for text in (source, target)]
+    if shorter[0] in ("", source) or shorter[1] in ("", target):
+        return source, target
+    return shorter[0], shorter[1]
+
+
+def upper_case(source: str, target: str, _random: Random) -> SentencePair:
+    """Write both sides IN CAPITALS, except for entities such as URLs."""
+    return _in_case(str.upper, source), _in_case(str.upper, target)
+
+
+def title_case(source: str, target: str, _random: Random) -> SentencePair:
+    """Begin Each Word Of Both Sides With A Capital, except for entities."""
+    return _in_case(_capitalised, source), _in_case(_capitalised, target)
+
+
+def lower_case(source: str, target: str, _random: Random) -> SentencePair:
+    """Write both sides in lower case, except for entities."""
+    return _in_case(str.lower, source), _in_case(str.lower, target)
+
+
+def add_symbols(source: str, target: str, random: Random) -> SentencePair:
+    """Put one to three of ``SYMBOLS`` at the end of both sides, or, more rarely, at the beginning."""
+    symbols = "".join(random.choices(SYMBOLS, k=random.choice((1, 1, 2, 3))))
+    if random.random() < 0.25:
+        return f"{symbols} {source}", f"{symbols} {target}"
+    return f"{source} {symbols}", f"{target} {symbols}"
+
+
+def add_placeholders(source: str, target: str, random: Random) -> SentencePair:
+    """Replace the entities that both sides have by placeholders, numbered from a random one on."""
+    first = random.randrange(len(PLACEHOLDERS))
+    return mask_pair(source, target, PLACEHOLDERS[first:] + PLACEHOLDERS[:first])
+
+
+def joined(pairs: Sequence[SentencePair]) -> SentencePair:
+    """Join several pairs to one."""
+    return " ".join(source for source, _ in pairs), " ".join(target for _, target in pairs)
+
+
+NOISES: Mapping[str, Callable[[str, str, Random], SentencePair]] = {
+    "typos": add_typos,
+    "drop_end_punctuation": drop_end_punctuation,
+    "upper_case": upper_case,
+    "title_case": title_case,
+    "lower_case": lower_case,
+    "symbols": add_symbols,
+    "placeholders": add_placeholders,
+}
+"""By option, in the order in which they are applied."""
+
+
+def draw_noises(options: AugmentConfig, random: Random) -> list[str]:
+    """Draw the noises of ``NOISES`` for one pair, each with the probability that is its option."""
+    cases = (options.upper_case, options.title_case, options.lower_case)
+    others = {
+        "typos": options.typos,
+        "drop_end_punctuation": options.drop_end_punctuation,
+        "symbols": options.symbols,
+        "placeholders": options.placeholders,
+    }
+    drawn = {name for name, share in others.items() if random.random() < share}
+    number = random.random()
+    for name, share in zip(CASES, cases, strict=True):
+        if 0 <= number < share:
+            drawn.add(name)
+        number -= share
+    return [name for name in NOISES if name in drawn]
+
+
+def add_noises(names: Sequence[str], pair: SentencePair, random: Random) -> SentencePair:
+    """Apply the noises with these names."""
+    for name in names:
+        pair = NOISES[name](*pair, random)
+    return pair
+
+
+class NoisyTexts:
+    """Sentence pairs with the noise of a config, to train tokenizers on: they need its capitals and symbols.
+
+    Args:
+        pairs: The training pairs.
+        data: The options ``augment`` and the tags of the files.
+    """
+
+    def __init__(self, pairs: Pairs, data: DataConfig) -> None:
+        self._pairs = pairs
+        self._data = data
+
+    def __len__(self) -> int:
+        return len(self._pairs)
+
+    def __iter__(self) -> Iterator[SentencePair]:
+        return (self._noisy(row, pair) for row, pair in enumerate(self._pairs))
+
+    def __getitem__(self, row: int) -> SentencePair:
+        return self._noisy(row, self._pairs[row])
+
+    def _noisy(self, row: int, pair: SentencePair) -> SentencePair:
+        random, tag = Random(row), tag_of(pair[0], self._data)
+        names = draw_noises(self._data.augment, random)
+        source, target = add_noises(names, (pair[0].removeprefix(tag), pair[1]), random)
+        return tag + source, target
+
+
+def tokenizer_symbols(data: DataConfig) -> list[str]:
+    """Return the tokens of their own that a config needs: the tags of its files, emoji and placeholders."""
+    symbols = sorted({file.tag for file in data.train if file.tag})
+    if data.augment.symbols:
+        symbols += SYMBOLS
+    if data.augment.placeholders:  # with and without a space before it
+        symbols += [text for sign in PLACEHOLDERS for text in (f"▁{sign}", sign)]
+    return symbols
+
+
+def tag_of(source: str, data: DataConfig) -> str:
+    """Return the tag that a training sentence begins with, and the space after it."""
+    tags = (f"{file.tag} " for file in data.train if file.tag)
+    return next((tag for tag in tags if source.startswith(tag)), "")
+
+
+def without_accents(text: str) -> str:
+    """Remove all accents and cedillas."""
+    letters = unicodedata.normalize("NFD", text)
+    return unicodedata.normalize(
+        "NFC", "".join(sign for sign in letters if unicodedata.category(sign) != "Mn")
+    )
+
+
+def _mistyped(word: str, random: Random) -> str:
+    """The word with one typo."""
+    place = random.randrange(len(word))
+    letter, before, after = word[place], word[:place], word[place + 1 :]
+    bare = without_accents(letter)
+    changes = [before + after, before + letter + letter + after]
+    if after and after[0] != letter:
+        changes.append(before + after[0] + letter + after[1:])
+    if bare != letter:
+        changes.append(before + bare + after)
+    if near := _NEIGHBOURS.get(letter.lower()) or _NEIGHBOURS.get(bare.lower()):
+        typed = random.choice(near)
+        changes.append(before + (typed.upper() if letter.isupper() else typed) + after)
+    return random.choice(changes)
+
+
+def _in_case(change: Callable[[str], str], text: str) -> str:
+    masked, entities = mask(text)
+    return unmask(change(masked), entities)
+
+
+def _capitalised(text: str) -> str:
+    return word_pattern().sub(lambda word: word[0][:1].upper() + word[0][1:], text)

@@ -1,0 +1,215 @@
+"""Training pairs that are tokenized for each batch: with noise, placeholders and sampled segmentations."""
+
+import math
+from collections.abc import Sequence
+from functools import cached_property
+from random import Random
+
+import numpy as np
+
+from ptenmt.config import DataConfig
+from ptenmt.data.augmentation import add_noises, draw_noises, joined, tag_of
+from ptenmt.data.readers import SentencePair
+from ptenmt.data.store import Ragged, TextPairs
+from ptenmt.tokenizers import END, START, TokenizerPair
+from ptenmt.tokenizers.sentencepiece import SentencePieceTokenizer
+
+_MEASURED_PAIRS = 1_000
+_SHARE_THAT_FITS = 0.9
+_ATTEMPTS = 3
+_SHORTEST_FILL = 0.75
+
+_Ids = tuple[list[int], list[int]]
+"""Source and target ids of a pair, [START] and [END] included."""
+
+
+class AugmentedPairs:
+    """Training pairs with other noise and other segmentations in every epoch (see ``TrainingPairs``).
+
+    Both are functions of the seed of a batch and of a pair's place in it.
+
+    No batch is larger than planned. Sampled segmentations are longer than the best one by a factor that
+    hardly differs between sentences, so batches are planned for it; a sentence that is still too long keeps
+    its best segmentation. Noises grow a few pairs by very different factors: capitals double a sentence, a
+    typo adds one token. A pair that outgrows its batch gives up its place to a shorter pair of the same file
+    with the same noises, drawn at random among those that should then fill the place. So the lengths in a
+    batch and the mixture of files stay as planned, and no length goes without noise. A place for which three
+    pairs in a row are too long keeps its own without noise. ``join`` concerns the same pairs in every epoch,
+    whose batches are planned for it, with other partners each time.
+
+    Args:
+        source: The ids of the source sentences in their best segmentation.
+        target: Those of the target sentences.
+        texts: The same pairs.
+        tokenizers: Of both languages; of SentencePiece if ``sampling`` is above 0.
+        sampling: The option ``tokenizer.sampling``.
+        data: The options ``augment`` and the tags of the files.
+        max_positions: Maximum number of ids per sequence.
+    """
+
+    def __init__(
+        self,
+        source: Ragged,
+        target: Ragged,
+        texts: TextPairs,
+        tokenizers: TokenizerPair,
+        sampling: float,
+        data: DataConfig,
+        max_positions: int,
+    ) -> None:
+        self._clean = (source, target)
+        self._lengths = np.asarray(np.maximum(source.lengths, target.lengths))
+        self._texts = texts
+        self._tokenizers = (tokenizers.source, tokenizers.target)
+        self._sampling = sampling
+        self._data, self._augment = data, data.augment
+        self._max_positions = max_positions
+        self._ends = np.cumsum(texts.sizes, dtype=np.int64)
+        self._starts = self._ends - texts.sizes
+        self._planned_lengths = self._with_joins()
+        self._growth = self._measured_growth() if sampling else 1.0
+
+    def __len__(self) -> int:
+        return len(self._lengths)
+
+    def longest(self) -> np.ndarray:
+        """Return the expected length of the longer side of each pair, int32 [pairs]."""
+        grown = np.ceil(self._planned_lengths * np.float32(self._growth)).astype(np.int32)
+        return np.asarray(np.minimum(grown, self._max_positions))
+
+    def batch(
+        self, rows: np.ndarray, width: int | None, seed: Sequence[int]
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Return pairs as ids, which follow from ``seed``; see ``TrainingPairs``."""
+        planned = int(self._planned_lengths[rows].max())
+        room = width or min(math.ceil(planned * self._growth), self._max_positions)
+        ids = self._sampled(rows, room, seed) if self._sampling else {}
+        if any(vars(self._augment).values()):
+            ids |= self._with_noise(rows.tolist(), room, seed)
+        source, target = (
+            _padded(clean, rows, width, {place: pair[side] for place, pair in ids.items()})
+            for side, clean in enumerate(self._clean)
+        )
+        return source, target
+
+    def _sampled(self, rows: np.ndarray, room: int, seed: Sequence[int]) -> dict[int, _Ids]:
+        """The pairs in sampled segmentations by place, a side that is too long in its best one."""
+        drawn = self._encoded([self._texts[row] for row in rows.tolist()], seed)
+        best = ([side[row].tolist() for row in rows.tolist()] for side in self._clean)
+        return {
+            place: (pair[0] if len(pair[0]) <= room else source, pair[1] if len(pair[1]) <= room else target)
+            for place, (pair, source, target) in enumerate(zip(drawn, *best, strict=True))
+        }
+
+    def _with_noise(self, rows: Sequence[int], room: int, seed: Sequence[int]) -> dict[int, _Ids]:
+        """The pairs that get noise by place, all of which fit."""
+        randoms = [Random(repr((*map(int, seed), place))) for place in range(len(rows))]
+        noises = [draw_noises(self._augment, random) for random in randoms]
+        chosen = {
+            place: self._with_partners(row, random)
+            for place, (row, names, random) in enumerate(zip(rows, noises, randoms, strict=True))
+            if names or self._planned_lengths[row] > self._lengths[row]
+        }
+        ids: dict[int, _Ids] = {}
+        for attempt in range(_ATTEMPTS):
+            texts: dict[int, SentencePair] = {}
+            for place, some in chosen.items():
+                noisy = self._noisy(some, noises[place], randoms[place]) if some else None
+                if noisy is not None:
+                    texts[place] = noisy
+            outgrown: dict[int, list[int]] = {}
+            for place, pair in zip(texts, self._encoded([*texts.values()], (*seed, attempt)), strict=True):
+                length = max(map(len, pair))
+                if length <= room:
+                    ids[place] = pair
+                    continue
+                limit = (self._content(chosen[place]) + 2) * room / length
+                outgrown[place] = self._shorter(rows[place], limit, randoms[place])
+            chosen = outgrown
+        return ids
+
+    def _noisy(self, rows: Sequence[int], names: Sequence[str], random: Random) -> SentencePair | None:
+        """Pairs of one file, joined and with noise, after their tag; None for a pair without a change."""
+        pairs = [self._texts[row] for row in rows]
+        tag = tag_of(pairs[0][0], self._data)
+        source, target = joined([(source.removeprefix(tag), target) for source, target in pairs])
+        source, target = add_noises(names, (source, target), random)
+        return None if pairs == [(tag + source, target)] else (tag + source, target)
+
+    def _encoded(self, pairs: Sequence[SentencePair], seed: Sequence[int]) -> list[_Ids]:
+        """Tokenize pairs, with sampled segmentations if configured."""
+        sides = []
+        for side, tokenizer in enumerate(self._tokenizers):
+            texts = [pair[side] for pair in pairs]
+            if self._sampling and isinstance(tokenizer, SentencePieceTokenizer):
+                encoded = tokenizer.sample(texts, self._sampling, (*seed, side))
+            else:
+                encoded = tokenizer.encode(texts)
+            sides.append([[START, *ids, END] for ids in encoded])
+        return list(zip(*sides, strict=True))
+
+    def _with_joins(self) -> np.ndarray:
+        """The length of each pair, int32 [pairs], of those to be joined with one or two random partners."""
+        random = np.random.default_rng(0)
+        planned = np.array(self._lengths, np.int32)
+        rows = np.flatnonzero(random.random(len(self)) < self._augment.join)
+        files = np.searchsorted(self._ends, rows, side="right")
+        starts, sizes = self._starts[files], self._ends[files] - self._starts[files]
+        joined = planned[rows]
+        for probability in (1.0, 0.5):
+            partners = starts + random.integers(sizes)
+            joined += np.where(random.random(len(rows)) < probability, planned[partners] - 2, 0)
+        fits = joined <= self._max_positions
+        planned[rows[fits]] = joined[fits]
+        return planned
+
+    def _with_partners(self, row: int, random: Random) -> list[int]:
+        """The row, in random order with one or two others of its file if it is to be joined."""
+        planned = int(self._planned_lengths[row])
+        chosen = [row]
+        if planned > self._lengths[row]:
+            for left in range(random.choice((1, 2)), 0, -1):
+                share = 1.0 if left == 1 else random.uniform(0.5, 1.5) / left
+                chosen += self._shorter(row, (planned - 2 - self._content(chosen)) * share + 2, random)
+        random.shuffle(chosen)
+        return chosen
+
+    @cached_property
+    def _by_length(self) -> tuple[np.ndarray, np.ndarray]:
+        """The rows, file by file and by length within each, and their lengths; both int32 [pairs]."""
+        files = np.repeat(np.arange(len(self._ends), dtype=np.int16), self._texts.sizes)
+        rows = np.lexsort((self._lengths, files)).astype(np.int32)
+        return rows, self._lengths[rows]
+
+    def _shorter(self, row: int, limit: float, random: Random) -> list[int]:
+        """A random pair of the row's file, of at most ``limit`` tokens and if possible not much fewer."""
+        file = int(np.searchsorted(self._ends, row, side="right"))
+        start, end = int(self._starts[file]), int(self._ends[file])
+        rows, lengths = (each[start:end] for each in self._by_length)
+        first, last = np.searchsorted(lengths, (_SHORTEST_FILL * limit, limit), side="right").tolist()
+        if first == last:
+            first = 0
+        return [int(rows[random.randrange(first, last)])] if last else []
+
+    def _content(self, rows: Sequence[int]) -> int:
+        """Tokens of pairs without [START] and [END]."""
+        return sum(int(self._lengths[row]) - 2 for row in rows)
+
+    def _measured_growth(self) -> float:
+        """The 90 % quantile of the ratio of the sampled length to the best length."""
+        rows = np.arange(min(_MEASURED_PAIRS, len(self))) * len(self) // min(_MEASURED_PAIRS, len(self))
+        drawn = self._encoded([self._texts[row] for row in rows.tolist()], (0,))
+        growth = np.array([max(map(len, ids)) for ids in drawn]) / self._lengths[rows]
+        return max(1.0, float(np.quantile(growth, _SHARE_THAT_FITS)))
+
+
+def _padded(clean: Ragged, rows: np.ndarray, width: int | None, changed: dict[int, list[int]]) -> np.ndarray:
+    """Rows as int64 [B, width], some of which are replaced, padded with 0."""
+    lengths = clean.lengths[rows].tolist()
+    for place, ids in changed.items():
+        lengths[place] = len(ids)
+    table = clean.padded(rows, width or max(lengths))
+    for place, ids in changed.items():
+        table[place] = 0
+        table[place, : len(ids)] = ids
+    return table

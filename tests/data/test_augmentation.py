@@ -1,0 +1,141 @@
+"""Noise: golden examples, shares, and what it leaves alone."""
+
+from collections import Counter
+from dataclasses import replace
+from random import Random
+
+import pytest
+
+from ptenmt.config import AugmentConfig, Config, CorpusFile, DataConfig, TokenizerConfig
+from ptenmt.data.augmentation import (
+    CASES,
+    NOISES,
+    SYMBOLS,
+    NoisyTexts,
+    add_noises,
+    add_typos,
+    draw_noises,
+    joined,
+    tokenizer_symbols,
+)
+from ptenmt.errors import ConfigError
+
+# ruff: noqa: E501
+PAIR = ("Olá, vê disse-me: https://a.pt/B às 10:30!", "Hello, see it's told: https://a.pt/B at 10:30!")
+EVERY = AugmentConfig(**dict.fromkeys(set(NOISES) - set(CASES), 0.5), upper_case=0.3, lower_case=0.2)
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        ("upper_case", ("OLÁ, VÊ DISSE-ME: https://a.pt/B ÀS 10:30!", "HELLO, SEE IT'S TOLD: https://a.pt/B AT 10:30!")),
+        ("title_case", ("Olá, Vê Disse-me: https://a.pt/B Às 10:30!", "Hello, See It's Told: https://a.pt/B At 10:30!")),
+        ("lower_case", ("olá, vê disse-me: https://a.pt/B às 10:30!", "hello, see it's told: https://a.pt/B at 10:30!")),
+        ("drop_end_punctuation", (PAIR[0][:-1], PAIR[1][:-1])),
+        ("placeholders", ("Olá, vê disse-me: ❸ às ❹!", "Hello, see it's told: ❸ at ❹!")),
+        ("symbols", (f"{PAIR[0]} 🔥", f"{PAIR[1]} 🔥")),
+    ],
+)  # fmt: skip
+def test_each_noise_reads_like_this(name: str, expected: tuple[str, str]) -> None:
+    assert add_noises([name], PAIR, Random(1)) == expected
+
+
+def test_pairs_are_joined() -> None:
+    assert joined([("Um.", "One."), ("Dois.", "Two.")]) == ("Um. Dois.", "One. Two.")
+
+
+@pytest.mark.parametrize(
+    ("source", "target"), [("Sim.", "Yes"), ("...", "..."), ("Sim", "Yes"), ("Bom!", "!"), ("", "")]
+)
+def test_end_punctuation_of_one_side_or_alone_stays(source: str, target: str) -> None:
+    assert add_noises(["drop_end_punctuation"], (source, target), Random(1)) == (source, target)
+    assert add_noises(["drop_end_punctuation"], ("bem .", "well .."), Random(1)) == ("bem", "well")
+
+
+def test_typos_change_words_of_the_source_alone() -> None:
+    source = "A coração da Conceição não é de João: https://exemplo.pt/coração?q=não 1234"
+    seen = set()
+    for seed in range(300):
+        noisy, target = add_typos(source, "target", Random(seed))
+        assert target == "target"
+        assert noisy != source
+        assert noisy.endswith(": https://exemplo.pt/coração?q=não 1234")
+        seen.add(noisy)
+    assert "A coracao da Conceicao nao e de Joao: https://exemplo.pt/coração?q=não 1234" in seen
+    words = Counter(word for noisy in seen for word in noisy.split())
+    assert {"coraçã", "corçaão", "cooração", "coracão", "vonceição", "Vonceição"} & set(words)
+    assert len(seen) > 100
+    assert add_typos("de 12!", "target", Random(1)) == ("de 12!", "target")
+
+
+def test_one_typo_is_one_edit() -> None:
+    typos = {add_typos("gato", "", Random(seed))[0] for seed in range(400)}
+    drops = {"ato", "gto", "gao", "gat"}
+    doubled = {"ggato", "gaato", "gatto", "gatoo"}
+    swapped = {"agto", "gtao", "gaot"}
+    assert typos >= drops | doubled | swapped
+    near = typos - drops - doubled - swapped
+    assert near <= {f"{key}ato" for key in "ftyhbv"} | {f"g{key}to" for key in "qwszx"} | {
+        f"ga{key}o" for key in "ryfgh"
+    } | {f"gat{key}" for key in "ipklj"}
+    assert len(near) > 8
+
+
+def test_noises_are_drawn_with_their_shares() -> None:
+    drawn = [draw_noises(EVERY, Random(row)) for row in range(4_000)]
+    counts = Counter(name for names in drawn for name in names)
+    for name in NOISES:
+        assert counts[name] / len(drawn) == pytest.approx(getattr(EVERY, name), abs=0.03)
+    assert all(len(set(names) & set(CASES)) <= 1 for names in drawn)
+    assert draw_noises(AugmentConfig(), Random(1)) == []
+
+
+def test_noise_follows_from_its_random_numbers_alone() -> None:
+    names = [*NOISES]
+    assert add_noises(names, PAIR, Random("1 2")) == add_noises(names, PAIR, Random("1 2"))
+    assert len({add_noises(["typos"], PAIR, Random(seed)) for seed in range(20)}) > 10
+
+
+def test_tokenizers_are_trained_on_noisy_texts_that_keep_their_tags() -> None:
+    file = CorpusFile(path="a.tsv", tag="<bt>")
+    data = DataConfig(train=(file,), augment=replace(AugmentConfig(), upper_case=0.9))
+    pairs = [(f"<bt> frase número {number}", f"sentence {number}") for number in range(50)]
+    noisy = list(NoisyTexts(pairs, data))
+    assert noisy == [NoisyTexts(pairs, data)[row] for row in range(50)]
+    assert 35 < sum(source.startswith("<bt> FRASE NÚMERO") for source, _ in noisy) < 50
+    assert all(source.startswith("<bt> ") for source, _ in noisy)
+
+
+def test_tokens_of_their_own_are_those_that_the_options_need() -> None:
+    assert tokenizer_symbols(DataConfig()) == []
+    assert tokenizer_symbols(DataConfig(augment=AugmentConfig(symbols=0.1))) == list(SYMBOLS)
+    masked = tokenizer_symbols(DataConfig(augment=AugmentConfig(placeholders=0.1)))
+    assert masked[:4] == ["▁❶", "❶", "▁❷", "❷"]
+    assert len(set(SYMBOLS)) == len(SYMBOLS)
+
+
+@pytest.mark.parametrize(
+    ("tokenizer", "data", "expected"),
+    [
+        ("wordpiece", {"placeholders": 0.5}, "data.augment.placeholders needs tokens of its own"),
+        ("words", {"symbols": 0.5}, "and tokenizer.kind=words cannot have any; use sentencepiece"),
+        ("wordpiece", {"upper_case": 0.5}, "does not go with tokenizer.kind=wordpiece: all text"),
+        ("sentencepiece", {"typos": 1.0}, "data.augment.typos=1.0 must be at least 0 and below 1"),
+        ("sentencepiece", {"typos": -0.1}, "data.augment.typos=-0.1 must be at least 0 and below 1"),
+        ("sentencepiece", {"upper_case": 0.6, "lower_case": 0.6}, "together they are 1.2"),
+    ],
+)
+def test_noise_that_cannot_work_is_an_error(tokenizer: str, data: dict[str, float], expected: str) -> None:
+    with pytest.raises(ConfigError, match=expected):
+        Config(
+            tokenizer=TokenizerConfig(kind=tokenizer),
+            data=DataConfig(source="demo", augment=AugmentConfig(**data)),
+        )
+
+
+def test_capitals_do_not_go_with_lower_case() -> None:
+    subwords, augment = TokenizerConfig(kind="sentencepiece"), AugmentConfig(title_case=0.1)
+    with pytest.raises(ConfigError, match="does not go with data.lowercase=true"):
+        Config(tokenizer=subwords, data=DataConfig(lowercase=True, augment=augment))
+    with pytest.raises(ConfigError, match="does not go with data.source=tfds"):
+        Config(tokenizer=subwords, data=DataConfig(augment=augment))

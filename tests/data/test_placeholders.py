@@ -1,0 +1,68 @@
+"""Entities are masked and put back; a pair is masked alike on both sides."""
+
+import subprocess
+import sys
+from random import Random
+
+import pytest
+
+from ptenmt.data.placeholders import PLACEHOLDERS, mask, mask_pair, unmask
+
+
+@pytest.mark.parametrize(
+    ("text", "entities"),
+    [
+        ("Vê https://example.org/a?b=c (às 10:30).", ["https://example.org/a?b=c", "10:30"]),
+        ("www.example.org, foo.bar@example.org.", ["www.example.org", "foo.bar@example.org"]),
+        (
+            "Olá {name}, {{user}}, ${x}: %s, %1$s, %(n)d, %.2f",
+            ["{name}", "{{user}}", "${x}", "%s", "%1$s", "%(n)d", "%.2f"],
+        ),  # noqa: E501
+        ("#PRS_ORG# e #tag de @user", ["#PRS_ORG#", "#tag", "@user"]),
+        ("1.000,5 em 12/03/2024, 7 a 8, 10–12 e -5.", ["1.000,5", "12/03/2024", "7", "8", "10–12", "5"]),
+        ("O 1.º, o 3D, os 1990s, mp3, a@b, &#39; e 50 % não", ["50"]),
+        ("50% de 100 %", ["50", "100"]),
+        ("👍🏽 ❤️ 👩‍👩‍👧 🇵🇹", ["👍🏽", "❤️", "👩‍👩‍👧", "🇵🇹"]),
+        ("sem nada", []),
+    ],
+)
+def test_entities_are_found(text: str, entities: list[str]) -> None:
+    masked, found = mask(text)
+    assert found == entities
+    assert [sign for sign in masked if sign in PLACEHOLDERS] == list(PLACEHOLDERS[: len(entities)])
+    assert unmask(masked, found) == text
+
+
+def test_a_text_reads_like_this() -> None:
+    assert mask("5 e 7, depois 5.") == ("❶ e ❷, depois ❶.", ["5", "7"])
+    assert unmask("7: ❷, 5: ❶, ❸", ["five", "seven"]) == "7: seven, 5: five, ❸"
+
+
+def test_any_text_is_restored() -> None:
+    random = Random(1)
+    signs = [*"ab 1.,:/-{}%$s#@", *PLACEHOLDERS, "😀", "\u200d", "\ufe0f", "http://", "12", "é"]
+    for _ in range(5_000):
+        text = "".join(random.choices(signs, k=random.randint(0, 30)))
+        assert unmask(*mask(text)) == text
+
+
+def test_of_more_than_ten_entities_ten_are_masked_and_placeholders_first() -> None:
+    text = " ".join(map(str, range(100, 115))) + " ❸"
+    masked, found = mask(text)
+    assert found == ["❸", *map(str, range(100, 109))]
+    assert unmask(masked, found) == text
+
+
+def test_a_pair_has_the_same_placeholders_on_both_sides() -> None:
+    assert mask_pair("O 5 e o 7 de 5", "5 of 7, and 5") == ("O ❶ e o ❷ de ❶", "❶ of ❷, and ❶")
+    assert mask_pair("5 😀", "😀 5", PLACEHOLDERS[::-1]) == ("❿ ❾", "❾ ❿")
+    # 3.5 is written 3,5 in Portuguese, and a 2 is missing: they stay.
+    assert mask_pair("2 e 2 são 3,5 #A#", "2 is 3.5 #A#") == ("2 e 2 são 3,5 ❶", "2 is 3.5 ❶")
+    # A placeholder of the text that cannot be masked would be taken for another one.
+    assert mask_pair("5 ❶", "5") == ("5 ❶", "5")
+    assert mask_pair("5 ❷", "❷ 5") == ("❷ ❶", "❶ ❷")
+
+
+def test_importing_the_module_loads_no_numpy() -> None:
+    program = "import sys, ptenmt.data.placeholders; sys.exit('numpy' in sys.modules)"
+    subprocess.run([sys.executable, "-c", program], check=True)

@@ -1,0 +1,102 @@
+"""Scores under noise: on screen, in reports, and as the same texts score alone."""
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from copy_task import TrainedRun
+from sample_evaluation import evaluation
+
+from ptenmt.errors import ConfigError
+from ptenmt.evaluation import Evaluation, EvaluationFiles, LoadOptions, evaluate
+from ptenmt.evaluation.report import report_text
+from ptenmt.evaluation.robustness import NoiseScores, noisy_pairs
+from ptenmt.evaluation.tables import evaluation_tables
+
+CLEAN = NoiseScores(
+    noise="no noise", num_changed=0, num_pairs=9, bleu=30.0, chrf=50.0, bleu_drop=0.0, chrf_drop=0.0
+)
+SAMPLE = [
+    CLEAN,
+    replace(CLEAN, noise="typos", num_changed=9, bleu=24.5, chrf=51.0, bleu_drop=5.5, chrf_drop=-1.0),
+]
+
+
+@pytest.fixture(scope="module")
+def found(copied: TrainedRun) -> Evaluation:
+    load = LoadOptions(overrides=["decoding.beam_size=1"])
+    return evaluate(copied.path, "validation", load=load, with_robustness=True)
+
+
+def test_every_noise_is_scored_against_clean_text(found: Evaluation) -> None:
+    scores = {each.noise: each for each in found.robustness or []}
+    assert list(scores) == [
+        *(
+            "no noise",
+            "typos",
+            "drop_end_punctuation",
+            "upper_case",
+            "title_case",
+            "lower_case",
+            "symbols",
+            "join",
+        )
+    ]
+    clean = scores["no noise"]
+    assert clean.bleu == pytest.approx(found.scores[0].value)
+    assert (clean.bleu_drop, clean.num_changed) == (0, 0)
+    # The corpus has no capitals and no full stops, and the vocabulary only its own words.
+    assert scores["lower_case"].bleu == scores["drop_end_punctuation"].bleu == clean.bleu
+    assert scores["lower_case"].num_changed == 0
+    for name in ("typos", "upper_case", "title_case"):
+        assert scores[name].num_changed == found.num_pairs
+        assert scores[name].chrf_drop == pytest.approx(clean.chrf - scores[name].chrf)
+    assert scores["upper_case"].chrf < 20 < clean.chrf
+    assert scores["join"].num_pairs < found.num_pairs / 2 + 1
+
+
+def test_the_scores_are_those_of_the_noisy_texts_alone(
+    copied: TrainedRun, found: Evaluation, tmp_path: Path
+) -> None:
+    pairs = [(str(sentence.source), sentence.references[0]) for sentence in found.sentences]
+    noisy = noisy_pairs("typos", pairs)
+    source, reference = tmp_path / "source", tmp_path / "reference"
+    source.write_text("".join(f"{text}\n" for text, _ in noisy), encoding="utf-8")
+    reference.write_text("".join(f"{text}\n" for _, text in noisy), encoding="utf-8")
+    alone = evaluate(
+        copied.path,
+        files=EvaluationFiles(source=source, references=[reference]),
+        load=LoadOptions(overrides=["decoding.beam_size=1"]),
+    )
+    typos = next(each for each in found.robustness or [] if each.noise == "typos")
+    assert typos.bleu == pytest.approx(alone.scores[0].value)
+
+
+def test_pairs_are_joined_by_twos_and_threes() -> None:
+    pairs = [(f"s{number}", f"t{number}") for number in range(20)]
+    noisy = noisy_pairs("join", pairs)
+    assert " ".join(source for source, _ in noisy) == " ".join(source for source, _ in pairs)
+    assert {len(target.split()) for _, target in noisy[:-1]} == {2, 3}
+    assert noisy == noisy_pairs("join", pairs)
+
+
+def test_screen_and_reports_have_the_table() -> None:
+    sample = evaluation(robustness=SAMPLE)
+    (table,) = (
+        table for table in evaluation_tables(sample, with_details=False) if table.title == "robustness"
+    )
+    assert table.rows[1][:6] == ("typos", "9", "24.50", "-5.50", "51.00", "+1.00")
+    for form in ("html", "markdown"):
+        assert "Robustness" in report_text(sample, form)
+        assert "-5.50" in report_text(sample, form).replace("\\", "")
+    facts = json.loads(report_text(sample, "json"))["robustness"]
+    assert (facts[1]["noise"], facts[1]["bleu_drop"]) == ("typos", 5.5)
+    assert "Robustness" not in report_text(evaluation(), "html")
+
+
+def test_finished_translations_cannot_be_translated_with_noise(tmp_path: Path) -> None:
+    file = tmp_path / "file"
+    file.write_text("a\n")
+    with pytest.raises(ConfigError, match="--robustness cannot be used with finished translations"):
+        evaluate(files=EvaluationFiles(hypotheses=file, references=[file]), with_robustness=True)
