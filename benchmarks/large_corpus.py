@@ -1,7 +1,7 @@
 """Whether the size of a corpus costs memory, and whether a second training starts at once.
 
 Generates sentence pairs, 50,000 and 5,000,000 of them, and begins two trainings on each: the first reads,
-prepares, learns a vocabulary and tokenises, the second finds all that in the cache. Each is a process of its
+prepares, learns a vocabulary and tokenizes, the second finds all that in the cache. Each is a process of its
 own, stopped after some steps. Prints the peak of its private memory (RssAnon, sampled from /proc; mapped
 files are not in it), and the seconds from its start to its first step. Linux only.
 

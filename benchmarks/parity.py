@@ -29,7 +29,7 @@ from ptenmt.evaluation.scores import Scorer
 from ptenmt.evaluation.test_set import TestSet
 from ptenmt.model import Transformer
 from ptenmt.runs import find_run
-from ptenmt.tokenizers import PAD, UNK, TokenizerPair, forbidden, frame
+from ptenmt.tokenizers import PAD, UNK, TokenizerPair, frame, suppressed_ids
 from ptenmt.trained_model import TrainedModel
 from ptenmt.translation import Translation, Translator
 from ptenmt.translation.ctranslate2_engine import CTranslate2Engine, available_cores
@@ -72,7 +72,7 @@ class Difference(NamedTuple):
 def translator_of(export: CTranslate2Model, reference: Translator) -> Translator:
     """One that translates with CTranslate2."""
     config, tokenizers = reference.config, reference.tokenizers
-    engine = CTranslate2Engine(export, tokenizers, with_unknown=UNK not in forbidden(config.tokenizer))
+    engine = CTranslate2Engine(export, tokenizers, with_unknown=UNK not in suppressed_ids(config.tokenizer))
     wanted = export.facts.quantization
     assert engine.compute_type == wanted, f"this processor computes in {engine.compute_type}, not in {wanted}"
     return Translator(engine, tokenizers, config)

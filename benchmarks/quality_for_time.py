@@ -21,7 +21,7 @@ from typing import Any
 
 from rivals.machine import describe, same_command
 
-SCORES = ["BLEU tokenised", "chrF2++ tokenised", "BLEU detokenised", "chrF2++ detokenised"]
+SCORES = ["BLEU tokenized", "chrF2++ tokenized", "BLEU detokenized", "chrF2++ detokenized"]
 
 
 def parse() -> argparse.Namespace:

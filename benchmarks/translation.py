@@ -6,7 +6,7 @@ Contestants take turns, each turn in a process of its own, so that noise hits al
   Keras engine       ptenmt's reference, from sentences to translations
   engine             ptenmt's CTranslate2 engine, from sentences to translations
   raw                ctranslate2.Translator.translate_batch, fed with ready tokens, at its best settings
-  ptenmt translate   the whole command: reading a file, tokenising, translating, putting into words, writing
+  ptenmt translate   the whole command: reading a file, tokenizing, translating, putting into words, writing
 
 Loading is not counted: of the command's time, what it takes for a file of one line is subtracted. Ratios
 are medians of the rounds' own ratios. All but the sources' loop translate the run's test pairs (or the

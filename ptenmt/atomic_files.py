@@ -147,7 +147,7 @@ def holder(path: Path) -> str:
 
 
 def check_writable(path: Path) -> None:
-    """Check before long work that a file or folder, whose parents need not exist, can be written.
+    """Check early that a file or folder, whose parents need not exist, can be written.
 
     Raises:
         OutputError: It cannot be written.

@@ -27,8 +27,7 @@ def average(
 ) -> Path:
     """Average the weights of a run's last checkpoints or best models (Vaswani et al. 2017, section 6.1).
 
-    If the training kept moving averages of the weights, those are averaged. ``best`` works without
-    TensorFlow.
+    If the training kept an EMA of the weights, that is averaged. ``best`` works without TensorFlow.
 
     Args:
         run: A path, a name below ``checkpoints/``, or None for the run trained or averaged last.
@@ -58,7 +57,7 @@ def average(
 def _chosen(
     run: Run, last: int | None, best: int | None
 ) -> tuple[list[str], list[Callable[[], _StepAndWeights]]]:
-    """What to average: names for display, and functions that read them."""
+    """The checkpoints or best models to average: names for display, and functions that read them."""
     if last is not None and best is not None:
         raise RunError(f"--last {last} and --best {best} cannot be used together", "give one of them")
     if best is None:
@@ -80,8 +79,9 @@ def _chosen(
     count = max(len(found), 1) if count is None else count
     if not 1 <= count <= len(found):
         raise RunError(
-            f"{run.path} has {len(found)} {what[:-1] if len(found) == 1 else what}, {count} are asked for",
-            f"training keeps as many as {option} says",
+            f"{run.path} has {len(found)} {what[:-1] if len(found) == 1 else what}, fewer than the {count} "
+            "requested",
+            f"raise {option} in training to keep more",
         )
     return [name for name, _ in found[:count]], [read for _, read in found[:count]]
 

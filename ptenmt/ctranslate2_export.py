@@ -28,7 +28,7 @@ Quantization = Literal[
 ]
 """How CTranslate2 stores weights; the 8-bit types take a quarter of the space of ``float32``.
 
-In order of precision, of the weights, then of what is computed with them: 7, 8, 11, 15 and 24 bits."""
+In order of precision, of the weights, then of the computation: 7, 8, 11, 15 and 24 bits."""
 
 _CACHE_FILE = "cache.json"
 _CACHE_FORMAT = 1

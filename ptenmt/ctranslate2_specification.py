@@ -57,7 +57,7 @@ def specification(
 
 
 def _fill_tables(spec: Any, config: ModelConfig, weights: Weights) -> None:
-    """Embeddings, positions and the projection to logits; CTranslate2 stores once what is tied."""
+    """Embeddings, positions and the projection to logits; CTranslate2 stores tied matrices once."""
     tied = config.tied_embeddings
     source = weights["encoder/embedding/tokens/embeddings"]
     target = source if tied == "all" else weights["decoder/embedding/tokens/embeddings"]

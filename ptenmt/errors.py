@@ -6,7 +6,7 @@ class PtenmtError(Exception):
 
     Args:
         message: What is wrong and where, on one line.
-        hint: How to fix it, on one line; empty if the message says it.
+        hint: How to fix it, on one line; empty if the message implies it.
     """
 
     def __init__(self, message: str, hint: str = "") -> None:
@@ -48,7 +48,7 @@ class ExportError(PtenmtError):
 
 
 class OutputError(PtenmtError):
-    """A result that cannot be written where the user asked."""
+    """A result that cannot be written to the given place."""
 
 
 class ServerError(PtenmtError):

@@ -1,7 +1,7 @@
 """Events of a training, typed. The trainer emits them and never renders.
 
 Unless noted, ``epoch`` is the current one, from 1, ``step_in_epoch`` counts its complete steps, and
-``global_step`` all updates so far. Losses are in nats per target token.
+``global_step`` all steps so far, skipped ones included. Losses are in nats per target token.
 """
 
 from dataclasses import dataclass
@@ -28,7 +28,7 @@ class DownloadProgress:
 
 @dataclass(frozen=True, kw_only=True)
 class CorpusReady:
-    """The data are read, filtered and tokenised."""
+    """The data are read, filtered and tokenized."""
 
     unit: Literal["pairs", "windows"] = "pairs"
     """Sentence pairs, or word windows."""
@@ -57,7 +57,7 @@ class TrainingStarted:
     """Complete epochs: 0, or more when resumed."""
     step_in_epoch: int
     is_over: bool
-    """Whether nothing is left to do: all steps are done, or patience is exhausted."""
+    """Whether nothing is left to do: all steps are done, or early stopping."""
     resumed_from: Path | None
     """The checkpoint that was restored, if any."""
 
@@ -146,7 +146,7 @@ class Scores:
     loss: float
     accuracy: float
     bleu: float | None = None
-    """sacreBLEU's BLEU of greedy translations with repaired spacing, tokenisation 13a; None for
+    """sacreBLEU's BLEU of greedy translations with repaired spacing, tokenization 13a; None for
     next-word models."""
     chrf: float | None = None
     samples: list[Sample]
@@ -188,7 +188,7 @@ class CheckpointSaved:
 
 @dataclass(frozen=True, kw_only=True)
 class Stopped:
-    """The training was asked to stop; its state is saved."""
+    """A stop was requested; the training state is saved."""
 
     epoch: int
     step_in_epoch: int

@@ -75,7 +75,7 @@ class History:
 
 
 def rank(metric: str, score: float | None, loss: float | None) -> tuple[float, float]:
-    """A key that sorts models by score, then by loss, the best last; what is not a number comes first.
+    """A key that sorts models by score, then by loss, the best last; NaN comes first.
 
     Of the metrics, only ``loss`` is better when lower.
     """

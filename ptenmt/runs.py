@@ -48,8 +48,6 @@ UNITS: dict[TaskName, str] = {"translation": "pairs", "next-word": "windows"}
 COMMANDS: dict[TaskName, str] = {"translation": "translate", "next-word": "complete"}
 """The command that uses a trained model of each task."""
 
-_DOES: dict[TaskName, str] = {"translation": "translates sentences", "next-word": "predicts next words"}
-
 
 @dataclass(frozen=True)
 class Run:
@@ -189,12 +187,12 @@ def _what_is_wrong(error: Exception) -> str:
     return f"damaged or unreadable: {reason}"
 
 
-def check_task(run: Run, learnt: TaskName, wanted: TaskName) -> None:
-    """Raise RunError if the task that a run was trained for is not the wanted one."""
-    if learnt != wanted:
+def check_task(run: Run, trained_task: TaskName, needed_task: TaskName) -> None:
+    """Raise RunError if the task that a run was trained for is not the needed one."""
+    if trained_task != needed_task:
         raise RunError(
-            f"{run.path} {_DOES[learnt]}, and this is for a run that {_DOES[wanted]}",
-            f'what fits it: ptenmt {COMMANDS[learnt]} --run {run.path} "TEXT"',
+            f"{run.path} is a {trained_task} run; this command needs a {needed_task} run",
+            f'use: ptenmt {COMMANDS[trained_task]} --run {run.path} "TEXT"',
         )
 
 

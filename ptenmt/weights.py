@@ -6,7 +6,7 @@
 
 A file holds the float32 arrays of one model by their Keras paths, such as
 ``transformer/encoder/block1/self_attention/query/kernel``; any program that reads safetensors can use it.
-Its metadata say after which step it was saved, its scores, and the checksum of the arrays. Files are written
+Its metadata have the training step, the scores, and the checksum of the arrays. Files are written
 whole or not at all.
 """
 

@@ -104,5 +104,5 @@ def test_without_weights(run: Run) -> None:
 
 def test_another_task_is_refused_before_anything_is_loaded(run: Run) -> None:
     shutil.rmtree(run.weights_folder)
-    with pytest.raises(RunError, match="this is for a run that predicts next words"):
+    with pytest.raises(RunError, match="this command needs a next-word run"):
         TrainedModel.load(run, task="next-word")

@@ -1,4 +1,4 @@
-"""Contestant: CTranslate2 itself, fed with ready tokens; nothing is read, tokenised, worded or written."""
+"""Contestant: CTranslate2 itself, fed with ready tokens; nothing is read, tokenized, worded or written."""
 
 import time
 from collections import defaultdict
@@ -25,7 +25,7 @@ WARM_UP = 64
 
 
 def translate_raw(task: Task, beam_size: int, repeat: int, setting: Setting) -> Measured:
-    """Translate all sentences so many times, with the limits and forbidden tokens that ptenmt has.
+    """Translate all sentences so many times, with the limits and suppressed tokens that ptenmt has.
 
     A call has one limit for all that it is given; so there is a call a limit, none waits for another, and the
     longest sentences come first, so that all threads end at about the same time. Copies of a sentence are

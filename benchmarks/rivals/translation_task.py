@@ -86,7 +86,7 @@ class Task:
         """
         from ptenmt.data.readers import read_lines
         from ptenmt.runs import find_run
-        from ptenmt.tokenizers import UNK, forbidden
+        from ptenmt.tokenizers import UNK, suppressed_ids
         from ptenmt.translation import Translator
 
         run = find_run(self.run)
@@ -103,7 +103,7 @@ class Task:
         facts = {
             "segments": segments,
             "export_folder": str(run.ctranslate2_folder.absolute()),
-            "has_unknown": UNK not in forbidden(config.tokenizer),
+            "has_unknown": UNK not in suppressed_ids(config.tokenizer),
         }
         self._facts_file.write_text(json.dumps(facts), encoding="utf-8")
         return len(sentences)

@@ -2,7 +2,7 @@
 
     python tutorial_training.py TASK_FOLDER
 
-Tokenising, which the lecture does on the way, is left out: the ids are there already. float32 always.
+Tokenizing, which the lecture does on the way, is left out: the ids are there already. float32 always.
 """
 
 import sys

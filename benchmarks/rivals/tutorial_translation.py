@@ -23,15 +23,15 @@ def translate_by_the_lecture(task: Task, num_sentences: int) -> Measured:
     segments = task.segments()
     step = max(1, len(segments) // num_sentences)
     sample = segments[step // 2 :: step][:num_sentences]
-    forbidden = [PAD, START] if task.has_unknown else [PAD, UNK, START]
+    suppressed = [PAD, START] if task.has_unknown else [PAD, UNK, START]
     model = _model(task.run)
-    evaluate(model, sample[-1]._replace(limit=2), forbidden)  # what is made at the first call is made now
+    evaluate(model, sample[-1]._replace(limit=2), suppressed)  # what is made at the first call is made now
     started = time.perf_counter()
-    tokens = sum(len(evaluate(model, segment, forbidden)) - 1 for segment in sample)
+    tokens = sum(len(evaluate(model, segment, suppressed)) - 1 for segment in sample)
     return Measured(len(sample), time.perf_counter() - started, tokens)
 
 
-def evaluate(model: Model, segment: Segment, forbidden: list[int]) -> list[int]:
+def evaluate(model: Model, segment: Segment, suppressed: list[int]) -> list[int]:
     """The ids of a translation, [START] first."""
     import tensorflow as tf
 
@@ -39,7 +39,7 @@ def evaluate(model: Model, segment: Segment, forbidden: list[int]) -> list[int]:
     output = tf.constant([[START]], tf.int64)
     for _ in range(segment.limit):
         last = model(source, output)[:, -1].numpy()
-        last[:, forbidden] = float("-inf")
+        last[:, suppressed] = float("-inf")
         predicted = tf.argmax(last, axis=-1)
         output = tf.concat([output, predicted[:, tf.newaxis]], axis=-1)
         if predicted[0] == END:

@@ -30,7 +30,7 @@ def compare(
     split: Annotated[
         HeldOutSplit | None,
         typer.Option(
-            help="Score all runs on these pairs of the first one, each decoding as its own config says.",
+            help="Score all runs on these pairs of the first one, each with its own decoding options.",
             show_default="compare the runs' files only",
         ),
     ] = None,

@@ -63,10 +63,10 @@ def evaluate(
             "is needed; with --run, too, the words unknown to that run are counted.",
         ),
     ] = None,
-    tokenised: Annotated[
+    tokenized: Annotated[
         bool,
         _file_option(
-            "--tokenised",
+            "--tokenized",
             help="These files have words and punctuation separated by spaces, as the training corpus (and "
             "translate --raw) has them. They are scored on these tokens, too.",
         ),
@@ -150,7 +150,7 @@ def evaluate(
         _print_test_sets(run)
         return
     options.refuse_together({"--split": split, "--reference": references, "--test-set": test_set})
-    own_files: dict[str, object] = {"--source": source, "--reference": references, "--tokenised": tokenised}
+    own_files: dict[str, object] = {"--source": source, "--reference": references, "--tokenized": tokenized}
     options.refuse_together({"--test-set": test_set, **own_files})
     others: dict[str, object] = {"--hypotheses": hypotheses, "--baseline": baseline, "--details": details}
     options.refuse_together({"--robustness": robustness, "--hypotheses": hypotheses})
@@ -174,7 +174,7 @@ def evaluate(
         source=source,
         references=references or (),
         hypotheses=hypotheses,
-        is_tokenised=tokenised,
+        is_tokenized=tokenized,
         test_set=test_set,
     )
     load = evaluation.LoadOptions(

@@ -84,8 +84,8 @@ def _summary(run: Run) -> dict[str, str]:
         "vocabularies": " and ".join(f"{size:,}" for size in sizes),
         "parameters": f"{facts['parameters']:,}",
     }
-    if "initialised_from" in facts:
-        rows["initialised from"] = facts["initialised_from"]
+    if "initialized_from" in facts:
+        rows["initialized from"] = facts["initialized_from"]
     if "averaged_from" in facts:
         origin = facts["averaged_from"]
         rows["averaged from"] = f"{', '.join(origin['checkpoints'])} of {origin['run']}"

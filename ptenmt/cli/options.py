@@ -104,7 +104,7 @@ InitFrom = Annotated[
     typer.Option(
         "--init-from",
         metavar="NAME|DIR",
-        help="Start from this run's weights and tokenizers (fine-tuning).",
+        help="Warm start: initialize from this run's weights and tokenizers (fine-tuning).",
         autocompletion=complete_run,
     ),
 ]

@@ -126,7 +126,7 @@ def serve(
     decoding = options.chosen_decoding(found.config().decoding, changes, {"beam_size": "--beam-size"})
     threads = threads or available_cores()
     trained = TrainedModel.load(found, checkpoint=checkpoint, task="translation", on_warning=screen.warn)
-    translator = Translator.of(trained, "ctranslate2", device=device, threads=threads)
+    translator = Translator.from_trained_model(trained, "ctranslate2", device=device, threads=threads)
     direction = " → ".join(trained.config.data.languages)
     run_server(
         trained,

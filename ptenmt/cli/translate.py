@@ -149,7 +149,7 @@ def translate(
         trained = TrainedModel.load(found, checkpoint=checkpoint, task="translation", on_warning=screen.warn)
         if uses_keras(engine, trained.config):
             load_tensorflow(screen)
-        translator = Translator.of(trained, engine, device=device, threads=threads)
+        translator = Translator.from_trained_model(trained, engine, device=device, threads=threads)
         vocabulary_size = translator.tokenizers.target.vocabulary_size
         if alternatives is not None and alternatives > vocabulary_size:
             raise PtenmtError(f"--alternatives {alternatives}: the vocabulary has {vocabulary_size:,} tokens")

@@ -225,7 +225,7 @@ class Destination:
 
 
 def _descriptor(file: Path) -> int | None:
-    """The open descriptor that a path names; replacing the file behind it would lose what is in it."""
+    """The open descriptor that a path names; replacing the file behind it would lose its content."""
     if str(file) == "/dev/stderr":
         return 2
     found = re.fullmatch(r"/(?:dev|proc/self)/fd/(\d+)", str(file))

@@ -304,7 +304,7 @@ def _memory_need(sentences: Any, width: Any) -> Any:
 
 
 def sorted_batches(pairs: EncodedPairs, sentences: int) -> Iterator[Batch]:
-    """Yield all pairs once, sorted by length to minimise padding."""
+    """Yield all pairs once, sorted by length to minimize padding."""
     order = np.lexsort((pairs.source.lengths, pairs.target.lengths))
     for start in range(0, len(order), sentences):
         rows = order[start : start + sentences]

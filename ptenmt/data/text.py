@@ -138,7 +138,7 @@ class TextPreparation:
         self._spacing = spacing(data)
 
     def prepare(self, text: str, language: str) -> str:
-        """Normalise a sentence of the corpus, tokenize it by Moses and lower-case it, as configured.
+        """Normalize a sentence of the corpus, tokenize it by Moses and lower-case it, as configured.
 
         ASCII control characters become spaces, and runs of white space one space.
         """
@@ -158,9 +158,9 @@ class TextPreparation:
         text = _split_like_treebank(self._normalized(text), language)
         return text.lower() if lowers_typed(self._data) else text
 
-    def finish(self, text: str, language: str) -> str:
+    def detokenize(self, text: str, language: str) -> str:
         """Detokenize the model's output; it is unchanged where the corpus is plain text."""
-        return text if self._spacing == "none" else join_tokens(text, language)
+        return text if self._spacing == "none" else detokenize_tokens(text, language)
 
     def _normalized(self, text: str) -> str:
         form = self._data.normalization
@@ -171,7 +171,7 @@ class TextPreparation:
         return " ".join(_CONTROL.sub(" ", text).split())
 
 
-def join_tokens(text: str, language: str) -> str:
+def detokenize_tokens(text: str, language: str) -> str:
     """Detokenize text: ``it 's fine , is n't it ?`` → ``it's fine, isn't it?``.
 
     Args:

@@ -29,7 +29,7 @@ class RunSummary:
     run: str
     """The folder's name; its path where several of the compared runs have that name."""
     options: dict[str, Any]
-    """By dotted name, without those that say where a machine keeps something."""
+    """By dotted name, without paths of this machine."""
     parameters: int
     pairs: int
     """Training pairs; windows for a next-word model."""
@@ -90,8 +90,8 @@ def compare(
 
     Args:
         runs: Two or more: paths, or names below ``checkpoints/``.
-        split: Have all runs translate these pairs of the first one, each as its own config says. None:
-            compare what their files say, without loading any model.
+        split: Have all runs translate these pairs of the first one, each with its own decoding options. None:
+            compare their stored figures, without loading any model.
         load: How to load the runs, with ``split``.
         on_progress: Called after every step of the translation.
 
@@ -104,7 +104,7 @@ def compare(
         raise RunError("comparing takes two runs or more", "ptenmt info lists the runs")
     found = [run if isinstance(run, Run) else find_run(run) for run in runs]
     names = Counter(run.name for run in {run.path.absolute(): run for run in found}.values())
-    summaries = [_summarise(run, run.name if names[run.name] == 1 else str(run.path)) for run in found]
+    summaries = [_summarize(run, run.name if names[run.name] == 1 else str(run.path)) for run in found]
     values = {name: [summary.options[name] for summary in summaries] for name in summaries[0].options}
     return RunComparison(
         runs=summaries,
@@ -122,7 +122,7 @@ def _score(
 ) -> list[RunScores]:
     """Score all runs on the first one's pairs."""
     test_set = held_out_test_set(runs[0], split, load)
-    scorer = Scorer("detokenised", test_set.references)
+    scorer = Scorer("detokenized", test_set.references)
     found = []
     for run in runs:
         hypotheses, search = System.load(run, load).translate(test_set, on_progress)
@@ -138,7 +138,7 @@ def _score(
     ]
 
 
-def _summarise(run: Run, name: str) -> RunSummary:
+def _summarize(run: Run, name: str) -> RunSummary:
     facts, config = run.facts(_NEEDED_FACTS), run.config()
     history = History(run.path)
     curve, validations = history.curve(), history.validations()

@@ -11,7 +11,7 @@ from ptenmt.tokenizers import UNK, Tokenizer
 from ptenmt.tokenizers.words import word_pattern
 
 MIN_PAIRS = 20
-"""Scores of fewer sentences say little, and bootstrap resampling does not show how little."""
+"""Minimum group size: smaller groups give unreliable scores, and bootstrap intervals hide it."""
 NUM_EXAMPLES = 20
 _MAX_UNKNOWN_SHOWN = 20
 _MAX_DEGENERATE_EXAMPLES = 5
@@ -56,7 +56,7 @@ class Band:
 
 @dataclass(frozen=True, kw_only=True)
 class Breakdown:
-    """Scores by something that makes sentences easy or hard."""
+    """Scores by bands of a source property."""
 
     title: str
     """Such as ``source length``."""
@@ -69,7 +69,7 @@ class Breakdown:
 
 @dataclass(frozen=True, kw_only=True)
 class DegenerateOutputs:
-    """Hypotheses that are wrong in a way that can be detected without understanding them."""
+    """One kind of degenerate output, detected by simple rules."""
 
     name: str
     """``empty``, ``repetitive``, ``copied`` or ``over-long``."""

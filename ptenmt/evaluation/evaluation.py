@@ -21,7 +21,7 @@ from ptenmt.evaluation.published_test_sets import with_test_set
 from ptenmt.evaluation.robustness import NoiseScores, score_robustness
 from ptenmt.evaluation.scores import BaselineComparison, MetricName, Score, Scorer, TextForm
 from ptenmt.evaluation.systems import LoadOptions, OnProgress, SearchFacts, System, teacher_forced
-from ptenmt.evaluation.test_set import PLAIN_TEXT, TOKENISED_TEXT, EvaluationFiles, Hypotheses, TestSet
+from ptenmt.evaluation.test_set import PLAIN_TEXT, TOKENIZED_TEXT, EvaluationFiles, Hypotheses, TestSet
 from ptenmt.history import perplexity
 from ptenmt.runs import Run, check_task, find_run
 from ptenmt.tokenizers import load_tokenizers
@@ -100,9 +100,9 @@ class Evaluation:
     def write_texts(self, folder: Path) -> list[Path]:
         """Write sources, references and hypotheses to a folder, one sentence per line.
 
-        The files are ``source.txt`` and, for each form, such as ``detokenised``:
-        ``detokenised.hypotheses.txt``, ``detokenised.reference.txt`` and, if there are more references,
-        ``detokenised.reference2.txt`` and so on; with a baseline, ``detokenised.baseline.txt``. The folder is
+        The files are ``source.txt`` and, for each form, such as ``detokenized``:
+        ``detokenized.hypotheses.txt``, ``detokenized.reference.txt`` and, if there are more references,
+        ``detokenized.reference2.txt`` and so on; with a baseline, ``detokenized.baseline.txt``. The folder is
         created if it is missing; other files in it stay.
 
         Returns:
@@ -174,14 +174,14 @@ class EvaluationRequest:
         has_references = bool(files.references or files.test_set)
         needs_no_run = run is None and files.hypotheses is not None and has_references
         found = None if needs_no_run else _find_run(run, files)
-        data, is_lowercase = TOKENISED_TEXT if files.is_tokenised else PLAIN_TEXT, False
+        data, is_lowercase = TOKENIZED_TEXT if files.is_tokenized else PLAIN_TEXT, False
         if found is not None:
             config = found.config()
             data, is_lowercase = config.data, config.has_lowercase_text
         if files.test_set is not None:
             files = with_test_set(files, data)
-        if files.is_tokenised and spacing(data) == "none":
-            raise ConfigError("--tokenised: the corpus of this run is plain text", "leave it out")
+        if files.is_tokenized and spacing(data) == "none":
+            raise ConfigError("--tokenized: the corpus of this run is plain text", "leave it out")
         if files.references or found is None:
             test_set = TestSet.from_files(files, data, is_lowercase=is_lowercase)
             return cls(run=found, split=None, files=files, test_set=test_set, options=options)
@@ -213,7 +213,7 @@ class EvaluationRequest:
         """Read finished translations of the test set."""
         owner = f" of {self.run.path}" if self.split and self.run is not None else ""
         return self.test_set.hypotheses_from_file(
-            Path(file), is_tokenised=self.files.is_tokenised, name=f"{self.pairs_name}{owner}"
+            Path(file), is_tokenized=self.files.is_tokenized, name=f"{self.pairs_name}{owner}"
         )
 
 
@@ -316,7 +316,7 @@ def evaluate(
         comparison=comparison,
         search=search,
         error_analysis=analyse_errors(
-            sentences, scorers["detokenised"], statistics["detokenised"], source_words
+            sentences, scorers["detokenized"], statistics["detokenized"], source_words
         ),
         minimal_pairs=None if system is None else translate_minimal_pairs(system.translator),
         robustness=score_robustness(system, test_set, on_progress) if system and with_robustness else None,
@@ -361,7 +361,7 @@ def _find_run(run: str | Path | Run | None, files: EvaluationFiles) -> Run:
 
 
 def _sentences(test_set: TestSet, output: Hypotheses, baseline: Hypotheses | None) -> list[EvaluatedSentence]:
-    scorer = Scorer("detokenised", test_set.references, (SENTENCE_METRIC,))
+    scorer = Scorer("detokenized", test_set.references, (SENTENCE_METRIC,))
     scores = scorer.sentence_values(output.texts, SENTENCE_METRIC)
     baseline_scores = None if baseline is None else scorer.sentence_values(baseline.texts, SENTENCE_METRIC)
     return [

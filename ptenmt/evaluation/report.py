@@ -1,6 +1,6 @@
 """An evaluation as a report: an HTML page, Markdown, or JSON.
 
-``_sections`` says what a report contains; ``templates/`` say how it looks in HTML and in Markdown.
+``_sections`` defines the content, ``templates/`` the layout in HTML and in Markdown.
 """
 
 import io
@@ -77,7 +77,7 @@ class Chart:
     """Unique in the report, of letters, digits and hyphens."""
     make_figure: Callable[[], Figure]
     description: str = ""
-    """What it shows, where no table says it."""
+    """Caption, for figures that no table repeats."""
 
     @property
     def svg(self) -> Markup:
@@ -87,7 +87,7 @@ class Chart:
 
 @dataclass(frozen=True, kw_only=True)
 class ReportSection:
-    """A heading and what is below it."""
+    """A heading and its content."""
 
     title: str
     text: str = ""

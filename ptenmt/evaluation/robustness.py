@@ -65,7 +65,7 @@ def score_robustness(system: System, test_set: TestSet, on_progress: OnProgress)
         noisy = noisy_pairs(name, pairs)
         typed = TestSet.from_typed([source for source, _ in noisy], [[target for _, target in noisy]], data)
         hypotheses, _ = system.translate(typed, partial(report, name))
-        values = Scorer("detokenised", typed.references, ("BLEU", "chrF")).values(hypotheses.texts)
+        values = Scorer("detokenized", typed.references, ("BLEU", "chrF")).values(hypotheses.texts)
         clean = results[0] if results else None
         results.append(
             NoiseScores(

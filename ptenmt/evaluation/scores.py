@@ -6,8 +6,8 @@ from typing import Any, Literal
 
 from ptenmt.atomic_files import NOTHING
 
-TextForm = Literal["detokenised", "lowercased", "tokenised"]
-"""``detokenised``: normal spacing, cased; ``lowercased``: the same, lower-cased; ``tokenised``: the corpus'
+TextForm = Literal["detokenized", "lowercased", "tokenized"]
+"""``detokenized``: normal spacing, cased; ``lowercased``: the same, lower-cased; ``tokenized``: the corpus'
 own tokens, lower-cased."""
 MetricName = Literal["BLEU", "chrF", "chrF2++", "TER"]
 Statistics = Mapping[str, Sequence[Sequence[float]]]
@@ -98,8 +98,8 @@ class Scorer:
     """Scores hypotheses against one set of references.
 
     Args:
-        form: ``detokenised``: sacreBLEU's defaults, BLEU cased with tokenizer 13a; ``lowercased``: the same,
-            lower-cased; ``tokenised``: lower-cased and not tokenized again.
+        form: ``detokenized``: sacreBLEU's defaults, BLEU cased with tokenizer 13a; ``lowercased``: the same,
+            lower-cased; ``tokenized``: lower-cased and not tokenized again.
         references: One or several per sentence.
         metrics: Which scores to compute.
     """
@@ -208,10 +208,10 @@ class _PrecomputedMetric:
 def _metric(name: MetricName, form: TextForm) -> Any:
     from sacrebleu.metrics import BLEU, CHRF, TER
 
-    is_tokenised, is_lowercase = form == "tokenised", form != "detokenised"
+    is_tokenized, is_lowercase = form == "tokenized", form != "detokenized"
     if name == "TER":
         return TER()
     if name == "BLEU":
-        # force: no warning about text that looks tokenized; where it is, that was asked for.
-        return BLEU(tokenize="none" if is_tokenised else "13a", lowercase=is_lowercase, force=True)
+        # force: suppress the warning about tokenized input, which is intended for the tokenized form.
+        return BLEU(tokenize="none" if is_tokenized else "13a", lowercase=is_lowercase, force=True)
     return CHRF(word_order=2 if name == "chrF2++" else 0, lowercase=is_lowercase)

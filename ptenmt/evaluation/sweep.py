@@ -87,7 +87,7 @@ def sweep(
     request = EvaluationRequest.prepare(run, split, files or EvaluationFiles(), load or LoadOptions())
     run = request.require_run()
     system, test_set = request.load(run), request.test_set
-    scorer = Scorer("detokenised", test_set.references, (_BLEU,))
+    scorer = Scorer("detokenized", test_set.references, (_BLEU,))
     pairs = product(sorted(set(beam_sizes)), [None, *sorted(set(length_penalties))])
     combinations = [(beams, penalty) for beams, penalty in pairs if (beams == 1) == (penalty is None)]
 

@@ -95,7 +95,7 @@ class System:
             raise ConfigError(
                 f"decoding.num_hypotheses={decoding.num_hypotheses}: one hypothesis per sentence is scored"
             )
-        translator = Translator.of(trained, options.engine)
+        translator = Translator.from_trained_model(trained, options.engine)
         return cls(trained=trained, translator=translator.with_options(**asdict(decoding)))
 
     def translate(self, test_set: TestSet, on_progress: OnProgress) -> tuple[Hypotheses, SearchFacts]:

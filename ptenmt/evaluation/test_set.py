@@ -14,8 +14,8 @@ from ptenmt.evaluation.scores import TextForm
 from ptenmt.translation import Translation
 
 PLAIN_TEXT = DataConfig(source="files", path="-", tokenization="none")
-"""How text with normal spacing is prepared where no run says it."""
-TOKENISED_TEXT = DataConfig(source="files", path="-", tokenization="given")
+"""Default preparation of plain text without a run."""
+TOKENIZED_TEXT = DataConfig(source="files", path="-", tokenization="given")
 """The same for text whose words and punctuation are separated by spaces."""
 
 
@@ -33,7 +33,7 @@ class EvaluationFiles:
     """Files of reference translations; each sentence needs a line that is not empty in one of them."""
     hypotheses: str | Path | None = None
     """Translations to score; nothing is translated then."""
-    is_tokenised: bool = False
+    is_tokenized: bool = False
     """Whether words and punctuation are separated by spaces as in the training corpus, not as in prose."""
     test_set: str | None = None
     """A published set in sacreBLEU's catalogue, such as ``mtedx/test``, instead of source and references."""
@@ -48,8 +48,8 @@ class EvaluationFiles:
                 f"{self.references[0]}: references cannot be scored without translations",
                 "add what to translate, --source FILE, or finished translations, --hypotheses FILE",
             )
-        if self.is_tokenised and not self.names:
-            raise ConfigError("--tokenised describes files, and none is given")
+        if self.is_tokenized and not self.names:
+            raise ConfigError("--tokenized describes files, and none is given")
 
     @property
     def names(self) -> dict[str, list[str]]:
@@ -73,7 +73,7 @@ class Hypotheses:
 
     def in_form(self, form: TextForm) -> list[str]:
         """The texts in one of the forms that the test set has references in."""
-        return self.tokens or [] if form == "tokenised" else self.texts
+        return self.tokens or [] if form == "tokenized" else self.texts
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -120,7 +120,7 @@ class TestSet:
                 )
         references = _without_blanks(columns)
         preparation = TextPreparation(data)
-        if files.is_tokenised:
+        if files.is_tokenized:
             prepare, target = preparation.prepare, data.languages[1]
             prepared = None if sources is None else [prepare(text, data.languages[0]) for text in sources]
             return cls._from_corpus(
@@ -147,7 +147,7 @@ class TestSet:
     def _from_corpus(
         cls, sources: list[str] | None, targets: list[list[str | None]], data: DataConfig
     ) -> Self:
-        finish, target = TextPreparation(data).finish, data.languages[1]
+        finish, target = TextPreparation(data).detokenize, data.languages[1]
         return cls(
             data=data,
             is_corpus=True,
@@ -163,11 +163,11 @@ class TestSet:
     @property
     def references_by_form(self) -> dict[TextForm, list[list[str | None]]]:
         """The references in every form in which hypotheses can be scored."""
-        forms: dict[TextForm, list[list[str | None]]] = {"detokenised": self.references}
+        forms: dict[TextForm, list[list[str | None]]] = {"detokenized": self.references}
         if self.is_lowercase:
             forms["lowercased"] = self.references
         if self.token_references is not None:
-            forms["tokenised"] = self.token_references
+            forms["tokenized"] = self.token_references
         return forms
 
     def references_of(self, row: int) -> list[str]:
@@ -213,7 +213,7 @@ class TestSet:
             tokens = [preparation.prepare_input(text, language) for text in texts]
         return Hypotheses(texts=list(texts), tokens=tokens)
 
-    def hypotheses_from_file(self, file: Path, *, is_tokenised: bool, name: str) -> Hypotheses:
+    def hypotheses_from_file(self, file: Path, *, is_tokenized: bool, name: str) -> Hypotheses:
         """Translations from a file, one per line; ``name`` is the test set's in an error message.
 
         Raises:
@@ -225,10 +225,10 @@ class TestSet:
                 f"{file} has {_count_lines(texts)}, but there are {len(self):,} {name}",
                 "line n must translate sentence n; --reference FILE or --run NAME choose other sentences",
             )
-        if not is_tokenised:
+        if not is_tokenized:
             return self.hypotheses_from_texts(texts)
         preparation, language = TextPreparation(self.data), self.data.languages[1]
-        finished = [preparation.finish(text, language) for text in texts]
+        finished = [preparation.detokenize(text, language) for text in texts]
         return Hypotheses(texts=finished, tokens=None if self.token_references is None else texts)
 
 

@@ -26,7 +26,7 @@ from ptenmt.data.text import TextPreparation, language_name, lowers_typed, spaci
 from ptenmt.errors import ExportError, OutputError
 from ptenmt.export.card import CARD_FILE, SUMS_FILE
 from ptenmt.runs import versions
-from ptenmt.tokenizers import forbidden
+from ptenmt.tokenizers import suppressed_ids
 from ptenmt.tokenizers.base import clean_text
 from ptenmt.tokenizers.sentencepiece import SentencePieceTokenizer
 from ptenmt.trained_model import TrainedModel
@@ -111,7 +111,7 @@ def package_files(trained: TrainedModel, quantization: Quantization) -> dict[str
     longest = max(trained.config.model.max_positions, _LONGEST_SOURCE + 2)
     (name,) = (name for name in trained.weights if name.endswith("final/bias"))
     bias = trained.weights[name].copy()
-    bias[forbidden(trained.config.tokenizer)] = _NEVER
+    bias[suppressed_ids(trained.config.tokenizer)] = _NEVER
     model = convert(
         replace(trained.config.model, max_positions=longest),
         {**trained.weights, name: bias},

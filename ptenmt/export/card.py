@@ -83,7 +83,7 @@ def _summary(trained: TrainedModel, facts: dict[str, Any], source: str, target: 
         f"Trained with ptenmt until {str(facts.get('trained'))[:10]}; exported on {now}: weights "
         f"{trained.info.label}, checksum `{trained.info.checksum}`."
     )
-    if origin := facts.get("initialised_from"):
+    if origin := facts.get("initialized_from"):
         text += f" Training started from the weights of the run `{Path(origin).parent.parent.name}`."
     if averaged := facts.get("averaged_from"):
         text += f" The weights are the mean of {len(averaged['checkpoints'])} checkpoints of one training."
@@ -153,7 +153,7 @@ def _scores(trained: TrainedModel) -> str:
 
 def _how_scored() -> dict[str, tuple[str, int, str]]:
     """For each score of a validation: its name, its digits, and how it is computed."""
-    scorer = Scorer("detokenised", [["a"]], ("BLEU", "chrF"))
+    scorer = Scorer("detokenized", [["a"]], ("BLEU", "chrF"))
     scorer.values(["a"])  # before that there are no signatures
     return {
         "bleu": ("BLEU", 1, f"sacreBLEU, `{scorer.signature('BLEU')}`"),

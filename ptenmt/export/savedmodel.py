@@ -21,7 +21,7 @@ import tensorflow_text
 from ptenmt.config import Config
 from ptenmt.errors import ExportError, OutputError
 from ptenmt.model import Transformer
-from ptenmt.tokenizers import END, PAD, START, UNK, Tokenizer, TokenizerPair, forbidden
+from ptenmt.tokenizers import END, PAD, START, UNK, Tokenizer, TokenizerPair, suppressed_ids
 from ptenmt.tokenizers.sentencepiece import SentencePieceTokenizer
 from ptenmt.tokenizers.wordpiece import WordPieceTokenizer
 from ptenmt.tokenizers.words import WordTokenizer
@@ -60,7 +60,7 @@ _SPLITTING = {
     "deleted": (rf"[\pP{_PUNCTUATION}]", ""),
     "space": (f"[{_PUNCTUATION_BUT_APOSTROPHE}]", " "),
 }
-"""For each ``tokenizer.punctuation``: what is replaced, and by what, before splitting at blanks."""
+"""For each ``tokenizer.punctuation``: a pattern and its replacement, before splitting at blanks."""
 
 
 def savedmodel_files(trained: TrainedModel) -> dict[str, bytes]:
@@ -97,7 +97,7 @@ class GreedyGraph(tf.Module):
         self._start, self._decode_step, self._attention = model.start, model.decode_step, model.attention
         self._decoding, self._max_positions = config.decoding, config.model.max_positions
         self._is_forbidden = np.isin(
-            np.arange(tokenizers.target.vocabulary_size), forbidden(config.tokenizer)
+            np.arange(tokenizers.target.vocabulary_size), suppressed_ids(config.tokenizer)
         )
         self._source = _graph_tokenizer(tokenizers.source)
         self._target = self._source if tokenizers.shared else _graph_tokenizer(tokenizers.target)

@@ -55,9 +55,8 @@ class AlignedPair:
 def default_layer(num_layers: int) -> int:
     """The layer whose cross-attention aligns words best: the last but one, of 1 or 2 layers the last.
 
-    In deeper models the last layer mixes in what is needed to predict the next token (measured on base.yaml
-    with 4 layers; Garg et al. 2019 find the penultimate layer best, too). In a model of 2 layers only the
-    last aligns.
+    In deeper models the last layer also represents the next token (measured on base.yaml with 4 layers;
+    Garg et al. 2019 find the penultimate layer best, too). In a model of 2 layers only the last aligns.
     """
     return num_layers - 1 if num_layers > 2 else num_layers
 

@@ -79,7 +79,7 @@ class Inspector:
     @cached_property
     def translator(self) -> Translator:
         """The run's translator, as ``ptenmt translate`` uses it."""
-        return Translator.of(self._trained)
+        return Translator.from_trained_model(self._trained)
 
     def read(self, text: str, translation: str | None = None) -> Reading:
         """Encode a sentence and its translation, by default the model's own; both truncated if too long.

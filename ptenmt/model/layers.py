@@ -1,6 +1,6 @@
 """The layers of a Transformer (Vaswani et al. 2017): attention, feed-forward, add & norm, embeddings.
 
-Letters in shape comments, here and in every other file:
+Letters in the models' shape comments (other files define those they add):
 
     B  sentences in a batch        H  attention heads
     S  source tokens               K  width of a head (of its keys or of its values)
@@ -11,7 +11,7 @@ Masks are boolean: True = may attend. Id 0 is padding. Section numbers are those
 
 Every layer also takes the arguments of any Keras layer (``name``, ``dtype``).
 Keras builds a layer (creates its weights) at its first call; methods other than ``call`` need a built layer.
-A layer made of others builds them all at once, so that no weight's path depends on what is called first.
+A layer made of others builds them all at once, so that no weight's path depends on the order of calls.
 """
 
 import zlib
@@ -49,8 +49,8 @@ def decoder_mask(target: Any) -> Any:
 class MultiHeadAttention(keras.layers.Layer):
     """Scaled dot-product attention in several heads (section 3.2).
 
-    Each head computes ``softmax(Q Kᵀ / √key_size) V`` on learnt projections of the inputs; the heads' outputs
-    are concatenated and projected to ``d_model``. The softmax is computed in float32 at any precision.
+    Each head computes ``softmax(Q Kᵀ / √key_size) V`` on learned projections of the inputs; the outputs of
+    all heads are concatenated and projected to ``d_model``. The softmax is in float32 at any precision.
 
     Args:
         d_model: D, the width of the output.
@@ -241,7 +241,7 @@ class AddAndNorm(keras.layers.Layer):
     def __init__(self, dropout: float = 0.0, *, norm: NormPosition = "post", **kwargs: Any) -> None:
         super().__init__(**kwargs)
         _check_choice("norm", norm, NormPosition)
-        self.position = norm
+        self.norm_position = norm
         self.dropout = Dropout(dropout, name="dropout", dtype=self.dtype_policy)
         self.norm = layer_norm(dtype=self.dtype_policy)
 
@@ -259,12 +259,12 @@ class AddAndNorm(keras.layers.Layer):
                 with it.
 
         Returns:
-            [B, T, D], or a tuple of it and what else the sub-layer returned.
+            [B, T, D], or a tuple of it and the sub-layer's other outputs.
         """
-        outputs = sublayer(self.norm(inputs) if self.position == "pre" else inputs)
+        outputs = sublayer(self.norm(inputs) if self.norm_position == "pre" else inputs)
         output, *others = outputs if isinstance(outputs, tuple) else (outputs,)
         output = inputs + self.dropout(output)
-        if self.position == "post":
+        if self.norm_position == "post":
             output = self.norm(output)
         return (output, *others) if others else output
 
@@ -285,8 +285,9 @@ class PositionalEmbedding(keras.layers.Layer):
         positions: ``sinusoidal``; or ``none``: the embeddings alone, not scaled.
         dropout: Rate.
         word_dropout: Rate at which whole embeddings are zeroed in training, before the position is added.
-        tied: Whether the matrix makes the logits, too. It then starts with a standard deviation of 1/√D, so
-            that embeddings times √D and logits of normalised states have variance 1.
+        tied: Whether the matrix is also the output projection (tied embeddings). It then starts with a
+            standard deviation of 1/√D, so that embeddings times √D and logits of normalized states have
+            variance 1.
         embedding: The layer with the embedding matrix [V, D] to share; by default a new one.
 
     Raises:
@@ -356,10 +357,9 @@ class PositionalEmbedding(keras.layers.Layer):
 
 
 class TiedProjection(keras.layers.Layer):
-    """Logits from an embedding matrix: hidden states times the embeddings, plus a bias (section 3.4).
+    """Tied embeddings (weight tying, Press & Wolf 2017): logits are hidden states times the embedding matrix.
 
-    Args:
-        embedding: The layer with the matrix [V, D].
+    A bias is added (section 3.4). ``embedding`` is the layer with the matrix [V, D].
     """
 
     def __init__(self, embedding: keras.layers.Embedding, **kwargs: Any) -> None:
@@ -422,7 +422,7 @@ def dropout_seed(seed: int, draw: Any) -> Iterator[None]:
 
 @keras.saving.register_keras_serializable(package="ptenmt")
 class Dropout(keras.layers.Layer):
-    """Zero a share of the inputs in training, and scale up the others so that the mean stays.
+    """Zero a share of the inputs in training, and scale up the others to preserve the mean.
 
     Args:
         rate: The share, at least 0 and below 1.
@@ -451,10 +451,10 @@ class Dropout(keras.layers.Layer):
         return inputs * (ops.cast(kept, inputs.dtype) * ops.cast(1 / (1 - self.rate), inputs.dtype))
 
     def _keep(self, shape: tuple[Any, ...]) -> Any:
-        """Draw which numbers to keep; boolean of this shape.
+        """Sample the keep mask, boolean of this shape.
 
-        Drawing is most of the cost of dropout, so each random number decides twice. A float32 below 1 has 23
-        random bits: the second decision uses the lowest 11, which are practically independent of the first.
+        Random numbers dominate the cost of dropout, so each gives two mask elements. A float32 below 1 has 23
+        random bits: the second element uses the lowest 11, which are practically independent of the first.
         """
         *outer, width = shape
         draws = keras.random.uniform((*outer, (width + 1) // 2), dtype="float32", seed=self._seed())

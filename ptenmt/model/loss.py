@@ -40,9 +40,8 @@ def token_sums(logits: Any, labels: Any) -> TokenSums:
 def training_loss(logits: Any, labels: Any, options: TrainingConfig) -> tuple[Any, TokenSums]:
     """Return the objective of training and the sums to report.
 
-    The sums have the plain cross-entropy, comparable with that of validation, even with label smoothing and
-    R-Drop. With R-Drop the batch holds every pair twice, in its first and its second half; objective and sums
-    are the means of both passes.
+    The sums report unsmoothed cross-entropy, comparable with that of validation. With R-Drop the batch holds
+    every pair twice, in its first and its second half; objective and sums are the means of both passes.
 
     Args:
         logits: [B, T, V], or [N, V] from ``real_positions``.
@@ -77,7 +76,7 @@ def symmetric_divergence(logits: Any, labels: Any) -> Any:
 def real_positions(hidden: Any, labels: Any) -> tuple[Any, Any]:
     """Remove the padding, so that no logits are computed for it.
 
-    The number of real labels differs from batch to batch: not for compilers that need fixed shapes (XLA).
+    The number of real labels differs between batches, so this is not for XLA, which needs fixed shapes.
 
     Args:
         hidden: [B, T, D].
@@ -106,7 +105,7 @@ def _objective_and_sums(logits: Any, labels: Any, smoothing: float) -> tuple[Any
 def _cross_entropy(logits: Any, labels: Any, smoothing: float) -> tuple[Any, Any, Any]:
     """Return cross-entropy with and without label smoothing, and whether the label is the argmax.
 
-    It reads the logits far fewer times than Keras' functions: the backward pass reuses the exponentials of
+    Needs fewer passes over the logits than Keras' functions: the backward pass reuses the exponentials of
     the forward pass. The argmax is that of their bits as integers, which order like positive floats; Keras'
     argmax of floats first looks for negative zeros.
 
@@ -116,7 +115,7 @@ def _cross_entropy(logits: Any, labels: Any, smoothing: float) -> tuple[Any, Any
         smoothing: ε, spread evenly over all V tokens, [PAD] included (Szegedy et al. 2016, section 7).
 
     Returns:
-        float32 [N] each: the smoothed cross-entropy, which alone has a gradient; the plain one; 1 or 0.
+        float32 [N] each: the smoothed cross-entropy, differentiable; the plain one, to report; 1 or 0.
     """
     fixed = ops.stop_gradient(logits)
     highest = ops.max(fixed, axis=-1, keepdims=True)
@@ -132,6 +131,7 @@ def _cross_entropy(logits: Any, labels: Any, smoothing: float) -> tuple[Any, Any
 
     @ops.custom_gradient
     def with_gradient(_: Any) -> tuple[Any, Any]:
+        # ∂objective/∂logits = softmax − (1−ε)·onehot(label) − ε/V; keep in step with ``objective``.
         def gradient(*arguments: Any, upstream: Any = None) -> Any:
             upstream = arguments[0] if upstream is None else upstream
             spread = smoothing / logits.shape[-1]

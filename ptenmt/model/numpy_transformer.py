@@ -1,9 +1,8 @@
 """The models' forward pass in NumPy: everything outside training and translation uses it.
 
 It computes what the Keras models compute, with the same weights and every option of ``ModelConfig``, and
-imports neither Keras nor TensorFlow. Letters in shape comments: B sentences, S source tokens, T target
-tokens, D ``d_model``, H heads, K width of a head, F feed-forward width, V vocabulary size, N real labels.
-A mask is boolean; True = may attend. Id 0 is padding.
+imports neither Keras nor TensorFlow. Letters in shape comments and the convention of masks as in layers.py;
+N is the number of real labels.
 """
 
 from collections.abc import Mapping
@@ -44,7 +43,7 @@ class _NumpyModel:
         raise NotImplementedError
 
     def token_losses(self, source: np.ndarray, target: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Score the real labels ``target[:, 1:]``, each given the source and the correct tokens before it.
+        """Score the real labels ``target[:, 1:]`` by teacher forcing: given the correct tokens before each.
 
         Args:
             source: Ids [B, S].

@@ -102,6 +102,7 @@ class EncoderBlock(_Block):
         def attend(y: Any) -> Any:
             return self.self_attention.attend(y, *self.self_attention.keys_and_values(y), mask)
 
+        # Post-norm: x = norm(x + dropout(sublayer(x))); pre-norm: x = x + dropout(sublayer(norm(x))).
         x, weights = self.self_attention_norm(x, sublayer=attend)
         x = self.feed_forward_norm(x, sublayer=self.feed_forward)
         return x, weights
@@ -142,14 +143,14 @@ class DecoderBlock(_Block):
         cross_mask: Any = None,
         past: KeysAndValues | None = None,
     ) -> tuple[Any, KeysAndValues, tuple[Any, Any]]:
-        """Compute the output for all positions, or for new ones behind those in ``past``.
+        """Compute the output for all positions, or only for new positions after the cached ones in ``past``.
 
         Args:
             x: [B, T, D].
             memory: Keys and values [B, H, S, K] that the cross-attention made of the encoder's output.
             self_mask: As for ``call``.
             cross_mask: As for ``call``.
-            past: Keys and values [B, H, t, K] of the self-attention for earlier positions.
+            past: KV cache [B, H, t, K] of the self-attention for earlier positions.
 
         Returns:
             The output [B, T, D]; ``past`` with the positions of ``x`` appended; and the attention weights to
@@ -163,6 +164,7 @@ class DecoderBlock(_Block):
         def attend_to_source(y: Any) -> Any:
             return self.cross_attention.attend(y, *memory, cross_mask)
 
+        # Post-norm: x = norm(x + dropout(sublayer(x))); pre-norm: x = x + dropout(sublayer(norm(x))).
         x, self_weights, present = self.self_attention_norm(x, sublayer=attend_to_target)
         x, cross_weights = self.cross_attention_norm(x, sublayer=attend_to_source)
         x = self.feed_forward_norm(x, sublayer=self.feed_forward)
@@ -240,7 +242,7 @@ class Encoder(_Stack):
 
 
 class DecoderState(NamedTuple):
-    """What incremental decoding keeps. The first axis of every tensor is the batch."""
+    """KV cache of incremental decoding. The first axis of every tensor is the batch."""
 
     source_mask: Any
     """Padding mask of the source: boolean [B, 1, 1, S]."""
@@ -286,7 +288,7 @@ class Decoder(_Stack):
         return self.norm(x), weights
 
     def step(self, tokens: Any, state: DecoderState) -> tuple[Any, DecoderState]:
-        """Decode one more token [B] of each sentence -> [B, D], and the state that includes it."""
+        """Decode one more token [B] of each sentence with the KV cache -> [B, D], and the extended cache."""
         position = ops.shape(state.past[0][0])[2]
         x = self.embedding(tokens[:, None], first_position=position)  # [B, 1, D]
         longer_past = []
@@ -351,7 +353,8 @@ class Transformer(FromConfig, keras.Model):
     def call(self, inputs: tuple[Any, Any], training: bool = False) -> Any:
         """Map source ids [B, S] and decoder input ids [B, T] to the logits [B, T, V] of the next tokens.
 
-        Keras hands ``training``, which turns dropout on, to every layer that is called inside another.
+        Given the reference's ids, this is teacher forcing. Keras propagates ``training``, which enables
+        dropout, to nested layers, whether or not their ``call`` declares it.
         """
         return self.final(self.hidden(inputs, training=training))
 
@@ -370,21 +373,21 @@ class Transformer(FromConfig, keras.Model):
         """Encode source ids [B, S] and return the state before the first ``decode_step``."""
         memory = self.encode(source)
         caches = [block.cross_attention.keys_and_values(memory) for block in self.decoder.blocks]
-        # No token yet: slices of length 0 have the right batch, heads, widths and dtype.
+        # An empty cache: slices of length 0 have the right batch, heads, widths and dtype.
         past = [(ops.zeros_like(keys[:, :, :0]), ops.zeros_like(values[:, :, :0])) for keys, values in caches]
         return DecoderState(padding_mask(source), caches, past)
 
     def decode_step(self, tokens: Any, state: DecoderState) -> tuple[Any, DecoderState]:
-        """Feed one token [B] of each sentence, no padding -> logits [B, V] of the next, and the new state."""
+        """Feed one token [B] of each sentence, no padding -> logits [B, V] of the next, and the new cache."""
         hidden, state = self.decoder.step(tokens, state)
         return self.final(hidden), state
 
     def attention(self, source: Any, target: Any) -> dict[str, Any]:
-        """Return all attention weights of one pass over source ids [B, S] and decoder input ids [B, T].
+        """Compute the attention weights of one pass over source ids [B, S] and decoder input ids [B, T].
 
         Returns:
-            float32 weights by name: ``encoder_layer{i}`` [B, H, S, S], ``decoder_layer{i}_block1``
-            [B, H, T, T] (self) and ``decoder_layer{i}_block2`` [B, H, T, S] (cross), i from 1.
+            float32 weights by the TensorFlow tutorial's names: ``encoder_layer{i}`` [B, H, S, S],
+            ``decoder_layer{i}_block1`` [B, H, T, T] (self), ``decoder_layer{i}_block2`` [B, H, T, S] (cross).
         """
         source_mask = padding_mask(source)
         memory, encoder_weights = self.encoder.forward(source, source_mask)

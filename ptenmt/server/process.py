@@ -78,8 +78,8 @@ def serve(
     url = address_of(bound)
     if not is_loopback(bound) and not keys.are_required:
         on_warning(
-            f"ANYBODY who can reach {url} can use this server, since --keys is not given. "
-            "Require keys, or put it behind a reverse proxy that authenticates (docs/serving.md)"
+            f"no API key is required (--keys is not given): any client that can reach {url} can use this "
+            "server; require keys, or put it behind a reverse proxy that authenticates (docs/serving.md)"
         )
     app = make_app(service, origins=origins)
     run(make_server(app, is_verbose=is_verbose, on_start=lambda: on_start(url)), bound)

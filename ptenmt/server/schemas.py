@@ -45,8 +45,8 @@ class AlignmentRequest(Keyed):
     prefix: str = Field("", description="Target prefix.")
 
 
-class BranchesRequest(AlignmentRequest):
-    """A target prefix to continue."""
+class AlternativesRequest(AlignmentRequest):
+    """A sentence and a target prefix whose next tokens vary."""
 
     count: int = Field(5, ge=1, le=10, description="Number of next-token alternatives.")
 
@@ -115,17 +115,17 @@ class AlignmentAnswer(BaseModel):
     weights: list[list[float]]
 
 
-class Branch(BaseModel):
+class AlternativeTranslation(BaseModel):
     """A whole translation that begins with the prefix."""
 
     text: str
     score: float
 
 
-class BranchesAnswer(BaseModel):
-    """The continuations, most likely first."""
+class AlternativesAnswer(BaseModel):
+    """Translations, the most probable next token first."""
 
-    branches: list[Branch]
+    alternatives: list[AlternativeTranslation]
 
 
 class AttentionAnswer(BaseModel):

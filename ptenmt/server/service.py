@@ -153,9 +153,9 @@ class Service:
 
     async def read(self, request: Request, model: type[_Request]) -> _Request:
         """Read a request; refuse it without a valid key, if keys are required."""
-        asked = await read(request, model)
-        self.check_key(asked.api_key or bearer_token(request))
-        return asked
+        body = await read(request, model)
+        self.check_key(body.api_key or bearer_token(request))
+        return body
 
     def check_key(self, key: str) -> None:
         """Refuse an unknown key, if keys are required."""

@@ -8,8 +8,8 @@ from ptenmt.tokenizers.base import (
     UNK as UNK,
     Tokenizer as Tokenizer,
     encode_framed as encode_framed,
-    forbidden as forbidden,
     frame as frame,
+    suppressed_ids as suppressed_ids,
 )
 from ptenmt.tokenizers.pair import (
     TokenizerPair as TokenizerPair,

@@ -19,8 +19,8 @@ _BLANK = re.compile(r"[\x00-\x1f\x7f-\x9f]|[^\S ]")
 _INVISIBLE = re.compile("[\u00ad\u200b\u200e\u200f\u2060\ufeff\ud800-\udfff]")
 
 
-def forbidden(config: TokenizerConfig) -> list[int]:
-    """Return the ids that search must not generate.
+def suppressed_ids(config: TokenizerConfig) -> list[int]:
+    """Return the suppressed ids, which search never generates.
 
     [UNK] is allowed for a word vocabulary, where no sub-words can spell an unknown word.
     """
@@ -47,7 +47,7 @@ class Tokenizer(ABC):
     @property
     @abstractmethod
     def checksum(self) -> str:
-        """Checksum in hexadecimal; equal for tokenizers that encode alike."""
+        """Checksum in hexadecimal; equal for tokenizers that encode identically."""
 
     @abstractmethod
     def encode(self, texts: Sequence[str]) -> list[list[int]]:
@@ -88,7 +88,7 @@ def without_framing(ids: Sequence[int]) -> list[int]:
 
 
 def frame(ids: Sequence[int], max_length: int) -> list[int]:
-    """Add [START] and [END], truncating the ids so that the result has at most ``max_length``."""
+    """Truncation: add [START] and [END], and truncate the ids to ``max_length`` in all."""
     assert max_length >= 3, f"max_length={max_length} leaves no room for a token"
     return [START, *ids[: max_length - 2], END]
 

@@ -119,7 +119,7 @@ class SentencePieceTokenizer(Tokenizer):
             if not has_text:
                 raise TokenizerError(
                     "the training sentences have no text to learn sub-words from",
-                    hint="check the data section: is the text where data.path or data.train says?",
+                    hint="check data.path or data.train: does it name the text?",
                 ) from error
             raise TokenizerError(
                 f"SentencePiece cannot train with tokenizer.vocabulary_size={vocabulary_size}: {error}",

@@ -59,7 +59,7 @@ class WordTokenizer(Tokenizer):
         if not counts:
             raise TokenizerError(
                 "the training sentences have no words to build a vocabulary from",
-                hint="check the data section: is the text where data.path or data.train says?",
+                hint="check data.path or data.train: does it name the text?",
             )
         frequent = [word for word, _ in counts.most_common(vocabulary_size - len(SPECIAL_PIECES))]
         if order == "appearance":

@@ -147,7 +147,7 @@ def prepare(
     """Configure threads, memory and determinism of TensorFlow, and return the strategy to train under.
 
     ``on_warning`` is called with a message for each option that can no longer take effect, because the
-    process has initialised TensorFlow already.
+    process has initialized TensorFlow already.
 
     Raises:
         ConfigError: The machine lacks the devices that ``machine.strategy`` needs.
@@ -159,7 +159,7 @@ def prepare(
         tf.config.threading.set_inter_op_parallelism_threads(machine.threads or available_cores())
     except RuntimeError:
         if machine.threads is not None:
-            on_warning("TensorFlow is already initialised: machine.threads has no effect")
+            on_warning("TensorFlow is already initialized: machine.threads has no effect")
     with contextlib.suppress(RuntimeError):
         for gpu in tf.config.list_physical_devices("GPU"):
             tf.config.experimental.set_memory_growth(gpu, True)
@@ -234,7 +234,7 @@ def lost_workers_error(cluster: Cluster, lost: Sequence[int]) -> TrainingError:
     names = ", ".join(map(cluster.name, lost))
     return TrainingError(
         f"{names} {'is' if len(lost) == 1 else 'are'} lost",
-        "its own output says why; start all workers again: they resume from the last checkpoint",
+        "see its own output for the reason; start all workers again: they resume from the last checkpoint",
     )
 
 

@@ -1,4 +1,4 @@
-"""From batch plan to train step: batches are prefetched, grouped into updates and split over replicas."""
+"""From batch plan to train step: batches are prefetched, grouped into updates and sharded over replicas."""
 
 from collections.abc import Iterator
 from itertools import islice
@@ -19,9 +19,9 @@ _SPECS = (
     tf.TensorSpec([], tf.int64),
 )
 
-Part = tuple[Any, Any, Any, Any]
-"""Source ids [B, S], target ids [B, T + 1], the real labels of the whole step (float32), and which of
-the step's batches this is (int64); a value a replica where there are several."""
+MicroBatch = tuple[Any, Any, Any, Any]
+"""Source ids [B, S], target ids [B, T + 1], number of real labels in the whole update (float32), index within
+the update (int64): per-replica values if there are several replicas."""
 
 
 class Plan(Protocol):
@@ -35,14 +35,14 @@ class Plan(Protocol):
         ...
 
     def batches(self, epoch: int, first: int, /) -> Iterator[Batch]:
-        """The batches of an epoch, from one on."""
+        """The batches of an epoch, starting at batch ``first``."""
         ...
 
 
 class InputPipeline:
-    """Groups a plan's batches into steps of ``accumulate`` each; an epoch's last step may have fewer.
+    """Groups a plan's batches into updates of ``accumulate`` micro-batches (gradient accumulation).
 
-    The strategy's replicas share each batch.
+    An epoch's last update may have fewer. Each batch is sharded over the replicas.
     """
 
     def __init__(self, plan: Plan, accumulate: int, strategy: tf.distribute.Strategy) -> None:
@@ -51,57 +51,57 @@ class InputPipeline:
         self._strategy = strategy
         self._replicas = _local_replicas(strategy)
 
-    def steps(self, epoch: int, first: int) -> Iterator[list[Part]]:
-        """The parts of each step of an epoch, from step ``first`` on, counted from 0."""
-        parts = self._parts(epoch, first)
+    def steps(self, epoch: int, first: int) -> Iterator[list[MicroBatch]]:
+        """The micro-batches of each update of an epoch, starting at update ``first``, counted from 0."""
+        micro_batches = self._micro_batches(epoch, first)
         left = self._plan.num_batches(epoch) - first * self._accumulate
         while left > 0:
-            yield list(islice(parts, min(self._accumulate, left)))
+            yield list(islice(micro_batches, min(self._accumulate, left)))
             left -= self._accumulate
 
-    def _parts(self, epoch: int, first: int) -> Iterator[Part]:
-        """This process's share of the batches, a value for each of its replicas.
+    def _micro_batches(self, epoch: int, first: int) -> Iterator[MicroBatch]:
+        """Yield this process's shard of each batch as per-replica values.
 
-        Its replicas' values are put together here and not by a distributed data set, since that asks all
-        workers before each batch whether any of them has one.
+        A distributed dataset would synchronize all workers before every batch to detect the end of the data.
         """
-        shares = iter(self._shares(epoch, first))
+        shards = iter(self._shards(epoch, first))
         if self._strategy.num_replicas_in_sync == 1:
-            yield from shares
+            yield from shards
             return
-        while batch := dict(zip(self._replicas, shares, strict=False)):
+        while batch := dict(zip(self._replicas, shards, strict=False)):
             yield self._strategy.experimental_distribute_values_from_function(
                 lambda context, batch=batch: batch[context.replica_id_in_sync_group]
             )
 
-    def _shares(self, epoch: int, first: int) -> Any:
-        """The same, read ahead, those of its replicas one after the other."""
+    def _shards(self, epoch: int, first: int) -> Any:
+        """Prefetch the shards of the local replicas, in turn."""
         replicas = self._strategy.num_replicas_in_sync
 
-        def parts() -> Iterator[tuple[Any, ...]]:
+        def shards() -> Iterator[tuple[Any, ...]]:
             batches = self._plan.batches(epoch, first * self._accumulate)
             while group := list(islice(batches, self._accumulate)):
                 tokens = sum(np.count_nonzero(target[:, 1:]) for _, target in group)
                 for number, batch in enumerate(group):
-                    for share in self._replicas:
-                        yield (*_share(batch, share, replicas), float(tokens), number)
+                    for replica in self._replicas:
+                        yield (*_shard(batch, replica, replicas), float(tokens), number)
 
-        dataset = tf.data.Dataset.from_generator(parts, output_signature=_SPECS)
+        dataset = tf.data.Dataset.from_generator(shards, output_signature=_SPECS)
         dataset = dataset.prefetch(_PREFETCHED_BATCHES * len(self._replicas))
         options = tf.data.Options()
-        options.autotune.enabled = False  # its thread sleeps for a minute, and who ends an epoch early waits
+        # Its thread sleeps for up to a minute, which would delay a stop in mid-epoch.
+        options.autotune.enabled = False
         return dataset.with_options(options)
 
 
 def epoch_steps(plan: Plan, accumulate: int) -> EpochSteps:
-    """The number of steps of each epoch, of which the last may have fewer batches than the others."""
+    """Number of updates per epoch: batches / accumulate, rounded up."""
     return EpochSteps(
         tuple((first, -(-plan.num_batches(first) // accumulate)) for first in plan.mixture.first_epochs)
     )
 
 
-def part_signature(strategy: tf.distribute.Strategy) -> Any:
-    """Of what kind and shape the values of a part are."""
+def micro_batch_signature(strategy: tf.distribute.Strategy) -> Any:
+    """Return the ``tf.function`` input signature of a micro-batch."""
     if strategy.num_replicas_in_sync == 1:
         return _SPECS
     empty = tf.data.Dataset.from_generator(tuple, output_signature=_SPECS)
@@ -109,15 +109,15 @@ def part_signature(strategy: tf.distribute.Strategy) -> Any:
 
 
 def _local_replicas(strategy: tf.distribute.Strategy) -> list[int]:
-    """The numbers of this process's replicas among those of all workers."""
+    """The ids of this process's replicas among those of all workers."""
     numbers = strategy.experimental_distribute_values_from_function(
         lambda context: tf.constant(context.replica_id_in_sync_group)
     )
     return [int(number) for number in strategy.experimental_local_results(numbers)]
 
 
-def _share(batch: Batch, replica: int, num_replicas: int) -> Batch:
-    """Every ``num_replicas``-th pair of a batch; where there is none, a pair of padding alone."""
+def _shard(batch: Batch, replica: int, num_replicas: int) -> Batch:
+    """Every ``num_replicas``-th pair of a batch; an empty shard is one pair of padding."""
     if num_replicas == 1:
         return batch
     source, target = (side[replica::num_replicas] for side in batch)

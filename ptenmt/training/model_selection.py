@@ -1,4 +1,4 @@
-"""Which model is kept: validation, the best weights, early stopping."""
+"""Model selection: validation, the best weights, early stopping."""
 
 import math
 import threading
@@ -73,7 +73,7 @@ class ModelSelection:
         )
 
     def is_patience_exhausted(self) -> bool:
-        """Whether ``validation.patience`` validations in a row were no better than the best."""
+        """Early stopping: whether no score improved for ``validation.patience`` validations in a row."""
         patience = self._options.patience
         return patience is not None and int(self._state.stale) >= patience
 
@@ -84,7 +84,7 @@ class ModelSelection:
         return count * sum(self._seconds) / max(len(self._seconds), 1)
 
     def validate(self, rate: float) -> Generator[ValidationStep | Validated, None, None]:
-        """Score the model, or the moving averages of its weights if the optimizer keeps them.
+        """Score the model, with the EMA of its weights if the optimizer keeps one.
 
         Yields the progress, and the scores at the end; closing the generator before that changes nothing.
         ``rate``, the learning rate of the last update, is for the record.
@@ -93,7 +93,7 @@ class ModelSelection:
         with self._state.timed("validation"), averaged(self._state.model, self._state.optimizer):
             for number, event in enumerate(self._events()):
                 if number == 0 and not self._seconds:
-                    first_event = time.perf_counter()  # until then it compiled
+                    first_event = time.perf_counter()  # compilation precedes it
                 if isinstance(event, Scores):
                     now = time.perf_counter()
                     self._seconds.append(now - first_event)
@@ -119,7 +119,7 @@ class ModelSelection:
                 event = next(events, None)
             except _Interrupted:
                 return
-            except Exception:  # whatever a library made of the interruption
+            except Exception:  # a library may replace the interruption by another exception
                 if self._is_interrupted:
                     return
                 raise
@@ -180,7 +180,7 @@ class ModelSelection:
 
 
 def num_validations(options: ValidationConfig, steps_per_epoch: EpochSteps, first: int, last: int) -> int:
-    """About how many validations there are between two global steps."""
+    """Estimate the number of validations between two global steps."""
     epochs = steps_per_epoch.position(last) - steps_per_epoch.position(first)
     periods = ((options.every_steps, last - first), (options.every_epochs, epochs))
     return sum(math.ceil(length / n) for n, length in periods if n is not None)

@@ -1,4 +1,4 @@
-"""Next-word prediction: word windows of a text, the model, and its validation."""
+"""The next-word task: word windows of a text, the model, and its validation."""
 
 import hashlib
 from collections.abc import Iterator, Sequence
@@ -31,7 +31,7 @@ _NUM_SAMPLE_WINDOWS = 4 * SCORED_WINDOWS
 
 
 class NextWordTask:
-    """Learns a next-word model from the windows of a text."""
+    """Trains a next-word model on the windows of a text."""
 
     reads: ClassVar[str] = "text"
     unit: ClassVar[str] = "windows"

@@ -1,4 +1,4 @@
-"""Adam and AdamW, with gradient clipping and an exponential moving average of the weights."""
+"""Adam and AdamW, with gradient clipping and an exponential moving average (EMA) of the weights."""
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -42,7 +42,7 @@ class Adam:
 
     @property
     def averages(self) -> dict[str, Any]:
-        """The moving average of each weight by the weight's path; empty if ``optimizer.ema`` is 0."""
+        """The EMA of each weight by the weight's path; empty if ``optimizer.ema`` is 0."""
         return dict(zip(self._paths, self._averages, strict=False))
 
     def apply(self, gradients: Sequence[Any], norm: Any, rate: Any, scale: Any = 1.0) -> None:
@@ -58,7 +58,7 @@ class Adam:
         self._count.assign_add(1)
         count = tf.cast(self._count, tf.float32)
         beta_1_power, beta_2_power = config.beta_1**count, config.beta_2**count
-        # The average of the first weights would be dominated by the initial ones: warm its decay up.
+        # EMA warm-up: a lower decay at first, or the initial weights would dominate.
         decay = tf.minimum(config.ema, (1 + count) / (10 + count))
         factor = None if config.clip_norm is None else config.clip_norm / tf.maximum(norm, config.clip_norm)
         if tf.is_tensor(scale):
@@ -94,7 +94,7 @@ class Adam:
 
 @contextmanager
 def averaged(model: Any, optimizer: Adam) -> Iterator[None]:
-    """Replace the model's weights by their moving averages, if the optimizer keeps them, within the block."""
+    """Replace the model's weights by their EMA, if the optimizer keeps one, within the block."""
     weights = {weight.path: weight.value for weight in model.trainable_variables}
     originals = {path: tf.identity(weights[path]) for path in optimizer.averages}
     for path, average in optimizer.averages.items():

@@ -89,20 +89,20 @@ class TrainingInputs:
         }
         if corpora := fetch_corpora(config.data):
             facts["corpora"] = corpora
-        return model, plan, facts | self._initialise(model)
+        return model, plan, facts | self._initialize(model)
 
     def warn(self, message: str) -> None:
         """Emit a warning."""
         self.on_event(Warned(message=message))
 
-    def _initialise(self, model: Any) -> dict[str, Any]:
+    def _initialize(self, model: Any) -> dict[str, Any]:
         """Assign the weights of a warm start, if there is one; returns where they come from."""
         if self._warm_start is not None:
             trained = TrainedModel.load(self._warm_start, on_warning=self.warn)
             assign_weights(model, trained.weights, trained.info.file)
-            return {"initialised_from": str(trained.info.file.absolute())}
+            return {"initialized_from": str(trained.info.file.absolute())}
         known = self.run.facts() if self.is_resumed else {}
-        return {name: known[name] for name in ("initialised_from",) if name in known}
+        return {name: known[name] for name in ("initialized_from",) if name in known}
 
     def _check_schedule(self, steps_per_epoch: EpochSteps) -> None:
         """Warn of a learning rate that never reaches its peak, or that a changed length changes."""

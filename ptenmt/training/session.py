@@ -84,18 +84,18 @@ def train(
     stop = StopSignals()
     if is_chief:
         directory.check_writable()
-    with directory.locked() if is_chief else nullcontext(), stop.heeded():
+    with directory.locked() if is_chief else nullcontext(), stop.installed():
         try:
             strategy = prepare(config, lambda message: emit(Warned(message=message)), cluster)
             workers = Workers(strategy, cluster)
-            stop.renew()
+            stop.reinstall()
             with workers.together():
                 inputs = TrainingInputs(config, directory, fresh, init_from, emit, on_download)
                 is_stopped = _train(inputs, fresh, workers, stop)
             is_saved = True
         except BaseException as error:
             # Whatever a library made of the interruption of the start, it was one.
-            if stop.received is None or (stop.is_handed_over and not isinstance(error, KeyboardInterrupt)):
+            if stop.received is None or (stop.is_training and not isinstance(error, KeyboardInterrupt)):
                 raise
             is_stopped, is_saved = True, False
     return TrainingResult(
@@ -124,7 +124,7 @@ def _train(inputs: TrainingInputs, fresh: bool, workers: Workers, stop: StopSign
                 _write_run(inputs, facts)
             _check_shared(run, workers)
         elif isinstance(event, StepDone | CurvePoint):
-            stop.hand_over(trainer.stop)
+            stop.on_stop(trainer.stop)
         elif isinstance(event, Validated) and event.is_best and workers.is_chief:
             cache_translator(config, run, task.tokenizers, inputs.warn)
         if board is not None:

@@ -11,21 +11,20 @@ from contextlib import contextmanager
 from typing import Any
 
 _SIGNALS = (signal.SIGINT, signal.SIGTERM)
-_PATIENCE = 3.0  # seconds that the start of a training gets to end
-_LAST_PATIENCE = 1.0  # the same, from the second signal on
+_STARTUP_GRACE_SECONDS = 3.0  # from the first signal to the end of a process whose training has not started
+_SECOND_SIGNAL_GRACE_SECONDS = 1.0
 _SHOW_CURSOR = b"\x1b[?25h"
 
 
 class Interrupted(KeyboardInterrupt):
-    """A signal came before there was anything to finish or to save."""
+    """Raised if a signal arrives before the first step."""
 
 
 class StopSignals:
-    """What the first SIGINT or SIGTERM does; a second one interrupts at once.
+    """Handles SIGINT and SIGTERM: the first finishes the step and saves, the second exits immediately.
 
-    While the training starts, there is nothing to save: ``Interrupted`` is raised in the main thread, and if
-    that sits in a library that does not come back, the process ends. From ``hand_over`` on, the signal asks
-    the training to finish its step, save and end.
+    Before ``on_stop`` is called there is nothing to save: ``Interrupted`` is raised in the main thread, and
+    if that is in a library call that does not return, the process exits.
     """
 
     def __init__(self) -> None:
@@ -33,20 +32,20 @@ class StopSignals:
         self._stop: Callable[[], None] | None = None
         self._before: dict[int, Any] = {}
 
-    def hand_over(self, stop: Callable[[], None]) -> None:
+    def on_stop(self, stop: Callable[[], None]) -> None:
         """From now on, call ``stop`` instead of raising ``Interrupted``."""
         self._stop = stop
-        if self.received is not None:  # and a library has swallowed the exception
+        if self.received is not None:  # but a library has caught the exception
             stop()
 
     @property
-    def is_handed_over(self) -> bool:
-        """Whether there is a training to finish its step."""
+    def is_training(self) -> bool:
+        """Whether ``on_stop`` was called: there is a step to finish."""
         return self._stop is not None
 
     @contextmanager
-    def heeded(self) -> Iterator["StopSignals"]:
-        """Heed the signals meanwhile; outside of the main thread, leave them alone."""
+    def installed(self) -> Iterator["StopSignals"]:
+        """Install the handlers for the block (main thread only)."""
         if threading.current_thread() is not threading.main_thread():
             yield self
             return
@@ -69,8 +68,8 @@ class StopSignals:
             watch.join()
             ours.close()
 
-    def renew(self) -> None:
-        """Heed the signals again after a library took them for itself, as TensorFlow's clusters do."""
+    def reinstall(self) -> None:
+        """Reinstall the handlers after a library has replaced them, as TensorFlow's clusters do."""
         if self.received is None and threading.current_thread() is threading.main_thread():
             for number in self._before:
                 signal.signal(number, self._handle)
@@ -89,7 +88,7 @@ class StopSignals:
     def _watch(self, ours: socket.socket) -> None:
         """End the process if the main thread does not end the training in time.
 
-        Python's handlers wait until a library's call returns; this thread hears of the signal at once.
+        Python's handlers wait until a library call returns; this thread is notified immediately.
         """
         received: list[int] = []
         deadline: float | None = None
@@ -105,13 +104,13 @@ class StopSignals:
                 continue
             received.append(numbers[0])
             if len(received) > 1:
-                deadline = time.monotonic() + _LAST_PATIENCE
+                deadline = time.monotonic() + _SECOND_SIGNAL_GRACE_SECONDS
             elif self._stop is None:
-                deadline = time.monotonic() + _PATIENCE
+                deadline = time.monotonic() + _STARTUP_GRACE_SECONDS
 
 
 def _end_process(received: list[int]) -> None:
-    """Say why, and leave at once."""
+    """Print the reason and exit immediately."""
     reason = b"stopped before the first step: nothing to save, run it again\n"
     if len(received) > 1:
         reason = b"stopped at once: run it again to resume from the last checkpoint\n"

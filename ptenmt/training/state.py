@@ -70,7 +70,7 @@ class TrainingState:
         self.step_in_epoch = _number(0)
         """Complete steps of the current epoch."""
         self.global_step = _number(0)
-        """Updates so far; dropout and the learning rate are functions of it."""
+        """Steps so far, skipped ones included; dropout and the learning rate are functions of it."""
         self.validated = _number(0)
         """``global_step`` of the last validation."""
         self.best_score = _number(float("nan"))
@@ -81,10 +81,10 @@ class TrainingState:
         self.skipped = _number(0)
         """Updates skipped because the loss or the gradients were not finite."""
         self.skipped_in_row = _number(0)
-        self.faults = _number(0)
-        """Those that a smaller loss scale would not have prevented."""
-        self.faults_in_row = _number(0)
-        self.most_faults_in_row = _number(0)
+        self.nonfinite = _number(0)
+        """Skipped updates not explained by float16 overflow."""
+        self.nonfinite_in_row = _number(0)
+        self.most_nonfinite_in_row = _number(0)
         self.gradient_norm = _number(0.0)
         """Of the last update."""
         self.loss_scale = _number(INITIAL_LOSS_SCALE)
@@ -102,20 +102,21 @@ class TrainingState:
         self.since_curve_point.add(sums)
         self.gradient_norm.assign(tf.cast(norm, tf.float64))
         self.skipped_in_row.assign(0)
-        self.faults_in_row.assign(0)
+        self.nonfinite_in_row.assign(0)
 
-    def count_skipped(self, is_fault: Any = True) -> None:
-        """Count a skipped update, no fault if float16 may have overflowed; part of the compiled step."""
+    def count_skipped(self, is_overflow: Any = False) -> None:
+        """Count a skipped update; ``is_overflow``: float16 may have overflowed. Part of the compiled step."""
         self.skipped.assign_add(1)
         self.skipped_in_row.assign_add(1)
-        self.faults.assign_add(tf.cast(is_fault, tf.int64))
-        self.faults_in_row.assign_add(tf.cast(is_fault, tf.int64))
-        self.most_faults_in_row.assign(tf.maximum(self.most_faults_in_row, self.faults_in_row))
+        nonfinite = 1 - tf.cast(is_overflow, tf.int64)
+        self.nonfinite.assign_add(nonfinite)
+        self.nonfinite_in_row.assign_add(nonfinite)
+        self.most_nonfinite_in_row.assign(tf.maximum(self.most_nonfinite_in_row, self.nonfinite_in_row))
 
-    def adapt_loss_scale(self, is_finite: Any, patience: int) -> None:
-        """Halve the loss scale after an overflow, double it after ``patience`` finite steps."""
+    def adapt_loss_scale(self, is_finite: Any, growth_interval: int) -> None:
+        """Halve the loss scale after an overflow, double it after ``growth_interval`` finite steps."""
         steps = tf.where(is_finite, self.scaled_steps + 1, tf.zeros_like(self.scaled_steps))
-        is_time = steps >= patience
+        is_time = steps >= growth_interval
         grown = tf.where(is_time, self.loss_scale * 2, self.loss_scale)
         self.loss_scale.assign(tf.where(is_finite, grown, tf.maximum(self.loss_scale / 2, 1.0)))
         self.scaled_steps.assign(tf.where(is_time, tf.zeros_like(steps), steps))
@@ -139,12 +140,12 @@ class TrainingState:
         return int(self.epoch), int(self.global_step), int(self.validated)
 
     def weights(self) -> dict[str, np.ndarray]:
-        """The model's weights, or their moving averages if the optimizer keeps any, by Keras path."""
+        """The model's weights, or their EMA if the optimizer keeps one, by Keras path."""
         weights = {weight.path: weight.value for weight in self.model.trainable_variables}
         return {path: value.numpy() for path, value in (self.optimizer.averages or weights).items()}
 
     def checksum(self) -> int:
-        """CRC-32 of the weights and their moving averages."""
+        """CRC-32 of the weights and their EMA."""
         checksum = 0
         for weight in (*self.model.trainable_variables, *self.optimizer.averages.values()):
             checksum = zlib.crc32(weight.numpy().tobytes(), checksum)
@@ -258,7 +259,7 @@ class Checkpoints:
 
 
 def read_checkpoint(path: Path) -> tuple[int, dict[str, np.ndarray]]:
-    """Read the number of updates before a checkpoint, and its weights or moving averages by Keras path.
+    """Read the global step of a checkpoint, and its weights, or their EMA if it has one, by Keras path.
 
     Raises:
         CheckpointError: It is damaged.

@@ -10,11 +10,11 @@ from ptenmt.config import Config
 from ptenmt.errors import TrainingError
 from ptenmt.model import TokenSums, TrainableModel, dropout_seed, real_positions, training_loss
 from ptenmt.schedule import learning_rate
-from ptenmt.training.input_pipeline import Part, part_signature
+from ptenmt.training.input_pipeline import MicroBatch, micro_batch_signature
 from ptenmt.training.optimizer import zeros
 from ptenmt.training.state import TrainingState
 
-STEPS_BETWEEN_SCALES = 2000  # finite steps after which the loss scale doubles
+LOSS_SCALE_GROWTH_INTERVAL = 2000  # finite steps after which the loss scale doubles
 
 
 class TrainStep:
@@ -42,7 +42,7 @@ class TrainStep:
         self._strategy = strategy
         self._scales_loss = config.machine.precision == "mixed_float16"
         self._wants_stop, self._stops = (tf.Variable(False, trainable=False) for _ in range(2))
-        # What the batches before the last one of a step have added up to.
+        # Gradient accumulation: the sums of an update's earlier micro-batches.
         self._sums = TokenSums(*(tf.Variable(0.0, trainable=False) for _ in TokenSums._fields))
         self._gradients = []
         if config.batch.accumulate > 1:
@@ -52,23 +52,23 @@ class TrainStep:
         self._replica_step: Any = self._replica_gradients
         if self._uses_xla:
             self._replica_step = tf.function(self._replica_gradients, jit_compile=True, autograph=False)
-        signature = part_signature(strategy)
-        self._accumulate = tf.function(self._accumulate_eagerly, signature, autograph=False)
-        self._update = tf.function(self._update_eagerly, signature, autograph=False)
+        signature = micro_batch_signature(strategy)
+        self._accumulate = tf.function(self._accumulate_graph, signature, autograph=False)
+        self._update = tf.function(self._update_graph, signature, autograph=False)
 
-    def __call__(self, parts: Sequence[Part], wants_stop: bool = False) -> None:
-        """Make one update from all batches of a step; ``wants_stop`` reaches all workers with it.
+    def __call__(self, micro_batches: Sequence[MicroBatch], wants_stop: bool = False) -> None:
+        """Make one update from its micro-batches; ``wants_stop`` is all-reduced with the sums.
 
         Raises:
             TrainingError: The device is out of memory.
         """
         if wants_stop:
             self._wants_stop.assign(True)
-        *first, last = parts
+        *first, last = micro_batches
         try:
             with self._strategy.scope():
-                for part in first:
-                    self._accumulate(*part)
+                for micro_batch in first:
+                    self._accumulate(*micro_batch)
                 self._update(*last)
         except tf.errors.ResourceExhaustedError as error:
             step, reason = int(self._state.global_step) + 1, error.message.splitlines()[0]
@@ -79,7 +79,7 @@ class TrainStep:
 
     @property
     def stops(self) -> bool:
-        """Whether any worker was asked to stop before the last step."""
+        """Whether any worker's ``wants_stop`` was true in the last step."""
         return bool(self._stops)
 
     def learning_rate(self) -> float:
@@ -91,16 +91,16 @@ class TrainStep:
         step = ops.cast(step, "float32")
         return learning_rate(step, config.training, config.model.d_model, self._total_steps, ops)
 
-    def _accumulate_eagerly(self, source: Any, target: Any, tokens: Any, number: Any) -> None:
-        """Add a batch's gradients and sums to the accumulators."""
+    def _accumulate_graph(self, source: Any, target: Any, tokens: Any, number: Any) -> None:
+        """Gradient accumulation (``batch.accumulate``): add a micro-batch's gradients and sums, no update."""
         sums, gradients = self._all_gradients(source, target, tokens, number)
         for accumulator, new in zip(self._sums, sums, strict=True):
             accumulator.assign_add(new)
         for accumulator, new in zip(self._gradients, gradients, strict=True):
             self._strategy.extended.update(accumulator, _add, args=(new,))
 
-    def _update_eagerly(self, source: Any, target: Any, tokens: Any, number: Any) -> None:
-        """Update the weights from the step's last batch and the accumulators, and empty these."""
+    def _update_graph(self, source: Any, target: Any, tokens: Any, number: Any) -> None:
+        """Update the weights from the last micro-batch and the accumulators, and reset these."""
         sums, gradients = self._all_gradients(source, target, tokens, number)
         if self._gradients:
             pairs = zip(self._gradients, gradients, strict=True)
@@ -120,18 +120,18 @@ class TrainStep:
             return tf.constant(True)
 
         def skip() -> Any:
-            self._state.count_skipped(not self._scales_loss or self._state.loss_scale <= 1)
+            self._state.count_skipped(self._state.loss_scale > 1 if self._scales_loss else False)
             return tf.constant(False)
 
         tf.cond(is_finite, learn, skip)
         if self._scales_loss:
-            self._state.adapt_loss_scale(is_finite, STEPS_BETWEEN_SCALES)
+            self._state.adapt_loss_scale(is_finite, LOSS_SCALE_GROWTH_INTERVAL)
         self._state.step_in_epoch.assign_add(1)
 
     def _all_gradients(
         self, source: Any, target: Any, tokens: Any, number: Any
     ) -> tuple[TokenSums, list[Any]]:
-        """Return a batch's sums and gradients, summed over all replicas."""
+        """Return a micro-batch's sums and gradients, summed over all replicas."""
         sums, gradients = self._strategy.run(self._replica_step, args=(source, target, tokens, number))
         add = tf.distribute.ReduceOp.SUM
         gradients_to_weights = list(zip(gradients, self._weights, strict=True))
@@ -141,9 +141,9 @@ class TrainStep:
         return TokenSums(*sums), reduced
 
     def _replica_gradients(self, source: Any, target: Any, tokens: Any, number: Any) -> tuple[Any, list[Any]]:
-        """Return the sums and gradients of one replica's share of a batch.
+        """Return the sums and gradients of one replica's shard of a micro-batch.
 
-        The sums are one vector, whose last number is 1 if this process was asked to stop.
+        The sums are one vector, whose last number is 1 if this process wants to stop.
         """
         config, state = self._config, self._state
         context = tf.distribute.get_replica_context()
@@ -155,17 +155,17 @@ class TrainStep:
             objective /= tokens
             if self._scales_loss:
                 objective *= tf.cast(state.loss_scale, tf.float32)
-        # An embedding's gradient has a row for each occurrence of a token: add them up, as Adam squares sums.
+        # Densify IndexedSlices: Adam must square a token's summed gradient, not each occurrence's.
         gradients = [tf.convert_to_tensor(each) for each in tape.gradient(objective, self._weights)]
         return tf.stack([*sums, tf.cast(self._wants_stop, tf.float32)]), gradients
 
     def _objective(self, source: Any, target: Any) -> tuple[Any, TokenSums]:
-        """Return the objective, summed over the real tokens, and the sums that are reported."""
+        """Teacher forcing: predict ``target[:, 1:]`` from ``target[:, :-1]``; returns objective and sums."""
         options = self._config.training
         if options.r_drop:
             source, target = tf.tile(source, [2, 1]), tf.tile(target, [2, 1])
         hidden, labels = self._model.hidden((source, target[:, :-1]), training=True), target[:, 1:]
-        if not self._uses_xla:  # which needs fixed shapes
+        if not self._uses_xla:  # XLA needs fixed shapes
             hidden, labels = real_positions(hidden, labels)
         return training_loss(self._model.final(hidden), labels, options)
 
@@ -177,7 +177,7 @@ class TrainStep:
         return total
 
     def _local(self, value: Any) -> Any:
-        """Return one of the equal copies on this process' replicas."""
+        """Return one of the equal copies on this process's replicas."""
         return self._strategy.experimental_local_results(value)[0]
 
 

@@ -1,4 +1,4 @@
-"""The interface between the trainer, which knows steps, and what the steps learn."""
+"""The interface of a training task."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -26,9 +26,9 @@ class Split:
 
 
 class Task(Protocol):
-    """Which data are learnt, by which model, and how it is validated.
+    """A training task: its data, model and validation.
 
-    Whatever the task, a batch has sources [B, S] and targets [B, T + 1], and the model predicts
+    In every task, a batch has sources [B, S] and targets [B, T + 1], and the model predicts
     ``targets[:, 1:]``: ``model.hidden((source, target[:, :-1]))`` gives [B, T, D], ``model.final`` logits.
     """
 

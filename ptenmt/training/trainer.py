@@ -29,7 +29,7 @@ from ptenmt.history import History
 from ptenmt.model import TrainableModel
 from ptenmt.runs import Run
 from ptenmt.training.distributed import Workers
-from ptenmt.training.input_pipeline import InputPipeline, Part, Plan, epoch_steps
+from ptenmt.training.input_pipeline import InputPipeline, MicroBatch, Plan, epoch_steps
 from ptenmt.training.model_selection import ModelSelection, Validator, num_total_steps
 from ptenmt.training.optimizer import Adam
 from ptenmt.training.state import Checkpoints, TrainingState
@@ -37,7 +37,7 @@ from ptenmt.training.step import TrainStep
 from ptenmt.weights import tidy_weights, write_weights
 
 SECONDS_BETWEEN_REPORTS = 0.25
-MAX_FAULTS_IN_ROW = 10
+MAX_NONFINITE_IN_ROW = 10
 _NUM_RECENT_STEPS = 500
 
 
@@ -79,22 +79,23 @@ class Trainer:
         self._checkpoints = Checkpoints(self._state.trackable(), run, config.checkpoint.keep)
         self._selection = ModelSelection(config, run, self._state, validator, plan, self._workers.is_chief)
         self._throughput = Throughput()
-        self._epoch_batches: Iterator[list[Part]] = iter(())
-        self._stop_wanted = threading.Event()  # from this process
+        self._epoch_batches: Iterator[list[MicroBatch]] = iter(())
+        self._stop_wanted = threading.Event()  # in this process
+        # All workers agreed.
         self._stop_requested = self._stop_wanted if self._workers.count == 1 else threading.Event()
         self._saved_at = self._reported_at = time.monotonic()
         self._saved_position: tuple[int, ...] | None = None
         self._is_save_overdue = False
-        self._num_reported_faults = 0
+        self._num_reported_nonfinite = 0
 
     def stop(self) -> None:
         """Ask ``fit`` to finish its step, save and end; safe to call from a signal handler."""
         self._stop_wanted.set()
-        if self._workers.count == 1:  # several continue together until all have received it
+        if self._workers.count == 1:  # several continue until all have agreed
             self._selection.interrupt()
 
     def fit(self) -> Iterator[Event]:
-        """Train until all steps are done or patience is exhausted.
+        """Train until all steps are done or early stopping (``validation.patience``).
 
         Yields:
             Events as they happen. The last one is ``Stopped`` if ``stop`` was called in time.
@@ -107,12 +108,14 @@ class Trainer:
         if self._is_over():
             return
         yield from self._validate()  # one that an earlier stop interrupted
+        yield from self._finish_epoch()
         while not (self._is_over() or self._stop_requested.is_set()):
             batches = self._next_batches()
             self._update(batches)
             yield from self._report()
             with self._throughput.paused():
                 yield from self._validate()
+                yield from self._finish_epoch()
                 if self._is_save_due():
                     yield from self._save()
         yield from self._save()
@@ -130,7 +133,7 @@ class Trainer:
         state = self._state
         if self._workers.count > 1:
             self._workers.agree(step=int(state.global_step), weights=state.checksum())
-        self._num_reported_faults = int(state.faults)
+        self._num_reported_nonfinite = int(state.nonfinite)
         self._saved_position = None if restored is None else state.position()
         if self._workers.is_chief:
             remove_unfinished(self._run.path)
@@ -159,6 +162,7 @@ class Trainer:
             yield StageStarted(epoch=epoch + 1, pairs=pairs, shares=self._mixture.shares(epoch))
 
     def _is_over(self) -> bool:
+        """Whether all steps are done, or early stopping, and no validation is due."""
         return not self._selection.is_due() and (
             int(self._state.global_step) >= self._total_steps or self._selection.is_patience_exhausted()
         )
@@ -166,31 +170,31 @@ class Trainer:
     def _is_epoch_end(self) -> bool:
         return int(self._state.step_in_epoch) == self._steps_per_epoch.of(int(self._state.epoch))
 
-    def _next_batches(self) -> list[Part]:
-        """The batches of the next update."""
+    def _next_batches(self) -> list[MicroBatch]:
+        """The micro-batches of the next update."""
         with self._state.timed("data"):
             return next(self._epoch_batches)
 
-    def _update(self, batches: list[Part]) -> None:
+    def _update(self, batches: list[MicroBatch]) -> None:
         """Update the weights."""
         with self._state.timed("step"):
             self._train_step(batches, self._stop_wanted.is_set())
         self._throughput.add_step()
-        if self._workers.count > 1 and self._train_step.stops:  # any worker was asked to
+        if self._workers.count > 1 and self._train_step.stops:
             self._stop_requested.set()
 
     def _report(self) -> Iterator[Event]:
-        """Emit the figures of the epoch so far, if it is time to: reading them waits for the device."""
+        """Emit the figures of the epoch so far, but not every step: reading them waits for the device."""
         state, step, now = self._state, int(self._state.global_step), time.monotonic()
         if self._workers.count > 1:  # all workers must raise after the same step
-            yield from self._check_faults()
+            yield from self._check_nonfinite()
         if step % self._config.training.log_every_steps == 0:
             yield self._curve_point()
         is_last = self._is_epoch_end() or step == self._total_steps or self._stop_requested.is_set()
         if now - self._reported_at < SECONDS_BETWEEN_REPORTS and not is_last:
             return
         self._reported_at = now
-        yield from self._check_faults()
+        yield from self._check_nonfinite()
         loss, accuracy = state.of_epoch.means()
         rate = self._train_step.learning_rate()
         yield StepDone(
@@ -207,24 +211,24 @@ class Trainer:
         if self._is_epoch_end():
             yield EpochDone(epoch=int(state.epoch) + 1, loss=loss, accuracy=accuracy, learning_rate=rate)
 
-    def _check_faults(self) -> Iterator[Warned]:
+    def _check_nonfinite(self) -> Iterator[Warned]:
         """Warn of steps that were skipped since the last report; too many in a row are an error."""
         state = self._state
-        num_faults, in_row = int(state.faults), int(state.most_faults_in_row)
-        if in_row >= MAX_FAULTS_IN_ROW:
+        num_nonfinite, in_row = int(state.nonfinite), int(state.most_nonfinite_in_row)
+        if in_row >= MAX_NONFINITE_IN_ROW:
             raise TrainingError(
                 f"the loss or its gradients are not finite at step {int(state.global_step):,} "
                 f"(epoch {int(state.epoch) + 1}), for {in_row} steps in a row",
                 "the last checkpoint is intact; lower the learning rate, lengthen the warm-up, or clip the "
                 "gradients (optimizer.clip_norm=1), then train beside it with --run NAME",
             )
-        if new := num_faults - self._num_reported_faults:
+        if new := num_nonfinite - self._num_reported_nonfinite:
             what = "a step" if new == 1 else f"{new} steps"
             yield Warned(
                 message=f"skipped {what} (now at step {int(state.global_step):,}): "
                 "the loss or its gradients are not finite"
             )
-            self._num_reported_faults = num_faults
+            self._num_reported_nonfinite = num_nonfinite
 
     def _curve_point(self) -> CurvePoint:
         state = self._state
@@ -246,10 +250,7 @@ class Trainer:
         return point
 
     def _validate(self) -> Iterator[Event]:
-        """Score the model if that is due; finish the epoch at its end.
-
-        Neither happens if a stop is requested before the scores are there; resuming makes up for it.
-        """
+        """Score the model if that is due; a stop interrupts it, and resuming repeats it."""
         if self._selection.is_due() and not self._stop_requested.is_set():
             with closing(self._selection.validate(self._train_step.learning_rate())) as validation:
                 for event in validation:
@@ -259,6 +260,9 @@ class Trainer:
                     ):
                         self._stop_requested.set()
                         return
+
+    def _finish_epoch(self) -> Iterator[StageStarted]:
+        """Start the next epoch if this one has ended and its validation is done."""
         if self._is_epoch_end() and not self._selection.is_due():
             self._state.finish_epoch()
             if int(self._state.epoch) in self._mixture.first_epochs:
@@ -309,12 +313,10 @@ class Throughput:
     def __init__(self) -> None:
         self._num_steps = 0
         self._seconds: deque[float] = deque(maxlen=_NUM_RECENT_STEPS)
-        self._epoch_seconds = 0.0
-        self._tokens_before = 0.0
-        self._last_mark = time.perf_counter()
+        self.start(0.0)
 
     def start(self, tokens: float) -> None:
-        """Start an epoch, or the rest of one of which so many tokens are done."""
+        """Start or resume an epoch; ``tokens`` are already processed."""
         self._epoch_seconds = 0.0
         self._tokens_before = tokens
         self._last_mark = time.perf_counter()
@@ -330,7 +332,7 @@ class Throughput:
 
     @contextmanager
     def paused(self) -> Iterator[None]:
-        """Do not count what happens meanwhile."""
+        """Exclude the time spent in the block."""
         so_far = time.perf_counter() - self._last_mark
         try:
             yield
@@ -338,11 +340,11 @@ class Throughput:
             self._last_mark = time.perf_counter() - so_far
 
     def tokens_per_second(self, tokens: float) -> float:
-        """Throughput of the epoch so far, of which so many tokens are done now."""
+        """Mean tokens per second in this epoch; ``tokens`` processed so far."""
         return (tokens - self._tokens_before) / self._epoch_seconds
 
     def seconds_left(self, num_steps: int, other_seconds: float) -> float | None:
-        """Time for so many more steps, plus ``other_seconds``; None before the second step."""
+        """Estimated seconds for ``num_steps`` more steps, plus ``other_seconds``; None before the second."""
         if not self._seconds:
             return None
         return num_steps * sum(self._seconds) / len(self._seconds) + other_seconds

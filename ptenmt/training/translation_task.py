@@ -35,7 +35,7 @@ from ptenmt.model import Transformer
 from ptenmt.tokenizers import (
     UNK,
     TokenizerPair,
-    forbidden,
+    suppressed_ids,
     load_tokenizers,
     require_symbols,
 )
@@ -94,7 +94,7 @@ class TranslationValidator:
             translations |= found
             yield ValidationStep(done=done + len(translations), total=total)
         ordered = [translations[row] for row in range(len(self._pairs))]
-        scorer = Scorer("detokenised", self._test_set.references, ("BLEU", "chrF"))
+        scorer = Scorer("detokenized", self._test_set.references, ("BLEU", "chrF"))
         scores = scorer.values([translation.text for translation in ordered])
         shown = zip(self._pairs, ordered[:NUM_SAMPLES], strict=False)
         yield Scores(
@@ -120,7 +120,7 @@ class TranslationValidator:
         engine = CTranslate2Engine(
             model,
             self._tokenizers,
-            with_unknown=UNK not in forbidden(self._config.tokenizer),
+            with_unknown=UNK not in suppressed_ids(self._config.tokenizer),
             threads=self._config.machine.threads,
         )
         return Translator(engine, self._tokenizers, self._config)

@@ -21,7 +21,7 @@ BATCH_TOKENS = 512
 MAX_BUFFER_CHARACTERS = 250_000
 """A few seconds' work for buffers of long texts, so that progress can be shown and saved."""
 BLANK = [Hypothesis([START, END])]
-"""The hypotheses of a segment in which there is nothing to translate."""
+"""The hypotheses of a segment without anything to translate."""
 
 
 @dataclass
@@ -47,7 +47,7 @@ class Buffer:
 
     @property
     def blank_rows(self) -> list[int]:
-        """The indices of texts in which there is nothing to translate."""
+        """The indices of texts without anything to translate."""
         return [row for row, text in enumerate(self.segmented) if text.is_blank]
 
     @property
@@ -102,7 +102,7 @@ class BatchQueue:
 
     Args:
         engine: Translates the batches.
-        options: How to search.
+        options: Search options.
         target_prefix: Ids that the translation of every text starts with.
         next_token_alternatives: See ``SearchRequest``.
         copies_unknown: Whether hypotheses with [UNK] need attention. Only those sentences are translated
@@ -124,7 +124,7 @@ class BatchQueue:
     def submit(self, batch: Batch) -> None:
         """Start to translate a batch."""
         started = time.perf_counter()
-        self._pending.append((batch, self._search(batch, batch.parts), started))
+        self._pending.append((batch, self._submit(batch, batch.parts), started))
 
     def finished(self, *, wait_for_all: bool = False) -> Iterator[tuple[Buffer, list[int]]]:
         """Wait until no more batches are pending than the engine needs to stay busy, or none.
@@ -149,11 +149,11 @@ class BatchQueue:
         """Translate the sentences with [UNK] in a hypothesis again, with attention."""
         unknown = [row for row, each in enumerate(found) if any(UNK in hypothesis.ids for hypothesis in each)]
         if unknown:
-            again = self._search(batch, [batch.parts[row] for row in unknown], with_attention=True)
+            again = self._submit(batch, [batch.parts[row] for row in unknown], with_attention=True)
             for row, hypotheses in zip(unknown, again(), strict=True):
                 found[row] = hypotheses
 
-    def _search(
+    def _submit(
         self, batch: Batch, parts: Sequence[Part], *, with_attention: bool = False
     ) -> PendingHypotheses:
         first_only = [self.target_prefix if part.number == 0 else () for part in parts]

@@ -18,12 +18,12 @@ from ptenmt.translation.engine import Engine, Hypothesis, PendingHypotheses, Sea
 
 GATHERING_SECONDS = 0.003
 _PACE_DECAY = 0.9
-"""The weight of the past in the moving average of the time that a sentence takes."""
+"""Smoothing factor of the estimated seconds per sentence."""
 _UNLIMITED = 10**9
 
 
 class BusyError(PtenmtError):
-    """Too many sentences are waiting; in ``retry_after`` seconds they should be translated."""
+    """Too many sentences are queued; retry after ``retry_after`` seconds."""
 
     def __init__(self, message: str, retry_after: float) -> None:
         super().__init__(message)
@@ -36,7 +36,7 @@ class _Sentence:
     max_length: int
     target_prefix: Sequence[int]
     search: SearchRequest
-    """The rest of the request; only sentences of which it is equal share a batch."""
+    """The rest of the request; only sentences with equal options share a batch."""
     request: "CoalescingEngine"
     hypotheses: "Future[list[Hypothesis]]" = field(default_factory=Future)
 
@@ -73,7 +73,7 @@ class SentenceQueue:
 
     @property
     def num_waiting(self) -> int:
-        """How many sentences wait."""
+        """Number of queued sentences."""
         return len(self._waiting)
 
     def admit(self, request: "CoalescingEngine") -> None:
@@ -92,7 +92,7 @@ class SentenceQueue:
         return BusyError(f"too busy: {num_waiting} sentences are waiting", seconds)
 
     def add(self, sentences: Sequence[_Sentence], *, waits_for_room: bool) -> None:
-        """Queue sentences of one request, whatever their number if no other request waits.
+        """Queue sentences of one request, in any number if no other request waits.
 
         Raises:
             BusyError: Too many sentences of others wait, and the request does not wait for room.
@@ -138,7 +138,7 @@ class SentenceQueue:
             started = time.perf_counter()
             try:
                 found = self._translate(batch)
-            except Exception as error:  # whatever it is, the requests must not wait forever
+            except Exception as error:  # after any error, the requests must not wait forever
                 for sentence in batch:
                     sentence.hypotheses.set_exception(error)
                 continue
@@ -162,7 +162,7 @@ class SentenceQueue:
         return []
 
     def _wait_for(self, num_sentences: int, seconds: float | None = None) -> None:
-        """Wait until so many sentences wait, or the queue is closed."""
+        """Block until ``num_sentences`` are queued, the queue is closed, or ``seconds`` have passed."""
         self._num_idle += 1
         self._changed.wait_for(lambda: self._is_closed or len(self._waiting) >= num_sentences, seconds)
         self._num_idle -= 1
@@ -204,8 +204,8 @@ class CoalescingEngine:
 
     Args:
         queue: Shared by all requests.
-        max_pending_sentences: If given, for a request with many sentences: how many of them may wait at a
-            time, so that other requests come in between. Such a request waits while the queue is full.
+        max_pending_sentences: If given, for a request with many sentences: the most that may be queued at a
+            time, to leave room for other requests. Such a request waits while the queue is full.
     """
 
     batch_tokens = _UNLIMITED
@@ -213,7 +213,7 @@ class CoalescingEngine:
     def __init__(self, queue: SentenceQueue, max_pending_sentences: int | None = None) -> None:
         self._queue = queue
         self._waits_for_room = max_pending_sentences is not None
-        # Two batches are pending: one that is waited for, and the next.
+        # Two batches are pending: the current one and the next.
         self.batch_sentences = _UNLIMITED if max_pending_sentences is None else max_pending_sentences // 2
         self.max_pending_batches = _UNLIMITED if max_pending_sentences is None else 1
         self.name, self.compute_type = queue.engine.name, queue.engine.compute_type
@@ -225,7 +225,7 @@ class CoalescingEngine:
 
         Raises:
             BusyError: The queue is full.
-            CancelledError: The request is cancelled, or the queue is closed; later, too, while waiting.
+            CancelledError: The request is cancelled, or the queue is closed; also raised while waiting.
         """
         prefixes: Any = request.target_prefixes or [()] * len(request.sources)
         search = replace(request, sources=(), max_length=0, target_prefixes=())
@@ -237,7 +237,7 @@ class CoalescingEngine:
         return lambda: [sentence.hypotheses.result() for sentence in sentences]
 
     def cancel(self) -> None:
-        """Drop the sentences that still wait."""
+        """Remove the sentences that are still queued."""
         self.is_cancelled = True
         self._queue.drop(self)
 

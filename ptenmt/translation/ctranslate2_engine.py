@@ -107,7 +107,7 @@ class CTranslate2Engine:
         )
 
     def _arguments(self, options: DecodingConfig) -> dict[str, Any]:
-        """The decoding options by CTranslate2's names."""
+        """CTranslate2's names of the options; it implements beam search, penalties and sampling."""
         return {
             "beam_size": options.beam_size,
             "num_hypotheses": options.num_hypotheses,
@@ -126,7 +126,7 @@ class CTranslate2Engine:
         }
 
     def _hypotheses(self, result: Any, with_attention: bool, length_penalty: float) -> list[Hypothesis]:
-        """Convert a result; its scores are still to be divided by length ** ``length_penalty``."""
+        """Convert a result, and divide its scores by length ** ``length_penalty``."""
         found = result.hypotheses  # each access copies it
         attention: list[Any] = [None] * len(found)
         if with_attention:

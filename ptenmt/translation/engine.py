@@ -34,7 +34,7 @@ class Hypothesis:
 
 @dataclass(frozen=True)
 class SearchRequest:
-    """A batch of sentences, and how to search for their translations."""
+    """A batch of sentences and the options of its search."""
 
     sources: Sequence[Sequence[int]]
     """The ids of each sentence, [START] and [END] included."""
@@ -47,9 +47,9 @@ class SearchRequest:
     """If given, for each sentence the ids that its translation starts with, or none. They count in the
     length, for ``max_length`` and the length penalty; their log-probabilities do not count in the score."""
     next_token_alternatives: int = 0
-    """If above 0, find so many hypotheses that differ in the first token after the prefix, the most probable
-    token first, each with its completion, searched for without length penalty. None of these tokens is [END],
-    and their probabilities are normalised over the others."""
+    """If above 0, return this many hypotheses that differ in the first token after the prefix, the most
+    probable token first, each with its completion, searched for without length penalty. None of these tokens
+    is [END], and their probabilities are normalized over the others."""
     with_attention: bool = False
     """Whether the hypotheses need their attention."""
     with_scores: bool = True
@@ -68,13 +68,13 @@ class Engine(Protocol):
     compute_type: str
     """Such as ``float32`` or ``int8``."""
     identity: str
-    """Everything translations depend on, besides the run's weights and the decoding options."""
+    """Everything that translations depend on besides the run's weights and the decoding options."""
     batch_sentences: int
     """The most sentences in a batch."""
     batch_tokens: int
     """The most source tokens in a batch, padding included."""
     max_pending_batches: int
-    """How many batches to submit before waiting for the first; 0: it works only while waited for."""
+    """How many batches to submit before waiting for the first; 0: each is computed when waited for."""
 
     def submit(self, request: SearchRequest) -> PendingHypotheses:
         """Start to translate a batch.

@@ -1,4 +1,4 @@
-"""The reference engine: the Keras model itself, decoding with a key–value cache."""
+"""The reference engine: the Keras model itself, decoding with a KV cache (keys and values)."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -49,7 +49,7 @@ class KerasEngine:
         def translate() -> list[list[Hypothesis]]:
             num = len(request.sources)
             padded = RaggedIds(request.sources).padded(np.arange(num))  # [B, S]
-            found = self._search(padded, [request.max_length] * num, request.options)
+            found = self._decode(padded, [request.max_length] * num, request.options)
             return self._with_attention(padded, found) if request.with_attention else found
 
         return translate
@@ -72,7 +72,7 @@ class KerasEngine:
             return "leave it out: CTranslate2, which supports it, cannot express this model"
         return "use the engine ctranslate2"
 
-    def _search(
+    def _decode(
         self, padded: np.ndarray, max_lengths: list[int], options: DecodingConfig
     ) -> list[list[Hypothesis]]:
         state = self._start(tf.constant(padded, tf.int64))
@@ -120,7 +120,7 @@ class KerasEngine:
         return ids, best - tf.reduce_logsumexp(logits, axis=-1, keepdims=True), state
 
     def _select(self, state: DecoderState, rows: np.ndarray) -> DecoderState:
-        """The state of some rows. While no sentence is done, only a sentence's beams change places."""
+        """The state of some rows. While no sentence is done, only a sentence's own beams are reordered."""
         gather = self._gather_past if len(rows) == state.source_mask.shape[0] else self._gather
         selected: DecoderState = gather(state, tf.constant(rows, tf.int64))
         return selected

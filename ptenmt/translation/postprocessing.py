@@ -8,7 +8,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from ptenmt.config import Config
-from ptenmt.data.text import TextPreparation, join_tokens, repair_wordpiece
+from ptenmt.data.text import TextPreparation, detokenize_tokens, repair_wordpiece
 from ptenmt.tokenizers import END, PAD, SPECIAL_PIECES, START, UNK, Tokenizer, TokenizerPair
 from ptenmt.tokenizers.words import WordTokenizer, word_pattern
 from ptenmt.translation.engine import Hypothesis
@@ -45,7 +45,7 @@ class Translation(Alternative):
     """A text and its best translation."""
 
     source: str
-    """The text as it was given."""
+    """The text before any preparation."""
     alternatives: list[Alternative] = field(default_factory=list)
     """The other translations, best first: ``decoding.num_hypotheses`` - 1."""
     is_split: bool = False
@@ -68,12 +68,12 @@ class Postprocessor:
         self._is_wordpiece = config.tokenizer.kind == "wordpiece"
         self._length_penalty = config.decoding.length_penalty
 
-    def alternatives(
+    def n_best(
         self, texts: Sequence[SegmentedText], hypotheses: Sequence[Sequence[Sequence[Hypothesis]]]
     ) -> list[list[Alternative]]:
-        """Turn the hypotheses of each segment of each text, best first, into translations of each text.
+        """Turn the hypotheses of each segment of each text, best first, into the n-best list of each text.
 
-        There are as many as the segment with the most hypotheses has; one with fewer repeats its last.
+        It is as long as that of the segment with the most hypotheses; the others repeat their last.
         """
         pairs = [
             (segment, hypothesis)
@@ -107,8 +107,9 @@ class Postprocessor:
         return list(unknown)
 
     def _detokenize(self, pairs: Sequence[tuple[Segment, Hypothesis]]) -> list[Alternative]:
+        """Decode and detokenize hypotheses; copy unknown words."""
         decoded = self._tokenizer.decode([hypothesis.ids for _, hypothesis in pairs])
-        join = join_tokens if self._tokenizer.splits_punctuation else self._preparation.finish
+        join = detokenize_tokens if self._tokenizer.splits_punctuation else self._preparation.detokenize
         alternatives = []
         for (segment, hypothesis), raw in zip(pairs, decoded, strict=True):
             tokens = self._tokenizer.pieces(hypothesis.ids)
@@ -132,22 +133,22 @@ class Postprocessor:
 
     def _join(self, text: SegmentedText, parts: Sequence[Alternative]) -> Alternative:
         """Join the translations of a text's segments; blank ones do not count in the score."""
-        spoken = [part for part in parts if part.raw] or parts[:1]
-        lengths = [max(len(part.tokens) - 1, 1) for part in spoken]
+        non_blank = [part for part in parts if part.raw] or parts[:1]
+        lengths = [max(len(part.tokens) - 1, 1) for part in non_blank]
         penalty = self._length_penalty
-        total = sum(part.score * length**penalty for part, length in zip(spoken, lengths, strict=True))
+        total = sum(part.score * length**penalty for part, length in zip(non_blank, lengths, strict=True))
         return Alternative(
             text=text.join([part.text for part in parts]),
             raw=" ".join(part.raw for part in parts if part.raw),
-            tokens=[token for part in spoken for token in part.tokens],
-            ids=[token for part in spoken for token in part.ids],
+            tokens=[token for part in non_blank for token in part.tokens],
+            ids=[token for part in non_blank for token in part.ids],
             is_complete=all(part.is_complete for part in parts),
             score=total / sum(lengths) ** penalty,
         )
 
 
 def _copy_unknown(words: Sequence[str], hypothesis: Hypothesis, tokens: Sequence[str]) -> list[str]:
-    """The tokens with each [UNK] replaced by the source word that it attends to most."""
+    """UNK replacement: the tokens with each [UNK] replaced by the source word that it attends to most."""
     if hypothesis.attention is None or not words:
         return list(tokens)
     nearest = hypothesis.attention[:, 1 : len(words) + 1].argmax(axis=1)  # without [START] and [END]: [T]
@@ -196,7 +197,7 @@ class WordAlignment:
 def words_of(text: str) -> list[str]:
     """Split a text into words and punctuation marks, which joined give the text.
 
-    White space belongs to the word behind it; at the end of the text, to the last word.
+    White space belongs to the word after it; at the end of the text, to the last word.
     """
     ends = [word.end() for word in word_pattern().finditer(text)]
     if not ends:
@@ -225,7 +226,7 @@ def word_weights(
 def words_of_tokens(words: Sequence[str], tokens: Sequence[str]) -> list[int | None]:
     """The index of the word that each token is part of; None for those not found, [START], [END] and [PAD].
 
-    Tokenizers normalise text, so case, accents and white space are ignored.
+    Tokenizers normalize text, so case, accents and white space are ignored.
     """
     folded = [_fold(word) for word in words]
     characters = "".join(folded)

@@ -1,10 +1,10 @@
 """Greedy and beam search, given a function that scores the next tokens.
 
 Both engines search alike: same length limits, same suppressed tokens, same score. The score of a hypothesis
-is the sum of its tokens' log-probabilities, normalised over the tokens that are not suppressed, divided by
+is the sum of its tokens' log-probabilities, normalized over the tokens that are not suppressed, divided by
 length ** length_penalty; [END] counts in both.
 
-Letters: B sentences, N of them unfinished, K beams, C candidates for the next token, t tokens so far.
+Letters here: B sentences, N of them unfinished, K beams, C candidates for the next token, t tokens so far.
 """
 
 from collections.abc import Callable, Sequence
@@ -37,22 +37,22 @@ def greedy_search(
     next_tokens: NextTokens, state: Any, max_lengths: Sequence[int], length_penalty: float = 1.0
 ) -> list[Hypothesis]:
     """Take the most probable token at each step until every sentence has ended; see ``beam_search``."""
-    remaining = np.asarray(max_lengths)
-    rows: list[list[int]] = [[] for _ in max_lengths]
-    totals = np.zeros(len(rows))
-    running = np.ones(len(rows), dtype=bool)
-    tokens = np.full(len(rows), START, dtype=np.int64)
-    for length in range(1, int(remaining.max(initial=0)) + 1):
+    limits = np.asarray(max_lengths)
+    ids: list[list[int]] = [[] for _ in max_lengths]
+    totals = np.zeros(len(ids))
+    running = np.ones(len(ids), dtype=bool)
+    tokens = np.full(len(ids), START, dtype=np.int64)
+    for length in range(1, int(limits.max(initial=0)) + 1):
         ranked, state = next_tokens(tokens, state, 1)
         tokens = ranked.ids[:, 0].astype(np.int64)
         totals[running] += ranked.log_probs[running, 0]
         for row in np.flatnonzero(running):
-            rows[row].append(int(tokens[row]))
-        running &= (tokens != END) & (length < remaining)
+            ids[row].append(int(tokens[row]))
+        running &= (tokens != END) & (length < limits)
         if not running.any():
             break
         tokens[~running] = END  # any id: the output for finished sentences is ignored
-    return [_hypothesis(ids, total, length_penalty) for ids, total in zip(rows, totals, strict=True)]
+    return [_hypothesis(each, total, length_penalty) for each, total in zip(ids, totals, strict=True)]
 
 
 def beam_search(
@@ -69,16 +69,16 @@ def beam_search(
 
     As in CTranslate2, of the 2·K most probable continuations the first K are examined: those that end are
     hypotheses, and are replaced by later ones that do not end. Without length penalty a sentence is done once
-    its best beam has ended, since no longer hypothesis can score higher.
+    ``num_hypotheses`` are found and its best beam has ended: no hypothesis that is longer can score higher.
 
     Args:
         next_tokens: Scores the next tokens of each row.
         select: Picks rows of the state.
         state: A row for each of the B sentences.
         max_lengths: The most tokens to generate for each sentence, [END] counted.
-        beam_size: K.
+        beam_size: Beam width K: hypotheses kept per step (``decoding.beam_size``).
         num_hypotheses: How many to return for each sentence, at most K.
-        length_penalty: The exponent of the length in the score.
+        length_penalty: Exponent of the length normalization, as fairseq's ``--lenpen``, not as GNMT's.
 
     Returns:
         The hypotheses of each sentence, best first.
@@ -154,6 +154,7 @@ def _finish(
     length_penalty: float,
 ) -> tuple[np.ndarray, np.ndarray]:
     """Add ended hypotheses to ``found``; returns the candidates to keep [N, K], the sentences done [N]."""
+    # For example, with K = 2 and candidates (a, [END], b, c): [END] makes a hypothesis, a and b are kept.
     num, size = beams.totals.shape
     length = beams.ids.shape[2] + 1
     kept = np.tile(np.arange(size), (num, 1))

@@ -1,4 +1,4 @@
-"""From text to segments that the model can read, such that their translations can be joined again.
+"""Splits texts into segments that fit the model, and joins their translations again.
 
 The model is trained on sentences. A longer text is split into sentences (by sentencex of the Wikimedia
 Foundation); a sentence with more tokens than the model has positions is split at a clause boundary near its
@@ -66,7 +66,7 @@ class SegmentedText:
 
 
 class TextEncoder:
-    """Encodes what users type as the training corpus was encoded."""
+    """Encodes user input the way the training corpus was encoded."""
 
     def __init__(self, tokenizers: TokenizerPair, config: Config) -> None:
         self._tokenizers = tokenizers

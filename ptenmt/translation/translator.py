@@ -1,6 +1,6 @@
 """The translator: text in, text out.
 
-``Translator.translate_buffers`` is the way of a text: it is read into a buffer, split into segments and
+``Translator.translate_buffers`` is the pipeline: a text is read into a buffer, split into segments and
 encoded (segmentation.py), batched with others of similar length (batching.py), translated by an engine
 (ctranslate2_engine.py, or keras_engine.py with search.py), and detokenized (postprocessing.py).
 """
@@ -18,7 +18,7 @@ from ptenmt.config import Config
 from ptenmt.config.schema import MAX_ALTERNATIVES, require
 from ptenmt.ctranslate2_export import ctranslate2_model, why_not_ctranslate2
 from ptenmt.runs import Choice, Run
-from ptenmt.tokenizers import UNK, TokenizerPair, forbidden
+from ptenmt.tokenizers import UNK, TokenizerPair, suppressed_ids
 from ptenmt.trained_model import TrainedModel
 from ptenmt.translation.batching import BLANK, BatchQueue, Buffer, read_buffers
 from ptenmt.translation.ctranslate2_engine import CTranslate2Engine
@@ -73,10 +73,10 @@ class Translator:
             PtenmtError: The Keras engine needs TensorFlow, which is not installed.
         """
         trained = TrainedModel.load(run, checkpoint=checkpoint, task="translation", on_warning=on_warning)
-        return cls.of(trained, engine, device=device, threads=threads)
+        return cls.from_trained_model(trained, engine, device=device, threads=threads)
 
     @classmethod
-    def of(
+    def from_trained_model(
         cls,
         trained: TrainedModel,
         engine: EngineName = "auto",
@@ -93,7 +93,7 @@ class Translator:
                 warn("device and threads are options of CTranslate2, not of the Keras engine")
             return cls.from_model(trained.keras_model, tokenizers, config)
         model = ctranslate2_model(trained)
-        with_unknown = UNK not in forbidden(config.tokenizer)
+        with_unknown = UNK not in suppressed_ids(config.tokenizer)
         fast = CTranslate2Engine(model, tokenizers, with_unknown=with_unknown, device=device, threads=threads)
         if fast.compute_type != model.quantization:
             warn(
@@ -107,7 +107,7 @@ class Translator:
         """Translate with a live Keras model, whose weights may still change."""
         from ptenmt.translation.keras_engine import KerasEngine
 
-        return cls(KerasEngine(model, forbidden(config.tokenizer)), tokenizers, config)
+        return cls(KerasEngine(model, suppressed_ids(config.tokenizer)), tokenizers, config)
 
     def with_options(self, **changes: Any) -> "Translator":
         """The same translator with other options of the section ``decoding``, such as ``beam_size=1``."""
@@ -158,8 +158,8 @@ class Translator:
         Args:
             texts: The texts. If reading them fails, those before are translated, then the error is raised.
             prefix: The target prefix: what every translation starts with.
-            next_token_alternatives: If above 0, translate each text, a single sentence, as ``alternatives``
-                does.
+            next_token_alternatives: If above 0, translate each text, a single sentence, as the method
+                ``next_token_alternatives`` does.
             buffer_size: How many texts to read at a time, fewer if they are long; their segments are batched
                 by length. With 1, each text is translated before the next is read; otherwise the next buffer
                 is read while the engine works.
@@ -176,8 +176,8 @@ class Translator:
         segment = partial(self.encoder.segment, max_segments=max_segments)
         if next_token_alternatives:
             segment = self.encoder.segment_single
-            # [END] is none of the alternatives.
-            most = self.tokenizers.target.vocabulary_size - len(forbidden(self.config.tokenizer)) - 1
+            # [END] is not among the alternatives.
+            most = self.tokenizers.target.vocabulary_size - len(suppressed_ids(self.config.tokenizer)) - 1
             next_token_alternatives = min(next_token_alternatives, most)
         pending: deque[Buffer] = deque()
 
@@ -187,7 +187,7 @@ class Translator:
                 yield buffer
 
         prefix_ids = self.encoder.target_prefix(prefix)
-        for done in self._search(read(), prefix_ids, next_token_alternatives, with_scores=with_scores):
+        for done in self._translate(read(), prefix_ids, next_token_alternatives, with_scores=with_scores):
             if done:
                 on_done(done.values())
             while pending and pending[0].is_done:
@@ -205,9 +205,9 @@ class Translator:
             Translations by the index of the sentence, until all are done.
         """
         buffer = Buffer(list(sources), self.encoder.segment(sources, is_prepared=True))
-        return self._search([buffer], with_scores=with_scores)
+        return self._translate([buffer], with_scores=with_scores)
 
-    def _search(
+    def _translate(
         self,
         buffers: Iterable[Buffer],
         target_prefix: Sequence[int] = (),
@@ -232,7 +232,7 @@ class Translator:
                 queue.submit(batch)
                 for finished in queue.finished():
                     yield self._postprocess(*finished)
-            # A single text is wanted before the next is read; blank buffers must not pile up behind others.
+            # Finish a single-text buffer before reading the next; do not let blank buffers queue up.
             if len(buffer.texts) == 1 or buffer.is_done:
                 for finished in queue.finished(wait_for_all=True):
                     yield self._postprocess(*finished)
@@ -242,7 +242,7 @@ class Translator:
     def _postprocess(self, buffer: Buffer, rows: Sequence[int]) -> dict[int, Translation]:
         """Store and return the translations of these texts, of which all segments are translated."""
         segmented = [buffer.segmented[row] for row in rows]
-        ranked = self._postprocessor.alternatives(segmented, [buffer.hypotheses[row] for row in rows])
+        ranked = self._postprocessor.n_best(segmented, [buffer.hypotheses[row] for row in rows])
         translations = {
             row: Translation(
                 **vars(best),
@@ -257,7 +257,7 @@ class Translator:
         buffer.translations.update(translations)
         return translations
 
-    def alternatives(self, text: str, prefix: str, count: int) -> list[Alternative]:
+    def next_token_alternatives(self, text: str, prefix: str, count: int) -> list[Alternative]:
         """Translations of a sentence that differ in the first token after a target prefix.
 
         Returns:
@@ -298,7 +298,7 @@ class Translator:
             weights = np.zeros((len(best.ids) - 1, len(segment.ids)))
         return Alignment(
             source=text,
-            translation=self._postprocessor.alternatives([segmented], [[[best]]])[0][0].text,
+            translation=self._postprocessor.n_best([segmented], [[[best]]])[0][0].text,
             source_tokens=self.tokenizers.source.pieces(segment.ids),
             target_tokens=self.tokenizers.target.pieces(best.ids[1:]),
             weights=weights,

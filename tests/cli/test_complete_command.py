@@ -148,14 +148,14 @@ def test_bad_input(ptenmt: Command):
     )
     assert "there is no word in '?'" in ptenmt("complete", "?", "--run", "pooled", code=1).stderr
     error = ptenmt("translate", "the cat", "--run", "pooled", code=1).stderr
-    assert "pooled predicts next words, and this is for a run that translates sentences" in error
+    assert "pooled is a next-word run; this command needs a translation run" in error
     assert "ptenmt complete --run" in error
     for command in (
         ["evaluate"],
         ["export"],
         ["inspect", "tokens", "a", "--target", "b"],
     ):
-        assert "predicts next words" in ptenmt(*command, "--run", "pooled", code=1).stderr
+        assert "is a next-word run" in ptenmt(*command, "--run", "pooled", code=1).stderr
 
 
 @pytest.mark.usefixtures("_there")
@@ -203,11 +203,11 @@ def test_neighbours_of_words(ptenmt: Command):
 @pytest.mark.usefixtures("beside")
 def test_a_translator_completes_nothing(ptenmt: Command):
     error = ptenmt("complete", "o gato", "--run", "tiny", code=1).stderr
-    assert "tiny translates sentences, and this is for a run that predicts next words" in error
-    assert "what fits it: ptenmt translate --run" in error
+    assert "tiny is a translation run; this command needs a next-word run" in error
+    assert "use: ptenmt translate --run" in error
     begun = ["train", "--config", "next-word.yaml", "--run", "new", "--init-from", "tiny"]
     error = ptenmt(*begun, code=1).stderr
-    assert "tiny translates sentences, and this is for a run that predicts next words" in error
+    assert "tiny is a translation run; this command needs a next-word run" in error
     assert "--set task" not in error
 
 
@@ -237,7 +237,7 @@ def test_another_text_is_refused_and_more_epochs_are_not(ptenmt: Command, tmp_pa
     book.write_text(" ".join(reversed(WORDS * 40)), encoding="utf-8")
     same = ["train", "--config", "next-word.yaml", "--run", "pooled"]
     error = ptenmt(*same, *arguments(f"data.path={book}"), code=1).stderr
-    assert "pooled was trained on other text than its config gives now" in error
+    assert "pooled was trained on other text than its config now reads" in error
 
 
 @pytest.mark.parametrize(

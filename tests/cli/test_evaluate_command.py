@@ -95,7 +95,7 @@ def test_a_baseline_the_details_and_the_texts(ptenmt, tmp_path: Path) -> None:
 
     against = table.partition(f"\nagainst {tmp_path / 'other'}\n")[2].splitlines()
     assert re.match(r"score +value +baseline +difference +p +paired bootstrap", against[0])
-    assert re.match(r"BLEU +\d+\.\d\d +\d+\.\d\d +[+-]\d+\.\d\d +\d\.\d{3} +detokenised: ", against[1])
+    assert re.match(r"BLEU +\d+\.\d\d +\d+\.\d\d +[+-]\d+\.\d\d +\d\.\d{3} +detokenized: ", against[1])
     assert re.search(r"(?m)^empty translations +0  no text at all$", table)
     assert re.search(r"(?m)^truncated translations +\d+  length limit reached", table)
     assert re.search(r"(?m)^minimal pairs +\d+/\d\d  ", table)
@@ -106,10 +106,10 @@ def test_a_baseline_the_details_and_the_texts(ptenmt, tmp_path: Path) -> None:
     assert re.search(r"(?m)^accents: avó, avô +\d/3 ", table)
     assert (table.count("\nworst "), table.count("\nbest ")) == (3, 3)
     assert table.count("\nbaseline     the king sings here .") == 6
-    names = {"source", *(f"detokenised.{each}" for each in ("hypotheses", "reference", "baseline"))}
+    names = {"source", *(f"detokenized.{each}" for each in ("hypotheses", "reference", "baseline"))}
     texts = {file.stem: file.read_text() for file in (tmp_path / "texts").glob("*.txt")}
     assert texts.keys() == names
-    assert texts["detokenised.baseline"] == "the king sings here .\n" * 6
+    assert texts["detokenized.baseline"] == "the king sings here .\n" * 6
 
 
 @pytest.mark.usefixtures("beside")
@@ -130,7 +130,7 @@ def test_the_search_can_be_changed(ptenmt, tmp_path: Path) -> None:
 @pytest.mark.usefixtures("beside")
 def test_a_baseline_that_is_the_run_itself(ptenmt) -> None:
     table = ptenmt("evaluate", "--baseline", "tiny").stdout
-    assert len(re.findall(r"\+0\.00 +–  detokenised: no difference\n", table)) == 3
+    assert len(re.findall(r"\+0\.00 +–  detokenized: no difference\n", table)) == 3
     assert "\nworst" not in table
 
 

@@ -94,7 +94,7 @@ def test_other_data_is_refused(ptenmt, copied_run: Path) -> None:
     with (copied_run / "pairs.tsv").open("a", encoding="utf-8") as file:
         file.write("uma frase nova\ta new sentence\n")
     answer = ptenmt("train", "--config", "tiny.yaml", code=1)
-    assert "checkpoints/tiny was trained on other sentence pairs than its config gives now" in answer.stderr
+    assert "checkpoints/tiny was trained on other sentence pairs than its config now reads" in answer.stderr
 
 
 def test_a_folder_that_is_no_run_is_left_alone(ptenmt, copied_run: Path) -> None:

@@ -188,19 +188,19 @@ def test_alternatives_differ_after_the_prefix(ptenmt, tiny: Translator) -> None:
     assert [each[:2] for each in tokens] == [["[START]", "the"]] * 3
     assert len({each[2] for each in tokens}) == 3
     assert blank["translation"] == ""
-    expected = tiny.alternatives("o gato come hoje .", "the", 3)
+    expected = tiny.next_token_alternatives("o gato come hoje .", "the", 3)
     rows = [line.split("\t") for line in ptenmt("translate", *arguments[:4], "o gato come hoje .").lines]
     assert [row[2] for row in rows] == [each.text for each in expected]
 
 
 def test_there_are_no_more_branches_than_tokens(tiny: Translator) -> None:
-    branches = tiny.alternatives("o gato come hoje .", "", MAX_ALTERNATIVES)
+    branches = tiny.next_token_alternatives("o gato come hoje .", "", MAX_ALTERNATIVES)
     assert len({branch.tokens[1] for branch in branches}) == len(branches)
     assert len(branches) == tiny.tokenizers.target.vocabulary_size - 3  # [PAD], [START], [END]
-    assert [each.text for each in tiny.alternatives(" ", "", 3)] == [""]
+    assert [each.text for each in tiny.next_token_alternatives(" ", "", 3)] == [""]
     for count in (0, MAX_ALTERNATIVES + 1):
         with pytest.raises(ConfigError, match=f"{count} alternatives: give 1 to 1,000"):
-            tiny.alternatives("o gato come hoje .", "", count)
+            tiny.next_token_alternatives("o gato come hoje .", "", count)
 
 
 def test_drawn_translations_follow_from_the_seed(ptenmt) -> None:
@@ -216,14 +216,14 @@ def test_threads_change_nothing_else(ptenmt, translations: list[Translation]) ->
 
 
 def test_the_keras_engine_translates_too(ptenmt, monkeypatch: pytest.MonkeyPatch) -> None:
-    of = Translator.of
+    of = Translator.from_trained_model
     loaded: list[Translator] = []
 
     def spy(*arguments: object, **options: object) -> Translator:
         loaded.append(of(*arguments, **options))
         return loaded[0]
 
-    monkeypatch.setattr(Translator, "of", spy)
+    monkeypatch.setattr(Translator, "from_trained_model", spy)
     answer = ptenmt("translate", "--engine", "keras", "--beam-size", "1", LINES[0])
     assert loaded[0].engine.identity == "keras"
     assert answer.stdout == texts(loaded[0].with_options(beam_size=1).translate(LINES[0]))

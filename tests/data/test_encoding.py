@@ -86,7 +86,7 @@ def test_the_ids_are_those_of_the_pairs_in_memory(
         np.testing.assert_array_equal(side, expected_side)
 
 
-def test_a_second_training_reads_and_tokenises_nothing(
+def test_a_second_training_reads_and_tokenizes_nothing(
     data: DataConfig,
     corpus: Corpus,
     tokenizers: TokenizerPair,
@@ -96,7 +96,7 @@ def test_a_second_training_reads_and_tokenises_nothing(
     first, cut = encode_training_pairs(tokenizers, corpus.train, NO_NOISE, LONGEST, 0.0, cache)
 
     def forbidden(*_args: object) -> None:
-        raise AssertionError("the text is read or tokenised again")
+        raise AssertionError("the text is read or tokenized again")
 
     for module, name in (
         (pairs, "read_pairs"),
@@ -113,11 +113,11 @@ def test_a_second_training_reads_and_tokenises_nothing(
     assert second_cut == cut
     np.testing.assert_array_equal(second.longest(), first.longest())
     for changed in (replace(data, limit=5), replace(data, lowercase=True), replace(data, test_pairs=3)):
-        with pytest.raises(AssertionError, match="read or tokenised again"):
+        with pytest.raises(AssertionError, match="read or tokenized again"):
             load_corpus(changed, 1)
-    with pytest.raises(AssertionError, match="read or tokenised again"):
+    with pytest.raises(AssertionError, match="read or tokenized again"):
         load_corpus(data, 2)
-    with pytest.raises(AssertionError, match="read or tokenised again"):
+    with pytest.raises(AssertionError, match="read or tokenized again"):
         encode_training_pairs(learnt, again.train, NO_NOISE, LONGEST + 1, 0.0, cache)
 
 

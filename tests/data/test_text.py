@@ -10,7 +10,7 @@ import pytest
 
 from ptenmt.config import DataConfig
 from ptenmt.data.corpus import load_split
-from ptenmt.data.text import TextPreparation, join_tokens, repair_wordpiece, spacing
+from ptenmt.data.text import TextPreparation, detokenize_tokens, repair_wordpiece, spacing
 
 SHARED_TFDS = Path(__file__).parents[3] / "shared" / "data" / "tfds"
 
@@ -75,7 +75,7 @@ def test_moses_splits_by_the_rules_of_the_language(language: str, text: str, exp
         ("en", "I CAN'T. We'll see", "I CA N'T . We 'll see"),
     ],
 )
-def test_input_for_a_tokenised_corpus_is_split_once(language: str, text: str, expected: str) -> None:
+def test_input_for_a_tokenized_corpus_is_split_once(language: str, text: str, expected: str) -> None:
     assert given.prepare_input(text, language) == expected
     assert given.prepare_input(expected, language) == expected
 
@@ -101,14 +101,14 @@ def test_hostile_text_does_no_harm(unit: str) -> None:
         prepared = preparation.prepare_input(text, "pt")
         prepared.encode()
         assert not any(unicodedata.category(character) == "Cc" for character in prepared)
-        assert "\n" not in preparation.finish(prepared, "en")
+        assert "\n" not in preparation.detokenize(prepared, "en")
     assert len(repair_wordpiece(text)) <= len(text)
 
 
 def test_nothing_stays_nothing() -> None:
     for text in ("", " ", "\n"):
         assert given.prepare_input(text, "pt") == ""
-    assert given.finish("", "en") == repair_wordpiece("") == ""
+    assert given.detokenize("", "en") == repair_wordpiece("") == ""
 
 
 @pytest.mark.parametrize(
@@ -133,25 +133,25 @@ def test_nothing_stays_nothing() -> None:
     ],
 )
 def test_translations_are_joined(tokens: str, text: str) -> None:
-    assert join_tokens(tokens, "en") == text
-    assert given.finish(tokens, "en") == moses.finish(tokens, "en") == text
+    assert detokenize_tokens(tokens, "en") == text
+    assert given.detokenize(tokens, "en") == moses.detokenize(tokens, "en") == text
 
 
 def test_joining_follows_the_language() -> None:
-    assert join_tokens("l' homme", "fr") == "l'homme"
-    assert join_tokens("do n't ( sim ) , levi 's .", "pt") == "do n't (sim), levi's."
-    assert join_tokens("do n't , it 'll", "xx") == "don't, it'll"
+    assert detokenize_tokens("l' homme", "fr") == "l'homme"
+    assert detokenize_tokens("do n't ( sim ) , levi 's .", "pt") == "do n't (sim), levi's."
+    assert detokenize_tokens("do n't , it 'll", "xx") == "don't, it'll"
 
 
 def test_translations_of_plain_text_are_not_joined() -> None:
-    assert plain.finish("do n't , ok", "en") == "do n't , ok"
+    assert plain.detokenize("do n't , ok", "en") == "do n't , ok"
 
 
 @pytest.mark.parametrize("language", ["en", "pt"])
 @pytest.mark.parametrize("text", ['He said: "no, (never)!"', "It costs $5; 10% less...", "um, dois e três."])
 def test_joining_undoes_splitting(language: str, text: str) -> None:
-    assert join_tokens(given.prepare_input(text, language), language) == text
-    assert join_tokens(moses.prepare(text, language), language) == text
+    assert detokenize_tokens(given.prepare_input(text, language), language) == text
+    assert detokenize_tokens(moses.prepare(text, language), language) == text
 
 
 @pytest.mark.parametrize(
@@ -180,14 +180,17 @@ def test_wordpiece_splits_are_repaired(pieces: str, tokens: str) -> None:
 
 
 def test_repaired_pieces_read_well() -> None:
-    assert join_tokens(repair_wordpiece("i ' m sure it is n ' t 3 . 5 ."), "en") == "i'm sure it isn't 3.5."
+    assert (
+        detokenize_tokens(repair_wordpiece("i ' m sure it is n ' t 3 . 5 ."), "en")
+        == "i'm sure it isn't 3.5."
+    )
 
 
 def test_plain_text_needs_no_heavy_package() -> None:
     code = (
         "import sys; from ptenmt.data import corpus, text; from ptenmt.config import DataConfig; "
         "plain = text.TextPreparation(DataConfig(source='demo')); "
-        "assert plain.finish(plain.prepare_input('Sim, é.', 'pt'), 'en') == 'Sim, é.'; "
+        "assert plain.detokenize(plain.prepare_input('Sim, é.', 'pt'), 'en') == 'Sim, é.'; "
         "assert not {'sacremoses', 'tensorflow'} & sys.modules.keys()"
     )
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

@@ -19,7 +19,7 @@ from ptenmt.evaluation.systems import SearchFacts
 HARD = "<script>alert('x')</script> | `a` *b* [c](http://d.e) & \\ _f_ ${g}"
 BLEU = Score(
     name="BLEU",
-    text="detokenised",
+    text="detokenized",
     value=31.4159,
     mean=31.5,
     margin=1.25,
@@ -95,7 +95,7 @@ _EVALUATION = Evaluation(
     loss=None,
     accuracy=None,
     num_truncated=None,
-    scores=[BLEU, CHRF, TER, replace(BLEU, text="tokenised", value=33.3)],
+    scores=[BLEU, CHRF, TER, replace(BLEU, text="tokenized", value=33.3)],
     comparison=BaselineComparison(
         name="other.txt",
         differences=[

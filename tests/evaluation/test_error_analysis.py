@@ -85,7 +85,7 @@ SOURCES = ["o gato come", "ó x gatos " + "o " * 10, "gato"]
 
 def found(tokenizer: Tokenizer, seen: dict[str, int] | None):
     references = ["the cat eats", "many cats", "cat"]
-    scorer = Scorer("detokenised", [references])
+    scorer = Scorer("detokenized", [references])
     counts = scorer.statistics(["the cat eats", "many dogs", "dog"])
     values = scorer.sentence_values(["the cat eats", "many dogs", "dog"], "chrF2++")
     sentences = [
@@ -106,7 +106,7 @@ def test_no_sentence_is_among_the_worst_and_the_best(count, num_worst, num_best,
         EvaluatedSentence(row=row, source=None, references=["a"], hypothesis="a", score=score)
         for row, score in enumerate(scores)
     ]
-    scorer = Scorer("detokenised", [["a"] * count])
+    scorer = Scorer("detokenized", [["a"] * count])
     analysis = analyse_errors(sentences, scorer, scorer.statistics(["a"] * count), None)
     worst, best = ([each.row for each in chosen] for chosen in (analysis.worst, analysis.best))
     assert (len(worst), len(best)) == (num_worst, num_best)
@@ -155,7 +155,7 @@ def test_without_training_pairs_the_reason_is_reported():
 
 def test_the_worst_and_the_best():
     references = [f"sentence {number} of many" for number in range(50)]
-    scorer = Scorer("detokenised", [references])
+    scorer = Scorer("detokenized", [references])
     counts = scorer.statistics(["x"] * 50)
     sentences = [sentence("x", "y", None, score=float(score)) for score in range(50)]
     analysis = analyse_errors(sentences[::-1], scorer, counts, None)

@@ -58,15 +58,15 @@ def test_scores_are_those_of_the_sacrebleu_command(
     copied: TrainedRun, evaluation: Evaluation, tmp_path: Path
 ):
     evaluation.write_texts(tmp_path)
-    assert [score.value for score in evaluation.scores] == sacrebleu_command(tmp_path, "detokenised")
+    assert [score.value for score in evaluation.scores] == sacrebleu_command(tmp_path, "detokenized")
     pairs = load_split(copied.config.data, copied.config.seed, "test")
     translator = Translator.load(copied.path)
     hypotheses = [translation.text for translation in translator.translate(source for source, _ in pairs)]
     written = {file.name: file.read_text().splitlines() for file in tmp_path.iterdir()}
     assert written == {
         "source.txt": [source for source, _ in pairs],
-        "detokenised.hypotheses.txt": hypotheses,
-        "detokenised.reference.txt": [target for _, target in pairs],
+        "detokenized.hypotheses.txt": hypotheses,
+        "detokenized.reference.txt": [target for _, target in pairs],
     }
 
 
@@ -174,14 +174,14 @@ def test_a_baseline_is_a_run_or_a_file(copied: TrainedRun, evaluation: Evaluatio
     assert given.error_analysis.words == evaluation.error_analysis.words
 
 
-def test_a_corpus_that_comes_tokenised_is_scored_on_its_tokens_too(copied: TrainedRun, tmp_path: Path):
+def test_a_corpus_that_comes_tokenized_is_scored_on_its_tokens_too(copied: TrainedRun, tmp_path: Path):
     run = Run(Path(shutil.copytree(copied.path, tmp_path / "copy")))
     data = replace(copied.config.data, tokenization="given")
     run.write(replace(copied.config, data=data), {})
     evaluation = evaluate(run, baseline=str(copied.path))
-    assert [score.text for score in evaluation.scores] == ["detokenised"] * 3 + ["tokenised"] * 3
+    assert [score.text for score in evaluation.scores] == ["detokenized"] * 3 + ["tokenized"] * 3
     assert len(evaluation.comparison.differences) == 6
-    tokens = evaluation.texts["tokenised"]
+    tokens = evaluation.texts["tokenized"]
     pairs = load_split(data, copied.config.seed, "test")
     raw = [translation.raw for translation in Translator.load(run).translate(source for source, _ in pairs)]
     assert tokens.hypotheses == raw
@@ -189,7 +189,7 @@ def test_a_corpus_that_comes_tokenised_is_scored_on_its_tokens_too(copied: Train
     source = write(tmp_path / "source", ["bala dico ."])
     files = EvaluationFiles(source=source, references=[write(tmp_path / "reference", ["bala dico ."])])
     assert len(evaluate(run, files=files).scores) == 3
-    assert len(evaluate(run, files=replace(files, is_tokenised=True)).scores) == 6
+    assert len(evaluate(run, files=replace(files, is_tokenized=True)).scores) == 6
 
 
 def test_cut_translations_and_split_sources_are_counted(

@@ -16,9 +16,9 @@ def test_finished_hypotheses_are_scored_without_a_run(tmp_path: Path, monkeypatc
     files = {name: write(tmp_path / name, lines) for name, lines in (("h", HYPOTHESES), ("r", REFERENCES))}
     evaluation = evaluate(files=EvaluationFiles(hypotheses=files["h"], references=[files["r"]]))
     evaluation.write_texts(tmp_path)
-    assert [score.value for score in evaluation.scores] == sacrebleu_command(tmp_path, "detokenised")
-    assert (tmp_path / "detokenised.hypotheses.txt").read_text() == files["h"].read_text()
-    assert (tmp_path / "detokenised.reference.txt").read_text() == files["r"].read_text()
+    assert [score.value for score in evaluation.scores] == sacrebleu_command(tmp_path, "detokenized")
+    assert (tmp_path / "detokenized.hypotheses.txt").read_text() == files["h"].read_text()
+    assert (tmp_path / "detokenized.reference.txt").read_text() == files["r"].read_text()
     assert not (tmp_path / "source.txt").exists()
     assert (evaluation.name, evaluation.pairs_name) == (str(files["h"]), f"pairs of {files['r']}")
     assert (evaluation.folder, evaluation.split, evaluation.loss, evaluation.perplexity) == (None,) * 4
@@ -26,28 +26,28 @@ def test_finished_hypotheses_are_scored_without_a_run(tmp_path: Path, monkeypatc
     assert evaluation.files == {"hypotheses": [str(files["h"])], "reference": [str(files["r"])]}
 
 
-def test_tokenised_files_are_scored_on_their_tokens_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+def test_tokenized_files_are_scored_on_their_tokens_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.chdir(tmp_path)
     hypotheses, reference = write(tmp_path / "h", HYPOTHESES), write(tmp_path / "r", REFERENCES)
     evaluation = evaluate(
-        files=EvaluationFiles(hypotheses=hypotheses, references=[reference], is_tokenised=True)
+        files=EvaluationFiles(hypotheses=hypotheses, references=[reference], is_tokenized=True)
     )
     evaluation.write_texts(tmp_path)
     values = [score.value for score in evaluation.scores]
-    assert [score.text for score in evaluation.scores] == ["detokenised"] * 3 + ["tokenised"] * 3
-    assert values[:3] == sacrebleu_command(tmp_path, "detokenised")
-    assert not (tmp_path / "tokenised.baseline.txt").exists()
-    assert values[3:] == sacrebleu_command(tmp_path, "tokenised", "--tokenize", "none", "-lc", "--force")
+    assert [score.text for score in evaluation.scores] == ["detokenized"] * 3 + ["tokenized"] * 3
+    assert values[:3] == sacrebleu_command(tmp_path, "detokenized")
+    assert not (tmp_path / "tokenized.baseline.txt").exists()
+    assert values[3:] == sacrebleu_command(tmp_path, "tokenized", "--tokenize", "none", "-lc", "--force")
     assert evaluation.sentences[1].hypothesis == "isn't it a house?"
-    assert (tmp_path / "tokenised.hypotheses.txt").read_text() == hypotheses.read_text()
+    assert (tmp_path / "tokenized.hypotheses.txt").read_text() == hypotheses.read_text()
     rival = write(tmp_path / "rival", OTHERS)
     compared = evaluate(
-        files=EvaluationFiles(hypotheses=hypotheses, references=[reference], is_tokenised=True),
+        files=EvaluationFiles(hypotheses=hypotheses, references=[reference], is_tokenized=True),
         baseline=rival,
     )
     compared.write_texts(tmp_path)
-    assert (tmp_path / "tokenised.baseline.txt").read_text() == rival.read_text()
-    assert "never!\n" in (tmp_path / "detokenised.baseline.txt").read_text()
+    assert (tmp_path / "tokenized.baseline.txt").read_text() == rival.read_text()
+    assert "never!\n" in (tmp_path / "detokenized.baseline.txt").read_text()
 
 
 def test_several_references_need_only_one_each(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
@@ -65,7 +65,7 @@ def test_several_references_need_only_one_each(tmp_path: Path, monkeypatch: pyte
     right = evaluate(files=EvaluationFiles(hypotheses=hypotheses, references=[one, same]))
     assert [round(score.value, 6) for score in right.scores[:2]] == [100, 100]
     right.write_texts(tmp_path)
-    assert [score.value for score in right.scores] == sacrebleu_command(tmp_path, "detokenised", references=2)
+    assert [score.value for score in right.scores] == sacrebleu_command(tmp_path, "detokenized", references=2)
 
 
 def test_files_that_do_not_match_are_errors(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
@@ -93,7 +93,7 @@ def test_files_that_do_not_match_are_errors(tmp_path: Path, monkeypatch: pytest.
     refused(DataError, "cannot read .*gone", hypotheses=tmp_path / "gone", references=[reference])
     refused(ConfigError, "sources cannot be scored without references", source=reference)
     refused(ConfigError, "references cannot be scored without translations", references=[reference])
-    refused(ConfigError, "--tokenised describes files", is_tokenised=True)
+    refused(ConfigError, "--tokenized describes files", is_tokenized=True)
     finished = {"hypotheses": hypotheses, "references": [reference]}
     for names, load in {
         "--engine": LoadOptions(engine="keras"),
@@ -128,7 +128,7 @@ def test_files_of_ones_own_are_translated(copied: TrainedRun, tmp_path: Path):
     assert evaluation.split is None
     assert evaluation.error_analysis.degenerate_outputs[0].count == 1
     with pytest.raises(ConfigError, match="the corpus of this run is plain text"):
-        evaluate(copied.path, files=EvaluationFiles(source=source, references=[reference], is_tokenised=True))
+        evaluate(copied.path, files=EvaluationFiles(source=source, references=[reference], is_tokenized=True))
 
 
 def test_a_run_that_is_the_baseline_needs_sources(copied: TrainedRun, tmp_path: Path):

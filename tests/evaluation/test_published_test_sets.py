@@ -61,7 +61,7 @@ def score(run: Path | None, **files: object) -> list[tuple[str, float]]:
 
 def test_a_set_is_downloaded_once_and_scored(copied: TrainedRun, site: Site, tmp_path: Path) -> None:
     first = score(copied.path)
-    assert [form for form, _ in first] == ["detokenised"] * 3
+    assert [form for form, _ in first] == ["detokenized"] * 3
     assert score(copied.path) == first
     assert len(site.requests) == 1
     hypotheses = tmp_path / "theirs"
@@ -76,10 +76,10 @@ def test_lower_case_text_is_scored_in_lower_case_too(copied: TrainedRun, tmp_pat
     text = (run / "config.yaml").read_text(encoding="utf-8")
     (run / "config.yaml").write_text(text.replace("lowercase: false", "lowercase: true"), encoding="utf-8")
     scores = score(run)
-    assert [form for form, _ in scores] == ["detokenised"] * 3 + ["lowercased"] * 3
+    assert [form for form, _ in scores] == ["detokenized"] * 3 + ["lowercased"] * 3
     evaluation = evaluate(run, files=EvaluationFiles(test_set="mtedx/test"))
     evaluation.write_texts(tmp_path)
-    assert [value for _, value in scores[:3]] == sacrebleu_command(tmp_path, "detokenised")
+    assert [value for _, value in scores[:3]] == sacrebleu_command(tmp_path, "detokenized")
     assert [value for _, value in scores[3:]] == sacrebleu_command(
         tmp_path, "lowercased", "-lc", "--chrf-lowercase"
     )

@@ -60,7 +60,7 @@ FACTS = [
     "answers.txt: 1,803 pairs of a.en",
     "31.42",
     "30.2 – 32.8",  # mean and margin, 31.5 ± 1.25, in binary
-    "tokenised: nrefs:1 case:mixed",
+    "tokenized: nrefs:1 case:mixed",
     "nrefs:1|case:mixed|tok:13a",
     "33.30",
     "+1.42",

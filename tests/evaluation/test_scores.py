@@ -12,12 +12,12 @@ from ptenmt.evaluation.scores import METRICS, Scorer
 HYPOTHESES = ["The cat sat on the mat.", "it 's a dog !", "Nothing at all , I fear", ""] * 4
 REFERENCES = ["The cat sat on a mat.", "It 's a big dog !", "Everything , I fear", "Silence."] * 4
 OTHERS = ["A cat sat on the mat.", "It 's one dog !", None, "Nothing is heard."] * 4
-FORMS = ["detokenised", "tokenised"]
+FORMS = ["detokenized", "tokenized"]
 
 
 def sacrebleus_own(form: str) -> dict[str, object]:
     """The metrics as the issue of a score would make them by hand."""
-    lower = form == "tokenised"
+    lower = form == "tokenized"
     return {
         "BLEU": BLEU(tokenize="none" if lower else "13a", lowercase=lower, force=True),
         "chrF2++": CHRF(word_order=2, lowercase=lower),
@@ -44,20 +44,20 @@ def test_they_equal_sacrebleus_own(form, references):
 
 def test_bleu_and_ter_are_what_a_hand_computes():
     """4-grams 1 of 3, trigrams 2 of 4, bigrams 3 of 5, words 5 of 6, equal lengths; one edit in 6 words."""
-    scorer = Scorer("detokenised", [["the cat sat on a mat"]])
+    scorer = Scorer("detokenized", [["the cat sat on a mat"]])
     values = scorer.values(["the cat sat on the mat"])
     assert values["BLEU"] == pytest.approx(100 * (5 / 6 * 3 / 5 * 2 / 4 * 1 / 3) ** 0.25)
     assert values["TER"] == pytest.approx(100 / 6)
 
 
 def test_signatures():
-    scorer = Scorer("detokenised", [REFERENCES, OTHERS])
+    scorer = Scorer("detokenized", [REFERENCES, OTHERS])
     bleu, chrf, ter = scorer.scores(scorer.statistics(HYPOTHESES))
     assert "nrefs:var|bs:1000|seed:12345|case:mixed|eff:no|tok:13a|smooth:exp" in bleu.signature
     assert "nc:6|nw:2" in chrf.signature
     assert "tok:tercom" in ter.signature
     assert all(score.signature.endswith(f"version:{sacrebleu.__version__}") for score in (bleu, chrf, ter))
-    scorer = Scorer("tokenised", [REFERENCES])
+    scorer = Scorer("tokenized", [REFERENCES])
     bleu, chrf, _ = scorer.scores(scorer.statistics(HYPOTHESES))
     assert "nrefs:1|" in bleu.signature
     assert "case:lc|eff:no|tok:none" in bleu.signature
@@ -67,7 +67,7 @@ def test_signatures():
 def test_intervals_end_where_scores_end():
     """Of two sentences, one right and one wrong, resamples vary more than scores can."""
     right = "the cat sat on the mat today"
-    scorer = Scorer("detokenised", [[right, "yes"]])
+    scorer = Scorer("detokenized", [[right, "yes"]])
     bleu, chrf, ter = scorer.scores(scorer.statistics([right, "no no"]))
     for score in (bleu, chrf):
         assert score.mean + score.margin > 100
@@ -90,13 +90,13 @@ def test_right_is_100_and_wrong_is_0(form):
     assert values("the dog sees the big cat") == [100, 100, 0]
     assert values("xxxx") == [0, 0, 100]
     bleu, chrf, _ = values("The Dog sees the big Cat")
-    assert ((bleu, chrf) == (100, 100)) is (form == "tokenised")
+    assert ((bleu, chrf) == (100, 100)) is (form == "tokenized")
 
 
 def test_scores_of_some_sentences_are_those_of_these_alone():
-    scorer = Scorer("detokenised", [REFERENCES])
+    scorer = Scorer("detokenized", [REFERENCES])
     some = scorer.scores(scorer.statistics(HYPOTHESES), [2, 0])
-    alone = Scorer("detokenised", [[REFERENCES[2], REFERENCES[0]]])
+    alone = Scorer("detokenized", [[REFERENCES[2], REFERENCES[0]]])
     assert some == alone.scores(alone.statistics([HYPOTHESES[2], HYPOTHESES[0]]))
     values = scorer.sentence_values(HYPOTHESES, "chrF2++")
     assert values[1] == CHRF(word_order=2).sentence_score(HYPOTHESES[1], [REFERENCES[1]]).score
@@ -104,9 +104,9 @@ def test_scores_of_some_sentences_are_those_of_these_alone():
 
 def test_differences_are_those_of_sacrebleus_paired_bootstrap():
     worse = ["The mat.", "it 's a cat ?", "Nothing", "Silence."] * 4
-    scorer = Scorer("detokenised", [REFERENCES])
+    scorer = Scorer("detokenized", [REFERENCES])
     systems = [("baseline", worse), ("ours", HYPOTHESES)]
-    _, expected = PairedTest(systems, sacrebleus_own("detokenised"), [REFERENCES], test_type="bs")()
+    _, expected = PairedTest(systems, sacrebleus_own("detokenized"), [REFERENCES], test_type="bs")()
     differences = scorer.differences(scorer.statistics(HYPOTHESES), scorer.statistics(worse))
     for difference in differences:
         theirs, ours = expected[difference.score.name]
@@ -118,7 +118,7 @@ def test_differences_are_those_of_sacrebleus_paired_bootstrap():
 def test_a_clear_difference_is_significant_and_none_is_none():
     right = [f"sentence number {number} says that all is well" for number in range(60)]
     wrong = [text.replace("says that", "claims") if number % 2 else text for number, text in enumerate(right)]
-    scorer = Scorer("detokenised", [right])
+    scorer = Scorer("detokenized", [right])
     ours, theirs = scorer.statistics(right), scorer.statistics(wrong)
     for difference in scorer.differences(ours, theirs):
         assert difference.is_better
@@ -133,7 +133,7 @@ def test_a_clear_difference_is_significant_and_none_is_none():
 
 
 def test_of_very_large_sets_fewer_resamples_are_drawn(monkeypatch: pytest.MonkeyPatch):
-    scorer = Scorer("detokenised", [REFERENCES], ("BLEU",))
+    scorer = Scorer("detokenized", [REFERENCES], ("BLEU",))
     counts = scorer.statistics(HYPOTHESES)
     monkeypatch.setattr(
         scores_module, "_MAX_RESAMPLED_VALUES", 200 * len(HYPOTHESES) * len(counts["BLEU"][0])

@@ -43,7 +43,7 @@ def test_a_card_has_the_other_sections(own_run: Run):
         run.config(), data=DataConfig(source="tfds"), tokenizer=TokenizerConfig(kind="wordpiece")
     )
     facts = run.facts() | {
-        "initialised_from": "/home/jdoe/other/weights/best.safetensors",
+        "initialized_from": "/home/jdoe/other/weights/best.safetensors",
         "averaged_from": {"run": "x", "checkpoints": ["a", "b"]},
     }
     run.write(config, facts)

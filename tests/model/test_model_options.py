@@ -33,7 +33,7 @@ def normed(inputs: np.ndarray) -> np.ndarray:
     return (inputs - inputs.mean(axis=-1, keepdims=True)) / deviation
 
 
-def test_pre_norm_encoder_block_normalises_what_its_sublayers_read():
+def test_pre_norm_encoder_block_normalizes_what_its_sublayers_read():
     block, inputs = EncoderBlock(replace(BLOCK, norm="pre")), 3 * random_inputs(1, 5, 8)
     outputs = block(inputs)
     middle = inputs + np.array(block.self_attention(normed(inputs), normed(inputs)))

@@ -27,11 +27,11 @@ def test_translations_start_with_the_prefix(served) -> None:
     assert served.post("/v1/alignment", q="o gato bebe", prefix="O GATO")["translation"] == "O GATO BEBE"
 
 
-def test_branches_are_whole_translations(served) -> None:
-    answer = served.post("/v1/branches", q="o gato", prefix="O", count=3)
-    assert answer == {"branches": [{"text": f"O GATO{'!' * n}", "score": -float(n)} for n in range(3)]}
-    assert len(served.post("/v1/branches", q="o gato")["branches"]) == 5
-    assert "equal to 10" in served.refused("/v1/branches", 400, json={"q": "o gato", "count": 11})
+def test_next_token_alternatives_are_whole_translations(served) -> None:
+    answer = served.post("/v1/alternatives", q="o gato", prefix="O", count=3)
+    assert answer == {"alternatives": [{"text": f"O GATO{'!' * n}", "score": -float(n)} for n in range(3)]}
+    assert len(served.post("/v1/alternatives", q="o gato")["alternatives"]) == 5
+    assert "equal to 10" in served.refused("/v1/alternatives", 400, json={"q": "o gato", "count": 11})
 
 
 @pytest.mark.parametrize("translation", [None, "A MÃE"])
@@ -70,7 +70,7 @@ def test_of_nothing_there_is_nothing(served, blank: str) -> None:
     alignment = served.post("/v1/alignment", q=blank)
     assert alignment["translation"] == ""
     assert alignment["weights"] == []
-    assert served.post("/v1/branches", q=blank)["branches"][0]["text"] == ""
+    assert served.post("/v1/alternatives", q=blank)["alternatives"][0]["text"] == ""
     assert served.post("/v1/attention", q=blank)["target_pieces"] == ["[START]"]
 
 
@@ -91,10 +91,10 @@ def test_without_weights_there_is_no_attention_and_the_reason_is_logged(
 def test_what_is_no_sentence_is_said(serve) -> None:
     with serve(attention_tokens=20, characters=1000, sentences=1) as served:
         assert served.post("/v1/alignment", q="o gato", prefix="O")["translation"] == "O GATO"
-        for path in ("/v1/alignment", "/v1/branches", "/v1/attention"):
+        for path in ("/v1/alignment", "/v1/alternatives", "/v1/attention"):
             assert "there are 2 segments in" in served.refused(path, 400, json={"q": "o gato .\no cão ."})
             assert "1,200 characters" in served.refused(path, 400, json={"q": "gato " * 240})
-        for path in ("/v1/alignment", "/v1/branches"):
+        for path in ("/v1/alignment", "/v1/alternatives"):
             body = {"q": "o gato", "prefix": "A " * 300}
             assert "the prefix has" in served.refused(path, 400, json=body)
             body = {"q": "o gato", "prefix": "日本"}

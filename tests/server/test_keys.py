@@ -67,7 +67,7 @@ def test_without_a_key_nothing_is_translated(serve, tmp_path: Path) -> None:
         answer = requests.post(f"{served.url}/translate", json=ASKED, headers=bearer, timeout=20)
         assert answer.json() == {"translatedText": "O GATO"}
         for wrong in ({}, {"api_key": ""}, {"api_key": key + "x"}, {"api_key": None}):
-            for path in ("/translate", "/v1/alignment", "/v1/branches", "/v1/attention", "/detect"):
+            for path in ("/translate", "/v1/alignment", "/v1/alternatives", "/v1/attention", "/detect"):
                 assert "api_key" in served.refused(path, 403, json=ASKED | wrong)
         files = {"file": ("a.txt", b"o gato")}
         assert served.refused("/translate_file", 403, data=ASKED, files=files)

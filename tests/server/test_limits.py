@@ -202,7 +202,7 @@ def test_a_full_queue_refuses_without_a_thread_and_recovers(serve, monkeypatch: 
                 for path, asked in (
                     ("/translate", ASKED | {"q": ["o gato", "<b>o"], "format": "html", "source": "auto"}),
                     ("/v1/alignment", {"q": "o gato"}),
-                    ("/v1/branches", {"q": "o gato"}),
+                    ("/v1/alternatives", {"q": "o gato"}),
                 ):
                     assert "too busy" in served.refused(path, 503, json=asked)
             served.engine.gate.set()

@@ -24,12 +24,12 @@ NUMBERS = [
     "best_loss",
     "stale",
     "skipped",
-    "faults",
+    "nonfinite",
 ]
 NUMBERS += [
     "skipped_in_row",
-    "faults_in_row",
-    "most_faults_in_row",
+    "nonfinite_in_row",
+    "most_nonfinite_in_row",
     "gradient_norm",
     "loss_scale",
     "scaled_steps",

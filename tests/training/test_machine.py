@@ -51,7 +51,7 @@ def test_threads_set_after_initialization_are_a_warning():
     prepare(Config(), warnings.append)
     assert warnings == []
     prepare(Config(machine=MachineConfig(threads=available_cores() + 1)), warnings.append)
-    assert warnings == ["TensorFlow is already initialised: machine.threads has no effect"]
+    assert warnings == ["TensorFlow is already initialized: machine.threads has no effect"]
 
 
 def test_determinism_is_asked_for_where_it_is_wanted(monkeypatch: pytest.MonkeyPatch):

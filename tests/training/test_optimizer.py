@@ -125,9 +125,9 @@ def test_the_scale_of_the_loss_falls_on_overflow_and_grows_after_good_steps():
     state = TrainingState(weights, optimizer)
     scales = []
     for is_finite in (False, True, True, True, False, True):
-        state.adapt_loss_scale(tf.constant(is_finite), patience=2)
+        state.adapt_loss_scale(tf.constant(is_finite), growth_interval=2)
         scales.append(float(state.loss_scale) / INITIAL_LOSS_SCALE)
     assert scales == [0.5, 0.5, 1, 1, 0.5, 0.5]
     for _ in range(40):
-        state.adapt_loss_scale(tf.constant(False), patience=2)
+        state.adapt_loss_scale(tf.constant(False), growth_interval=2)
     assert float(state.loss_scale) == 1, "and no further"

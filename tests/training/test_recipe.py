@@ -167,7 +167,7 @@ def test_a_step_that_is_not_finite_is_skipped_and_reported(
     lab = laboratory(steady, tmp_path / "run")
     events = list(lab.trainer.fit())
     state = lab.trainer._state
-    assert (int(state.global_step), int(state.skipped), int(state.faults_in_row)) == (18, 3, 0)
+    assert (int(state.global_step), int(state.skipped), int(state.nonfinite_in_row)) == (18, 3, 0)
     assert int(lab.trainer._optimizer.variables["count"]) == 15
     assert [event.message for event in events if isinstance(event, Warned)] == [
         f"skipped a step (now at step {number}): the loss or its gradients are not finite"

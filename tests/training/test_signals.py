@@ -18,9 +18,9 @@ from ptenmt.training.signals import Interrupted, StopSignals
 STUCK = """
 import ctypes, runpy, signal, sys
 StopSignals = runpy.run_path(sys.argv[1])["StopSignals"]
-with StopSignals().heeded() as stop:
+with StopSignals().installed() as stop:
     if sys.argv[2] == "handed over":
-        stop.hand_over(lambda: None)
+        stop.on_stop(lambda: None)
     signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT, signal.SIGTERM])
     try:
         print("ready", flush=True)
@@ -40,7 +40,7 @@ def _handlers() -> Iterator[None]:
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_the_start_is_interrupted(number: int):
     stop = StopSignals()
-    with pytest.raises(Interrupted), stop.heeded():
+    with pytest.raises(Interrupted), stop.installed():
         os.kill(os.getpid(), number)
     assert stop.received == number
 
@@ -48,8 +48,8 @@ def test_the_start_is_interrupted(number: int):
 def test_a_training_is_asked_to_stop_and_then_interrupted():
     asked: list[str] = []
     stop = StopSignals()
-    with stop.heeded():
-        stop.hand_over(lambda: asked.append("stop"))
+    with stop.installed():
+        stop.on_stop(lambda: asked.append("stop"))
         os.kill(os.getpid(), signal.SIGTERM)
         assert asked == ["stop"]
         with pytest.raises(KeyboardInterrupt):
@@ -60,10 +60,10 @@ def test_a_training_is_asked_to_stop_and_then_interrupted():
 def test_an_interruption_that_a_library_swallows_is_made_up_for():
     asked: list[str] = []
     stop = StopSignals()
-    with stop.heeded():
+    with stop.installed():
         with pytest.raises(Interrupted):
             os.kill(os.getpid(), signal.SIGINT)
-        stop.hand_over(lambda: asked.append("stop"))
+        stop.on_stop(lambda: asked.append("stop"))
     assert asked == ["stop"]
 
 
@@ -71,8 +71,8 @@ def test_an_ignored_signal_stays_ignored():
     before = signal.signal(signal.SIGINT, signal.SIG_IGN)
     try:
         stop = StopSignals()
-        with stop.heeded():
-            stop.hand_over(pytest.fail)
+        with stop.installed():
+            stop.on_stop(pytest.fail)
             os.kill(os.getpid(), signal.SIGINT)
         assert stop.received is None
         assert signal.getsignal(signal.SIGINT) is signal.SIG_IGN
@@ -85,8 +85,8 @@ def test_an_ignored_signal_stays_ignored():
     ("stage", "sent", "message"),
     [
         ("starting", [signal.SIGTERM], b"stopped before the first step: nothing to save, run it again\n"),
-        ("starting", [signal.SIGINT, signal.SIGINT], b"stopped at once: run it again to resume"),
-        ("handed over", [signal.SIGTERM, signal.SIGINT], b"stopped at once: run it again to resume"),
+        ("starting", [signal.SIGINT, signal.SIGINT], b"stopped immediately: run it again to resume"),
+        ("handed over", [signal.SIGTERM, signal.SIGINT], b"stopped immediately: run it again to resume"),
     ],
 )
 def test_a_library_that_does_not_come_back_holds_nothing_up(stage: str, sent: list[int], message: bytes):

@@ -45,12 +45,12 @@ def test_weights_are_reused(copied: TrainedRun, other_data: Config, tmp_path: Pa
     for file in origin.tokenizer_folder.iterdir():
         assert (run.tokenizer_folder / file.name).read_bytes() == file.read_bytes()
     best = str(origin.weights_folder / "best.safetensors")
-    assert run.facts()["initialised_from"] == best
+    assert run.facts()["initialized_from"] == best
 
     longer = replace(other_data, training=replace(other_data.training, epochs=2))
     (warning,) = events_of(longer, tmp_path / "tuned", Warned, init_from="no such run")
     assert "resumes from its own checkpoint" in warning.message
-    assert run.facts()["initialised_from"] == best, "a resumed run remembers"
+    assert run.facts()["initialized_from"] == best, "a resumed run remembers"
 
 
 def test_rates_of_dropout_may_differ(copied: TrainedRun, other_data: Config, tmp_path: Path):

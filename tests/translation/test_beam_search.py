@@ -12,7 +12,7 @@ from ptenmt.translation.engine import Hypothesis
 from ptenmt.translation.search import beam_search, greedy_search
 
 VOCABULARY_SIZE = 6  # [PAD], [UNK], [START], [END] and two words
-FORBIDDEN = [0, 1, 2]
+SUPPRESSED = [0, 1, 2]
 ALLOWED = [END, 4, 5]
 
 
@@ -50,7 +50,7 @@ def select(state: list[tuple[int, ...]], rows: np.ndarray) -> list[tuple[int, ..
 
 def beams(table: Table, limits: list[int], **options: float) -> list[list[Hypothesis]]:
     state = [(sentence,) for sentence in range(len(limits))]
-    return beam_search(ranking(table, FORBIDDEN), select, state, limits, **options)  # type: ignore[arg-type]
+    return beam_search(ranking(table, SUPPRESSED), select, state, limits, **options)  # type: ignore[arg-type]
 
 
 def all_endings(limit: int) -> Iterator[tuple[int, ...]]:
@@ -78,7 +78,7 @@ def test_one_beam_is_greedy_search():
     limits = [1, 3, 8, 8, 8, 20]
     for seed in range(20):
         table = Table(seed)
-        greedy = greedy_search(ranking(table, FORBIDDEN), [(sentence,) for sentence in range(6)], limits)
+        greedy = greedy_search(ranking(table, SUPPRESSED), [(sentence,) for sentence in range(6)], limits)
         found = [best for (best,) in beams(table, limits, beam_size=1)]
         assert [each.ids for each in found] == [each.ids for each in greedy]
         assert [each.score for each in found] == pytest.approx([each.score for each in greedy], rel=1e-5)
@@ -101,7 +101,7 @@ def test_sentences_do_not_disturb_each_other():
     together = beams(table, limits, beam_size=3, num_hypotheses=3)
     for row, limit in enumerate(limits):
         alone = beam_search(
-            ranking(table, FORBIDDEN), select, [(row,)], [limit], beam_size=3, num_hypotheses=3
+            ranking(table, SUPPRESSED), select, [(row,)], [limit], beam_size=3, num_hypotheses=3
         )
         assert [each.ids for each in alone[0]] == [each.ids for each in together[row]]
 

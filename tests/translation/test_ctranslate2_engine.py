@@ -18,7 +18,7 @@ from ptenmt.translation.engine import Hypothesis, SearchRequest
 
 MODEL = replace(SMALL, norm="pre")
 SIZE = 30
-FORBIDDEN = [PAD, START, UNK]
+SUPPRESSED = [PAD, START, UNK]
 SOURCES = random_sources(12, SIZE)
 
 
@@ -51,7 +51,7 @@ def allowed_log_probs(
     """Over the tokens that may be produced: [T, V]."""
     allowed = []
     for rows in log_probs(model, sources, targets):
-        rows[:, FORBIDDEN] = -np.inf
+        rows[:, SUPPRESSED] = -np.inf
         allowed.append(rows - np.log(np.exp(rows).sum(axis=1, keepdims=True)))
     return allowed
 

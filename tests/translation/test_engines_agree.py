@@ -23,7 +23,7 @@ from ptenmt.translation.ctranslate2_engine import CTranslate2Engine
 from ptenmt.translation.engine import Hypothesis, SearchRequest
 from ptenmt.translation.keras_engine import KerasEngine
 
-FORBIDDEN = [PAD, START, UNK]
+SUPPRESSED = [PAD, START, UNK]
 FEW = [18, 4, 8, 10, 14, 15]
 """Each value of an option with each of the others, but for a tie that needs no activation of its own."""
 MORE = [number for number in range(36) if number not in FEW]
@@ -63,7 +63,7 @@ def both(request: pytest.FixtureRequest) -> Both:
         model,
         pair,
         export,
-        KerasEngine(model, FORBIDDEN),
+        KerasEngine(model, SUPPRESSED),
         CTranslate2Engine(export, pair, with_unknown=False, threads=1),
         random_sources(12, source_size),
     )
@@ -93,7 +93,7 @@ def test_they_have_something_to_agree_on(both: Both):
 
 
 def test_they_give_every_reference_the_same_probability(both: Both):
-    """CTranslate2's are taken over all tokens here, forbidden ones included."""
+    """CTranslate2's are taken over all tokens here, suppressed ones included."""
     chance = np.random.default_rng(3)
     size = both.pair.target.vocabulary_size
     targets = [chance.integers(4, size, size=chance.integers(1, 9)).tolist() for _ in both.sources]

@@ -12,7 +12,7 @@ from ptenmt.tokenizers import END, PAD, START, UNK
 from ptenmt.translation.engine import SearchRequest
 from ptenmt.translation.keras_engine import KerasEngine
 
-FORBIDDEN = [PAD, UNK, START]
+SUPPRESSED = [PAD, UNK, START]
 SIZE = 20
 GREEDY = DecodingConfig(beam_size=1)
 
@@ -26,7 +26,7 @@ def model() -> Transformer:
 
 @pytest.fixture(scope="module")
 def engine(model: Transformer) -> KerasEngine:
-    return KerasEngine(model, FORBIDDEN)
+    return KerasEngine(model, SUPPRESSED)
 
 
 def translated(engine: KerasEngine, sources: list[list[int]], limit: int) -> list[list[int]]:
@@ -41,7 +41,7 @@ def test_it_equals_recomputing_everything_at_each_step(model: Transformer, engin
         target = [START]
         while len(target) <= limit and target[-1] != END:
             logits = forward([source], [target])[0, -1].numpy()
-            target.append(max((token for token in range(SIZE) if token not in FORBIDDEN), key=logits.item))
+            target.append(max((token for token in range(SIZE) if token not in SUPPRESSED), key=logits.item))
         return target
 
     sentences = random_sources(20, SIZE, longest=15)
@@ -111,7 +111,7 @@ def test_what_it_does_not_do_is_refused(engine: KerasEngine, options: dict, argu
 
 
 def test_the_other_engine_is_recommended_where_it_can_express_the_model():
-    engine = KerasEngine(random_model(SMALL, SIZE, SIZE), FORBIDDEN)
+    engine = KerasEngine(random_model(SMALL, SIZE, SIZE), SUPPRESSED)
     for ask in (
         lambda: engine.submit(SearchRequest([[START, 5, END]], 9, DecodingConfig(no_repeat_ngram=2))),
         lambda: engine.submit(SearchRequest([[START, 5, END]], 9, DecodingConfig(), target_prefixes=[(5,)])),

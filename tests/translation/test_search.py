@@ -26,8 +26,8 @@ class Script:
         return logits, state + 1
 
 
-def search(script: Script, limits: Sequence[int], forbidden: Sequence[int] = ()) -> list[list[int]]:
-    return [hypothesis.ids for hypothesis in greedy_search(ranking(script, forbidden), 0, limits)]
+def search(script: Script, limits: Sequence[int], suppressed: Sequence[int] = ()) -> list[list[int]]:
+    return [hypothesis.ids for hypothesis in greedy_search(ranking(script, suppressed), 0, limits)]
 
 
 def test_it_takes_the_most_probable_tokens_until_end():

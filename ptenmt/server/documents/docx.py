@@ -76,7 +76,7 @@ class WordDocument:
 def _checked(content: bytes) -> io.BytesIO:
     """The same zip archive, repacked after its sizes are checked.
 
-    A file in a zip may unpack to more than its header says, and python-docx reads each to its end.
+    A file in a zip may unpack to more than its header states, and python-docx reads each to its end.
     """
     repacked = io.BytesIO()
     num_xml_bytes = num_tags = 0

@@ -1,6 +1,6 @@
 """HTML: text is translated, the elements around it stay; parsed and written with lxml.
 
-lxml closes what is left open as HTML prescribes, and escapes each text that it writes: no translation can
+lxml closes open elements as HTML prescribes, and escapes each text that it writes: no translation can
 become markup.
 """
 

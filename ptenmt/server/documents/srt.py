@@ -1,4 +1,4 @@
-"""SubRip subtitles (.srt): what is said is translated, times and tags stay; read and written with srt."""
+"""SubRip subtitles (.srt): the text is translated, times and tags are kept; read and written with srt."""
 
 import re
 import textwrap
@@ -104,7 +104,7 @@ def _turns(lines: Sequence[str]) -> list[_Turn]:
 
 
 def _wrapped(text: str, num_lines: int) -> list[str]:
-    """At most so many lines, the longest of them as short as possible; tags are not broken."""
+    """Wrap into at most ``num_lines`` lines of balanced length; tags are not broken."""
     kept = _KEPT.sub(lambda part: part[0].replace(" ", _NO_BREAK), text)
 
     def lines(width: int) -> list[str]:

@@ -7,7 +7,7 @@
  * @param {{text: string, start: number}[]} target - Its translation's words.
  * @param {{source_words: string[], target_words: string[], weights: number[][]}} alignment - As the server gives
  *   it; its words, joined, are the texts.
- * @returns {number[][]} A row a target word, a column a source word: 1 for what had most to do with it.
+ * @returns {number[][]} A row a target word, a column a source word: 1 for the one with the largest weight.
  */
 export function alignWords(source, target, alignment) {
   const rows = overlaps(target, alignment.target_words);
@@ -26,7 +26,7 @@ function overlaps(words, others) {
   );
 }
 
-/** Shares of the largest of them. */
+/** Shares relative to the largest. */
 function relative(shares) {
   const largest = Math.max(...shares);
   return largest > 0 ? shares.map((share) => share / largest) : shares;

@@ -1,7 +1,7 @@
-/** The server's routes as functions. What fails is an `ApiError`, whose message is for people. */
+/** The server's routes as functions. They throw an `ApiError`, whose message can be shown. */
 
 const KEY_NAME = "ptenmt.key";
-const PATIENCE = 3; // how often a busy server is asked again
+const MAX_RETRIES = 3; // of a request that a busy server refuses
 
 export class ApiError extends Error {
   /**
@@ -19,7 +19,7 @@ export function hasKey() {
   return Boolean(sessionStorage.getItem(KEY_NAME));
 }
 
-/** Use this key from now on, until the tab is closed, if the server takes it. */
+/** Use this key until the tab is closed, if the server accepts it. */
 export async function useKey(key) {
   await post("detect", { q: "a", api_key: key });
   sessionStorage.setItem(KEY_NAME, key);
@@ -46,10 +46,10 @@ export function alignment(sentence, translation) {
   return post("v1/alignment", { q: sentence, prefix: translation });
 }
 
-/** @returns {Promise<string[]>} Whole translations that begin alike and go on differently. */
-export async function branches(sentence, prefix) {
-  const answer = await post("v1/branches", { q: sentence, prefix, count: 6 });
-  return answer.branches.map((branch) => branch.text);
+/** @returns {Promise<string[]>} Whole translations with different next tokens after the prefix. */
+export async function alternatives(sentence, prefix) {
+  const answer = await post("v1/alternatives", { q: sentence, prefix, count: 6 });
+  return answer.alternatives.map((alternative) => alternative.text);
 }
 
 /** @returns {Promise<{source_pieces: string[], target_pieces: string[], weights: object}>} */
@@ -57,7 +57,7 @@ export function attention(sentence, translation) {
   return post("v1/attention", { q: sentence, translation });
 }
 
-/** @returns {Promise<string>} Where the translated file is to be had. */
+/** @returns {Promise<string>} The path of the translated file on the server. */
 export async function translateFile(file, languages) {
   const form = new FormData();
   Object.entries(languages).forEach(([name, value]) => form.append(name, value));
@@ -77,17 +77,17 @@ function keyed() {
   return hasKey() ? { api_key: sessionStorage.getItem(KEY_NAME) } : {};
 }
 
-/** Ask; of a server that is busy, again when it says so. */
+/** Send a request, and retry it if the server is busy and sets Retry-After. */
 async function answered(path, request) {
   for (let attempt = 1; ; attempt += 1) {
     const response = await fetched(path, request);
     const answer = await response.json().catch(() => ({}));
     if (response.ok) return answer;
     const pause = Number(response.headers.get("Retry-After"));
-    if (attempt > PATIENCE || !(pause > 0 && pause <= 10)) {
+    if (attempt > MAX_RETRIES || !(pause > 0 && pause <= 10)) {
       throw new ApiError(answer.error ?? `the server answered ${response.status}`, response.status);
     }
-    await passed(pause, request.signal);
+    await sleep(pause, request.signal);
   }
 }
 
@@ -100,8 +100,8 @@ async function fetched(path, request) {
   }
 }
 
-/** Wait so many seconds, or fail as soon as nobody wants the answer any more. */
-function passed(seconds, signal) {
+/** Wait some seconds; fail as soon as the request is aborted. */
+function sleep(seconds, signal) {
   return new Promise((resolve, reject) => {
     const timer = setTimeout(resolve, 1000 * seconds);
     signal?.addEventListener("abort", () => {

@@ -1,4 +1,4 @@
-/** The page: what is typed is translated, and each part is told what it has to know. */
+/** The page: translates while you type, and connects its parts. */
 
 import * as api from "./api.js";
 import { Files } from "./files.js";
@@ -23,8 +23,8 @@ class Page {
   #pointing = 0;
   #speaking = 0;
   #request = new AbortController();
-  #goesOn = false; // whether the keyboard is to go on to the translation
-  #last = [0, 0]; // the word of the translation that was pointed at last
+  #movesFocus = false; // whether the focus moves to the translation when it is complete
+  #last = [0, 0]; // the last hovered word of the translation
 
   /** @param {object} facts - The server's settings; see `api.settings`. */
   constructor(facts) {
@@ -42,8 +42,8 @@ class Page {
         onHover: (place) => this.#meetSource(place),
         onEnter: () => {
           this.#typed(true);
-          this.#goesOn = true;
-          if (this.#isKnown()) this.#goOn();
+          this.#movesFocus = true;
+          if (this.#isKnown()) this.#moveFocus();
         },
       },
     );
@@ -53,7 +53,7 @@ class Page {
       onLeave: () => this.source.field.focus(),
     });
     this.#build(facts, languages);
-    if (this.source.text) this.#typed(true); // a browser that goes back brings the text along
+    if (this.source.text) this.#typed(true); // the browser restores the text when it navigates back
   }
 
   #build(facts, languages) {
@@ -93,14 +93,14 @@ class Page {
     );
   }
 
-  /** Another text: translate it as soon as the typing pauses, and no outdated one. */
+  /** The text has changed: translate it after a pause in typing, and abort the previous request. */
   #typed(isUrgent) {
     this.#request.abort();
-    this.#goesOn = false;
+    this.#movesFocus = false;
     clearTimeout(this.#typing);
     this.menu.close();
     if (this.source.isTooLong) {
-      this.#say("Too long: a file may be longer.", true);
+      this.#showStatus("Too long: a file may be longer.", true);
       return;
     }
     if (this.#isKnown()) {
@@ -113,7 +113,7 @@ class Page {
 
   async #translate() {
     const request = (this.#request = new AbortController());
-    this.#say("Translating …");
+    this.#showStatus("Translating …");
     const sentences = this.source.sentences.map(({ text }) => text);
     try {
       await this.translations.translate(sentences, request.signal, () => this.#draw());
@@ -121,7 +121,7 @@ class Page {
     } catch (error) {
       if (request.signal.aborted) return;
       if (error.status === 403) this.keyForm.show();
-      this.#say(error.message, true);
+      this.#showStatus(error.message, true);
     }
   }
 
@@ -139,21 +139,21 @@ class Page {
   /** The whole text is translated. */
   #settle() {
     this.#draw();
-    this.#say("");
+    this.#showStatus("");
     const { text } = this.target;
     this.history.add(this.source.text, text);
     clearTimeout(this.#speaking);
     this.#speaking = setTimeout(() => (part("spoken").textContent = text), SPEAKING_PAUSE);
     if (!part("view-inside").hidden) this.#shown("inside");
-    this.#goOn();
+    this.#moveFocus();
   }
 
-  #goOn() {
-    if (this.#goesOn) this.target.focusFirst();
-    this.#goesOn = false;
+  #moveFocus() {
+    if (this.#movesFocus) this.target.focusFirst();
+    this.#movesFocus = false;
   }
 
-  #say(text, isError = false) {
+  #showStatus(text, isError = false) {
     part("status").textContent = text;
     part("status").classList.toggle("error", isError);
   }
@@ -174,7 +174,7 @@ class Page {
     });
   }
 
-  /** Once the pointer rests on a word, have what belongs together marked; nothing else is. */
+  /** Once the pointer rests on a word, mark the words aligned with it, and unmark all others. */
   #align(place, show) {
     clearTimeout(this.#pointing);
     unmark(this.source.words);
@@ -182,18 +182,18 @@ class Page {
     if (!place || !this.#isKnown()) return;
     const pointing = (this.#pointing = setTimeout(async () => {
       const { text } = this.source.sentences[place[0]];
-      const alignment = await this.translations.alignment(text).catch(() => null); // too long for it, perhaps
+      const alignment = await this.translations.alignment(text).catch(() => null); // it may be too long
       const isOutdated = pointing !== this.#pointing || text !== this.source.sentences[place[0]]?.text;
       if (alignment && !isOutdated) show(alignment, place);
     }, POINTING_PAUSE));
   }
 
   #openMenu(place) {
-    if (!this.#isKnown()) return; // what is shown belongs to an earlier text
+    if (!this.#isKnown()) return; // the translation is of an earlier text
     const { text } = this.source.sentences[place[0]];
     const prefix = this.target.before(place);
     const word = this.target.words[place[0]][place[1]];
-    this.menu.open(word, prefix, this.translations.branches(text, prefix.trimEnd()), (translation) => {
+    this.menu.open(word, prefix, this.translations.alternatives(text, prefix.trimEnd()), (translation) => {
       this.translations.choose(text, translation);
       this.#settle();
       this.target.focus(place);
@@ -219,17 +219,17 @@ class Page {
   async #copy() {
     try {
       await navigator.clipboard.writeText(this.target.text);
-      this.#say("Copied.");
+      this.#showStatus("Copied.");
     } catch {
       document.getSelection().selectAllChildren(part("target")); // no clipboard for pages without HTTPS
-      this.#say("Selected: press Ctrl+C to copy.");
+      this.#showStatus("Selected: press Ctrl+C to copy.");
     }
   }
 }
 
 function nameLanguages(source, target) {
   document.title = `${source.name} to ${target.name} · ptenmt`;
-  part("direction").textContent = `${source.name} → ${target.name}: the one direction this model has learnt`;
+  part("direction").textContent = `${source.name} → ${target.name}: the only direction of this model`;
   part("source-name").textContent = source.name;
   part("target-name").textContent = target.name;
   part("source").lang = source.code;

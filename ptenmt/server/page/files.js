@@ -1,4 +1,4 @@
-/** Files that are chosen or dropped onto the page, and come back translated. */
+/** Translation of files that are chosen or dropped onto the page. */
 
 import { translateFile } from "./api.js";
 
@@ -65,7 +65,7 @@ export class Files {
     entry.append(this.#dismissal(entry, file.name));
   }
 
-  /** A button that takes an entry away. */
+  /** A button that removes an entry. */
   #dismissal(entry, name) {
     const button = document.createElement("button");
     button.type = "button";

@@ -28,7 +28,7 @@ export class HeatTable {
 
   /**
    * @param {HTMLTableElement} table
-   * @param {(row: number, column: number) => void} onMeet - Told which cell is pointed at or walked to.
+   * @param {(row: number, column: number) => void} onMeet - Called with the hovered or focused cell.
    */
   constructor(table, onMeet) {
     Object.assign(this, { table, onMeet });

@@ -1,4 +1,4 @@
-/** What was translated before, kept by this browser. */
+/** The history of translations, stored in this browser. */
 
 const NAME = "ptenmt.history";
 const MOST = 50;
@@ -9,7 +9,7 @@ export class History {
 
   /**
    * @param {{list: Element, empty: HTMLElement, forgetAll: HTMLElement}} parts
-   * @param {(source: string) => void} onAgain - Told which text is wanted again.
+   * @param {(source: string) => void} onAgain - Called with a text to translate again.
    */
   constructor(parts, onAgain) {
     Object.assign(this, parts, { onAgain });
@@ -18,7 +18,7 @@ export class History {
     this.#draw();
   }
 
-  /** Keep a text and its translation, unless they change soon. */
+  /** Store a text and its translation, unless they change soon. */
   add(source, translation) {
     clearTimeout(this.#timer);
     if (source.trim() === "") return;
@@ -32,7 +32,7 @@ export class History {
     try {
       localStorage.setItem(NAME, JSON.stringify(entries.slice(0, MOST)));
     } catch {
-      return; // the browser keeps nothing, or is full: there is no history then
+      return; // storage is disabled or full: no history
     }
     this.#draw();
   }
@@ -55,7 +55,7 @@ export class History {
   }
 }
 
-/** What is kept; nothing, if it is not what this page wrote. */
+/** The stored entries; none if they are damaged. */
 function read() {
   try {
     const entries = JSON.parse(localStorage.getItem(NAME) ?? "[]");
@@ -65,7 +65,7 @@ function read() {
   }
 }
 
-/** Whether one text is what was typed on the way to another. */
+/** Whether one text is a beginning of another, that is, unfinished typing. */
 function isBeginning(one, other) {
   return other.startsWith(one.trimEnd());
 }

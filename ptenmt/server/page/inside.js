@@ -8,24 +8,24 @@ const BLOCKS = {
     name: (layer) => `decoder_layer${layer}_block2`,
     pieces: ["target", "source"],
     help:
-      "A row is a piece of the translation, a column a piece of the source. While the decoder reads the " +
-      "row’s piece, to write the next one, it takes so much from each column.",
+      "A row is a token of the translation, a column a token of the source. To predict the token after the " +
+      "row’s, the decoder attends to each column with this weight.",
   },
   encoder: {
     name: (layer) => `encoder_layer${layer}`,
     pieces: ["source", "source"],
-    help: "Rows and columns are the source’s pieces. The encoder reads a row’s piece in the light of the columns.",
+    help: "Rows and columns are the source’s tokens. In the encoder a row’s token attends to the columns’ tokens.",
   },
   decoder: {
     name: (layer) => `decoder_layer${layer}_block1`,
     pieces: ["target", "target"],
     help:
-      "Rows and columns are the translation’s pieces. The decoder sees what is written already, never what is " +
-      "to come: nothing is right of the diagonal.",
+      "Rows and columns are the translation’s tokens. A token attends to itself and to earlier ones, never to " +
+      "later ones (causal mask): nothing is right of the diagonal.",
   },
 };
 const MEAN = "mean";
-const NOT_HERE = 501; // of no sentence can this server tell it
+const NOT_IMPLEMENTED = 501; // this server has no attention for any sentence
 
 export class Inside {
   #sentences = [];
@@ -65,30 +65,30 @@ export class Inside {
 
   async #ask() {
     const asking = ++this.#asking;
-    this.#say("Looking inside …");
+    this.#showStatus("Looking inside …");
     try {
       const attention = await this.translations.attention(this.#sentences[Number(this.parts.sentence.value)]);
       if (asking !== this.#asking) return;
       this.#attention = attention;
       this.parts.choices.hidden = false;
-      this.#say("");
+      this.#showStatus("");
       this.#offerLayers();
     } catch (error) {
       if (asking !== this.#asking) return;
       this.#attention = null;
       delete this.parts.view.dataset.block;
-      this.parts.choices.hidden = error.status === NOT_HERE;
-      this.#say(error.message);
+      this.parts.choices.hidden = error.status === NOT_IMPLEMENTED;
+      this.#showStatus(error.message);
     }
     this.#draw();
   }
 
-  #say(text) {
+  #showStatus(text) {
     this.parts.status.textContent = text;
     this.parts.readout.textContent = "";
   }
 
-  /** As many layers as there are; the last one is chosen at first. */
+  /** List the model's layers, the last one selected at first. */
   #offerLayers() {
     const { layer } = this.parts;
     const count = Object.keys(this.#attention.weights).filter((name) => name.startsWith("encoder")).length;
@@ -141,7 +141,7 @@ export class Inside {
     this.table.show(title, ...this.#pieces(), this.choices.get(this.#head));
   }
 
-  /** What the rows and the columns stand for. */
+  /** The tokens of the rows and of the columns. */
   #pieces() {
     return BLOCKS[this.parts.block.value].pieces.map((side) => this.#attention[`${side}_pieces`]);
   }

@@ -1,12 +1,12 @@
-/** The form that asks for a key, which stays until the server takes one. */
+/** The form for an API key, shown until the server accepts one. */
 
 import { hasKey, useKey } from "./api.js";
 
 export class KeyForm {
   /**
    * @param {{form: HTMLFormElement, field: HTMLInputElement, error: HTMLElement}} parts
-   * @param {boolean} isRequired - Whether the server asks for a key.
-   * @param {() => void} onKey - Called when the server has taken one.
+   * @param {boolean} isRequired - Whether the server requires a key.
+   * @param {() => void} onKey - Called when the server has accepted one.
    */
   constructor(parts, isRequired, onKey) {
     Object.assign(this, parts, { onKey });
@@ -20,15 +20,15 @@ export class KeyForm {
   /** Ask for a key, or for another one. */
   show() {
     this.form.hidden = false;
-    this.#say(hasKey() ? "That key is not valid." : "");
+    this.#showStatus(hasKey() ? "That key is not valid." : "");
   }
 
   async #try() {
-    this.#say("");
+    this.#showStatus("");
     try {
       await useKey(this.field.value);
     } catch (error) {
-      this.#say(error.status === 403 ? "That key is not valid." : error.message);
+      this.#showStatus(error.status === 403 ? "That key is not valid." : error.message);
       this.field.focus();
       return;
     }
@@ -36,7 +36,7 @@ export class KeyForm {
     this.onKey();
   }
 
-  #say(text) {
+  #showStatus(text) {
     this.error.textContent = text;
     this.field.setAttribute("aria-invalid", String(text !== ""));
   }

@@ -1,9 +1,9 @@
-/** The list of other ways to go on from a word. */
+/** The menu of next-token alternatives at a word of the translation. */
 
 import { nextPlace } from "./tabs.js";
 
 export class Menu {
-  #opening = 0; // an answer for an earlier word is of no use
+  #opening = 0; // counts openings, to ignore answers for earlier words
   #anchor = null;
 
   /** @param {HTMLElement} element */
@@ -20,7 +20,7 @@ export class Menu {
    * Open it below a word.
    *
    * @param {HTMLElement} anchor - Gets the focus back.
-   * @param {string} prefix - How all translations begin.
+   * @param {string} prefix - The target prefix of all translations.
    * @param {Promise<string[]>} translations
    * @param {(translation: string) => void} onChoose
    */
@@ -35,7 +35,7 @@ export class Menu {
       (error) => [remark(error.message)],
     );
     if (opening !== this.#opening) return;
-    this.#show(items.length ? items : [remark("no other way")]);
+    this.#show(items.length ? items : [remark("no alternatives")]);
     this.element.querySelector("button")?.focus();
   }
 
@@ -102,7 +102,7 @@ function remark(text) {
   return paragraph;
 }
 
-/** How many first characters two texts share. */
+/** Length of the common prefix of two texts. */
 function commonLength(one, other) {
   let length = 0;
   while (length < one.length && one[length] === other[length]) length += 1;

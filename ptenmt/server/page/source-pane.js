@@ -1,6 +1,6 @@
-/** Where the text is typed. Behind it lies a mirror of it, whose words can be marked. */
+/** The source text field, over a mirror of it whose words can be marked. */
 
-import { cutSentences } from "./texts.js";
+import { splitSentences } from "./texts.js";
 import { drawWords, wordAt } from "./words.js";
 
 export class SourcePane {
@@ -12,16 +12,16 @@ export class SourcePane {
    * @param {{field: HTMLTextAreaElement, mirror: Element, count: Element, clear: HTMLElement}} parts
    * @param {{language: string, limit: number}} facts - The text's language; the most characters.
    * @param {{onText: (isUrgent: boolean) => void, onHover: (place: [number, number] | null) => void,
-   *   onEnter: () => void}} told - Of another text, the word that is pointed at, and Ctrl+Enter.
+   *   onEnter: () => void}} callbacks - Called on a change of text, of the hovered word, and on Ctrl+Enter.
    */
-  constructor(parts, facts, told) {
-    Object.assign(this, parts, facts, told);
+  constructor(parts, facts, callbacks) {
+    Object.assign(this, parts, facts, callbacks);
     this.field.addEventListener("input", () => this.#read(false));
     this.field.addEventListener("keydown", (event) => {
       if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) this.onEnter();
     });
     this.field.addEventListener("pointermove", (event) => this.#hover(event));
-    this.field.addEventListener("pointerleave", () => this.#tell(null));
+    this.field.addEventListener("pointerleave", () => this.#setHovered(null));
     this.clear.addEventListener("click", () => {
       this.text = "";
       this.field.focus();
@@ -48,7 +48,7 @@ export class SourcePane {
   }
 
   #draw() {
-    this.sentences = cutSentences(this.text, this.language);
+    this.sentences = splitSentences(this.text, this.language);
     this.words = drawWords(this.mirror, this.sentences);
     this.mirror.append("\n"); // or a last empty line would have no height
     this.clear.hidden = this.text === "";
@@ -58,11 +58,11 @@ export class SourcePane {
   }
 
   #hover(event) {
-    this.#tell(event.pointerType === "touch" ? null : wordAt(this.words, event.clientX, event.clientY));
+    this.#setHovered(event.pointerType === "touch" ? null : wordAt(this.words, event.clientX, event.clientY));
   }
 
-  /** Tell which word is pointed at, when it is another than before. */
-  #tell(place) {
+  /** Call `onHover` if the hovered word has changed. */
+  #setHovered(place) {
     if (String(place) === this.#hovered) return;
     this.#hovered = String(place);
     this.onHover(place);

@@ -1,8 +1,8 @@
-/** A row of tabs, of which one shows its view; arrow keys walk along it. */
+/** A row of tabs, one of them selected; arrow keys move between them. */
 
 /**
  * @param {Element} list - Has the role "tablist".
- * @param {(name: string) => void} onShow - Told which view is shown: the tab's id without "tab-".
+ * @param {(name: string) => void} onShow - Called with the name of the view: the tab's id without "tab-".
  * @returns {(name: string) => void} Shows a view.
  */
 export function makeTabs(list, onShow) {
@@ -41,7 +41,7 @@ export function walkWithArrows(container, among, onChoose) {
   });
 }
 
-/** Where a key leads among so many places in a circle; null for other keys. */
+/** The place among `count` in a circle that a key moves to; null for other keys. */
 export function nextPlace(key, place, count) {
   if (key === "Home") return 0;
   if (key === "End") return count - 1;

@@ -1,7 +1,7 @@
-/** Where the translation is read: word by word, with the pointer or with arrow keys. */
+/** The translation, navigated word by word with the pointer or arrow keys. */
 
 import { nextPlace } from "./tabs.js";
-import { cutWords } from "./texts.js";
+import { splitWords } from "./texts.js";
 import { drawWords } from "./words.js";
 
 export class TargetPane {
@@ -11,10 +11,10 @@ export class TargetPane {
   /**
    * @param {Element} container
    * @param {{onMeet: (place: [number, number] | null) => void, onPress: (place: [number, number]) => void,
-   *   onLeave: () => void}} told - Which word is pointed at or walked to, and pressed; that Escape was.
+   *   onLeave: () => void}} callbacks - Called with the hovered or focused word, the pressed word, and on Escape.
    */
-  constructor(container, told) {
-    Object.assign(this, { container }, told);
+  constructor(container, callbacks) {
+    Object.assign(this, { container }, callbacks);
     container.addEventListener("pointerover", (event) => this.onMeet(this.#place(event.target)));
     container.addEventListener("pointerleave", () => this.onMeet(null));
     container.addEventListener("focusin", (event) => this.#walkedTo(event.target));
@@ -35,7 +35,7 @@ export class TargetPane {
     });
   }
 
-  /** Everything that is shown, as text. */
+  /** The whole translation as text. */
   get text() {
     return this.#sentences.map(({ text, gap }) => (text ?? "") + gap).join("").trimEnd();
   }
@@ -43,7 +43,7 @@ export class TargetPane {
   /** @returns {string} A sentence's translation up to a word. */
   before([sentence, word]) {
     const { text } = this.#sentences[sentence];
-    return text.slice(0, cutWords(text)[word].start);
+    return text.slice(0, splitWords(text)[word].start);
   }
 
   /** Put the keyboard's focus on the first word. */

@@ -4,14 +4,14 @@ const WORD = /[\p{L}\p{M}\p{N}]+(?:['’\-][\p{L}\p{M}\p{N}]+)*|[^\s\p{L}\p{M}\p
 const ABBREVIATION = /(?:^|[\s(])(?:\p{Lu}|dra?|sra?|srs|srta|profa?|eng|d|exm[oa]|av|n|núm|pág|vol|cap|fig)\.$/iu;
 
 /**
- * Cut a text into sentences.
+ * Split a text into sentences.
  *
  * @param {string} text
  * @param {string} language - Its code, such as "pt".
- * @returns {{text: string, gap: string}[]} Each sentence, and the white space behind it; at the beginning of
+ * @returns {{text: string, gap: string}[]} Each sentence, and the white space after it; at the beginning of
  *   the text an empty sentence, if there is white space.
  */
-export function cutSentences(text, language) {
+export function splitSentences(text, language) {
   const sentences = [];
   for (const piece of segments(text, language)) {
     const sentence = piece.trimEnd();
@@ -32,7 +32,7 @@ function segments(text, language) {
   return Array.from(segmenter.segment(text), (part) => part.segment);
 }
 
-/** Whether the point at its end belongs to an abbreviation. */
+/** Whether the period at its end belongs to an abbreviation. */
 function isUnfinished(sentence) {
   return !sentence.gap.includes("\n") && ABBREVIATION.test(sentence.text);
 }
@@ -54,6 +54,6 @@ function withoutLeadingBlanks(sentences) {
  * @param {string} text
  * @returns {{text: string, start: number}[]}
  */
-export function cutWords(text) {
+export function splitWords(text) {
   return Array.from(text.matchAll(WORD), (found) => ({ text: found[0], start: found.index }));
 }

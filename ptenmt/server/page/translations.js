@@ -1,21 +1,21 @@
-/** What is known of each sentence: its translation, how its words are aligned, and how its pieces attend. */
+/** A cache of each sentence's translation, word alignment and attention. */
 
 import * as api from "./api.js";
 import { alignWords } from "./alignment.js";
-import { cutWords } from "./texts.js";
+import { splitWords } from "./texts.js";
 
-const MOST_SENTENCES = 16; // a request: so the first translations of a long text are there soon
+const MOST_SENTENCES = 16; // per request, so that the first translations of a long text arrive soon
 const REMEMBERED = 1000;
 
 export class Translations {
   #translations = new Map(); // sentence -> translation, the oldest first
-  #answers = new Map(); // question -> promise of what was learnt about a sentence and its translation
+  #answers = new Map(); // request -> promise of the alignment or attention of a sentence and its translation
 
   /**
    * @param {object} facts
    * @param {{source: string, target: string}} facts.languages - Their codes.
    * @param {number} facts.limit - Characters a request.
-   * @param {number} facts.sentenceLimit - Sentences a request, as the server cuts them, which may cut one in two.
+   * @param {number} facts.sentenceLimit - Sentences a request, as the server splits them: it may split one in two.
    */
   constructor({ languages, limit, sentenceLimit }) {
     this.languages = languages;
@@ -23,12 +23,12 @@ export class Translations {
     this.mostSentences = Math.max(1, Math.min(MOST_SENTENCES, Math.floor(sentenceLimit / 2)));
   }
 
-  /** @returns {string | undefined} A sentence's translation, if it is known. */
+  /** @returns {string | undefined} A sentence's translation, if it is cached. */
   of(sentence) {
     return sentence === "" ? "" : this.#translations.get(sentence);
   }
 
-  /** Take another translation of a sentence. */
+  /** Replace the translation of a sentence. */
   choose(sentence, translation) {
     this.#translations.delete(sentence);
     this.#translations.set(sentence, translation);
@@ -36,7 +36,7 @@ export class Translations {
   }
 
   /**
-   * Translate what is not known yet.
+   * Translate the sentences that are not cached.
    *
    * @param {string[]} sentences
    * @param {AbortSignal} signal
@@ -51,42 +51,42 @@ export class Translations {
     }
   }
 
-  /** @returns {Promise<number[][]>} How a sentence's translation comes from its words; see `alignWords`. */
+  /** @returns {Promise<number[][]>} The alignment of a sentence and its translation; see `alignWords`. */
   alignment(sentence) {
-    return this.#learnt("alignment", sentence, async (translation) => {
-      const words = cutWords(sentence);
-      return alignWords(words, cutWords(translation), await api.alignment(sentence, translation));
+    return this.#cached("alignment", sentence, async (translation) => {
+      const words = splitWords(sentence);
+      return alignWords(words, splitWords(translation), await api.alignment(sentence, translation));
     });
   }
 
   /** @returns {Promise<object>} The attention of every head; see `api.attention`. */
   attention(sentence) {
-    return this.#learnt("attention", sentence, (translation) => api.attention(sentence, translation));
+    return this.#cached("attention", sentence, (translation) => api.attention(sentence, translation));
   }
 
   /**
-   * Find other ways to go on.
+   * Find next-token alternatives.
    *
    * @param {string} sentence
-   * @param {string} prefix - How its translation begins.
-   * @returns {Promise<string[]>} Whole translations, without the one that is shown.
+   * @param {string} prefix - The target prefix.
+   * @returns {Promise<string[]>} Whole translations, without the current one.
    */
-  async branches(sentence, prefix) {
-    const found = await api.branches(sentence, prefix);
+  async alternatives(sentence, prefix) {
+    const found = await api.alternatives(sentence, prefix);
     return [...new Set(found)].filter((translation) => translation !== this.of(sentence));
   }
 
-  /** Ask once; again only if it failed. */
-  #learnt(kind, sentence, ask) {
+  /** The cached answer, or that of a new request; failures are not cached. */
+  #cached(kind, sentence, send) {
     const translation = this.of(sentence);
-    const question = JSON.stringify([kind, sentence, translation]);
-    if (!this.#answers.has(question)) {
-      const answer = ask(translation);
-      answer.catch(() => this.#answers.delete(question));
-      this.#answers.set(question, answer);
+    const key = JSON.stringify([kind, sentence, translation]);
+    if (!this.#answers.has(key)) {
+      const answer = send(translation);
+      answer.catch(() => this.#answers.delete(key));
+      this.#answers.set(key, answer);
       forgetOldest(this.#answers);
     }
-    return this.#answers.get(question);
+    return this.#answers.get(key);
   }
 }
 

@@ -1,12 +1,12 @@
 /** Sentences drawn as words that can be marked and found again. */
 
-import { cutWords } from "./texts.js";
+import { splitWords } from "./texts.js";
 
 /**
  * Draw texts, each word in an element of its own.
  *
- * @param {Element} container - What was in it goes.
- * @param {{text: string | undefined, gap: string}[]} sentences - A text that is not known yet is shown as dots.
+ * @param {Element} container - Its content is replaced.
+ * @param {{text: string | undefined, gap: string}[]} sentences - An undefined text is shown as dots.
  * @returns {HTMLElement[][]} The words' elements, a list a sentence.
  */
 export function drawWords(container, sentences) {
@@ -26,7 +26,7 @@ function sentence(text, gap) {
   const nodes = [];
   const words = [];
   let place = 0;
-  for (const { text: word, start } of cutWords(text)) {
+  for (const { text: word, start } of splitWords(text)) {
     const element = document.createElement("span");
     element.className = "word";
     element.textContent = word;
@@ -38,12 +38,12 @@ function sentence(text, gap) {
   return { nodes, words };
 }
 
-/** Mark words, each as strongly as it is said: 0 to 1, in the order of the words. */
+/** Mark words, each with its strength, 0 to 1. */
 export function mark(words, strengths) {
   words.forEach((word, place) => word.style.setProperty("--strength", strengths[place].toFixed(3)));
 }
 
-/** Take all marks away. */
+/** Remove all marks. */
 export function unmark(words) {
   words.flat().forEach((word) => word.style.removeProperty("--strength"));
 }

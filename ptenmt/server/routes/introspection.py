@@ -19,21 +19,21 @@ _ERRORS = schemas.errors(400, 403, 408, 413, 503)
 @router.post("/alignment", openapi_extra=schemas.body_of(schemas.AlignmentRequest), responses=_ERRORS)
 async def alignment(request: Request, service: SharedService) -> schemas.AlignmentAnswer:
     """Translate a sentence, and return which source words each word of the translation attends to."""
-    asked = await service.read(request, schemas.AlignmentRequest)
-    service.check_length([asked.q, asked.prefix])
-    work = service.run(lambda translator: translator.align(asked.q, asked.prefix).of_words())
+    body = await service.read(request, schemas.AlignmentRequest)
+    service.check_length([body.q, body.prefix])
+    work = service.run(lambda translator: translator.align(body.q, body.prefix).of_words())
     return schemas.AlignmentAnswer(**asdict(await answer_in_time(request, work, service.limits.seconds)))
 
 
-@router.post("/branches", openapi_extra=schemas.body_of(schemas.BranchesRequest), responses=_ERRORS)
-async def branches(request: Request, service: SharedService) -> schemas.BranchesAnswer:
+@router.post("/alternatives", openapi_extra=schemas.body_of(schemas.AlternativesRequest), responses=_ERRORS)
+async def alternatives(request: Request, service: SharedService) -> schemas.AlternativesAnswer:
     """Return translations that differ in the first token after a target prefix."""
-    asked = await service.read(request, schemas.BranchesRequest)
-    service.check_length([asked.q, asked.prefix])
-    work = service.run(lambda translator: translator.alternatives(asked.q, asked.prefix, asked.count))
+    body = await service.read(request, schemas.AlternativesRequest)
+    service.check_length([body.q, body.prefix])
+    work = service.run(lambda translator: translator.next_token_alternatives(body.q, body.prefix, body.count))
     found = await answer_in_time(request, work, service.limits.seconds)
-    return schemas.BranchesAnswer(
-        branches=[schemas.Branch(text=each.text, score=each.score) for each in found]
+    return schemas.AlternativesAnswer(
+        alternatives=[schemas.AlternativeTranslation(text=each.text, score=each.score) for each in found]
     )
 
 
@@ -45,9 +45,9 @@ async def branches(request: Request, service: SharedService) -> schemas.Branches
 )
 async def attention(request: Request, service: SharedService) -> Response:
     """Return the attention weights of every layer and head."""
-    asked = await service.read(request, schemas.AttentionRequest)
-    service.check_length([asked.q, asked.translation or ""])
-    work = service.run(lambda translator: _attention(service, translator, asked.q, asked.translation))
+    body = await service.read(request, schemas.AttentionRequest)
+    service.check_length([body.q, body.translation or ""])
+    work = service.run(lambda translator: _attention(service, translator, body.q, body.translation))
     return Response(
         await answer_in_time(request, work, service.limits.seconds), media_type="application/json"
     )

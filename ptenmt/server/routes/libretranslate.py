@@ -33,11 +33,11 @@ router = APIRouter(tags=["LibreTranslate"])
 )
 async def translate(request: Request, service: SharedService) -> schemas.TranslateAnswer:
     """Translate one text or several, plain or HTML; in HTML only the text is translated."""
-    asked = await service.read(request, schemas.TranslateRequest)
-    texts = _texts_of(service, asked)
-    work = service.run(lambda translator: _translate(service, translator, asked, texts))
+    body = await service.read(request, schemas.TranslateRequest)
+    texts = _texts_of(service, body)
+    work = service.run(lambda translator: _translate(service, translator, body, texts))
     answer = await answer_in_time(request, work, service.limits.seconds)
-    if not isinstance(asked.q, str):
+    if not isinstance(body.q, str):
         return schemas.TranslateAnswer(**answer)
     return schemas.TranslateAnswer(**{name: value[0] for name, value in answer.items()})
 
@@ -50,10 +50,10 @@ async def translate(request: Request, service: SharedService) -> schemas.Transla
 )
 async def detect(request: Request, service: SharedService) -> Any:
     """Detect which of the two languages a text is in, the more likely one first."""
-    asked = await service.read(request, schemas.DetectRequest)
-    texts = _texts_of(service, asked)
+    body = await service.read(request, schemas.DetectRequest)
+    texts = _texts_of(service, body)
     found = await anyio.to_thread.run_sync(lambda: list(map(service.detect, texts)))
-    return found[0] if isinstance(asked.q, str) else found
+    return found[0] if isinstance(body.q, str) else found
 
 
 @router.get("/languages")
@@ -95,9 +95,9 @@ def check_direction(service: Service, source: str, target: str) -> bool:
     return source != target
 
 
-def _texts_of(service: Service, asked: schemas.DetectRequest) -> list[str]:
+def _texts_of(service: Service, body: schemas.DetectRequest) -> list[str]:
     """The texts of a request; refuses too many characters or texts, blank ones included."""
-    texts = [asked.q] if isinstance(asked.q, str) else asked.q
+    texts = [body.q] if isinstance(body.q, str) else body.q
     service.check_length(texts)
     if len(texts) > (most := service.limits.sentences):
         raise Refusal(f"there are {len(texts):,} texts; {most:,} are allowed")
@@ -105,19 +105,19 @@ def _texts_of(service: Service, asked: schemas.DetectRequest) -> list[str]:
 
 
 def _translate(
-    service: Service, translator: Translator, asked: schemas.TranslateRequest, texts: list[str]
+    service: Service, translator: Translator, body: schemas.TranslateRequest, texts: list[str]
 ) -> dict[str, list[Any]]:
     """The fields of the answer, with an entry for each text."""
-    markups = [Html(text, asked.target) if asked.format == "html" else None for text in texts]
+    markups = [Html(text, body.target) if body.format == "html" else None for text in texts]
     parts = [[text] if markup is None else markup.texts for text, markup in zip(texts, markups, strict=True)]
     answer: dict[str, list[Any]] = {}
-    sources = [asked.source] * len(texts)
-    if asked.source == "auto":
+    sources = [body.source] * len(texts)
+    if body.source == "auto":
         answer["detectedLanguage"] = detected = [service.detect(" ".join(each))[0] for each in parts]
         sources = [language.language for language in detected]
-    is_translated = [check_direction(service, source, asked.target) for source in sources]
+    is_translated = [check_direction(service, source, body.target) for source in sources]
     flat = [part for of_text, wanted in zip(parts, is_translated, strict=True) if wanted for part in of_text]
-    count = 1 + asked.alternatives
+    count = 1 + body.alternatives
     beam_size = max(translator.config.decoding.beam_size, count)
     translator = translator.with_options(num_hypotheses=count, beam_size=beam_size)
     translations = iter(translator.translate(flat, max_segments=service.limits.sentences))
@@ -126,7 +126,7 @@ def _translate(
         for text, markup, of_text, wanted in zip(texts, markups, parts, is_translated, strict=True)
     ]
     answer["translatedText"] = [best for best, *_ in ranked_texts]
-    if asked.alternatives:
+    if body.alternatives:
         answer["alternatives"] = [others for _, *others in ranked_texts]
     return answer
 
@@ -194,14 +194,14 @@ async def translate_file(request: Request, service: SharedService) -> schemas.Fi
         hint = "" if is_authorized else "; send the key as a bearer token"
         raise Refusal(f"too busy: other documents are being received{hint}", 503, retry_after=10)
     async with uploads:
-        asked, name, content = await read_upload(request, schemas.FileRequest, service.limits.file_bytes)
-        service.check_key(key or asked.api_key or "")
+        body, name, content = await read_upload(request, schemas.FileRequest, service.limits.file_bytes)
+        service.check_key(key or body.api_key or "")
         if service.documents.locked():
             raise Refusal("too busy: other documents are being translated", 503, retry_after=10)
         async with service.documents:
-            work = _translate_document(service, asked, name, content)
+            work = _translate_document(service, body, name, content)
             translated = await answer_in_time(request, work, service.limits.file_seconds)
-    token = request.app.state.downloads.add(translated_name(name, asked.target), translated)
+    token = request.app.state.downloads.add(translated_name(name, body.target), translated)
     return schemas.FileAnswer(translatedFileUrl=str(request.url_for("download_file", token=token)))
 
 
@@ -222,23 +222,23 @@ async def download_file(request: Request, token: str) -> Response:
 
 
 async def _translate_document(
-    service: Service, asked: schemas.FileRequest, name: str, content: bytes
+    service: Service, body: schemas.FileRequest, name: str, content: bytes
 ) -> bytes:
-    document, texts = await service.aside(_parse, service, asked, name, content)
-    source = asked.source
+    document, texts = await service.aside(_parse, service, body, name, content)
+    source = body.source
     if source == "auto":
         source = (await service.aside(service.detect, " ".join(texts)))[0].language
-    if not check_direction(service, source, asked.target):
+    if not check_direction(service, source, body.target):
         return content
     translations = await service.run(lambda translator: translator.translate(texts), is_document=True)
     return await service.aside(document.with_texts, [translation.text for translation in translations])
 
 
 def _parse(
-    service: Service, asked: schemas.FileRequest, name: str, content: bytes
+    service: Service, body: schemas.FileRequest, name: str, content: bytes
 ) -> tuple[Document, list[str]]:
     """A document and its texts; refuses too many characters."""
-    document = read_document(name, content, asked.target)
+    document = read_document(name, content, body.target)
     texts = document.texts
     given, most = sum(map(len, texts)), service.limits.file_characters
     if given > most:

@@ -159,7 +159,7 @@ def contents(page: "Browser", link: "WebElement") -> Any:
 
 
 def test_it_shows_its_one_direction_and_copies(page: "Browser") -> None:
-    assert page["direction"].text == "Portuguese → English: the one direction this model has learnt"
+    assert page["direction"].text == "Portuguese → English: the only direction of this model"
     allowed = {"permissions": ["clipboardReadWrite", "clipboardSanitizedWrite"]}
     page.driver.execute_cdp_cmd("Browser.grantPermissions", allowed)
     page["copy"].click()

@@ -56,7 +56,7 @@ SENTENCES = {
 
 @pytest.mark.parametrize("text", SENTENCES)
 def test_sentences_are_cut_without_losing_a_character(modules: "Browser", text: str) -> None:
-    cut = from_module(modules, "texts.js", "cutSentences", text, "pt")
+    cut = from_module(modules, "texts.js", "splitSentences", text, "pt")
     assert [part["text"] for part in cut if part["text"]] == SENTENCES[text]
     assert "".join(part["text"] + part["gap"] for part in cut) == text
 
@@ -68,7 +68,7 @@ def test_words_are_aligned_through_the_servers_own_words(modules: "Browser") -> 
         "weights": [[0.2, 0.6, 0.2], [0.5, 0.5, 0], [0.9, 0.1, 0], [0, 0.8, 0.2], [0, 0, 0]],
     }
     source, target = (
-        from_module(modules, "texts.js", "cutWords", text) for text in ("não tenho.", "i do n't have.")
+        from_module(modules, "texts.js", "splitWords", text) for text in ("não tenho.", "i do n't have.")
     )
     assert [word["text"] for word in target] == ["i", "do", "n't", "have", "."]
     found = from_module(modules, "alignment.js", "alignWords", source, target, alignment)
