@@ -45,7 +45,7 @@ def _path() -> Any:
 
 
 def _storage() -> Any:
-    """A path that only says where this machine keeps something."""
+    """A path on this machine, without effect on results."""
     return field(default=None, metadata={"path": True, "resumable": True, "storage": True})
 
 
@@ -333,7 +333,7 @@ class TokenizerConfig:
     algorithm: SubwordAlgorithm = "unigram"
     """How SentencePiece builds its vocabulary."""
     punctuation: Punctuation = "kept"
-    """What becomes of punctuation marks (kind ``words``). ``kept``: each is a token; ``deleted``: Unicode
+    """Treatment of punctuation marks (kind ``words``). ``kept``: each is a token; ``deleted``: Unicode
     punctuation and ASCII symbols are removed, so that ``I'm`` is ``Im``; ``space``: ASCII marks except the
     apostrophe become spaces."""
     order: WordOrder = "frequency"
@@ -388,8 +388,8 @@ class ModelConfig:
     """Position of layer norms. ``post``: after each residual sum, as in the paper; ``pre``: before each
     sub-layer, and once more at the end of both stacks."""
     tied_embeddings: Literal["none", "target", "all"] = "none"
-    """``target``: the decoder's embedding matrix is the output projection too; ``all``: it is also the
-    encoder's (needs tokenizer.shared)."""
+    """Tied embeddings (weight tying). ``target``: the decoder's embedding matrix is the output projection
+    too; ``all``: it is also the encoder's (needs tokenizer.shared)."""
     activation: Activation = "relu"
     """Activation of the feed-forward sub-layers. ``gelu`` is the exact one (with the error function);
     ``swiglu`` adds a third matrix of the same inner width d_ff."""
@@ -405,11 +405,11 @@ class ModelConfig:
     """``none``: embeddings are neither scaled nor given a position, so that attention without a causal mask
     ignores word order."""
     prediction: Literal["pooled", "causal"] = "pooled"
-    """What a next-word model predicts from. ``pooled``: the mean over all words of a window, which attend
+    """Input of a next-word prediction. ``pooled``: the mean over all words of a window, which attend
     to each other; ``causal``: every word, which attends to itself and those before, so that a window of N
     words gives N predictions."""
     max_positions: int = 1000
-    """Maximum sequence length in tokens; longer sentences are truncated."""
+    """Maximum sequence length in tokens; longer sentences are truncated, and in translation split instead."""
 
     def __post_init__(self) -> None:
         _require_least("model", self, 1, "num_layers", "num_heads", "d_ff", "key_size", "value_size")
@@ -432,8 +432,8 @@ class BatchConfig:
     sentences: int = 64
     """Batch size in sentence pairs of any length; also how many are scored at a time."""
     tokens: int | None = None
-    """Batch size in tokens instead: as many pairs of similar length as keep number × longest side within
-    this. Less padding, faster training."""
+    """Batch size in tokens instead: pairs of similar length, up to number × padded length of the longer
+    side. Less padding, faster training."""
     accumulate: int = 1
     """Gradient accumulation: batches per update, for an effective batch that does not fit into memory."""
 
@@ -463,7 +463,7 @@ class TrainingConfig:
     """Warm-up as a share of all steps, instead of ``warmup_steps``. Resuming with another end of training
     recomputes it."""
     label_smoothing: float = 0.0
-    """Probability mass that training spreads evenly over the vocabulary (0.1 in Vaswani et al. 2017,
+    """Label smoothing: probability mass ε spread evenly over the vocabulary (0.1 in Vaswani et al. 2017,
     section 5.4). The reported loss is without it."""
     r_drop: float = 0.0
     """Weight of the KL divergence between two passes with different dropout (R-Drop, Wu et al. 2021; 1 to 5
@@ -530,8 +530,8 @@ class OptimizerConfig:
     clip_norm: float | None = None
     """Clip gradients to this global norm."""
     ema: float = 0.0
-    """Decay of an exponential moving average of the weights, such as 0.999 (at most (1 + n) / (10 + n) at
-    update n). The average is what is validated and translated with. 0: off."""
+    """Decay of the EMA (exponential moving average) of the weights, such as 0.999 (at most (1 + n) / (10 + n)
+    at update n). Validation and translation use the averaged weights. 0: off."""
 
     def __post_init__(self) -> None:
         _require_share("optimizer", self, "beta_1", "beta_2", "ema")
@@ -541,7 +541,7 @@ class OptimizerConfig:
 
 @dataclass(frozen=True, kw_only=True)
 class ValidationConfig:
-    """When the model is validated; model selection and early stopping."""
+    """Frequency of validation, model selection and early stopping."""
 
     every_epochs: int | None = _resumable(1)
     """Validate after every N epochs (and at the end); null: not by epochs."""
@@ -563,7 +563,7 @@ class ValidationConfig:
 
 @dataclass(frozen=True, kw_only=True)
 class CheckpointConfig:
-    """When checkpoints are saved, and how many are kept."""
+    """Frequency and number of checkpoints."""
 
     every_epochs: int = _resumable(5)
     """Save after every N epochs (and always at the end)."""
@@ -587,16 +587,18 @@ class DecodingConfig:
     """How translations are generated: greedy search, beam search, or sampling."""
 
     max_length: int | None = _resumable(None)
-    """Maximum number of generated tokens, [END] included; by default it grows with the source sentence."""
+    """Maximum number of generated tokens, [END] included; by default it grows with the source sentence. A
+    translation that reaches it is truncated (``is_complete`` is False)."""
     beam_size: int = _resumable(4)
-    """Beam width: hypotheses kept per step; 1 is greedy search."""
+    """Beam width (beam size): hypotheses kept per step; 1 is greedy search."""
     num_hypotheses: int = _resumable(1)
     """Translations returned per sentence, best first; at most ``beam_size``, unless tokens are sampled."""
     length_penalty: float = _resumable(1.0)
-    """A hypothesis' score is the sum of its tokens' log-probabilities over length ** this: above 0 favours
-    longer ones."""
+    """Length penalty (length normalization): a hypothesis' score is the sum of its tokens' log-probabilities
+    / length ** this; above 0 favours longer ones."""
     coverage_penalty: float = _resumable(0.0)
-    """Weight of the penalty for source words without attention (Wu et al. 2016, section 7); 0: off."""
+    """Coverage penalty: weight β (Wu et al. 2016, section 7) for source tokens that get little attention; 0:
+    off. Computed by CTranslate2; the Keras engine refuses it."""
     repetition_penalty: float = _resumable(1.0)
     """Divide the scores of tokens generated before by this (Keskar et al. 2019, section 4.1); 1: off."""
     no_repeat_ngram: int = _resumable(0)
@@ -663,8 +665,8 @@ class MachineConfig:
     """``single``: one device; ``mirrored``: all GPUs of this machine; ``multi_worker``: several machines,
     named in TF_CONFIG; ``auto``: by what is available (docs/scaling.md)."""
     precision: Literal["float32", "mixed_bfloat16", "mixed_float16"] = "float32"
-    """What layers compute in; weights, softmax and loss are always float32. ``mixed_float16`` uses loss
-    scaling."""
+    """Compute precision of the layers; weights, softmax and loss are always float32. ``mixed_float16`` uses
+    loss scaling."""
     xla: Literal["auto", "always", "never"] = _resumable("auto")
     """Compile the step with XLA, once for every shape of a batch; ``auto``: on a GPU with ``batch.tokens``,
     whose batches have few shapes."""

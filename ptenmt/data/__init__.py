@@ -1,1 +1,1 @@
-"""Sentence pairs: where they come from, what is done to them, and how they are batched."""
+"""Sentence pairs: sources, filters, tokenized stores and batches."""

@@ -83,8 +83,8 @@ def encode_pairs(
     tokenizers: TokenizerPair, pairs: Sequence[SentencePair], max_positions: int
 ) -> tuple[EncodedPairs, int]:
     """Tokenize sentence pairs; also return the number of sentences truncated to ``max_positions``."""
-    sources, targets, cut = _framed(tokenizers, pairs, max_positions)
-    return EncodedPairs(RaggedIds(sources), RaggedIds(targets)), cut
+    sources, targets, num_truncated = _framed(tokenizers, pairs, max_positions)
+    return EncodedPairs(RaggedIds(sources), RaggedIds(targets)), num_truncated
 
 
 def learn_tokenizers(
@@ -154,40 +154,41 @@ def encode_training_pairs(
     pairs: TrainingPairs = EncodedPairs(source, target)
     if sampling or any(asdict(data.augment).values()):
         pairs = AugmentedPairs(source, target, train, tokenizers, sampling, data, max_positions)
-    return pairs, entry.facts["cut"]
+    return pairs, entry.facts["num_truncated"]
 
 
 def _write_ids(
     folder: Path, tokenizers: TokenizerPair, train: TextPairs, max_positions: int
 ) -> dict[str, Any]:
-    cut = 0
+    num_truncated = 0
     with (
         ragged_writer(folder, "source") as append_source,
         ragged_writer(folder, "target") as append_target,
     ):
         encode = partial(_packed_pairs, tokenizers, max_positions)
-        for sources, targets, num_cut in parallel_map(encode, train.chunks()):
+        for sources, targets, num_new in parallel_map(encode, train.chunks()):
             append_source(sources)
             append_target(targets)
-            cut += num_cut
-    return {"cut": cut}
+            num_truncated += num_new
+    return {"num_truncated": num_truncated}
 
 
 def _packed_pairs(
     tokenizers: TokenizerPair, max_positions: int, pairs: Sequence[SentencePair]
 ) -> tuple[Packed, Packed, int]:
     """Return the ids of both sides as they are stored, and the number of truncated sentences."""
-    sources, targets, cut = _framed(tokenizers, pairs, max_positions)
-    return packed_ids(sources, _dtype(tokenizers.source)), packed_ids(targets, _dtype(tokenizers.target)), cut
+    sources, targets, num_truncated = _framed(tokenizers, pairs, max_positions)
+    packed = (packed_ids(sources, _dtype(tokenizers.source)), packed_ids(targets, _dtype(tokenizers.target)))
+    return *packed, num_truncated
 
 
 def _framed(
     tokenizers: TokenizerPair, pairs: Sequence[SentencePair], max_positions: int
 ) -> tuple[list[list[int]], list[list[int]], int]:
     """Return the ids of both sides, and the number of truncated sentences."""
-    sources, sources_cut = encode_framed(tokenizers.source, [source for source, _ in pairs], max_positions)
-    targets, targets_cut = encode_framed(tokenizers.target, [target for _, target in pairs], max_positions)
-    return sources, targets, sources_cut + targets_cut
+    sources, num_sources = encode_framed(tokenizers.source, [source for source, _ in pairs], max_positions)
+    targets, num_targets = encode_framed(tokenizers.target, [target for _, target in pairs], max_positions)
+    return sources, targets, num_sources + num_targets
 
 
 def _dtype(tokenizer: Tokenizer) -> type[np.integer[Any]]:

@@ -99,7 +99,7 @@ def spacing(data: DataConfig) -> Tokenization:
 
 
 def lowers_typed(data: DataConfig) -> bool:
-    """Whether user input is lower-cased, as the TED corpus is; its models have never seen a capital."""
+    """Whether user input is lower-cased, as TED is: its models' vocabularies have no upper case."""
     return data.lowercase or (data.source == "tfds" and spacing(data) == "given")
 
 

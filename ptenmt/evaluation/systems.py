@@ -144,7 +144,7 @@ def teacher_forced(
     pairs: Sequence[SentencePair],
     on_progress: OnProgress,
 ) -> TeacherForced:
-    """Score the targets of pairs, in batches of similar length."""
+    """Teacher forcing: score the reference tokens, in batches of similar length."""
     encoded, num_truncated = encode_pairs(tokenizers, pairs, model.config.max_positions)
     num_tokens, loss, num_correct = 0, 0.0, 0
     total = num_batches(encoded, _LOSS_BATCH)

@@ -124,13 +124,10 @@ class DecoderBlock(_Block):
         self.cross_attention_norm.build(inputs_shape)
 
     def call(self, inputs: Any, memory: Any, self_mask: Any = None, cross_mask: Any = None) -> Any:
-        """Map targets [B, T, D] and the encoder's output [B, S, D] to [B, T, D].
+        """Map targets [B, T, D] and the encoder's output, the memory [B, S, D], to [B, T, D].
 
-        Args:
-            inputs: [B, T, D].
-            memory: [B, S, D].
-            self_mask: Broadcastable to [B, H, T, T]: causal, and no padding.
-            cross_mask: Broadcastable to [B, H, T, S]: the padding of the *source*.
+        ``self_mask`` is broadcastable to [B, H, T, T]: causal, and no padding; ``cross_mask`` to
+        [B, H, T, S]: the padding of the *source*.
         """
         memory = self.cross_attention.keys_and_values(memory)
         return self.forward(inputs, memory, self_mask, cross_mask)[0]

@@ -1,4 +1,4 @@
-"""A dry run of a training: the largest step, some usual ones, part of a validation."""
+"""A dry run of a training: the largest step, some typical ones, part of a validation."""
 
 import tempfile
 import time
@@ -155,7 +155,7 @@ def _time_steps(trainer: Trainer, last: int, on_event: Callable[[Event], None]) 
             on_event(event)
         if isinstance(event, StepDone):
             step, now = event.step_in_epoch, time.perf_counter()
-            first = first or (step, now)  # which waited for the compilation
+            first = first or (step, now)  # the first step includes the compilation
             timed, seconds = step - first[0], now - first[1]
             if step == last or (timed >= _MIN_STEPS and seconds > _ENOUGH_SECONDS):
                 break  # before anything is saved
@@ -164,7 +164,7 @@ def _time_steps(trainer: Trainer, last: int, on_event: Callable[[Event], None]) 
 
 def _time_validation(validator: Validator, on_event: Callable[[Event], None]) -> float:
     """Score the sample of the validation data twice; returns the seconds of the second time."""
-    for _ in range(2):  # the first time it waits for the compilation
+    for _ in range(2):  # the first time includes the compilation
         started = time.perf_counter()
         for event in validator.validate():
             if isinstance(event, ValidationStep):

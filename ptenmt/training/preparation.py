@@ -1,4 +1,4 @@
-"""What a training, or a dry run of one, starts from: data, tokenizers, batches, model."""
+"""Inputs of a training or a dry run: data, tokenizers, batches, model."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -30,7 +30,7 @@ _TOKENIZER_OPTIONS = ("kind", "vocabulary_size", "shared", "algorithm", "punctua
 
 
 class TrainingInputs:
-    """Checks that a training can take place and reads its data; writes nothing into the run.
+    """Validates a training's inputs and reads its data; writes nothing into the run.
 
     Arguments and errors are those of ``train``.
     """
@@ -152,7 +152,7 @@ def _check_data(run: Run, task: Task) -> None:
         if run.data_fingerprint(name) != task.splits[name].fingerprint:
             what = "was trained" if name == "train" else "is validated"
             raise RunError(
-                f"{run.path} {what} on other {task.reads} than its config gives now",
+                f"{run.path} {what} on other {task.reads} than its config now reads",
                 "restore the data, train beside it with --run NAME, or start over with --fresh",
             )
 
@@ -172,8 +172,8 @@ def _warm_start_run(name: str | Path, config: Config, run: Run) -> Run:
         old = {option: show_value(given[option]) for option in differing}
         listed = [f"{option}: {old[option]} → {show_value(wanted[option])}" for option in differing]
         raise RunError(
-            f"{other.path} provides model and tokenizers, and the config wants others: {'; '.join(listed)}",
-            "use them as they are: " + " ".join(f"--set {option}={old[option]}" for option in differing),
+            f"the config's model or tokenizer options differ from those of {other.path}: {'; '.join(listed)}",
+            "use those of the run: " + " ".join(f"--set {option}={old[option]}" for option in differing),
         )
     return other
 

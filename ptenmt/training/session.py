@@ -35,7 +35,7 @@ class TrainingResult:
     history: list[dict[str, Any]]
     """All validations of the run (see ``history.jsonl``)."""
     stopped_by: int | None
-    """The signal that ended it; None if all steps are done or patience is exhausted."""
+    """The signal that ended it; None if all steps are done, or early stopping."""
     is_saved: bool
     """Whether the final state is on disk: not if a signal ended it before the first step, or twice."""
     is_chief: bool = True
@@ -54,13 +54,13 @@ def train(
     """Train a run, or resume it from its latest checkpoint.
 
     In the main thread, SIGINT and SIGTERM finish the current step, save and end the training; a second
-    one interrupts at once.
+    one exits immediately.
 
     Args:
         config: The run's options.
         run: A path, or a name below ``checkpoints/``.
         fresh: Start over; an existing run of that name is renamed, not deleted.
-        init_from: A run whose weights and tokenizers a new run starts with (fine-tuning).
+        init_from: Warm start: a run whose weights and tokenizers a new run starts from (fine-tuning).
         on_event: Called with every event.
         on_download: Called with the progress of a download.
 
@@ -94,7 +94,7 @@ def train(
                 is_stopped = _train(inputs, fresh, workers, stop)
             is_saved = True
         except BaseException as error:
-            # Whatever a library made of the interruption of the start, it was one.
+            # During the start, a library may replace the interruption by any other error.
             if stop.received is None or (stop.is_training and not isinstance(error, KeyboardInterrupt)):
                 raise
             is_stopped, is_saved = True, False

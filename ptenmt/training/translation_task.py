@@ -1,4 +1,4 @@
-"""Learning to translate: sentence pairs, the Transformer, and its validation."""
+"""The translation task: sentence pairs, the Transformer, and its validation."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, replace
@@ -49,7 +49,7 @@ NUM_SHOWN_PAIRS = 3
 NUM_SAMPLES = 2
 _NUM_SAMPLE_BATCHES = 3
 PAIRS_PER_ROUND = 256
-"""Translated by each of several workers between two exchanges."""
+"""Sentences per worker between two gathers."""
 
 
 class TranslationValidator:
@@ -115,7 +115,7 @@ class TranslationValidator:
         weights = {weight.path: weight.numpy() for weight in self._model.trainable_variables}
         try:
             model = convert(self._config.model, weights, self._tokenizers, "live")
-        except OutputError:  # the folder of temporary files is full; that is no reason to end a training
+        except OutputError:  # the folder of temporary files is full, which must not end a training
             return Translator.from_model(self._model, self._tokenizers, self._config)
         engine = CTranslate2Engine(
             model,
@@ -126,7 +126,7 @@ class TranslationValidator:
         return Translator(engine, self._tokenizers, self._config)
 
     def _translated(self, translator: Translator) -> Iterator[dict[int, Translation]]:
-        """Translations by row, in rounds of all workers, until all are done."""
+        """Yield translations by row; every worker joins each gather."""
         sources = [source for source, _ in self._pairs]
         if self._workers.count == 1:
             yield from translator.translate_prepared(sources, with_scores=False)
@@ -143,7 +143,7 @@ class TranslationValidator:
 
 
 class TranslationTask:
-    """Learns a Transformer from sentence pairs."""
+    """Trains a Transformer on sentence pairs."""
 
     reads: ClassVar[str] = "sentence pairs"
     unit: ClassVar[str] = "pairs"
@@ -188,14 +188,14 @@ class TranslationTask:
         """The training pairs as ids, and the event that describes the corpus."""
         train, config = self._corpus.train, self._config
         longest, sampling = config.model.max_positions, config.tokenizer.sampling
-        pairs, cut = encode_training_pairs(
+        pairs, num_truncated = encode_training_pairs(
             self.tokenizers, train, config.data, longest, sampling, self._cache
         )
         ready = CorpusReady(
             train=len(train),
             validation=len(self._corpus.validation),
             removed=self.removed,
-            num_truncated=cut + self._encoded_validation[1],
+            num_truncated=num_truncated + self._encoded_validation[1],
             vocabulary_sizes=self._sizes,
             samples=[train[row] for row in range(min(NUM_SHOWN_PAIRS, len(train)))],
         )

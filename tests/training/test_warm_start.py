@@ -69,11 +69,11 @@ def test_other_sizes_and_tokenizers_are_refused_with_what_mends_it(
     with pytest.raises(RunError) as failure:
         train(config, tmp_path / "run", init_from=copied.path)
     assert failure.value.message == (
-        f"{copied.path} provides model and tokenizers, and the config wants others: "
+        f"the config's model or tokenizer options differ from those of {copied.path}: "
         "tokenizer.kind: words → sentencepiece; tokenizer.vocabulary_size: 8000 → 100; model.d_ff: 64 → 128"
     )
     assert failure.value.hint == (
-        "use them as they are: "
+        "use those of the run: "
         "--set tokenizer.kind=words --set tokenizer.vocabulary_size=8000 --set model.d_ff=64"
     )
     assert not (tmp_path / "run").exists()
