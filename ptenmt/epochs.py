@@ -16,7 +16,7 @@ class EpochSteps:
 
     @classmethod
     def constant(cls, steps: int) -> "EpochSteps":
-        """All epochs have so many steps."""
+        """All epochs have this many steps."""
         return cls(((0, steps),))
 
     @classmethod

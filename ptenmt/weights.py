@@ -204,7 +204,7 @@ def keep_best(
 
 
 def tidy_weights(folder: Path, keep: int) -> WeightsInfo | None:
-    """Name the best weights, and remove others and what killed processes left; see ``keep_best``."""
+    """Name the best weights, and remove others and leftovers of killed processes; see ``keep_best``."""
     best = folder / "best.safetensors"
     with _saving(folder):
         remove_unfinished(folder)

@@ -89,7 +89,7 @@ def test_moving_averages_are_what_is_averaged(copy: Run):
 def test_fewer_than_asked_for(copy: Run):
     with pytest.raises(RunError, match=r"copy has 2 checkpoints, fewer than the 3 requested") as failure:
         average(copy.path, last=3)
-    assert "checkpoint.keep says" in failure.value.hint
+    assert "raise checkpoint.keep" in failure.value.hint
     with pytest.raises(RunError, match="copy has 1 best model, fewer than the 2 requested") as failure:
         average(copy.path, best=2)
     assert "checkpoint.keep_best says" in failure.value.hint

@@ -98,7 +98,7 @@ def heat_map_lines(panel: HeatMap, width: int, has_colours: bool) -> list[Text]:
     """Draw a heat map in coloured cells, or shades of grey where the terminal has fewer than 256 colours.
 
     Labelled columns beyond the width are left out; of numbered rows and columns every second, third, … is
-    drawn; the title says so.
+    drawn; the title mentions it.
     """
     lines = (_labelled if panel.row_labels else _numbered)(panel, width, has_colours)
     return lines if panel.has_numbers else [*lines, _scale(panel, has_colours)]

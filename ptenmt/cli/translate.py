@@ -195,7 +195,7 @@ def _open_texts(
 
 
 def _encodable(text: str) -> str:
-    """Replace lone surrogates: what Python makes of arguments that are not UTF-8, and cannot be written."""
+    """Replace lone surrogates, to which Python decodes arguments that are not UTF-8."""
     return text.encode(errors="replace").decode()
 
 

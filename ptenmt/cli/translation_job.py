@@ -1,4 +1,4 @@
-"""What ``ptenmt translate`` does: the format of translations, where they are written, and the progress."""
+"""The job of ``ptenmt translate``: format and destination of translations, and progress."""
 
 import os
 import re
@@ -90,7 +90,7 @@ class TranslationJob:
     """The identity of the weights."""
     format: TranslationFormat
     prefix: str
-    """What every translation starts with."""
+    """The target prefix of every translation."""
     alternatives: int
     """If above 0: how many next tokens after the prefix to show with their completions."""
 
@@ -118,7 +118,7 @@ class TranslationJob:
         )
 
     def facts(self) -> dict[str, Any]:
-        """What the translations depend on, besides the texts."""
+        """Facts that the translations depend on, besides the texts."""
         return {
             "ptenmt": __version__,
             "weights": self.weights,
@@ -139,7 +139,7 @@ class StreamOutput:
         self._stream = stream
 
     def append(self, _texts: Sequence[str], translations: str) -> None:
-        """Write at once."""
+        """Write and flush."""
         self._stream.write(translations)
         self._stream.flush()
 

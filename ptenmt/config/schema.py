@@ -127,7 +127,7 @@ class StageConfig:
 
     mix: dict[str, float] = field(default_factory=dict)
     """Share of each file in an epoch, by name. An epoch reads the first file's pairs once, and as many pairs
-    of the others as their shares say."""
+    of the others as their shares define."""
     epochs: int | None = None
     """Number of epochs; the last stage has none and lasts to the end of the training."""
 
@@ -300,7 +300,7 @@ class DataConfig:
         require(
             not weighted,
             f"data.stages and the weight of {', '.join(weighted)} cannot be used together: "
-            "the shares of a stage say how often a file is read",
+            "the shares of a stage define how often a file is read",
         )
         if is_last:
             require(

@@ -177,9 +177,8 @@ def _packed_pairs(
     tokenizers: TokenizerPair, max_positions: int, pairs: Sequence[SentencePair]
 ) -> tuple[Packed, Packed, int]:
     """Return the ids of both sides as they are stored, and the number of truncated sentences."""
-    sources, targets, num_truncated = _framed(tokenizers, pairs, max_positions)
-    packed = (packed_ids(sources, _dtype(tokenizers.source)), packed_ids(targets, _dtype(tokenizers.target)))
-    return *packed, num_truncated
+    sources, targets, num = _framed(tokenizers, pairs, max_positions)
+    return packed_ids(sources, _dtype(tokenizers.source)), packed_ids(targets, _dtype(tokenizers.target)), num
 
 
 def _framed(
@@ -261,7 +260,7 @@ class BatchPlan:
             yield self._pairs.batch(rows, width, (self._seed, epoch, number))
 
     def _divided(self, num_pairs: Sequence[int], batch: BatchConfig) -> _Division:
-        """Divide the epochs that read so many pairs of each source."""
+        """Divide the epochs that read this many pairs of each source."""
         counts = np.stack(
             [source.counts(count) for source, count in zip(self._sources, num_pairs, strict=True)]
         )
@@ -289,7 +288,7 @@ class BatchPlan:
         else:
             widths = division.widths
             numbers = random.permutation(len(sizes))
-        # The batch that needs the most memory comes first: if it does not fit, that shows at once.
+        # The batch that needs the most memory comes first: if it does not fit, the training fails at once.
         largest = np.argmax(_memory_need(sizes, widths))
         return np.concatenate([[largest], numbers[numbers != largest]])
 

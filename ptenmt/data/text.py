@@ -188,7 +188,7 @@ def detokenize_tokens(text: str, language: str) -> str:
 def repair_wordpiece(text: str) -> str:
     """Undo the splits that WordPiece makes at every punctuation mark: ``is n ' t it`` → ``is n't it``.
 
-    The published tokenizer cannot tell ``it 's`` from ``it ' s``; these rules restore the Penn Treebank's
+    That tokenizer cannot distinguish ``it 's`` from ``it ' s``; these rules restore the Penn Treebank's
     tokens, in which TED comes: contractions, quotes, hyphens, numbers, initials and abbreviations.
     """
     text = _apply(_PIECES_TO_TOKENS, text)
@@ -230,5 +230,5 @@ _LANGUAGE_NAMES = dict(entry.strip().split(maxsplit=1) for entry in _LANGUAGES.s
 
 
 def language_name(code: str) -> str:
-    """The English name of a language by its ISO 639-1 code; an unknown code is returned as it is."""
+    """The English name of a language by its ISO 639-1 code; an unknown code is returned unchanged."""
     return _LANGUAGE_NAMES.get(code, code)

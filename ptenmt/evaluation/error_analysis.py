@@ -1,4 +1,4 @@
-"""Error analysis: scores by what makes sentences hard, degenerate outputs, unknown words, worst and best."""
+"""Error analysis: scores by source properties, degenerate outputs, unknown words, worst and best."""
 
 from bisect import bisect_right
 from collections import Counter
@@ -111,7 +111,7 @@ class ErrorAnalysis:
 
 @dataclass(frozen=True)
 class SourceWords:
-    """The words of the sources, and what a run knows of them.
+    """The words of the sources, and their coverage by a run's vocabulary and training data.
 
     Args:
         texts: The sources as the tokenizer reads them.

@@ -1,4 +1,4 @@
-"""Minimal pairs: Portuguese sentences that differ by an accent or a short word, which English must show."""
+"""Minimal pairs: Portuguese sentences that differ by an accent or short word, as their translations must."""
 
 import re
 from dataclasses import dataclass

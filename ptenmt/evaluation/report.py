@@ -119,10 +119,10 @@ class _RunFiles:
 
 
 def report_format(file: Path) -> ReportFormat:
-    """The format that a file's extension stands for.
+    """The format of a file's extension.
 
     Raises:
-        OutputError: It stands for none.
+        OutputError: The extension is unknown.
     """
     extension = file.suffix.lower()
     if extension not in _FORMATS:

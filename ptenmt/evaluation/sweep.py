@@ -1,4 +1,4 @@
-"""Which beam size and length penalty a run translates best with."""
+"""Sweep over beam size and length penalty: BLEU and speed of each setting."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace

@@ -30,7 +30,7 @@ class LoadOptions:
     checkpoint: Choice = "best"
     """``best``: the weights with the best validation score; ``latest``: the newest."""
     engine: EngineName = "auto"
-    """What translates, as for ``Translator.load``."""
+    """The engine, as for ``Translator.load``."""
     overrides: Sequence[str] = ()
     """``decoding.option=value`` each: changes to the section ``decoding`` of the runs' configs."""
     on_warning: Callable[[str], None] = warnings.warn

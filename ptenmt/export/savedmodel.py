@@ -96,7 +96,7 @@ class GreedyGraph(tf.Module):
         # Bound methods, because an attribute that is the model would save Keras' own metadata as well.
         self._start, self._decode_step, self._attention = model.start, model.decode_step, model.attention
         self._decoding, self._max_positions = config.decoding, config.model.max_positions
-        self._is_forbidden = np.isin(
+        self._is_suppressed = np.isin(
             np.arange(tokenizers.target.vocabulary_size), suppressed_ids(config.tokenizer)
         )
         self._source = _graph_tokenizer(tokenizers.source)
@@ -159,7 +159,7 @@ class GreedyGraph(tf.Module):
         def step(ids: Any, totals: Any, is_running: Any, past: Any) -> tuple[Any, Any, Any, Any]:
             fed = tf.where(is_running, ids[:, -1], END)
             logits, new_state = self._decode_step(fed, state._replace(past=past))
-            logits = tf.where(self._is_forbidden, -np.inf, tf.cast(logits, tf.float32))  # [B, V]
+            logits = tf.where(self._is_suppressed, -np.inf, tf.cast(logits, tf.float32))  # [B, V]
             tokens = tf.where(is_running, tf.argmax(logits, axis=1), PAD)
             log_probs = tf.reduce_max(logits, axis=1) - tf.reduce_logsumexp(logits, axis=1)
             totals += tf.where(is_running, log_probs, 0.0)

@@ -93,7 +93,7 @@ def alignment_figure(
 def probabilities_figure(
     inspector: Inspector, text: str, translation: str | None = None, *, runners_up: int = RUNNERS_UP
 ) -> Figure:
-    """Draw ``token_probabilities``: a bar per token with the runners-up behind it."""
+    """Draw ``token_probabilities``: a bar per token, the runners-up beside it."""
     return draw([probability_bars(token_probabilities(inspector, text, translation, runners_up=runners_up))])
 
 

@@ -1,4 +1,4 @@
-"""What a model adds up at its input: token embeddings, by their neighbours, and the positional encoding."""
+"""A model's inputs: token embeddings, by their nearest neighbours, and the positional encoding."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -54,7 +54,7 @@ class HeatMap:
         return int(self.values.shape[1])
 
     def first(self, max_rows: int, max_columns: int) -> "HeatMap":
-        """Keep the first rows and columns; the title says so if there are more."""
+        """Keep the first rows and columns; the title mentions it if there are more."""
         counts = (("rows", max_rows, self.num_rows), ("columns", max_columns, self.num_columns))
         parts = [f"the first {kept} of {count} {name}" for name, kept, count in counts if kept < count]
         if not parts:
@@ -120,7 +120,7 @@ class Table:
     """The right-aligned columns."""
 
     def first(self, max_rows: int) -> "Table":
-        """Keep the first rows; the title says so if there are more."""
+        """Keep the first rows; the title mentions it if there are more."""
         if len(self.rows) <= max_rows:
             return self
         title = f"{self.title} (the first {max_rows} of {len(self.rows)} rows)"
@@ -132,7 +132,7 @@ Panel = HeatMap | LinePlot | Bars | Table
 
 
 def figure_format(file: Path, *others: str) -> str:
-    """The format that a file name's extension stands for: ``png``, ``svg`` or ``pdf``.
+    """The format of a file name's extension: ``png``, ``svg`` or ``pdf``.
 
     Args:
         file: The file name.

@@ -11,7 +11,7 @@ from ptenmt.inspection.inspector import Inspector
 
 RUNNERS_UP = 4
 MAX_DRAWN = 8
-"""How many runners-up are written behind a bar at most."""
+"""Maximum number of runners-up beside a bar."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -73,7 +73,7 @@ def token_probabilities(
 
 
 def probability_bars(found: Sequence[TokenProbability]) -> Bars:
-    """A bar per token with the runners-up behind it."""
+    """A bar per token, the runners-up beside it."""
     most = max((len(each.runners_up) for each in found), default=0)
     listed = "runners-up" if most <= MAX_DRAWN else f"first {MAX_DRAWN} of {most} runners-up"
     return Bars(

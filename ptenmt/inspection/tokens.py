@@ -19,7 +19,7 @@ def token_panels(
     """Tables of source and target, the masks and, for a small vocabulary, the labels one-hot.
 
     In the model, a mask is True where a token may be attended to; the panels show the other convention of
-    Vaswani et al.'s implementations, 1 = hidden, and say so in their titles.
+    Vaswani et al.'s implementations, 1 = hidden; their titles state it.
 
     Args:
         inspector: Of the run.

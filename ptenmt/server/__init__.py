@@ -1,1 +1,1 @@
-"""Translating over HTTP: LibreTranslate's API, and what a page needs to look inside."""
+"""Translation over HTTP: LibreTranslate's API, introspection, and a web page."""

@@ -1,4 +1,4 @@
-"""What all routes share: the model, the limits, the keys, and the requests in progress."""
+"""The service behind all routes: the model, the limits, the keys, and the requests in progress."""
 
 import asyncio
 import functools

@@ -27,7 +27,7 @@ from ptenmt.tokenizers.base import (
 )
 
 _FEW = 8
-"""Texts; for more, starting SentencePiece's threads pays."""
+"""Number of texts above which SentencePiece's threads are faster."""
 _SEGMENTATIONS_PER_WORD = 64
 _CACHED_WORDS = 1 << 14
 _UNKNOWN_PENALTY = 10.0  # SentencePiece's own, in nats below the rarest piece

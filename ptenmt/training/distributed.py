@@ -1,4 +1,4 @@
-"""Where a training runs: devices and distribution strategy, and the workers on several machines."""
+"""Devices and distribution strategy of a training, and the workers on several machines."""
 
 import contextlib
 import json
@@ -90,7 +90,7 @@ def find_cluster(strategy: str) -> Cluster | None:
 
 
 def meet(cluster: Cluster, seconds: float = SECONDS_TO_MEET) -> None:
-    """Wait until all workers have started, answering on this worker's address meanwhile.
+    """Wait until all workers have started, and answer on this worker's address until then.
 
     TensorFlow itself would wait forever and ignore signals.
 

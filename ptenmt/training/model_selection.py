@@ -59,7 +59,7 @@ class ModelSelection:
         self._is_interrupted = False
 
     def is_due(self) -> bool:
-        """Whether the model is to be validated now."""
+        """Whether a validation is due."""
         options, state = self._options, self._state
         step, epoch = int(state.global_step), int(state.epoch)
         is_epoch_end = int(state.step_in_epoch) == self._steps_per_epoch.of(epoch)

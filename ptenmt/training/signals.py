@@ -113,7 +113,7 @@ def _end_process(received: list[int]) -> None:
     """Print the reason and exit immediately."""
     reason = b"stopped before the first step: nothing to save, run it again\n"
     if len(received) > 1:
-        reason = b"stopped at once: run it again to resume from the last checkpoint\n"
+        reason = b"stopped immediately: run it again to resume from the last checkpoint\n"
     with contextlib.suppress(OSError):
         os.write(2, (_SHOW_CURSOR if os.isatty(2) else b"") + reason)
     os._exit(128 + received[0])

@@ -108,9 +108,8 @@ class TrainingState:
         """Count a skipped update; ``is_overflow``: float16 may have overflowed. Part of the compiled step."""
         self.skipped.assign_add(1)
         self.skipped_in_row.assign_add(1)
-        nonfinite = 1 - tf.cast(is_overflow, tf.int64)
-        self.nonfinite.assign_add(nonfinite)
-        self.nonfinite_in_row.assign_add(nonfinite)
+        self.nonfinite.assign_add(1 - tf.cast(is_overflow, tf.int64))
+        self.nonfinite_in_row.assign_add(1 - tf.cast(is_overflow, tf.int64))
         self.most_nonfinite_in_row.assign(tf.maximum(self.most_nonfinite_in_row, self.nonfinite_in_row))
 
     def adapt_loss_scale(self, is_finite: Any, growth_interval: int) -> None:
@@ -136,7 +135,7 @@ class TrainingState:
         return {"seconds": seconds, "peak_memory": peak_memory(), "skipped_steps": int(self.skipped)}
 
     def position(self) -> tuple[int, ...]:
-        """Epoch, global step, and step of the last validation: changes whenever a save is worthwhile."""
+        """Epoch, global step, and step of the last validation: it changes if there is something to save."""
         return int(self.epoch), int(self.global_step), int(self.validated)
 
     def weights(self) -> dict[str, np.ndarray]:
@@ -226,7 +225,7 @@ class Checkpoints:
                 file.unlink(missing_ok=True)
 
     def tidy(self) -> None:
-        """Remove what a save that failed or was killed has left behind."""
+        """Remove the temporary files of a save that failed or was killed."""
         for folder in self._run.state_folder.glob("*_temp"):  # where TensorFlow writes before it renames
             shutil.rmtree(folder, ignore_errors=True)
 

@@ -80,8 +80,7 @@ class Trainer:
         self._selection = ModelSelection(config, run, self._state, validator, plan, self._workers.is_chief)
         self._throughput = Throughput()
         self._epoch_batches: Iterator[list[MicroBatch]] = iter(())
-        self._stop_wanted = threading.Event()  # in this process
-        # All workers agreed.
+        self._stop_wanted = threading.Event()  # by this process; _stop_requested: all workers agreed
         self._stop_requested = self._stop_wanted if self._workers.count == 1 else threading.Event()
         self._saved_at = self._reported_at = time.monotonic()
         self._saved_position: tuple[int, ...] | None = None

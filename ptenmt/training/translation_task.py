@@ -35,9 +35,9 @@ from ptenmt.model import Transformer
 from ptenmt.tokenizers import (
     UNK,
     TokenizerPair,
-    suppressed_ids,
     load_tokenizers,
     require_symbols,
+    suppressed_ids,
 )
 from ptenmt.training.distributed import Workers
 from ptenmt.training.task import HeldOutLoss, Split

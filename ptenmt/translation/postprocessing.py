@@ -71,7 +71,7 @@ class Postprocessor:
     def n_best(
         self, texts: Sequence[SegmentedText], hypotheses: Sequence[Sequence[Sequence[Hypothesis]]]
     ) -> list[list[Alternative]]:
-        """Turn the hypotheses of each segment of each text, best first, into the n-best list of each text.
+        """Turn the hypotheses of each segment of each text into the n-best list of each text.
 
         It is as long as that of the segment with the most hypotheses; the others repeat their last.
         """

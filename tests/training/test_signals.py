@@ -19,7 +19,7 @@ STUCK = """
 import ctypes, runpy, signal, sys
 StopSignals = runpy.run_path(sys.argv[1])["StopSignals"]
 with StopSignals().installed() as stop:
-    if sys.argv[2] == "handed over":
+    if sys.argv[2] == "training":
         stop.on_stop(lambda: None)
     signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT, signal.SIGTERM])
     try:
@@ -86,7 +86,7 @@ def test_an_ignored_signal_stays_ignored():
     [
         ("starting", [signal.SIGTERM], b"stopped before the first step: nothing to save, run it again\n"),
         ("starting", [signal.SIGINT, signal.SIGINT], b"stopped immediately: run it again to resume"),
-        ("handed over", [signal.SIGTERM, signal.SIGINT], b"stopped immediately: run it again to resume"),
+        ("training", [signal.SIGTERM, signal.SIGINT], b"stopped immediately: run it again to resume"),
     ],
 )
 def test_a_library_that_does_not_come_back_holds_nothing_up(stage: str, sent: list[int], message: bytes):

@@ -36,7 +36,7 @@ _TRANSLATED = re.compile(
 )
 _W = "{http://schemas.openxmlformats.org/wordprocessingml/2006/main}"
 _INVISIBLE = {f"{_W}lang", f"{_W}noProof", f"{_W}rPr"}
-"""Elements of a run's formatting that change nothing that is seen."""
+"""Elements of a run's formatting that have no visible effect."""
 _WITHOUT_WIDTH = {
     *(f"{_W}{mark}{end}" for mark in ("bookmark", "commentRange", "perm") for end in ("Start", "End")),
     *(f"{_W}lastRenderedPageBreak", f"{_W}proofErr"),

@@ -29,7 +29,7 @@ _END_OF_BODY = re.compile(r"</(?:body|html)\b[^>]*>?", re.IGNORECASE)
 """These end tags are optional, and libxml2 drops text that follows them."""
 _INNER_SPACE = re.compile(r"(?<=\S)[ \t\r\n\f]+(?=\S)")
 _Slot = tuple["etree._Element", str]
-"""Where a text is: an element, and ``text`` (inside, before its first child) or ``tail`` (behind it)."""
+"""Where a text is: an element, and ``text`` (inside, before its first child) or ``tail`` (after it)."""
 
 
 class Html:

@@ -1,4 +1,4 @@
-"""LibreTranslate's routes: for texts, documents, and what clients ask first."""
+"""LibreTranslate's routes: for texts, documents, languages and settings."""
 
 import secrets
 import time
