@@ -188,13 +188,13 @@ def test_the_second_time_needs_neither_network_nor_index(
 
 
 def test_progress_is_reported_for_both_steps(register: Register) -> None:
-    told: list[DownloadProgress] = []
-    fetch_corpora(config(register("OPUS-ted-v1-eng-por", moses(), **MOSES)), told.append)
-    assert list(dict.fromkeys((each.is_unpacking, each.name) for each in told)) == [
+    events: list[DownloadProgress] = []
+    fetch_corpora(config(register("OPUS-ted-v1-eng-por", moses(), **MOSES)), events.append)
+    assert list(dict.fromkeys((each.is_unpacking, each.name) for each in events)) == [
         (False, "ted.zip"),
         (True, "OPUS-ted-v1-eng-por"),
     ]
-    assert told[-1].total == told[-1].done
+    assert events[-1].total == events[-1].done
 
 
 def test_odd_text_becomes_one_line_a_pair(register: Register) -> None:
@@ -343,7 +343,7 @@ BROKEN = {
 
 
 @pytest.mark.parametrize("case", BROKEN)
-def test_broken_files_are_told_and_not_kept(register: Register, case: str) -> None:
+def test_broken_files_are_errors_and_not_kept(register: Register, case: str) -> None:
     body, file, layout, error, message = BROKEN[case]
     name = register("OPUS-ted-v1-eng-por", body, file=file, **layout)
     for _ in range(2):

@@ -128,7 +128,7 @@ def test_without_a_checksum_a_later_call_starts_over(site: Site, target: Path) -
 
 
 @pytest.mark.parametrize("header", [("ETag", '"one"'), ("Last-Modified", "Sun, 22 Nov 2026 17:00:00 GMT")])
-def test_without_a_checksum_the_server_says_whether_the_file_is_the_same(
+def test_without_a_checksum_the_server_confirms_that_the_file_is_the_same(
     site: Site, target: Path, header: tuple[str, str]
 ) -> None:
     site.headers, site.break_after = dict([header]), [HALF]
@@ -150,7 +150,7 @@ def test_another_version_is_fetched_from_its_start(site: Site, target: Path) -> 
     assert site.requests[-1]["If-Range"] == '"one"'
 
 
-def test_a_weak_etag_says_nothing(site: Site, target: Path) -> None:
+def test_a_weak_etag_is_no_confirmation(site: Site, target: Path) -> None:
     site.headers, site.break_after = {"ETag": 'W/"one"'}, [HALF]
     fetch(site.url("file.bin"), target, sha256=None)
     assert target.read_bytes() == BODY
