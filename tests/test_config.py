@@ -48,9 +48,9 @@ def test_an_empty_file_means_the_defaults(write) -> None:
 
 
 def test_a_number_in_the_exponent_form_is_a_number(write) -> None:
-    config = load_config(write("model:\n  dropout: 1e-4\ndata:\n  max_length_ratio: 2\n"))
+    config = load_config(write("model:\n  dropout: 1e-4\ndata:\n  filters:\n    max_length_ratio: 2\n"))
     assert config.model.dropout == 0.0001
-    assert isinstance(config.data.max_length_ratio, float)
+    assert isinstance(config.data.filters.max_length_ratio, float)
 
 
 @pytest.mark.parametrize(

@@ -119,8 +119,19 @@ def test_a_value_of_another_type_is_an_error(values: object, expected: str) -> N
         ({"task": "translate"}, "task=translate must be one of translation, next-word"),
         ({"data": {"dataset": " "}}, "data.dataset is empty"),
         ({"data": {"limit": 0}}, "data.limit=0 must be 1 or more"),
-        ({"data": {"max_words": 0}}, "data.max_words=0 must be 1 or more"),
-        ({"data": {"max_length_ratio": 0.5}}, "data.max_length_ratio=0.5 must be 1 or more"),
+        ({"data": {"filters": {"max_words": 0}}}, "data.filters.max_words=0 must be 1 or more"),
+        (
+            {"data": {"filters": {"max_length_ratio": 0.5}}},
+            "data.filters.max_length_ratio=0.5 must be 1 or more",
+        ),
+        (
+            {"data": {"filters": {"min_letters": 1.5}}},
+            "data.filters.min_letters=1.5 must be between 0 and 1",
+        ),
+        (
+            {"data": {"filters": {"deduplicate": True}}},
+            "data.filters.deduplicate=true must be one of none, exact, near",
+        ),
         ({"data": {"validation_pairs": 0}}, "data.validation_pairs=0 must be 1 or more"),
         ({"data": {"path": "/a", "train": "/b"}}, "data.path=/a and data.train cannot be used together"),
         ({"data": {"train": [{"source": "/a"}]}}, "got path=None, source=/a, target=None"),
@@ -220,6 +231,7 @@ def test_a_next_word_model_has_one_vocabulary() -> None:
         ("validation.metric=bleu", "task=next-word needs validation.metric=loss, not bleu"),
         ("model.tied_embeddings=target", "which has one embedding matrix: use all"),
         ("data.train=[a.tsv]", "data.train names pairs, and task=next-word reads one text: data.path"),
+        ("data.filters.max_words=3", "data.filters does not go with task=next-word"),
         ("model.max_positions=19", "data.window=20 must be at most model.max_positions=19"),
         *(
             (
@@ -233,9 +245,6 @@ def test_a_next_word_model_has_one_vocabulary() -> None:
                 ("test_pairs", "7"),
                 ("hold_out", "false"),
                 ("limit", "5"),
-                ("max_words", "3"),
-                ("max_length_ratio", "2"),
-                ("deduplicate", "true"),
             ]
         ),
     ],

@@ -22,6 +22,7 @@ from ptenmt.errors import PtenmtError
 COMMANDS = (
     "corpora",
     "download",
+    "data",
     "train",
     "evaluate",
     "translate",

@@ -16,9 +16,10 @@ from ptenmt.cli.formatting import (
     steps_of_epochs,
 )
 from ptenmt.cli.options import ConfigName, InitFrom, Overrides, Quiet, RunToTrain, Verbose, resume_command
-from ptenmt.cli.tables import print_facts
+from ptenmt.cli.tables import print_facts, print_tables
 from ptenmt.cli.training_view import TrainingView
 from ptenmt.config.loading import find_config, load_config
+from ptenmt.data.corpus import load_filter_reports
 from ptenmt.runs import COMMANDS, Run, run_path
 from ptenmt.weights import best_weights, list_weights
 
@@ -72,6 +73,11 @@ def train(
             with screen.working("dry run"):
                 found = run_dry(options, name, on_event=view.show, on_download=show_download, **given)
             print_facts(f"{name}: dry run", _dry_run_facts(found, Run(run_path(name))))
+            if options.task == "translation":
+                from ptenmt.evaluation.tables import data_tables
+
+                typer.echo()
+                print_tables(data_tables(load_filter_reports(options.data, options.seed)))
             return
         result = train_run(options, name, on_event=view.show, on_download=show_download, **given)
     if not result.is_chief:  # one worker's messages are enough

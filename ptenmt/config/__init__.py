@@ -8,6 +8,7 @@ from ptenmt.config.schema import (
     CorpusFile as CorpusFile,
     DataConfig as DataConfig,
     DecodingConfig as DecodingConfig,
+    FilterConfig as FilterConfig,
     MachineConfig as MachineConfig,
     ModelConfig as ModelConfig,
     OptimizerConfig as OptimizerConfig,

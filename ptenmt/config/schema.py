@@ -170,6 +170,47 @@ class AugmentConfig:
 
 
 @dataclass(frozen=True, kw_only=True)
+class FilterConfig:
+    """Which training pairs are removed; counts and examples are reported for each filter and file.
+
+    Always removed are pairs with an empty side, and those with a sentence of the validation or test pairs.
+    """
+
+    max_words: int | None = None
+    """Drop pairs with more whitespace-separated words than this on either side; 100 to 150 is usual."""
+    max_length_ratio: float | None = None
+    """Drop pairs in which one side has more than this many times the other's words, and characters; 3 is
+    usual."""
+    max_word_length: int | None = None
+    """Drop pairs with more letters and digits in a row than this; 40 is usual."""
+    min_letters: float = 0.0
+    """Drop pairs with a side that has a lower share of letters (and characters beyond ASCII) than this,
+    spaces aside; 0.4 to 0.5 is usual."""
+    different_sides: bool = False
+    """Drop pairs whose sides are identical, ignoring case."""
+    same_numbers: bool = False
+    """Drop pairs whose numbers contradict each other: both sides have one that the other lacks, or a number
+    of three significant digits is missing. One side may spell a small number out."""
+    same_urls: bool = False
+    """Drop pairs whose sides have different URLs or e-mail addresses."""
+    balanced_brackets: bool = False
+    """Drop pairs in which a bracket or a double quote is left open on one side only."""
+    right_language: bool = False
+    """Drop pairs with a side that py3langid is sure is another language."""
+    deduplicate: Literal["none", "exact", "near"] = "none"
+    """Drop repeated pairs. ``near``: also those that differ in case, punctuation, spaces and digits only."""
+    unescape_html: bool = False
+    """Replace HTML entities, such as ``&amp;quot;``, by the characters that they stand for."""
+
+    def __post_init__(self) -> None:
+        _require_least("data.filters", self, 1, "max_words", "max_length_ratio", "max_word_length")
+        require(
+            0 <= self.min_letters <= 1,
+            f"data.filters.min_letters={self.min_letters} must be between 0 and 1",
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
 class DataConfig:
     """Where the sentence pairs come from, and how their text is prepared and filtered."""
 
@@ -216,12 +257,7 @@ class DataConfig:
     """Lower-case both sides."""
     normalization: Literal["none", "NFC", "NFKC"] = "none"
     """Unicode normalization form of both sides."""
-    max_words: int | None = None
-    """Drop training pairs with more whitespace-separated words than this on either side."""
-    max_length_ratio: float | None = None
-    """Drop training pairs in which one side has more than this many times the other's words."""
-    deduplicate: bool = False
-    """Drop repeated training pairs."""
+    filters: FilterConfig = FilterConfig()
     augment: AugmentConfig = AugmentConfig()
     characters: int | None = None
     """Read only the first N characters of the text (task ``next-word``)."""
@@ -247,8 +283,8 @@ class DataConfig:
         if self.source == "files":
             require(bool(self.path or self.train), "data.source=files needs data.path or data.train")
         require(bool(self.dataset.strip()), "data.dataset is empty")
-        _require_least("data", self, 1, "limit", "max_words", "characters", "window", "stride")
-        _require_least("data", self, 1, "validation_pairs", "test_pairs", "max_length_ratio")
+        _require_least("data", self, 1, "limit", "characters", "window", "stride")
+        _require_least("data", self, 1, "validation_pairs", "test_pairs")
         source, target = self.source_language, self.target_language
         names = self.dataset.rpartition("/")[2].split("_to_")
         # Some of TED's names join two related languages, such as glpt: Galician and Portuguese.
@@ -791,5 +827,5 @@ class Config:
 
 _WINDOWS = ("characters", "window", "stride", "short_windows")
 _SPLITTING = ("validation", "test", "validation_pairs", "test_pairs", "hold_out")
-_FILTERING = ("limit", "max_words", "max_length_ratio", "deduplicate")
+_FILTERING = ("limit", "filters")
 _MIXING = ("stages", "reverse", "augment")

@@ -1,6 +1,6 @@
 """The sentence pairs of a run from any source: read, prepared, filtered and split."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sized
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Sized
 from dataclasses import asdict, dataclass, replace
 from importlib import metadata
 from itertools import chain
@@ -12,11 +12,30 @@ from unicodedata import unidata_version
 from ptenmt.config import Config, CorpusFile, DataConfig, TokenizerConfig
 from ptenmt.data.corpora import corpus_facts, fetch_corpora, read_corpus, stored_pairs
 from ptenmt.data.download import OnProgress, published_tokenizer
-from ptenmt.data.filters import Filter, complete, configured_filters, first_pairs, sharing_no_side, split_off
+from ptenmt.data.filters import (
+    Filter,
+    FilterReport,
+    complete,
+    duplicate_filters,
+    num_removed,
+    overlap_filter,
+    pair_filters,
+)
 from ptenmt.data.readers import DEMO_FILE, SentencePair, demo_pairs, read_pairs, status
-from ptenmt.data.store import Chunk, Entry, TextPairs, corpus_cache, fingerprint, in_chunks, write_texts
+from ptenmt.data.splits import split_off
+from ptenmt.data.store import (
+    Chunk,
+    Entry,
+    NumberedChunk,
+    TextPairs,
+    corpus_cache,
+    fingerprint,
+    in_chunks,
+    write_texts,
+)
 from ptenmt.data.text import TextPreparation
 from ptenmt.errors import DataError
+from ptenmt.processes import parallel_map
 
 HeldOutSplit = Literal["validation", "test"]
 """The splits that are not used for training."""
@@ -34,6 +53,7 @@ _ELSEWHERE = {
     "stages",
     "augment",
 }
+_OVERLAP = "also in validation or test"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -43,8 +63,13 @@ class Corpus:
     train: TextPairs
     validation: list[SentencePair]
     test: list[SentencePair]
-    removed: dict[str, int]
-    """Number of training pairs removed by each filter, in the order of application."""
+    reports: list[FilterReport]
+    """What the filters did to each training file."""
+
+    @property
+    def removed(self) -> dict[str, int]:
+        """Number of training pairs that each filter removed, in the order of application."""
+        return num_removed(self.reports)
 
 
 def fetch_sources(config: Config, on_progress: OnProgress | None = None) -> TokenizerConfig:
@@ -67,12 +92,17 @@ def fetch_sources(config: Config, on_progress: OnProgress | None = None) -> Toke
             options.url, options.path, sha256=options.sha256, on_progress=on_progress
         )
         options = replace(options, path=str(folder))
-    if config.data.source == "tfds":
+    fetch_data(config.data, on_progress)
+    return options
+
+
+def fetch_data(data: DataConfig, on_progress: OnProgress | None = None) -> None:
+    """Download what ``fetch_sources`` downloads, but the tokenizer; errors as there."""
+    if data.source == "tfds":
         from ptenmt.data.tfds import prepare_tfds  # which imports TensorFlow
 
-        prepare_tfds(config.data.dataset, config.data.data_dir, config.data.archive_url, on_progress)
-    fetch_corpora(config.data, on_progress)
-    return options
+        prepare_tfds(data.dataset, data.data_dir, data.archive_url, on_progress)
+    fetch_corpora(data, on_progress)
 
 
 def load_corpus(data: DataConfig, seed: int) -> Corpus:
@@ -80,8 +110,8 @@ def load_corpus(data: DataConfig, seed: int) -> Corpus:
 
     Text is prepared on all splits; filters, ``limit`` and tags apply to training pairs only.
     Validation and test pairs that have no files of their own are split off the training pairs before any
-    filter but the one for empty sentences, and training pairs that share a sentence with them are removed.
-    ``seed`` decides which.
+    filter but the one for empty sentences; ``seed`` decides which. Training pairs that share a sentence with
+    validation or test are removed (see ``overlap_filter``), unless ``data.hold_out`` is false.
 
     Raises:
         DataError: A file cannot be read, or no pair is left of a split.
@@ -92,12 +122,17 @@ def load_corpus(data: DataConfig, seed: int) -> Corpus:
     splits = {split: _directed(data, pairs or _drawn_pairs(entry, split)) for split, pairs in given.items()}
     for split, pairs in splits.items():
         _require_pairs(split, pairs)
-    return Corpus(train=_text_pairs(entry), removed=entry.facts["removed"], **splits)
+    return Corpus(train=_text_pairs(entry), reports=_reports(entry), **splits)
 
 
 def load_training_pairs(data: DataConfig, seed: int) -> TextPairs:
     """Load the training pairs alone; arguments and errors as for ``load_corpus``."""
     return _text_pairs(_training_entry(data, seed))
+
+
+def load_filter_reports(data: DataConfig, seed: int) -> list[FilterReport]:
+    """Load what the filters did to each training file; arguments and errors as for ``load_corpus``."""
+    return _reports(_training_entry(data, seed))
 
 
 def load_split(data: DataConfig, seed: int, split: HeldOutSplit) -> list[SentencePair]:
@@ -132,6 +167,10 @@ def _text_pairs(entry: Entry) -> TextPairs:
     return TextPairs(entry.folder, entry.facts["sizes"], entry.facts["fingerprint"])
 
 
+def _reports(entry: Entry) -> list[FilterReport]:
+    return [FilterReport.from_json(values) for values in entry.facts["reports"]]
+
+
 def _drawn_pairs(entry: Entry, split: HeldOutSplit) -> list[SentencePair]:
     return [(source, target) for source, target in entry.facts["held_out"].get(split, [])]
 
@@ -143,41 +182,93 @@ class _CompletePairs:
         self._data = data
 
     def __iter__(self) -> Iterator[SentencePair]:
-        for pairs in _training_sources(self._data):
-            for chunk in in_chunks(pairs):
-                yield from complete(chunk)
+        prepare = _ChunkWork(self._data, {"empty": complete})
+        for chunk in _numbered_chunks(self._data):
+            yield from prepare(chunk)[1]
+
+
+@dataclass(frozen=True)
+class _ChunkWork:
+    """What can be done to each chunk alone, in another process: text preparation and filters."""
+
+    data: DataConfig | None
+    """How to prepare the text; None if it is prepared."""
+    filters: Mapping[str, Filter]
+
+    def __call__(self, numbered: NumberedChunk) -> tuple[int, Chunk, FilterReport]:
+        number, chunk = numbered
+        report = FilterReport("")
+        if self.data is not None:
+            report.num_read = len(chunk)
+            unescaped = report.unescape(chunk) if self.data.filters.unescape_html else chunk
+            chunk = list(_prepared(self.data, unescaped))
+        return number, report.apply(chunk, self.filters), report
 
 
 def _write_training_pairs(folder: Path, data: DataConfig, seed: int) -> dict[str, Any]:
-    removed = {"empty": 0}
-    filters = configured_filters(data)
+    reports = [FilterReport(name) for name in _source_names(data)]
+
+    def done(work: _ChunkWork, chunks: Iterable[NumberedChunk]) -> Iterator[NumberedChunk]:
+        for number, chunk, report in parallel_map(work, chunks):
+            reports[number].add(report)
+            yield number, chunk
+
+    given = list(chain.from_iterable(_given_pairs(data, split) or () for split in _HELD_OUT))
+    filters = {_OVERLAP: overlap_filter(given)} if data.hold_out else {}
+    filters |= pair_filters(data)
     drawn: dict[str, list[SentencePair]] = {}
-    sources = [_filtered(in_chunks(pairs), {"empty": complete}, removed) for pairs in _training_sources(data)]
     with TemporaryDirectory(dir=folder, ignore_cleanup_errors=True) as spool:
         if _sizes(data):
             # The held-out pairs are known when all are read; text is prepared once, during that reading.
-            stored = TextPairs(Path(spool), write_texts(Path(spool), sources))
+            prepared = done(_ChunkWork(data, {"empty": complete}), _numbered_chunks(data))
+            stored = TextPairs(Path(spool), write_texts(Path(spool), prepared, len(reports)))
             drawn = split_off(stored, _sizes(data), seed)
             held_out = list(chain.from_iterable(drawn.values()))
-            filters = {"also in validation or test": sharing_no_side(held_out)} | filters
-            sources = [stored.chunks(number) for number in range(len(sources))]
-            removed["also in validation or test"] = -len(held_out)
-        removed |= {name: removed.get(name, 0) for name in filters}
-        # Beyond the limit pairs are still read, to be counted.
-        limited = first_pairs(data.limit)
+            filters[_OVERLAP] = overlap_filter(given, held_out)
+            filtered = done(_ChunkWork(None, filters), _without_drawn(stored, held_out, reports))
+        else:
+            filtered = done(_ChunkWork(data, {"empty": complete, **filters}), _numbered_chunks(data))
+        unseen, tags = duplicate_filters(data), _tags(data)
+        limited = _first_pairs(data.limit)  # beyond the limit pairs are still read, to be counted
         left = (
-            (_directed(data, limited(chunk), tag) for chunk in _filtered(chunks, filters, removed))
-            for chunks, tag in zip(sources, _tags(data), strict=True)
+            (number, _directed(data, limited(reports[number].apply(chunk, unseen)), tags[number]))
+            for number, chunk in filtered
         )
-        sizes = write_texts(folder, left)
+        sizes = write_texts(folder, left, len(reports))
+    for report, size in zip(reports, sizes, strict=True):
+        report.num_left = size
     pairs = TextPairs(folder, sizes)
-    _require_pairs("training", pairs, removed)
+    _require_pairs("training", pairs, num_removed(reports))
     return {
         "sizes": sizes,
         "fingerprint": fingerprint(pairs),
-        "removed": removed,
+        "reports": [asdict(report) for report in reports],
         "held_out": drawn,
     }
+
+
+def _numbered_chunks(data: DataConfig) -> Iterator[NumberedChunk]:
+    """Yield the pairs of all training files, unprepared."""
+    for number, pairs in enumerate(_training_sources(data)):
+        for chunk in in_chunks(pairs):
+            yield number, chunk
+
+
+def _without_drawn(
+    stored: TextPairs, drawn: Iterable[SentencePair], reports: Sequence[FilterReport]
+) -> Iterator[NumberedChunk]:
+    """Yield the stored pairs without the first occurrence of each drawn pair, which the reports count."""
+    undrawn = set(drawn)
+    for number, report in enumerate(reports):
+        for chunk in stored.chunks(number):
+            left = []
+            for pair in chunk:
+                if pair in undrawn:
+                    undrawn.remove(pair)
+                else:
+                    left.append(pair)
+            report.num_drawn += len(chunk) - len(left)
+            yield number, left
 
 
 def _directed(data: DataConfig, pairs: list[SentencePair], tag: str | None = None) -> list[SentencePair]:
@@ -195,16 +286,17 @@ def _tags(data: DataConfig) -> list[str | None]:
     return [file.tag for file in _training_files(data)] if data.source == "files" else [None]
 
 
-def _filtered(
-    chunks: Iterable[Chunk], filters: Mapping[str, Filter], removed: dict[str, int]
-) -> Iterator[Chunk]:
-    """Apply filters, and count in ``removed`` how many pairs each removes."""
-    for chunk in chunks:
-        for name, keep in filters.items():
-            before = len(chunk)
-            chunk = keep(chunk)
-            removed[name] += before - len(chunk)
-        yield chunk
+def _first_pairs(limit: int | None) -> Callable[[Chunk], Chunk]:
+    """Return a function that keeps the first ``limit`` pairs of all chunks in order; None keeps all."""
+    room = limit
+
+    def keep(chunk: Chunk) -> Chunk:
+        nonlocal room
+        kept = chunk[:room]
+        room = None if room is None else room - len(kept)
+        return kept
+
+    return keep
 
 
 def _key(data: DataConfig, seed: int) -> dict[str, Any]:
@@ -216,6 +308,9 @@ def _key(data: DataConfig, seed: int) -> dict[str, Any]:
         "options": options | {"split_off": list(sizes), "seed": seed if sizes else None},
         "versions": [unidata_version, *map(metadata.version, packages)],
         "files": [[file.tag, file.limit, *_file_states(file)] for file in _training_files(data)],
+        "held_out": [
+            [file.limit, *_file_states(file)] for split in _HELD_OUT for file in _files(data, split)
+        ],
     }
 
 
@@ -237,11 +332,19 @@ def _training_files(data: DataConfig) -> list[CorpusFile]:
     return [CorpusFile(path=str(path)) for path in tfds_files(data.dataset, data.data_dir)]
 
 
-def _training_sources(data: DataConfig) -> list[Iterator[SentencePair]]:
-    """Return the prepared pairs of each training file, or of the published corpus."""
-    if data.source != "files":
-        return [_prepared(data, published_pairs(data, "train"))]
-    return [_prepared(data, _file_pairs(data, file)) for file in _training_files(data)]
+def _source_names(data: DataConfig) -> list[str]:
+    """Return the names of the training files, or of the published corpus."""
+    if data.source == "files":
+        return [file.label for file in _training_files(data)]
+    return [data.dataset if data.source == "tfds" else data.source]
+
+
+def _training_sources(data: DataConfig) -> Iterator[Iterable[SentencePair]]:
+    """Yield the pairs of each training file, or of the published corpus, unprepared."""
+    if data.source == "files":
+        yield from (_file_pairs(data, file) for file in _training_files(data))
+    else:
+        yield published_pairs(data, "train")
 
 
 def _file_pairs(data: DataConfig, file: CorpusFile) -> Iterator[SentencePair]:
@@ -293,8 +396,15 @@ def _prepared(data: DataConfig, pairs: Iterable[SentencePair]) -> Iterator[Sente
 def _require_pairs(split: str, pairs: Sized, removed: Mapping[str, int] | None = None) -> None:
     if len(pairs):
         return
-    reasons = ", ".join(f"{count:,} {name}" for name, count in (removed or {}).items() if count)
-    raise DataError(
-        f"no {split} pair is left" + (f" (removed: {reasons})" if reasons else ""),
-        hint="loosen the filters in the section data, or give more pairs",
-    )
+    reasons = {name: count for name, count in (removed or {}).items() if count}
+    if not reasons:
+        raise DataError(f"no {split} pair is left", hint="give more pairs")
+    counts = ", ".join(f"{count:,} {name}" for name, count in reasons.items())
+    *_, last = reasons
+    hint = f"{last!r} removed the last of them: loosen that filter in data.filters, or give more pairs"
+    if last == _OVERLAP:
+        hint = (
+            "pairs with a sentence of the validation or test pairs are not trained on: "
+            "give other files, or set data.hold_out to false"
+        )
+    raise DataError(f"no {split} pair is left (removed: {counts})", hint=hint)

@@ -1,141 +1,316 @@
-"""Filters of training pairs, and the split into training, validation and test."""
+"""Filters of training pairs, with counts and examples of what each removes.
 
+A filter is a function of a chunk of pairs and can be pickled, so that chunks can be filtered in several
+processes; only :class:`Duplicates` has a state and needs all chunks in order.
+"""
+
+import html
+import re
+import unicodedata
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cache, partial
 from hashlib import blake2b
+from heapq import nsmallest
+from html.entities import html5
+from itertools import compress
+from typing import Any
 
 import numpy as np
 
 from ptenmt.config import DataConfig
+from ptenmt.data.language_identification import LanguageCheck
 from ptenmt.data.readers import SentencePair
 from ptenmt.data.store import Chunk
 
-Filter = Callable[[Chunk], Chunk]
-"""Returns the pairs of a chunk to train on; called with all chunks in order."""
+Filter = Callable[[Chunk], Sequence[bool]]
+"""Returns for each pair of a chunk whether it stays."""
 
-_SPARE_CANDIDATES = 1_000
+NUM_EXAMPLES = 5
+_MIN_OVERLAP_WORDS = 4
+_SIGNIFICANT_DIGITS = 3
+_ASCII_SIGNS = bytes(code for code in range(128) if not chr(code).isalnum())
+_ASCII_SIGNS_AND_DIGITS = bytes(code for code in range(128) if not chr(code).isalpha())
+_ALL_BUT_SIGNS_AND_DIGITS = bytes(set(range(256)) - set(_ASCII_SIGNS_AND_DIGITS) | {ord(" ")})
+_OTHER_SIGNS = re.compile(r"[^\w\x00-\x7f]+")
+_WORD = re.compile(r"\w+")
+_ENTITY = re.compile(r"& ?(#?\w{2,8}) ?;")
+_NUMBER = re.compile(r"\d{1,18}")
+_ADDRESS = re.compile(r"(?:https?://|www\.)[^\s<>\"'`]+|[\w.+-]+@[\w-]+\.[\w.-]+")
+_BRACKET_OR_QUOTE = re.compile(r"[()\[\]{}\"“”„«»]|``|''")  # the last two in the Penn Treebank's style
+_QUOTE_AT_AN_END = re.compile(r"^[^\w\s]*[\"“”„«»`]|[\"“”„«»'][^\w\s]*$")
+_SMILEY_OR_ITEM = re.compile(r"[:;=]['-]?[()\[\]]|^\w{1,2}[)\]]")
+"""Brackets without a counterpart: in ``:)``, and in ``a)`` before an item of a list."""
 
 
-def complete(chunk: Chunk) -> Chunk:
-    """Return the pairs with text on both sides."""
-    return [pair for pair in chunk if pair[0].strip() and pair[1].strip()]
+@dataclass
+class Removed:
+    """Pairs that a filter removed: their number, and some of them."""
+
+    count: int = 0
+    examples: list[SentencePair] = field(default_factory=list)
+    """Those of the lowest hash, whatever the order in which pairs are added."""
+
+    def __post_init__(self) -> None:
+        self.examples = [(source, target) for source, target in self.examples]  # JSON has lists
+
+    def add(self, pairs: Iterable[SentencePair], count: int) -> None:
+        """Add ``count`` pairs, of which only ``pairs`` are at hand."""
+        self.count += count
+        different = {*self.examples, *pairs}
+        self.examples = nsmallest(NUM_EXAMPLES, different, key=lambda pair: digest("\t".join(pair)))
 
 
-def configured_filters(data: DataConfig) -> dict[str, Filter]:
-    """Return the filters of ``data`` by their name in reports, in the order of application."""
+@dataclass
+class FilterReport:
+    """What the filters did to the pairs of one training file."""
+
+    name: str
+    num_read: int = 0
+    num_drawn: int = 0
+    """Pairs drawn for validation or test."""
+    num_left: int = 0
+    removed: dict[str, Removed] = field(default_factory=dict)
+    """By filter, in the order of application."""
+    unescaped: Removed = field(default_factory=Removed)
+    """Pairs in which HTML entities were replaced; they were not removed."""
+
+    @classmethod
+    def from_json(cls, values: Mapping[str, Any]) -> "FilterReport":
+        """Return a report that was written with ``asdict``."""
+        removed = {name: Removed(**each) for name, each in values["removed"].items()}
+        return cls(**{**values, "removed": removed, "unescaped": Removed(**values["unescaped"])})
+
+    def unescape(self, chunk: Chunk) -> Chunk:
+        """Return the pairs with HTML entities replaced."""
+        unescaped = [(unescape(source), unescape(target)) for source, target in chunk]
+        changed = [pair for pair, new in zip(chunk, unescaped, strict=True) if pair != new]
+        self.unescaped.add(changed, len(changed))
+        return unescaped
+
+    def apply(self, chunk: Chunk, filters: Mapping[str, Filter]) -> Chunk:
+        """Return the pairs of a chunk that all filters keep."""
+        for name, keep in filters.items():
+            stays = keep(chunk) if chunk else ()
+            gone = [pair for pair, stay in zip(chunk, stays, strict=True) if not stay]
+            self.removed.setdefault(name, Removed()).add(gone, len(gone))
+            if gone:
+                chunk = list(compress(chunk, stays))
+        return chunk
+
+    def add(self, other: "FilterReport") -> None:
+        """Add the report of other pairs of the file."""
+        self.num_read += other.num_read
+        self.num_drawn += other.num_drawn
+        self.num_left += other.num_left
+        self.unescaped.add(other.unescaped.examples, other.unescaped.count)
+        for name, removed in other.removed.items():
+            self.removed.setdefault(name, Removed()).add(removed.examples, removed.count)
+
+
+def num_removed(reports: Iterable[FilterReport]) -> dict[str, int]:
+    """Return the number of pairs that each filter removed from all files, in the order of application."""
+    total: dict[str, int] = {}
+    for report in reports:
+        for name, removed in report.removed.items():
+            total[name] = total.get(name, 0) + removed.count
+    return total
+
+
+# The filters
+
+
+def complete(chunk: Chunk) -> Sequence[bool]:
+    """Keep pairs with text on both sides."""
+    return [bool(source.strip() and target.strip()) for source, target in chunk]
+
+
+def pair_filters(data: DataConfig) -> dict[str, Filter]:
+    """Return the configured filters but the one for duplicates.
+
+    Args:
+        data: The options of the section ``filters``, and both languages.
+
+    Returns:
+        Filters by their name in reports, in the order of application.
+
+    Raises:
+        DataError: A language is unknown to the language identifier.
+    """
+    options = data.filters
     filters: dict[str, Filter] = {}
-    max_words, max_ratio = data.max_words, data.max_length_ratio
-    if max_words is not None:
-        filters[f"over {max_words} words"] = lambda chunk: [
-            pair for pair in chunk if max(_word_counts(pair)) <= max_words
-        ]
-    if max_ratio is not None:
-        filters[f"length ratio over {max_ratio}"] = lambda chunk: [
-            pair for pair in chunk if _length_ratio(pair) <= max_ratio
-        ]
-    if data.deduplicate:
-        filters["duplicates"] = _Unseen()
+    if options.max_words is not None:
+        filters[f"over {options.max_words} words"] = partial(_of_words, options.max_words)
+    if options.max_length_ratio is not None:
+        filters[f"length ratio over {options.max_length_ratio}"] = partial(
+            _of_ratio, options.max_length_ratio
+        )
+    if options.max_word_length is not None:
+        name = f"word over {options.max_word_length} characters"
+        filters[name] = partial(_each_side, partial(_has_short_words, options.max_word_length))
+    if options.min_letters:
+        name = f"letters under {options.min_letters:.0%}"
+        filters[name] = partial(_each_side, partial(_has_letters, options.min_letters))
+    if options.different_sides:
+        filters["identical sides"] = partial(_each_pair, _differ)
+    if options.same_numbers:
+        filters["other numbers"] = partial(_each_pair, _have_same_numbers)
+    if options.same_urls:
+        filters["other URLs"] = partial(_each_pair, _have_same_addresses)
+    if options.balanced_brackets:
+        filters["unbalanced brackets or quotes"] = partial(_each_pair, _have_same_balance)
+    if options.right_language:
+        languages = (data.source_language, data.target_language)
+        _language_check(languages)  # an unknown language is an error now
+        filters["wrong language"] = partial(_in_languages, languages)
     return filters
 
 
-def sharing_no_side(held_out: Sequence[SentencePair]) -> Filter:
-    """Return a filter that removes pairs with a held-out source or target, ignoring case."""
-    sources = {source.casefold() for source, _ in held_out}
-    targets = {target.casefold() for _, target in held_out}
-    return lambda chunk: [
-        pair for pair in chunk if pair[0].casefold() not in sources and pair[1].casefold() not in targets
+def duplicate_filters(data: DataConfig) -> dict[str, Filter]:
+    """Return the filter for duplicates by its name in reports, if there is one."""
+    kind = data.filters.deduplicate
+    if kind == "none":
+        return {}
+    return {"near duplicates" if kind == "near" else "duplicates": Duplicates(is_near=kind == "near")}
+
+
+def overlap_filter(given: Iterable[SentencePair], drawn: Iterable[SentencePair] = ()) -> Filter:
+    """Return a filter that removes pairs with a held-out source or target.
+
+    Case, punctuation and spaces are ignored, so that the same sentence in another tokenization is found.
+
+    Args:
+        given: Held-out pairs from elsewhere. Sentences of fewer than 4 words, such as "Thank you!", do not
+            count: they occur in every text.
+        drawn: Held-out pairs that were drawn from the training pairs; all their sentences count.
+    """
+    held_out = [(pair, _MIN_OVERLAP_WORDS) for pair in given] + [(pair, 0) for pair in drawn]
+    sources, targets = (
+        {_bare(pair[side]) for pair, least in held_out if len(_WORD.findall(pair[side])) >= least}
+        for side in (0, 1)
+    )
+    return partial(_without_overlap, sources, targets)
+
+
+def _without_overlap(sources: set[bytes], targets: set[bytes], chunk: Chunk) -> Sequence[bool]:
+    return [_bare(source) not in sources and _bare(target) not in targets for source, target in chunk]
+
+
+def _of_words(limit: int, chunk: Chunk) -> Sequence[bool]:
+    return [max(_word_counts(pair)) <= limit for pair in chunk]
+
+
+def _of_ratio(limit: float, chunk: Chunk) -> Sequence[bool]:
+    return [
+        max(counts) / min(counts) <= limit or max(lengths) / min(lengths) <= limit
+        for counts, lengths in ((_word_counts(pair), tuple(map(len, pair))) for pair in chunk)
     ]
 
 
-def first_pairs(limit: int | None) -> Filter:
-    """Return a filter that keeps the first ``limit`` pairs; None keeps all."""
-    room = limit
-
-    def keep(chunk: Chunk) -> Chunk:
-        nonlocal room
-        kept = chunk[:room]
-        room = None if room is None else room - len(kept)
-        return kept
-
-    return keep
+def _in_languages(languages: tuple[str, str], chunk: Chunk) -> Sequence[bool]:
+    check = _language_check(languages)
+    sides = [[pair[side] for pair in chunk] for side in (0, 1)]
+    accepted = [check.accepts(texts, language) for texts, language in zip(sides, languages, strict=True)]
+    return list(np.logical_and(*accepted))
 
 
-def split_off(
-    pairs: Iterable[SentencePair], sizes: Mapping[str, int], seed: int
-) -> dict[str, list[SentencePair]]:
-    """Draw pairs for validation or test.
-
-    Pairs are ranked by a hash of seed and text, so that neither their order nor other pairs change a pair's
-    rank. A pair is drawn once, however often it occurs, and no two splits share a side of a pair.
-
-    Args:
-        pairs: All pairs, without empty ones; read once, or a few times if many share a side.
-        sizes: The wanted number of pairs by split; at least 1 and at most a tenth of the different pairs is
-            drawn.
-        seed: Random seed.
-
-    Returns:
-        The drawn pairs by split; they are still among ``pairs``.
-    """
-    num_candidates = 2 * sum(sizes.values()) + _SPARE_CANDIDATES
-    while sizes:
-        ranked, num_different = _first_ranked(pairs, seed, num_candidates, 10 * max(sizes.values()))
-        are_all = len(ranked) < num_candidates
-        drawn: dict[str, list[SentencePair]] = {}
-        is_enough = True
-        for split, size in sizes.items():
-            wanted = max(1, min(size, num_different // 10))
-            drawn[split] = ranked[:wanted]
-            is_enough = is_enough and len(drawn[split]) == wanted
-            ranked = sharing_no_side(drawn[split])(ranked)
-        if is_enough or are_all:
-            return drawn
-        num_candidates *= 4
-    return {}
+def _each_pair(test: Callable[[str, str], bool], chunk: Chunk) -> Sequence[bool]:
+    return [test(source, target) for source, target in chunk]
 
 
-def _first_ranked(
-    pairs: Iterable[SentencePair], seed: int, limit: int, most_counted: int
-) -> tuple[list[SentencePair], int]:
-    """Return the first different pairs by rank, and their total number up to ``most_counted``."""
-    best: dict[bytes, SentencePair] = {}
-    different: set[bytes] = set()
-    highest = b"\xff" * 8
-    for pair in pairs:
-        rank = _hash(f"{seed}\t{pair[0].casefold()}\t{pair[1].casefold()}")
-        if len(different) < most_counted:
-            different.add(rank)
-        if rank <= highest:
-            best[rank] = pair
-        if len(best) > 2 * limit:
-            best = {kept: best[kept] for kept in sorted(best)[:limit]}
-            highest = max(best)
-    return [best[rank] for rank in sorted(best)[:limit]], len(different)
-
-
-def _hash(text: str) -> bytes:
-    return blake2b(text.encode(), digest_size=8).digest()
+def _each_side(test: Callable[[str], bool], chunk: Chunk) -> Sequence[bool]:
+    return [test(source) and test(target) for source, target in chunk]
 
 
 def _word_counts(pair: SentencePair) -> tuple[int, int]:
-    return len(pair[0].split()), len(pair[1].split())
+    return pair[0].count(" ") + 1, pair[1].count(" ") + 1
 
 
-def _length_ratio(pair: SentencePair) -> float:
-    shorter, longer = sorted(_word_counts(pair))
-    return longer / shorter
+def _has_short_words(limit: int, text: str) -> bool:
+    if len(text) <= limit or max(map(len, text.split(" "))) <= limit:
+        return True
+    return max(map(len, _WORD.findall(text)), default=0) <= limit
 
 
-class _Unseen:
-    """Removes duplicates; stores 8 bytes per pair, in sorted runs that double in size."""
+def _has_letters(share: float, text: str) -> bool:
+    num_others = len(text.encode().translate(None, _ALL_BUT_SIGNS_AND_DIGITS))
+    return num_others <= (1 - share) * (len(text) - text.count(" "))
 
-    def __init__(self) -> None:
+
+def _differ(source: str, target: str) -> bool:
+    return source.casefold() != target.casefold()
+
+
+def _have_same_numbers(source: str, target: str) -> bool:
+    found = _NUMBER.findall(source), _NUMBER.findall(target)
+    if found[0] == found[1]:
+        return True
+    sources, targets = ({_number(digits) for digits in side} for side in found)
+    if sources == targets or sorted("".join(found[0])) == sorted("".join(found[1])):  # 1500 is 1,500
+        return True
+    if sources - targets and targets - sources:
+        return False
+    return all(len(str(number).strip("0")) < _SIGNIFICANT_DIGITS for number in sources ^ targets)
+
+
+def _number(digits: str) -> int:
+    """A number, in which the 1980s are 80, and 18 (h) is 6 (p.m.)."""
+    number = int(digits)
+    if 1900 < number < 2000 and number % 10 == 0:
+        number -= 1900
+    return number - 12 if 12 < number < 24 else number
+
+
+def _have_same_addresses(source: str, target: str) -> bool:
+    return _addresses(source) == _addresses(target)
+
+
+def _addresses(text: str) -> set[str]:
+    """The URLs, without their scheme, and the e-mail addresses of a text."""
+    if "://" not in text and "@" not in text and "www." not in text:
+        return set()
+    found = (address.rpartition("://")[2].removeprefix("www.") for address in _ADDRESS.findall(text))
+    return {address.rstrip("/.,;:!?)]").casefold() for address in found} - {""}
+
+
+def _have_same_balance(source: str, target: str) -> bool:
+    """Whether the same brackets are left open on both sides, and quotes on both or none.
+
+    Quotes at the beginning or end of a sentence may belong to a longer quotation, and one side may have
+    dashes where the other has quotes.
+    """
+    signs = _BRACKET_OR_QUOTE.findall(source), _BRACKET_OR_QUOTE.findall(target)
+    if signs[0] == signs[1]:
+        return True
+    num_quotes = [sum(sign not in "()[]{}" for sign in side) for side in signs]
+    is_inside = not any(map(_QUOTE_AT_AN_END.search, (source, target)))
+    if all(num_quotes) and (num_quotes[0] - num_quotes[1]) % 2 and is_inside:
+        return False
+    plain = _SMILEY_OR_ITEM.sub("", source), _SMILEY_OR_ITEM.sub("", target)
+    return any(_open_brackets(one) == _open_brackets(other) for one, other in ((source, target), plain))
+
+
+def _open_brackets(text: str) -> tuple[int, ...]:
+    return tuple(text.count(opening) - text.count(closing) for opening, closing in ("()", "[]", "{}"))
+
+
+_language_check = cache(LanguageCheck)  # one per process: it takes 0.5 s to load
+
+
+class Duplicates:
+    """Keeps the first of equal pairs; stores 8 bytes per pair, in sorted runs that double in size.
+
+    Args:
+        is_near: Ignore case, punctuation, spaces and digits.
+    """
+
+    def __init__(self, *, is_near: bool) -> None:
+        self._is_near = is_near
         self._runs: list[np.ndarray] = []
 
-    def __call__(self, chunk: Chunk) -> Chunk:
-        if not chunk:
-            return chunk
-        texts = (f"{len(source)}\t{source}\t{target}" for source, target in chunk)
-        hashed = np.frombuffer(b"".join(map(_hash, texts)), dtype="<u8")
+    def __call__(self, chunk: Chunk) -> Sequence[bool]:
+        """Return for each pair whether it is the first of its kind, in this chunk and all before."""
+        hashed = np.frombuffer(b"".join(digest(self._key(*pair)) for pair in chunk), dtype="<u8")
         hashes, firsts = np.unique(hashed, return_index=True)
         is_new = np.ones(len(hashes), dtype=bool)
         for run in self._runs:
@@ -146,4 +321,40 @@ class _Unseen:
             new = np.sort(np.concatenate([self._runs.pop(), new]))
         if len(new):
             self._runs.append(new)
-        return [chunk[row] for row in np.sort(firsts[is_new]).tolist()]
+        stays = np.zeros(len(chunk), dtype=bool)
+        stays[firsts[is_new]] = True
+        return stays.tolist()
+
+    def _key(self, source: str, target: str) -> bytes:
+        if self._is_near:
+            return b"\t".join(_bare(text, _ASCII_SIGNS_AND_DIGITS) for text in (source, target))
+        return f"{len(source)}\t{source}\t{target}".encode()
+
+
+# Text
+
+
+def unescape(text: str) -> str:
+    """Replace HTML entities, also escaped ones (``&amp;quot;``) and those with spaces (``& quot ;``)."""
+    for _ in range(2):
+        if "&" in text:
+            text = _ENTITY.sub(_character, text)
+    return text
+
+
+def _character(entity: re.Match[str]) -> str:
+    name = entity[1]
+    return html.unescape(f"&{name};") if name.startswith("#") else html5.get(f"{name};", entity[0])
+
+
+def _bare(text: str, ascii_signs: bytes = _ASCII_SIGNS) -> bytes:
+    """The text without case, punctuation and spaces; as it is if nothing is left."""
+    bare = unescape(text).casefold()
+    if not bare.isascii():
+        bare = _OTHER_SIGNS.sub("", unicodedata.normalize("NFKC", bare))
+    return bare.encode().translate(None, ascii_signs) or text.casefold().encode()
+
+
+def digest(text: str | bytes) -> bytes:
+    """Return a hash of 8 bytes that is the same everywhere."""
+    return blake2b(text.encode() if isinstance(text, str) else text, digest_size=8).digest()

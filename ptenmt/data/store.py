@@ -131,6 +131,8 @@ def _mapped(file: Path, dtype: DTypeLike) -> np.ndarray:
 
 Chunk = list[SentencePair]
 """A few thousand pairs."""
+NumberedChunk = tuple[int, Chunk]
+"""The number of a file, from 0, and some of its pairs."""
 _CHUNK_PAIRS = 10_000
 
 
@@ -169,25 +171,22 @@ class TextPairs:
             yield list(zip(_texts(self.source, start, stop), _texts(self.target, start, stop), strict=True))
 
 
-def write_texts(folder: Path, files: Iterable[Iterable[Chunk]]) -> list[int]:
-    """Write the pairs of each file to an empty folder; returns their numbers.
+def write_texts(folder: Path, chunks: Iterable[NumberedChunk], num_files: int) -> list[int]:
+    """Write the pairs of several files, one after the other, to an empty folder; returns their numbers.
 
     Raises:
         OSError: The folder cannot be written.
     """
-    written = []
+    sizes = [0] * num_files
     with (
         ragged_writer(folder, "source") as append_source,
         ragged_writer(folder, "target") as append_target,
     ):
-        for chunks in files:
-            count = 0
-            for chunk in chunks:
-                append_source(packed_texts(source for source, _ in chunk))
-                append_target(packed_texts(target for _, target in chunk))
-                count += len(chunk)
-            written.append(count)
-    return written
+        for number, chunk in chunks:
+            append_source(packed_texts(source for source, _ in chunk))
+            append_target(packed_texts(target for _, target in chunk))
+            sizes[number] += len(chunk)
+    return sizes
 
 
 def in_chunks(pairs: Iterable[SentencePair]) -> Iterator[Chunk]:

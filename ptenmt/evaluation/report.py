@@ -64,7 +64,7 @@ _SVG_COLOURS = {
 }
 """matplotlib's colours, and those of the page, which has a dark mode."""
 _Languages = tuple[str | None, str | None]
-_ExampleText = tuple[str, Sequence[tuple[str, bool]], str | None]
+ExampleText = tuple[str, Sequence[tuple[str, bool]], str | None]
 """A label; consecutive stretches of the text, and whether each is highlighted; its language, if known."""
 
 
@@ -96,7 +96,7 @@ class ReportSection:
     charts: Sequence[Chart] = ()
     tables: Sequence[Table] = ()
     """Without their titles."""
-    examples: Sequence[tuple[str, Sequence[_ExampleText]]] = ()
+    examples: Sequence[tuple[str, Sequence[ExampleText]]] = ()
     """Sentences: a title, and source, reference and translations."""
     is_folded: bool = False
     """Whether HTML shows it on request only."""
@@ -183,6 +183,16 @@ def report_text(evaluation: Evaluation, form: ReportFormat) -> str:
         run_facts = None if files is None else asdict(files)
         facts = evaluation.facts() | {"run": run_facts, "environment": environment}
         return json_text(facts, indent=2) + "\n"
+    return render(
+        form,
+        title=scores_table(evaluation).title,
+        subtitle=_subtitle(evaluation, files, environment["date"]),
+        sections=_sections(evaluation, files, environment),
+    )
+
+
+def render(form: Literal["html", "markdown"], **content: Any) -> str:
+    """Fill a template: the title and subtitle of a page and its sections."""
     templates = Environment(
         loader=PackageLoader("ptenmt.evaluation"),
         autoescape=form == "html",
@@ -193,11 +203,7 @@ def report_text(evaluation: Evaluation, form: ReportFormat) -> str:
         keep_trailing_newline=True,
     )
     template = templates.get_template({"html": "report.html.j2", "markdown": "report.md.j2"}[form])
-    return template.render(
-        title=scores_table(evaluation).title,
-        subtitle=_subtitle(evaluation, files, environment["date"]),
-        sections=_sections(evaluation, files, environment),
-    )
+    return template.render(**content)
 
 
 def _escape_markdown(value: object) -> str:
@@ -320,7 +326,7 @@ def _minimal_pairs(results: MinimalPairResults) -> list[ReportSection]:
 
 def _example(
     sentence: EvaluatedSentence, languages: _Languages, prefix: str = ""
-) -> tuple[str, list[_ExampleText]]:
+) -> tuple[str, list[ExampleText]]:
     """The translations are compared with the nearest reference, the reference with the translation."""
     source_language, target_language = languages
     reference = nearest_reference(sentence.hypothesis, sentence.references)
@@ -332,7 +338,7 @@ def _example(
     if sentence.baseline is not None:
         title += f" · baseline {sentence.baseline_score:.1f}"
         compared["baseline"] = sentence.baseline, reference
-    texts: list[_ExampleText] = [
+    texts: list[ExampleText] = [
         (label, word_differences(text, other), target_language) for label, (text, other) in compared.items()
     ]
     if sentence.source is not None:

@@ -232,7 +232,9 @@ def test_a_fresh_start_that_is_stopped_at_once_is_still_to_be_made(
 def test_a_dry_run_reports_sizes_and_writes_nothing(ptenmt, beside: Path) -> None:
     before = sorted(beside.rglob("*"))
     answer = ptenmt("train", "--config", "tiny.yaml", "--run", "new", "--dry-run")
-    facts = dict(re.split(r" {2,}", line) for line in answer.stdout.splitlines()[1:])
+    lines, files = answer.stdout.split("\n\n")
+    facts = dict(re.split(r" {2,}", line) for line in lines.splitlines()[1:])
+    assert re.split(r" {2,}", files.splitlines()[-1])[1:] == ["60", "12", "0", "48", "80.0%"]
     assert facts.keys() >= {
         "peak memory",
         "time per step",
@@ -246,6 +248,20 @@ def test_a_dry_run_reports_sizes_and_writes_nothing(ptenmt, beside: Path) -> Non
     assert facts["largest batch"].startswith("8 pairs of ")
     assert "48 training pairs, 6 validation pairs" in answer.stderr
     assert sorted(beside.rglob("*")) == before
+
+
+@pytest.mark.usefixtures("beside")
+def test_a_dry_run_shows_what_filters_removed(ptenmt) -> None:
+    answer = ptenmt(
+        "train", "--config", "tiny.yaml", "--run", "new", "--dry-run", "--set", "data.filters.max_words=5"
+    )
+    facts, files, filters, examples = answer.stdout.split("\n\n")
+    _, num_read, num_drawn, num_removed, num_left, _ = re.split(r" {2,}", files.splitlines()[-1])
+    assert (num_read, num_drawn) == ("60", "12")
+    assert 0 < int(num_removed) == 48 - int(num_left)
+    assert f"{num_left} train, 6 validation" in facts
+    assert filters.splitlines()[-1].split("  ")[0] == "over 5 words"
+    assert examples.startswith("over 5 words: examples\nsource  ")
 
 
 @pytest.mark.usefixtures("beside")

@@ -8,9 +8,15 @@ from typing import Any
 
 import pytest
 
-from ptenmt.config import CorpusFile, DataConfig
+from ptenmt.config import CorpusFile, DataConfig, FilterConfig
 from ptenmt.data import tfds as tfds_source
-from ptenmt.data.corpus import Corpus, load_corpus, load_split, load_training_pairs
+from ptenmt.data.corpus import (
+    Corpus,
+    load_corpus,
+    load_filter_reports,
+    load_split,
+    load_training_pairs,
+)
 from ptenmt.data.readers import SentencePair, demo_pairs
 from ptenmt.data.store import fingerprint
 from ptenmt.errors import DataError
@@ -44,7 +50,7 @@ def test_demo_corpus_is_taken_whole() -> None:
     assert list(corpus.train) == demo_pairs("train")
     assert corpus.validation == demo_pairs("validation")
     assert corpus.test == load_split(DataConfig(source="demo"), 1, "test")
-    assert corpus.removed == {"empty": 0}
+    assert corpus.removed == {"empty": 0, "also in validation or test": 0}
 
 
 def test_tfds_splits_are_read_from_the_configured_folder(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -62,7 +68,7 @@ def test_tfds_splits_are_read_from_the_configured_folder(monkeypatch: pytest.Mon
     corpus = load_corpus(data, 1)
     assert list(corpus.train) == [("train um", "one")]
     assert corpus.validation == [("validation um", "one"), ("validation dois", "")]
-    assert corpus.removed == {"empty": 1}
+    assert corpus.removed == {"empty": 1, "also in validation or test": 0}
 
 
 @pytest.mark.skipif(not SHARED_TFDS.is_dir(), reason="the TED corpus is not here")
@@ -70,7 +76,7 @@ def test_ted_stays_exact() -> None:
     data = DataConfig(data_dir=str(SHARED_TFDS), tokenization="given")
     corpus = load_corpus(data, 1)
     assert (len(corpus.train), len(corpus.validation), len(corpus.test)) == (51_785, 1_193, 1_803)
-    assert corpus.removed == {"empty": 0}
+    assert corpus.removed == {"empty": 0, "also in validation or test": 0}
     for split in ("train", "validation", "test"):
         assert list(getattr(corpus, split)) == list(tfds_source.read_tfds(data.dataset, data.data_dir, split))
 
@@ -82,7 +88,7 @@ def test_own_files_are_read_in_order_and_kept_whole(tmp_path: Path) -> None:
     assert list(corpus.train) == [("b", "B"), ("a", "A"), ("validar", "train too")]
     assert corpus.validation == [("validar", "validate")]
     assert corpus.test == [("testar", "test")]
-    assert corpus.removed == {"empty": 0}
+    assert corpus.removed == {"empty": 0, "also in validation or test": 0}
 
 
 def test_own_test_files_replace_those_of_a_published_corpus(tmp_path: Path) -> None:
@@ -112,11 +118,14 @@ def test_filters_count_what_they_remove_in_order(tmp_path: Path) -> None:
         ("um", "One"),
         ("um", "one"),
     ]
-    data = three_files(tmp_path, pairs, max_words=3, max_length_ratio=2.5, deduplicate=True)
+    data = three_files(
+        tmp_path, pairs, filters=FilterConfig(max_words=3, max_length_ratio=2.5, deduplicate="exact")
+    )
     corpus = load_corpus(data, 1)
     assert list(corpus.train) == [("um", "one"), ("Um", "one"), ("um", "One")]
     assert list(corpus.removed.items()) == [
         ("empty", 1),
+        ("also in validation or test", 0),
         ("over 3 words", 1),
         ("length ratio over 2.5", 2),
         ("duplicates", 2),
@@ -127,14 +136,23 @@ def test_filters_count_what_they_remove_in_order(tmp_path: Path) -> None:
 def test_limits_are_inclusive_and_look_at_both_sides(tmp_path: Path, pair: SentencePair) -> None:
     data = three_files(tmp_path, [pair, ("um", "one")])
     both = [pair, ("um", "one")]
-    assert list(load_corpus(replace(data, max_words=3, max_length_ratio=3.0), 1).train) == both
-    assert list(load_corpus(replace(data, max_words=2), 1).train) == both[1:]
-    assert list(load_corpus(replace(data, max_length_ratio=2.9), 1).train) == both[1:]
+    assert (
+        list(load_corpus(replace(data, filters=FilterConfig(max_words=3, max_length_ratio=3.0)), 1).train)
+        == both
+    )
+    assert list(load_corpus(replace(data, filters=FilterConfig(max_words=2)), 1).train) == both[1:]
+    assert list(load_corpus(replace(data, filters=FilterConfig(max_length_ratio=2.9)), 1).train) == both[1:]
 
 
 def test_filters_leave_validation_and_test_alone(tmp_path: Path) -> None:
     long = own_file(tmp_path / "long.tsv", [("a b", "a b"), ("a b", "a b")])
-    data = three_files(tmp_path, [("um", "one")], validation=long, test=long, max_words=1, deduplicate=True)
+    data = three_files(
+        tmp_path,
+        [("um", "one")],
+        validation=long,
+        test=long,
+        filters=FilterConfig(max_words=1, deduplicate="exact"),
+    )
     corpus = load_corpus(data, 1)
     assert corpus.validation == corpus.test == [("a b", "a b")] * 2
 
@@ -142,14 +160,15 @@ def test_filters_leave_validation_and_test_alone(tmp_path: Path) -> None:
 def test_duplicates_are_found_across_files(tmp_path: Path) -> None:
     first = own_file(tmp_path / "first.tsv", [("um", "one"), ("a", "A")])
     second = own_file(tmp_path / "second.tsv", [("um", "one"), ("b", "B")])
-    data = replace(three_files(tmp_path, []), train=first + second, deduplicate=True)
+    data = replace(three_files(tmp_path, []), train=first + second, filters=FilterConfig(deduplicate="exact"))
     assert list(load_corpus(data, 1).train) == [("um", "one"), ("a", "A"), ("b", "B")]
 
 
 def test_limit_keeps_the_first_pairs_that_filters_leave(tmp_path: Path) -> None:
     first = own_file(tmp_path / "first.tsv", [("x x", "x"), ("a", "A"), ("b", "B")], weight=2)
     second = own_file(tmp_path / "second.tsv", [("a", "A"), ("c", "C"), ("d", "D")], weight=3)
-    data = replace(three_files(tmp_path, []), train=first + second, max_words=1, deduplicate=True)
+    filters = FilterConfig(max_words=1, deduplicate="exact")
+    data = replace(three_files(tmp_path, []), train=first + second, filters=filters)
     a, b, c, d = ("a", "A"), ("b", "B"), ("c", "C"), ("d", "D")
     assert list(load_corpus(data, 1).train) == [a, b, c, d]
     assert load_corpus(data, 1).train.sizes == (2, 2)
@@ -160,6 +179,7 @@ def test_limit_keeps_the_first_pairs_that_filters_leave(tmp_path: Path) -> None:
 def test_one_file_is_split_into_three(tmp_path: Path) -> None:
     corpus = load_corpus(one_file(tmp_path, HUNDRED, validation_pairs=7), 1)
     assert (len(corpus.validation), len(corpus.test), len(corpus.train)) == (7, 10, 83)
+    assert [(each.num_read, each.num_drawn, each.num_left) for each in corpus.reports] == [(100, 17, 83)]
     assert sorted([*corpus.train, *corpus.validation, *corpus.test]) == sorted(HUNDRED)
     assert list(corpus.train) == sorted(corpus.train, key=HUNDRED.index)
     assert corpus.removed == {"empty": 0, "also in validation or test": 0}
@@ -178,7 +198,12 @@ def test_splits_follow_from_seed_and_pairs_alone(tmp_path: Path) -> None:
     data = one_file(tmp_path, HUNDRED)
     splits = held_out(load_corpus(data, 1))
     assert held_out(load_corpus(data, 2)) != splits
-    assert held_out(load_corpus(replace(data, limit=2, max_words=2, deduplicate=True), 1)) == splits
+    assert (
+        held_out(
+            load_corpus(replace(data, limit=2, filters=FilterConfig(max_words=2, deduplicate="exact")), 1)
+        )
+        == splits
+    )
     shuffled = [("", "empty"), *reversed(HUNDRED), *HUNDRED[:50]]
     assert held_out(load_corpus(one_file(tmp_path, shuffled), 1)) == splits
     as_train = three_files(tmp_path, HUNDRED, validation=(), test=())
@@ -237,9 +262,10 @@ def test_empty_pairs_are_never_drawn(tmp_path: Path) -> None:
 
 
 def test_the_error_for_no_training_pairs_has_the_number_removed_by_each_filter(tmp_path: Path) -> None:
-    data = three_files(tmp_path, [("", "x"), ("a b c", "x"), ("a b", "x"), ("a b", "y")], max_words=2)
+    data = three_files(tmp_path, [("", "x"), ("a b c", "x"), ("a b", "x"), ("a b", "y")])
     with pytest.raises(DataError, match="no training pair is left") as raised:
-        load_corpus(replace(data, max_length_ratio=1.5), 1)
+        load_corpus(replace(data, filters=FilterConfig(max_words=2, max_length_ratio=1.5)), 1)
+    assert "'length ratio over 1.5' removed the last of them" in raised.value.hint
     assert "1 empty, 1 over 2 words, 2 length ratio over 1.5" in raised.value.message
 
 
@@ -284,13 +310,48 @@ def test_a_file_takes_the_place_of_the_source(tmp_path: Path) -> None:
     assert DataConfig(train=(CorpusFile(path=path),)).source == "files"
 
 
-def test_the_training_pairs_alone_need_no_other_file(tmp_path: Path) -> None:
-    data = three_files(tmp_path, HUNDRED)
-    for split in ("validation", "test"):
-        (tmp_path / f"{split}.tsv").unlink()
-    assert list(load_training_pairs(data, 1)) == HUNDRED
-    drawn = one_file(tmp_path, HUNDRED)
-    assert list(load_training_pairs(drawn, 1)) == list(load_corpus(drawn, 1).train)
+def test_the_training_pairs_alone_are_those_of_the_corpus(tmp_path: Path) -> None:
+    for data in (three_files(tmp_path, HUNDRED), one_file(tmp_path, HUNDRED)):
+        assert list(load_training_pairs(data, 1)) == list(load_corpus(data, 1).train)
+
+
+LEAK = ("Isto é o teste, de fato.", "This isn't the test.")
+
+
+def test_a_test_file_removes_its_sentences_from_the_training_files(tmp_path: Path) -> None:
+    pairs = [LEAK, ("outra", "this is n't the test !"), ("isto é", "this is"), ("Testar", "test")]
+    test = own_file(tmp_path / "leaks.tsv", [LEAK, ("testar", "test")])
+    data = replace(three_files(tmp_path, pairs), test=test)
+    corpus = load_corpus(data, 1)
+    assert list(corpus.train) == [("isto é", "this is"), ("Testar", "test")]
+    assert corpus.removed == {"empty": 0, "also in validation or test": 2}
+    own_file(tmp_path / "leaks.tsv", [("testar", "test")])
+    assert list(load_corpus(data, 1).train) == pairs
+    with pytest.raises(DataError, match=r"no training pair is left .removed: 1 also in validation") as raised:
+        load_corpus(replace(three_files(tmp_path, [LEAK]), test=own_file(tmp_path / "t.tsv", [LEAK])), 1)
+    assert "set data.hold_out to false" in raised.value.hint
+
+
+def test_each_file_has_a_report_that_the_cache_keeps(tmp_path: Path) -> None:
+    first = own_file(tmp_path / "first.tsv.x.tsv", [("a b", "A &amp; B"), ("c", "C"), (" ", "D")])
+    second = own_file(tmp_path / "second.tsv", [("c", "C"), ("e e e", "E"), ("f", "F")])
+    filters = FilterConfig(max_words=2, deduplicate="exact", unescape_html=True)
+    data = replace(three_files(tmp_path, []), train=first + second, filters=filters, limit=2)
+    for _ in range(2):
+        corpus = load_corpus(data, 1)
+        one, two = corpus.reports
+        assert [(each.name, each.num_read, each.num_left) for each in (one, two)] == [
+            ("first.tsv.x", 3, 1),
+            ("second", 3, 1),
+        ]
+        assert {name: each.examples for name, each in two.removed.items() if each.count} == {
+            "over 2 words": [("e e e", "E")],
+            "duplicates": [("c", "C")],
+        }
+        assert one.unescaped.examples == [("a b", "A &amp; B")]
+        assert one.removed["over 2 words"].examples == [("a b", "A & B")]
+        assert (corpus.removed["over 2 words"], corpus.removed["empty"]) == (2, 1)
+        assert load_filter_reports(data, 1) == corpus.reports
 
 
 @pytest.mark.parametrize("pairs", [None, HUNDRED])
@@ -317,7 +378,7 @@ def test_reverse_prepares_each_side_by_the_rules_of_its_language(tmp_path: Path)
 def test_a_tag_stands_before_the_sources_of_its_file(tmp_path: Path) -> None:
     plain = own_file(tmp_path / "plain.tsv", [("um", "one"), ("dois", "two")])
     back = own_file(tmp_path / "back.tsv", [("três", "three"), ("um", "one")], tag="<bt>")
-    data = replace(three_files(tmp_path, []), train=plain + back, deduplicate=True)
+    data = replace(three_files(tmp_path, []), train=plain + back, filters=FilterConfig(deduplicate="exact"))
     assert list(load_corpus(data, 1).train) == [("um", "one"), ("dois", "two"), ("<bt> três", "three")]
     backward = load_corpus(replace(data, reverse=True), 1)
     assert list(backward.train) == [("one", "um"), ("two", "dois"), ("<bt> three", "três")]

@@ -1,58 +1,194 @@
-"""What works on a stream gives what the same thing on a list gives."""
+"""Every filter keeps good pairs, removes bad ones, and reports what it removed."""
 
+import pickle
 import random
-from hashlib import blake2b
+from dataclasses import asdict
+from typing import Any
 
 import pytest
 
-from ptenmt.config import DataConfig
-from ptenmt.data import filters
-from ptenmt.data.filters import configured_filters, split_off
+from ptenmt.config import DataConfig, FilterConfig
+from ptenmt.data.filters import (
+    NUM_EXAMPLES,
+    FilterReport,
+    duplicate_filters,
+    num_removed,
+    overlap_filter,
+    pair_filters,
+    unescape,
+)
 from ptenmt.data.readers import SentencePair
+from ptenmt.errors import DataError
+
+ALL = FilterConfig(
+    max_words=100,
+    max_length_ratio=3,
+    max_word_length=40,
+    min_letters=0.4,
+    different_sides=True,
+    same_numbers=True,
+    same_urls=True,
+    balanced_brackets=True,
+    right_language=True,
+    deduplicate="near",
+)
+LONG = "a" * 41
 
 
-def few_sentences(count: int, different: int, seed: int) -> list[SentencePair]:
-    """Pairs of which many share a side, or both, in other capitals too."""
-    numbers = random.Random(seed)
-    words = [f"{case}{number}" for number in range(different) for case in "aA"]
-    return [(numbers.choice(words), numbers.choice(words[: different // 2])) for _ in range(count)]
+def options(**filters: Any) -> DataConfig:
+    return DataConfig(source="demo", filters=FilterConfig(**filters))
 
 
-def split_off_in_memory(pairs: list[SentencePair], sizes: dict[str, int], seed: int) -> dict[str, object]:
-    """As the documentation of ``split_off`` has it, with all pairs in a dictionary."""
-
-    def rank(key: SentencePair) -> bytes:
-        return blake2b(f"{seed}\t{key[0]}\t{key[1]}".encode(), digest_size=8).digest()
-
-    unique = {(source.casefold(), target.casefold()): (source, target) for source, target in pairs}
-    ranked = [unique[key] for key in sorted(unique, key=rank)]
-    tenth = len(ranked) // 10
-    drawn: dict[str, object] = {}
-    for split, size in sizes.items():
-        chosen = drawn[split] = ranked[: max(1, min(size, tenth))]
-        sides = [{pair[side].casefold() for pair in chosen} for side in (0, 1)]
-        ranked = [
-            pair
-            for pair in ranked
-            if pair[0].casefold() not in sides[0] and pair[1].casefold() not in sides[1]
-        ]
-    return drawn
+def stays(data: DataConfig, pair: SentencePair) -> bool:
+    return all(keep([pair])[0] for keep in pair_filters(data).values())
 
 
-@pytest.mark.parametrize("seed", range(6))
-def test_pairs_are_split_off_as_from_a_list(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(filters, "_SPARE_CANDIDATES", 0)  # so that second passes are needed
-    for count, different in ((3, 2), (200, 6), (2_000, 60), (3_000, 1_000)):
-        pairs = few_sentences(count, different, seed)
-        for sizes in ({"validation": 5, "test": 40}, {"test": 12}, {"validation": 3_000, "test": 1}):
-            assert split_off(pairs, sizes, seed) == split_off_in_memory(pairs, sizes, seed)
-    assert split_off([], {}, seed) == {}
+@pytest.mark.parametrize(
+    ("filters", "good", "bad"),
+    [
+        ({"max_words": 2}, ("a b", "c"), ("a", "b c d")),
+        ({"max_length_ratio": 3}, ("Avisarei!", "I'll let you know!"), ("Sim.", "That is not what I want.")),
+        ({"max_word_length": 40}, ("a" * 40, f"https://a.b/{'c/' * 30}"), ("a", f"see {LONG}")),
+        ({"min_letters": 0.5}, ("São 3", "“É” — é só"), ("12:30 – 14:00 h", "half past twelve")),
+        ({"different_sides": True}, ("Tom.", "Tom!"), ("Tom Sawyer", "tom sawyer")),
+        ({"same_urls": True}, ("v. https://a.b/.", "(see http://www.a.b)"), ("http://a.b/c", "http://a.b/d")),
+        ({"same_urls": True}, ("eu@a.pt", "Eu@a.pt, please"), ("eu@a.pt", "me@a.pt")),
+    ],
+)
+def test_each_filter_looks_at_both_sides(
+    filters: dict[str, Any], good: SentencePair, bad: SentencePair
+) -> None:
+    data = options(**filters)
+    assert stays(data, good)
+    assert stays(data, good[::-1])
+    assert not stays(data, bad)
+    assert not stays(data, bad[::-1])
+    assert stays(options(), bad)
+
+
+@pytest.mark.parametrize(
+    "pair",
+    [
+        ("Tenho 2 cães.", "I have two dogs."),
+        ("Custa R$ 1.500,50.", "It costs R$ 1,500.50."),
+        ("Custa 1500.", "It costs 1,500."),
+        ("Às 18h30.", "At 6:30 p.m."),
+        ("Nos anos 20 e 80, e em 1995.", "In the 1920s and 1980s, and in 1995."),
+        ("Mil e quinhentos.", "1,500."),
+        ("No dia 03/05.", "On 5/3."),
+    ],
+)
+def test_numbers_may_be_written_differently(pair: SentencePair) -> None:
+    data = options(same_numbers=True)
+    assert stays(data, pair)
+    assert stays(data, pair[::-1])
+
+
+@pytest.mark.parametrize("pair", [("Em 1991.", "In 1990."), ("Em 1991.", "Then."), ("5 e 7.", "5 and 8.")])
+def test_numbers_may_not_contradict_each_other(pair: SentencePair) -> None:
+    data = options(same_numbers=True)
+    assert not stays(data, pair)
+    assert not stays(data, pair[::-1])
+
+
+def test_brackets_and_quotes_may_be_open_on_both_sides_only() -> None:
+    data = options(balanced_brackets=True)
+    good = [
+        ("(um) [dois]", "one two"),
+        ("— Vem — disse.", '"Come", he said.'),
+        ("Disse: “Vem!”", "“He said: ‘Come!’"),
+        ("a) um", "one"),
+        ("um :)", "one"),
+        ("«um»", "“one”"),
+        ("um) dois", "one) two"),
+        ("`` um ''", '"one"'),
+    ]
+    bad = [("(um", "one"), ("um", "one]"), ("um “ou” dois", "one “or two")]
+    assert [pair for pair in good if not stays(data, pair)] == []
+    assert [pair for pair in bad if stays(data, pair)] == []
+
+
+def test_html_entities_are_unescaped() -> None:
+    assert unescape("R&amp;D &amp;quot;x&quot; & lt ;3 &#233; &#x27;") == 'R&D "x" <3 é \''
+    assert (
+        unescape("AT&T &notanentity; &copyright; a & b ; &;") == "AT&T &notanentity; &copyright; a & b ; &;"
+    )
 
 
 @pytest.mark.parametrize("size", [1, 7, 500, 3_000])
 def test_duplicates_are_found_across_chunks(size: int) -> None:
-    pairs = few_sentences(3_000, 50, 1)
-    keep = configured_filters(DataConfig(source="demo", deduplicate=True))["duplicates"]
-    kept = [pair for start in range(0, len(pairs), size) for pair in keep(pairs[start : start + size])]
-    assert kept == list(dict.fromkeys(pairs))
-    assert keep([]) == []
+    numbers = random.Random(1)
+    words = [f"{case}{letter}" for letter in "bcdefghijklmnopqrstuvwxyz" for case in "aA"]
+    pairs = [(numbers.choice(words), numbers.choice(words[:25])) for _ in range(3_000)]
+    chunks = [pairs[start : start + size] for start in range(0, len(pairs), size)]
+    exact, near = FilterReport("exact"), FilterReport("near")
+    for report, kind in ((exact, "exact"), (near, "near")):
+        filters = duplicate_filters(options(deduplicate=kind))
+        left = [pair for chunk in chunks for pair in report.apply(chunk, filters)]
+        lowered = {(source.casefold(), target.casefold()): (source, target) for source, target in pairs[::-1]}
+        assert sorted(left) == sorted(set(pairs) if kind == "exact" else lowered.values())
+        assert sum(num_removed([report]).values()) == len(pairs) - len(left)
+    assert duplicate_filters(options()) == {}
+
+
+def test_near_duplicates_differ_in_case_punctuation_spaces_and_digits() -> None:
+    (keep,) = duplicate_filters(options(deduplicate="near")).values()
+    same = [("Ela tem 3 gatos.", "She has 3 cats."), ("ela tem 12 gatos", "She 's has cats !")]
+    assert keep([same[0], ("ELA TEM GATOS...", "“She has 4 cats”"), same[1]]) == [True, False, True]
+    assert keep([("12", "13"), ("12", "14"), ("?", "!"), ("12", "13")]) == [True, True, True, False]
+
+
+def test_overlap_is_found_in_another_tokenization() -> None:
+    held_out = [
+        ("isto é , de fato , o teste .", "it 's the \" test \" , is n't it ?"),
+        ("obrigado .", "thanks !"),
+    ]
+    keep = overlap_filter(held_out)
+    found = [
+        ("Isto é, de fato, o teste!", "another"),
+        ("outra", "It's the &quot;test&quot;, isn’t it?"),
+        ("outra", "IT&apos;S THE “TEST” , ISN &apos;T IT"),
+    ]
+    others = [("Obrigado.", "Thanks!"), ("isto é o teste", "the test"), ("...", "...")]
+    assert keep([*found, *others]) == [False] * 3 + [True] * 3
+    assert overlap_filter([], held_out)(others) == [False, True, True]
+
+
+def test_filters_can_be_pickled_and_chunks_counted_in_any_order() -> None:
+    words = ["gato", "cão", "casa", "rua", "mar", "céu", "sol", "lua", "dia", "noite"]
+    numbers = random.Random(2)
+    pairs = [(" ".join(numbers.choices(words, k=3)), str(numbers.choice((7, "sol")))) for _ in range(400)]
+    data = options(**{**asdict(ALL), "right_language": False, "deduplicate": "none"})
+    filters = pickle.loads(pickle.dumps(pair_filters(data) | {"overlap": overlap_filter(pairs[:9])}))
+    whole = FilterReport("a", num_read=len(pairs))
+    left = whole.apply(pairs, filters)
+    total = FilterReport("a")
+    for start in (300, 0, 200, 100):
+        part = FilterReport("a", num_read=100)
+        assert set(part.apply(pairs[start : start + 100], filters)) <= set(left)
+        total.add(part)
+    assert total == whole
+    assert FilterReport.from_json(asdict(total)) == whole
+    assert max(len(removed.examples) for removed in whole.removed.values()) == NUM_EXAMPLES
+
+
+def test_sentences_of_another_language_are_removed() -> None:
+    (keep,) = pair_filters(options(right_language=True)).values()
+    good = [
+        ("A reunião começa às nove horas da manhã.", "The meeting starts at nine in the morning."),
+        ("Tom", "Tom"),
+        ("123", "!"),
+        ("Modelo de threading", "Threading model"),
+    ]
+    bad = [
+        ("La reunión empieza a las nueve de la mañana.", "The meeting starts at nine in the morning."),
+        ("A reunião começa às nove horas da manhã.", "A reunião começa às nove horas da manhã."),
+        ("The meeting starts at nine.", "The meeting starts at nine o'clock."),
+    ]
+    assert keep([*good, *bad]) == [True] * 4 + [False] * 3
+
+
+def test_an_unknown_language_is_an_error() -> None:
+    data = DataConfig(source="demo", source_language="Klingon", filters=FilterConfig(right_language=True))
+    with pytest.raises(DataError, match="does not know Klingon"):
+        pair_filters(data)

@@ -22,8 +22,6 @@ from ptenmt.events import CheckpointSaved, CurvePoint, StepDone
 from ptenmt.history import History
 from ptenmt.runs import Run
 
-pytestmark = pytest.mark.slow
-
 Build = Callable[[Config, Path], Any]
 
 

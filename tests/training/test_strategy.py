@@ -12,8 +12,6 @@ import pytest
 import tensorflow as tf
 from copy_task import write_pairs
 
-pytestmark = pytest.mark.slow
-
 HERE = Path(__file__).parent
 NUM_PAIRS = 46
 

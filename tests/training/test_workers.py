@@ -125,7 +125,6 @@ def tensors(run: Run) -> dict[str, Any]:
 
 
 @unix
-@pytest.mark.slow
 def test_two_workers_train_as_one_process_does(config: Config, tmp_path: Path):
     (tmp_path / "config.yaml").write_text(dump_config(config))
     together, alone = Run(tmp_path / "together"), Run(tmp_path / "alone")

@@ -1,0 +1,66 @@
+"""Validation and test pairs drawn from the training pairs."""
+
+from collections.abc import Iterable, Mapping
+
+from ptenmt.data.filters import digest
+from ptenmt.data.readers import SentencePair
+
+_SPARE_CANDIDATES = 1_000
+
+
+def split_off(
+    pairs: Iterable[SentencePair], sizes: Mapping[str, int], seed: int
+) -> dict[str, list[SentencePair]]:
+    """Draw pairs for validation or test.
+
+    Pairs are ranked by a hash of seed and text, so that neither their order nor other pairs change a pair's
+    rank. A pair is drawn once, however often it occurs, and no two splits share a side of a pair.
+
+    Args:
+        pairs: All pairs, without empty ones; read once, or a few times if many share a side.
+        sizes: The wanted number of pairs by split; at least 1 and at most a tenth of the different pairs is
+            drawn.
+        seed: Random seed.
+
+    Returns:
+        The drawn pairs by split; they are still among ``pairs``.
+    """
+    num_candidates = 2 * sum(sizes.values()) + _SPARE_CANDIDATES
+    while sizes:
+        ranked, num_different = _first_ranked(pairs, seed, num_candidates, 10 * max(sizes.values()))
+        are_all = len(ranked) < num_candidates
+        drawn: dict[str, list[SentencePair]] = {}
+        is_enough = True
+        for split, size in sizes.items():
+            wanted = max(1, min(size, num_different // 10))
+            drawn[split] = ranked[:wanted]
+            is_enough = is_enough and len(drawn[split]) == wanted
+            ranked = _sharing_no_side(ranked, drawn[split])
+        if is_enough or are_all:
+            return drawn
+        num_candidates *= 4
+    return {}
+
+
+def _sharing_no_side(pairs: list[SentencePair], drawn: list[SentencePair]) -> list[SentencePair]:
+    sources, targets = {source.casefold() for source, _ in drawn}, {target.casefold() for _, target in drawn}
+    return [pair for pair in pairs if pair[0].casefold() not in sources and pair[1].casefold() not in targets]
+
+
+def _first_ranked(
+    pairs: Iterable[SentencePair], seed: int, limit: int, most_counted: int
+) -> tuple[list[SentencePair], int]:
+    """Return the first different pairs by rank, and their total number up to ``most_counted``."""
+    best: dict[bytes, SentencePair] = {}
+    different: set[bytes] = set()
+    highest = b"\xff" * 8
+    for pair in pairs:
+        rank = digest(f"{seed}\t{pair[0].casefold()}\t{pair[1].casefold()}")
+        if len(different) < most_counted:
+            different.add(rank)
+        if rank <= highest:
+            best[rank] = pair
+        if len(best) > 2 * limit:
+            best = {kept: best[kept] for kept in sorted(best)[:limit]}
+            highest = max(best)
+    return [best[rank] for rank in sorted(best)[:limit]], len(different)

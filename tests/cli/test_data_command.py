@@ -1,0 +1,76 @@
+"""``ptenmt data``: what the filters remove, with examples, as tables and as a page."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+CONFIG = """
+data:
+  train: [first.tsv, second.tsv]
+  validation: held.tsv
+  test: held.tsv
+  filters: {max_words: 3, deduplicate: near, unescape_html: true}
+  cache_dir: cache
+"""
+
+
+@pytest.fixture
+def files(empty: Path) -> Path:
+    (empty / "mine.yaml").write_text(CONFIG, encoding="utf-8")
+    (empty / "first.tsv").write_text("um\tone\nUm!\tone 1\na b c d\t<b>four</b>\nR&amp;D\tR&amp;D\n")
+    (empty / "second.tsv").write_text("dois\ttwo\no teste é este\tanother\n", encoding="utf-8")
+    (empty / "held.tsv").write_text("O teste é este.\tThis is the test.\n", encoding="utf-8")
+    return empty
+
+
+@pytest.mark.usefixtures("files")
+def test_tables_have_files_filters_and_examples(ptenmt) -> None:
+    for _ in range(2):  # read, and from the cache
+        answer = ptenmt("data", "--config", "mine.yaml")
+        assert answer.stderr == ""
+        assert answer.stdout.split("\n\n")[0].splitlines() == [
+            "Training files",
+            "file       pairs  held out  removed  left  share left",
+            "first          4         0        2     2       50.0%",
+            "second         2         0        1     1       50.0%",
+            "all files      6         0        3     3       50.0%",
+        ]
+        assert answer.stdout.split("\n\n")[1].splitlines() == [
+            "Removed by filter",
+            "filter                                file    pairs   share",
+            "also in validation or test            second      1  50.00%",
+            "over 3 words                          first       1  25.00%",
+            "near duplicates                       first       1  25.00%",
+            "HTML entities (changed, not removed)  first       1  25.00%",
+        ]
+        assert "near duplicates: examples\nsource  Um!\ntarget  one 1\n" in answer.stdout
+
+
+def test_the_report_is_a_page_markdown_or_json(ptenmt, files: Path) -> None:
+    for name in ("data.html", "data.md", "data.json"):
+        assert ptenmt("data", "--config", "mine.yaml", "--report", name).stderr == f"report: {name}\n"
+    page = (files / "data.html").read_text(encoding="utf-8")
+    assert "<h1>Training data: 3 of 6 pairs</h1>" in page
+    assert '<dd lang="en" dir="auto">&lt;b&gt;four&lt;/b&gt;</dd>' in page
+    assert "<h3>second · 1 of 1</h3>" in page
+    markdown = (files / "data.md").read_text(encoding="utf-8")
+    assert "- target: \\<b\\>four\\</b\\>" in markdown
+    first, second = json.loads((files / "data.json").read_text(encoding="utf-8"))
+    assert (first["name"], first["num_read"], second["num_left"]) == ("first", 4, 1)
+    assert first["removed"]["over 3 words"] == {"count": 1, "examples": [["a b c d", "<b>four</b>"]]}
+
+
+def test_nothing_removed_is_one_table(ptenmt, empty: Path) -> None:
+    answer = ptenmt("data", "--config", "demo.yaml", "--set", f"data.cache_dir={empty / 'cache'}")
+    assert answer.lines[-1].split() == ["demo", "8,030", "0", "0", "8,030", "100.0%"]
+
+
+@pytest.mark.usefixtures("files")
+def test_refusals_come_before_the_data_are_read(ptenmt) -> None:
+    answer = ptenmt("data", "--config", "mine.yaml", "--report", "data.pdf", code=1)
+    assert "unknown report format: data.pdf" in answer.stderr
+    answer = ptenmt("data", "--config", "next-word.yaml", code=1)
+    assert "task=next-word has no sentence pairs" in answer.stderr
+    answer = ptenmt("data", "--config", "mine.yaml", "--set", "data.train=held.tsv", code=1)
+    assert "no training pair is left (removed: 1 also in validation or test)" in answer.stderr

@@ -1,0 +1,34 @@
+"""The batched language identifier gives py3langid's own scores."""
+
+import numpy as np
+import pytest
+from py3langid.langid import MODEL_FILE, LanguageIdentifier
+
+from ptenmt.data.language_identification import LanguageCheck
+from ptenmt.data.readers import demo_pairs
+
+
+@pytest.fixture(scope="module")
+def check() -> LanguageCheck:
+    return LanguageCheck(("pt", "en"))
+
+
+def test_scores_are_those_of_py3langid(check: LanguageCheck) -> None:
+    identifier = LanguageIdentifier.from_model_file(MODEL_FILE, norm_probs=True)
+    identifier.set_languages(check.languages)
+    sentences = [text for pair in demo_pairs("validation")[:40] for text in pair]
+    texts = ["", "12", "É NOITE", "今日は晴れです。", *sentences, "¿Dónde está?", " ".join(sentences)]
+    scores, _ = check.scores(texts)
+    probabilities = np.exp(scores - scores.max(axis=1, keepdims=True))
+    probabilities /= probabilities.sum(axis=1, keepdims=True)
+    for text, row in zip(texts[2:-1], probabilities[2:-1], strict=True):
+        expected = dict(identifier.rank(text))
+        np.testing.assert_allclose(row, [expected[language] for language in check.languages], atol=1e-5)
+    assert check.languages[int(scores[-1].argmax())] in ("pt", "en")
+
+
+def test_when_in_doubt_a_text_may_be_in_any_language(check: LanguageCheck) -> None:
+    texts = ["", "12", "Tom", "Obrigado", "Isto é uma frase em português, sem dúvida nenhuma."]
+    assert check.accepts(texts, "en").tolist() == [True, True, True, True, False]
+    assert check.accepts(texts, "pt").tolist() == [True] * 5
+    assert check.accepts([], "pt").tolist() == []
