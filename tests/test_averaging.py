@@ -92,7 +92,7 @@ def test_fewer_than_asked_for(copy: Run):
     assert "raise checkpoint.keep" in failure.value.hint
     with pytest.raises(RunError, match="copy has 1 best model, fewer than the 2 requested") as failure:
         average(copy.path, best=2)
-    assert "checkpoint.keep_best says" in failure.value.hint
+    assert "raise checkpoint.keep_best" in failure.value.hint
     with pytest.raises(RunError, match="cannot be used together"):
         average(copy.path, last=1, best=1)
 
