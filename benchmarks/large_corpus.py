@@ -2,8 +2,9 @@
 
 Generates sentence pairs, 50,000 and 5,000,000 of them, and begins two trainings on each: the first reads,
 prepares, learns a vocabulary and tokenizes, the second finds all that in the cache. Each is a process of its
-own, stopped after some steps. Prints the peak of its private memory (RssAnon, sampled from /proc; mapped
-files are not in it), and the seconds from its start to its first step. Linux only.
+own, stopped after some steps. Prints the peak of the private memory of it and its children (RssAnon, sampled
+from /proc; mapped files are not in it), the seconds until the corpus is ready and until the first step, and
+how many cores were busy meanwhile. Linux only.
 
     python benchmarks/large_corpus.py [--pairs 50000 5000000] [--steps 100] [--folder /tmp]
 """
@@ -68,17 +69,27 @@ def train_a_little(file: str, run: str, cache: str, steps: int) -> None:
 
 
 def private_memory(process: int) -> float:
-    """MB that are the process' own, now; 0 when it has ended."""
-    try:
-        status = Path(f"/proc/{process}/status").read_text()
-    except OSError:
-        return 0.0
-    found = [line.split()[1] for line in status.splitlines() if line.startswith("RssAnon:")]
-    return int(found[0]) / 1024 if found else 0.0
+    """MB that are the process' own and its children's, now; 0 when it has ended."""
+    total = 0
+    for folder in Path("/proc").glob("[0-9]*"):
+        try:
+            status = (folder / "status").read_text()
+        except OSError:  # it has ended
+            continue
+        facts = dict(line.split(":\t", 1) for line in status.splitlines() if ":\t" in line)
+        if process in (int(facts["Pid"]), int(facts["PPid"])):
+            total += int(facts.get("RssAnon", "0").split()[0])
+    return total / 1024
+
+
+def cpu_seconds(process: int) -> float:
+    """CPU time of a process and of its children that have ended."""
+    fields = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()
+    return sum(map(int, fields[11:15])) / os.sysconf("SC_CLK_TCK")
 
 
 def measure(file: Path, run: Path, cache: Path, steps: int) -> dict[str, float]:
-    """Begin one training; its peaks in MB, and when what happened, in seconds."""
+    """Begin one training; its peaks in MB, when what happened, in seconds, and its CPU time until then."""
     arguments = [sys.executable, __file__, "--child", str(file), str(run), str(cache), "--steps", str(steps)]
     started = time.monotonic()
     child = subprocess.Popen(arguments, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
@@ -90,9 +101,9 @@ def measure(file: Path, run: Path, cache: Path, steps: int) -> dict[str, float]:
         for line in child.stdout.readlines():
             if line.startswith("{"):
                 result.setdefault(json.loads(line)["event"], time.monotonic() - started)
-        time.sleep(0.02)
+        time.sleep(0.05)
         if "CorpusReady" not in result:
-            result["peak before"] = result["peak"]
+            result["peak before"], result["cpu"] = result["peak"], cpu_seconds(child.pid)
     assert child.returncode == 0, f"the training ended with {child.returncode}"
     return result
 
@@ -109,8 +120,11 @@ def main() -> None:
     if options.child:
         return train_a_little(*options.child, options.steps)
     print(f"{datetime.now(UTC):%Y-%m-%d}, Python {platform.python_version()}, {os.cpu_count()} CPUs\n")
-    print("| pairs | training | peak MB, preparing | peak MB, in all | corpus ready, s | first step, s |")
-    print("|---|---|---|---|---|---|", flush=True)
+    print(
+        "| pairs | training | peak MB, preparing | peak MB, in all "
+        "| corpus ready, s | cores busy until then | first step, s |"
+    )
+    print("|---|---|---|---|---|---|---|", flush=True)
     folder = Path(tempfile.mkdtemp(prefix="large-corpus-", dir=options.folder))
     try:
         for count in options.pairs:
@@ -120,7 +134,8 @@ def main() -> None:
                 found = measure(file, folder / f"{count}-{name}", folder / f"cache-{count}", options.steps)
                 print(
                     f"| {count:,} | {name} | {found['peak before']:,.0f} | {found['peak']:,.0f} | "
-                    f"{found['CorpusReady']:.1f} | {found['StepDone']:.1f} |",
+                    f"{found['CorpusReady']:.1f} | {found['cpu'] / found['CorpusReady']:.2f} | "
+                    f"{found['StepDone']:.1f} |",
                     flush=True,
                 )
     finally:

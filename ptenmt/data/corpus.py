@@ -1,7 +1,9 @@
 """The sentence pairs of a run from any source: read, prepared, filtered and split."""
 
+import hashlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Sized
 from dataclasses import asdict, dataclass, replace
+from functools import partial
 from importlib import metadata
 from itertools import chain
 from pathlib import Path
@@ -28,8 +30,8 @@ from ptenmt.data.store import (
     Entry,
     NumberedChunk,
     TextPairs,
+    checked_text,
     corpus_cache,
-    fingerprint,
     in_chunks,
     write_texts,
 )
@@ -152,7 +154,7 @@ def load_split(data: DataConfig, seed: int, split: HeldOutSplit) -> list[Sentenc
         if entry:
             pairs = _drawn_pairs(entry, split)
         else:
-            pairs = split_off(_CompletePairs(data), _sizes(data), seed)[split]
+            pairs = split_off(partial(_complete_chunks, data), _sizes(data), seed)[split]
     _require_pairs(split, pairs)
     return _directed(data, pairs)
 
@@ -175,16 +177,10 @@ def _drawn_pairs(entry: Entry, split: HeldOutSplit) -> list[SentencePair]:
     return [(source, target) for source, target in entry.facts["held_out"].get(split, [])]
 
 
-class _CompletePairs:
-    """The training pairs with text on both sides, read again at each iteration."""
-
-    def __init__(self, data: DataConfig) -> None:
-        self._data = data
-
-    def __iter__(self) -> Iterator[SentencePair]:
-        prepare = _ChunkWork(self._data, {"empty": complete})
-        for chunk in _numbered_chunks(self._data):
-            yield from prepare(chunk)[1]
+def _complete_chunks(data: DataConfig) -> Iterator[Chunk]:
+    """Yield the prepared training pairs with text on both sides."""
+    for _, chunk, _ in parallel_map(_ChunkWork(data, {"empty": complete}), _numbered_chunks(data)):
+        yield chunk
 
 
 @dataclass(frozen=True)
@@ -222,7 +218,7 @@ def _write_training_pairs(folder: Path, data: DataConfig, seed: int) -> dict[str
             # The held-out pairs are known when all are read; text is prepared once, during that reading.
             prepared = done(_ChunkWork(data, {"empty": complete}), _numbered_chunks(data))
             stored = TextPairs(Path(spool), write_texts(Path(spool), prepared, len(reports)))
-            drawn = split_off(stored, _sizes(data), seed)
+            drawn = split_off(stored.chunks, _sizes(data), seed)
             held_out = list(chain.from_iterable(drawn.values()))
             filters[_OVERLAP] = overlap_filter(given, held_out)
             filtered = done(_ChunkWork(None, filters), _without_drawn(stored, held_out, reports))
@@ -230,18 +226,22 @@ def _write_training_pairs(folder: Path, data: DataConfig, seed: int) -> dict[str
             filtered = done(_ChunkWork(data, {"empty": complete, **filters}), _numbered_chunks(data))
         unseen, tags = duplicate_filters(data), _tags(data)
         limited = _first_pairs(data.limit)  # beyond the limit pairs are still read, to be counted
-        left = (
-            (number, _directed(data, limited(reports[number].apply(chunk, unseen)), tags[number]))
-            for number, chunk in filtered
-        )
-        sizes = write_texts(folder, left, len(reports))
+        checksum = hashlib.sha256()
+
+        def left() -> Iterator[NumberedChunk]:
+            for number, chunk in filtered:
+                chunk = _directed(data, limited(reports[number].apply(chunk, unseen)), tags[number])
+                checksum.update(checked_text(chunk))
+                yield number, chunk
+
+        sizes = write_texts(folder, left(), len(reports))
     for report, size in zip(reports, sizes, strict=True):
         report.num_left = size
     pairs = TextPairs(folder, sizes)
     _require_pairs("training", pairs, num_removed(reports))
     return {
         "sizes": sizes,
-        "fingerprint": fingerprint(pairs),
+        "fingerprint": checksum.hexdigest(),
         "reports": [asdict(report) for report in reports],
         "held_out": drawn,
     }
@@ -363,7 +363,7 @@ def _given_pairs(data: DataConfig, split: HeldOutSplit) -> list[SentencePair] | 
     if files:
         return [pair for file in files for pair in _prepared(data, _file_pairs(data, file))]
     if data.source == "files" and not data.hold_out:
-        return list(_CompletePairs(data))
+        return list(chain.from_iterable(_complete_chunks(data)))
     return None if data.source == "files" else list(_prepared(data, published_pairs(data, split)))
 
 

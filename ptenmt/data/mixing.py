@@ -114,7 +114,10 @@ class SourceRows:
     """
 
     def __init__(self, first: int, levels: np.ndarray, num_levels: int, seed: Sequence[int]) -> None:
-        self._rows = (first + np.argsort(levels, kind="stable")).astype(np.int32)
+        # NumPy sorts 16 bits by radix, ten times as fast as 32.
+        is_narrow = num_levels <= 1 << 16
+        order = np.argsort(levels.astype(np.uint16) if is_narrow else levels, kind="stable")
+        self._rows = (first + order).astype(np.int32)
         self._sizes = np.bincount(levels, minlength=num_levels)
         self._starts = np.cumsum(self._sizes) - self._sizes
         self._seed = seed

@@ -1,15 +1,21 @@
 """Validation and test pairs drawn from the training pairs."""
 
-from collections.abc import Iterable, Mapping
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import partial
+
+import numpy as np
 
 from ptenmt.data.filters import digest
 from ptenmt.data.readers import SentencePair
+from ptenmt.data.store import Chunk
+from ptenmt.processes import parallel_map
 
 _SPARE_CANDIDATES = 1_000
 
 
 def split_off(
-    pairs: Iterable[SentencePair], sizes: Mapping[str, int], seed: int
+    read: Callable[[], Iterable[Chunk]], sizes: Mapping[str, int], seed: int
 ) -> dict[str, list[SentencePair]]:
     """Draw pairs for validation or test.
 
@@ -17,17 +23,17 @@ def split_off(
     rank. A pair is drawn once, however often it occurs, and no two splits share a side of a pair.
 
     Args:
-        pairs: All pairs, without empty ones; read once, or a few times if many share a side.
+        read: Reads all pairs, without empty ones; called once, or a few times if many share a side.
         sizes: The wanted number of pairs by split; at least 1 and at most a tenth of the different pairs is
             drawn.
         seed: Random seed.
 
     Returns:
-        The drawn pairs by split; they are still among ``pairs``.
+        The drawn pairs by split; they are still among all pairs.
     """
     num_candidates = 2 * sum(sizes.values()) + _SPARE_CANDIDATES
     while sizes:
-        ranked, num_different = _first_ranked(pairs, seed, num_candidates, 10 * max(sizes.values()))
+        ranked, num_different = _first_ranked(read(), seed, num_candidates, 10 * max(sizes.values()))
         are_all = len(ranked) < num_candidates
         drawn: dict[str, list[SentencePair]] = {}
         is_enough = True
@@ -48,19 +54,32 @@ def _sharing_no_side(pairs: list[SentencePair], drawn: list[SentencePair]) -> li
 
 
 def _first_ranked(
-    pairs: Iterable[SentencePair], seed: int, limit: int, most_counted: int
+    chunks: Iterable[Chunk], seed: int, limit: int, most_counted: int
 ) -> tuple[list[SentencePair], int]:
-    """Return the first different pairs by rank, and their total number up to ``most_counted``."""
-    best: dict[bytes, SentencePair] = {}
-    different: set[bytes] = set()
-    highest = b"\xff" * 8
-    for pair in pairs:
-        rank = digest(f"{seed}\t{pair[0].casefold()}\t{pair[1].casefold()}")
+    """Return the first different pairs by rank, and their total number, exact up to ``most_counted``."""
+    pending: deque[Chunk] = deque()
+
+    def remembered() -> Iterator[Chunk]:
+        for chunk in chunks:
+            pending.append(chunk)
+            yield chunk
+
+    best: dict[int, SentencePair] = {}
+    different: set[int] = set()
+    highest = (1 << 64) - 1
+    for ranks in parallel_map(partial(_ranks, seed), remembered()):
+        chunk = pending.popleft()
         if len(different) < most_counted:
-            different.add(rank)
-        if rank <= highest:
-            best[rank] = pair
+            different.update(ranks.tolist())
+        for row in np.flatnonzero(ranks <= highest).tolist():
+            best[int(ranks[row])] = chunk[row]
         if len(best) > 2 * limit:
             best = {kept: best[kept] for kept in sorted(best)[:limit]}
             highest = max(best)
     return [best[rank] for rank in sorted(best)[:limit]], len(different)
+
+
+def _ranks(seed: int, chunk: Chunk) -> np.ndarray:
+    """Return the rank of each pair, uint64 [pairs]."""
+    texts = (f"{seed}\t{source.casefold()}\t{target.casefold()}" for source, target in chunk)
+    return np.frombuffer(b"".join(map(digest, texts)), ">u8").astype(np.uint64)

@@ -199,9 +199,14 @@ def in_chunks(pairs: Iterable[SentencePair]) -> Iterator[Chunk]:
 def fingerprint(pairs: Iterable[SentencePair]) -> str:
     """Return the SHA-256 checksum of sentence pairs in order, in hexadecimal."""
     checksum = hashlib.sha256()
-    for source, target in pairs:
-        checksum.update(f"{source}\t{target}\n".encode())
+    for chunk in in_chunks(pairs):
+        checksum.update(checked_text(chunk))
     return checksum.hexdigest()
+
+
+def checked_text(pairs: Iterable[SentencePair]) -> bytes:
+    """Return the text of pairs of which ``fingerprint`` is the checksum."""
+    return "".join([f"{source}\t{target}\n" for source, target in pairs]).encode()
 
 
 def _texts(side: Ragged, begin: int, end: int) -> list[str]:

@@ -1,6 +1,7 @@
 """What works on a stream gives what the same thing on a list gives."""
 
 import random
+from functools import partial
 from hashlib import blake2b
 
 import pytest
@@ -8,6 +9,7 @@ import pytest
 from ptenmt.data import splits
 from ptenmt.data.readers import SentencePair
 from ptenmt.data.splits import split_off
+from ptenmt.data.store import in_chunks
 
 
 def few_sentences(count: int, different: int, seed: int) -> list[SentencePair]:
@@ -44,5 +46,7 @@ def test_pairs_are_split_off_as_from_a_list(seed: int, monkeypatch: pytest.Monke
     for count, different in ((3, 2), (200, 6), (2_000, 60), (3_000, 1_000)):
         pairs = few_sentences(count, different, seed)
         for sizes in ({"validation": 5, "test": 40}, {"test": 12}, {"validation": 3_000, "test": 1}):
-            assert split_off(pairs, sizes, seed) == split_off_in_memory(pairs, sizes, seed)
-    assert split_off([], {}, seed) == {}
+            assert split_off(partial(in_chunks, pairs), sizes, seed) == split_off_in_memory(
+                pairs, sizes, seed
+            )
+    assert split_off(list, {}, seed) == {}
