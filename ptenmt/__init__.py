@@ -1,23 +1,7 @@
 """ptenmt trains, inspects and runs a Portuguese→English Transformer.
 
-The public API; each name is imported when it is first used, so that importing ptenmt is instant:
-
-- ``load_config(name, overrides)``: a checked config from a YAML file or preset
-- ``train(config, run)``: train a run, or resume it
-- ``evaluate(run, split)``: scores of a run or of finished translations, and where they fail;
-  ``EvaluationFiles`` names other texts, ``LoadOptions`` the weights, the engine and decoding options
-- ``sweep(run)``: which beam size and length penalty a run translates best with
-- ``compare(runs)``: runs side by side
-- ``average(run)``: a run that is the mean of another's last checkpoints or best models
-- ``export_model(run)``: the model in the form of another engine
-- ``Translator.load(run)``: translate with a run
-- ``Completer.load(run)``: predict with a run which words come next
-- ``Inspector(run)``: look inside a run. With a sentence or words, ``attention_weights``, ``word_alignment``,
-  ``token_probabilities`` and ``nearest_neighbours`` return data; ``attention_figure``, ``alignment_figure``,
-  ``probabilities_figure``, ``tokens_figure`` and ``embeddings_figure`` return matplotlib figures
-- ``positions_figure``, ``schedule_figure``, ``history_figure``: figures that need no model
-- ``save_figure(figure, file)``: write a figure as PNG, SVG or PDF
-- ``PtenmtError``: the base of every error that a user can fix
+The public API is ``__all__``, which docs/python.md describes. Each name is imported when it is first used, so
+that importing ptenmt is instant.
 """
 
 from importlib import import_module

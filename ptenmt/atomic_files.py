@@ -6,8 +6,8 @@ import math
 import os
 import shutil
 import tempfile
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import IO, Any
 
@@ -19,6 +19,31 @@ NOTHING = "–"
 """Shown in place of a missing value."""
 
 _SUFFIX = ".unfinished"
+
+
+@contextmanager
+def output_errors(task: str) -> Iterator[None]:
+    """Raise OutputError for an OSError of the ``with`` block: ``cannot`` do the task, and the reason."""
+    try:
+        yield
+    except OSError as error:
+        raise OutputError(f"cannot {task}: {error.strerror or error}") from error
+
+
+def make_folder(folder: Path) -> None:
+    """Create a folder and its parents, if they are missing; raises OutputError."""
+    with output_errors(f"create {folder}"):
+        folder.mkdir(parents=True, exist_ok=True)
+
+
+@contextmanager
+def temporary_folder() -> Iterator[Path]:
+    """A folder that is removed after the ``with`` block; raises OutputError for any OSError in it."""
+    with (
+        output_errors(f"write into {tempfile.gettempdir()}"),
+        tempfile.TemporaryDirectory(prefix="ptenmt-") as folder,
+    ):
+        yield Path(folder)
 
 
 @contextmanager
@@ -42,12 +67,10 @@ def write_bytes(file: Path, content: bytes) -> None:
 
 @contextmanager
 def _opened(file: Path, **how: Any) -> Iterator[IO[Any]]:
-    try:
+    with output_errors(f"write {file}"):
         is_device = file.exists() and not file.is_file()
         with file.open(**how) if is_device else _replacing(file.resolve(), **how) as stream:
             yield stream
-    except OSError as error:
-        raise OutputError(f"cannot write {file}: {error.strerror or error}") from error
 
 
 @contextmanager
@@ -138,6 +161,26 @@ def exclusive(path: Path, *, wait: bool = True) -> Iterator[None]:
         lock.release()
 
 
+@contextmanager
+def held(lock: Path, refusal: Callable[[str], Exception]) -> Iterator[None]:
+    """Hold a lock file for the ``with`` block; see ``exclusive``.
+
+    Args:
+        lock: The lock file.
+        refusal: Makes the error to raise while another process holds it, given that process' id.
+
+    Raises:
+        OutputError: The file cannot be created.
+    """
+    with ExitStack() as stack:
+        with output_errors(f"write {lock}"):
+            try:
+                stack.enter_context(exclusive(lock, wait=False))
+            except BlockingIOError as error:
+                raise refusal(holder(lock)) from error
+        yield
+
+
 def holder(path: Path) -> str:
     """The process id of a lock file's holder, or ``?``."""
     try:
@@ -152,14 +195,11 @@ def check_writable(path: Path) -> None:
     Raises:
         OutputError: It cannot be written.
     """
-    try:
+    with output_errors(f"write {path}"):
         folder = path.resolve().parent
         while not folder.exists():
             folder = folder.parent
-        with tempfile.TemporaryDirectory(dir=folder, prefix=f".{path.name}.", suffix=_SUFFIX):
-            pass
-    except OSError as error:
-        raise OutputError(f"cannot write {path}: {error.strerror or error}") from error
+        tempfile.TemporaryDirectory(dir=folder, prefix=f".{path.name}.", suffix=_SUFFIX).cleanup()
 
 
 def sync(path: Path) -> None:

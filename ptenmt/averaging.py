@@ -8,8 +8,9 @@ from pathlib import Path
 
 import numpy as np
 
+from ptenmt.atomic_files import output_errors
 from ptenmt.ctranslate2_export import ctranslate2_model, why_not_ctranslate2
-from ptenmt.errors import OutputError, RunError
+from ptenmt.errors import RunError
 from ptenmt.runs import Run, find_run, run_path
 from ptenmt.tokenizers import load_tokenizers
 from ptenmt.trained_model import TrainedModel
@@ -114,8 +115,7 @@ def _write(target: Run, origin: Run, step: int, mean: dict[str, np.ndarray], nam
         info = write_weights(file, mean, config=config.model, step=step, metric=config.validation.metric)
         if config.task == "translation" and not why_not_ctranslate2(config.model):
             ctranslate2_model(TrainedModel(new, config, tokenizers, [info]))  # which fills the cache
-        new.path.rename(target.path)
-    except OSError as error:
-        raise OutputError(f"cannot write {target.path}: {error.strerror or error}") from error
+        with output_errors(f"write {target.path}"):
+            new.path.rename(target.path)
     finally:
         shutil.rmtree(new.path, ignore_errors=True)

@@ -5,16 +5,15 @@
 
 import json
 import logging
-import tempfile
 import zlib
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, get_args
 
-from ptenmt.atomic_files import folder_written_whole
+from ptenmt.atomic_files import folder_written_whole, temporary_folder
 from ptenmt.config import ModelConfig
-from ptenmt.errors import ExportError, OutputError
+from ptenmt.errors import ExportError
 from ptenmt.tokenizers import TokenizerPair
 from ptenmt.trained_model import TrainedModel
 
@@ -118,12 +117,9 @@ def convert(
     spec.config.add_source_bos = spec.config.add_source_eos = adds_marks
     spec.validate()
     spec.optimize(quantization)
-    try:
-        with tempfile.TemporaryDirectory(prefix="ptenmt-") as folder:  # it saves into files only
-            spec.save(folder)
-            files = {file.name: file.read_bytes() for file in sorted(Path(folder).iterdir())}
-    except OSError as error:
-        raise OutputError(f"cannot write into {tempfile.gettempdir()}: {error.strerror or error}") from error
+    with temporary_folder() as folder:  # it saves into files only
+        spec.save(str(folder))
+        files = {file.name: file.read_bytes() for file in sorted(folder.iterdir())}
     return CTranslate2Model(weights=checksum, quantization=quantization, files=files)
 
 

@@ -9,8 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from ptenmt.atomic_files import json_text, write_text
-from ptenmt.errors import OutputError
+from ptenmt.atomic_files import json_text, output_errors, write_text
 
 _MAX_LOSS = 20.0  # nats per token; exp(20) is 5e8
 
@@ -44,11 +43,8 @@ class History:
 
     def add(self, line: dict[str, Any]) -> None:
         """Append a line; figures that are not finite become null. Raises OutputError."""
-        try:
-            with self._file.open("a", encoding="utf-8") as stream:
-                stream.write(json_text(line) + "\n")
-        except OSError as error:
-            raise OutputError(f"cannot write {self._file}: {error.strerror or error}") from error
+        with output_errors(f"write {self._file}"), self._file.open("a", encoding="utf-8") as stream:
+            stream.write(json_text(line) + "\n")
 
     def forget_after(self, step: int, validated: int) -> None:
         """Drop the lines after a checkpoint, at global step ``step``, and its last validation."""

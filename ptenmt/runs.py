@@ -13,8 +13,8 @@
 import json
 import os
 import platform
-from collections.abc import Callable, Collection, Iterator
-from contextlib import ExitStack, contextmanager, suppress
+from collections.abc import Callable, Collection
+from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -22,10 +22,10 @@ from typing import Any, Literal
 
 import yaml
 
-from ptenmt.atomic_files import check_writable, exclusive, holder, json_text, write_text
+from ptenmt.atomic_files import check_writable, held, json_text, make_folder, output_errors, write_text
 from ptenmt.config import Config, TaskName
 from ptenmt.config.loading import build_config, dump_config
-from ptenmt.errors import ConfigError, OutputError, RunError
+from ptenmt.errors import ConfigError, RunError
 
 FORMAT_VERSION = 1
 RUNS_FOLDER = Path("checkpoints")
@@ -128,8 +128,7 @@ class Run:
         except (OSError, ValueError, yaml.YAMLError, ConfigError) as error:
             raise RunError(f"{file} is {_what_is_wrong(error)}") from error
 
-    @contextmanager
-    def locked(self) -> Iterator[None]:
+    def locked(self) -> AbstractContextManager[None]:
         """Lock the run against other trainings until the process ends in any way.
 
         Raises:
@@ -137,18 +136,11 @@ class Run:
             OutputError: The lock cannot be created.
         """
         path = self.path.resolve()  # a link to a run is that run
-        file = path.with_name(f".{path.name}.lock")
-        with ExitStack() as stack:
-            try:
-                stack.enter_context(exclusive(file, wait=False))
-            except BlockingIOError as error:
-                raise RunError(
-                    f"{self.path} is being trained by process {holder(file)}",
-                    "wait for it or stop it, or train beside it with --run NAME",
-                ) from error
-            except OSError as error:
-                raise OutputError(f"cannot write {file}: {error.strerror or error}") from error
-            yield
+        hint = "wait for it or stop it, or train beside it with --run NAME"
+        return held(
+            path.with_name(f".{path.name}.lock"),
+            lambda process: RunError(f"{self.path} is being trained by process {process}", hint),
+        )
 
     def check_writable(self) -> None:
         """Raise RunError or OutputError if the folder cannot be written."""
@@ -163,10 +155,7 @@ class Run:
             config: The run's options.
             facts: Further entries of ``run.json``; another run's format, times and versions are replaced.
         """
-        try:
-            self.path.mkdir(parents=True, exist_ok=True)
-        except OSError as error:
-            raise OutputError(f"cannot create {self.path}: {error.strerror or error}") from error
+        make_folder(self.path)
         now = datetime.now(UTC).isoformat(timespec="microseconds")
         created = self.facts().get("created", now) if (self.path / "run.json").exists() else now
         own = {"format_version": FORMAT_VERSION, "created": created, "trained": now, "versions": versions()}
@@ -256,14 +245,8 @@ def set_aside(run: Run) -> Path:
     stamp = datetime.now(UTC).strftime("%Y%m%d-%H%M%S")
     folder = run.path.parent if run.path.name else run.path.absolute().parent
     aside = folder / f"{run.name}.{stamp}"
-    number = 1
-    while aside.exists():
-        number += 1
-        aside = folder / f"{run.name}.{stamp}-{number}"
-    try:
+    with output_errors(f"rename {run.path} to {aside.name}"):
         return run.path.absolute().rename(aside)
-    except OSError as error:
-        raise OutputError(f"cannot rename {run.path} to {aside.name}: {error.strerror or error}") from error
 
 
 def versions() -> dict[str, str]:

@@ -97,7 +97,7 @@ def _lines(panel: HeatMap | LinePlot | Bars, console: Console) -> list[Text]:
 def heat_map_lines(panel: HeatMap, width: int, has_colours: bool) -> list[Text]:
     """Draw a heat map in coloured cells, or shades of grey where the terminal has fewer than 256 colours.
 
-    Labelled columns beyond the width are left out; of numbered rows and columns every second, third, … is
+    Labelled columns beyond the width are left out; of numbered rows and columns one in two, three, … is
     drawn; the title mentions it.
     """
     lines = (_labelled if panel.row_labels else _numbered)(panel, width, has_colours)
@@ -172,7 +172,7 @@ def _numbered(panel: HeatMap, width: int, has_colours: bool) -> list[Text]:
     column_name = panel.column_name or "column"
     column_name = f"pair of {column_name}s" if panel.columns_are_paired else column_name
     steps = ((panel.row_name or "row", down), (column_name, across))
-    parts = [f"every {_ordinal(step)} {name}" for name, step in steps if step > 1]
+    parts = [f"one {name} in {step}" for name, step in steps if step > 1]
     lines = _heading(panel)
     if parts:
         lines[0].append(f" ({', '.join(parts)})")
@@ -191,11 +191,6 @@ def _numbered(panel: HeatMap, width: int, has_colours: bool) -> list[Text]:
         lines.append(line)
     lines.append(Text(" " * (left + 1) + "0" + str(columns[-1]).rjust(len(columns) - 1)))
     return lines
-
-
-def _ordinal(number: int) -> str:
-    ending = "th" if number % 100 in (11, 12, 13) else {1: "st", 2: "nd", 3: "rd"}.get(number % 10, "th")
-    return f"{number}{ending}"
 
 
 def _scale(panel: HeatMap, has_colours: bool) -> Text:

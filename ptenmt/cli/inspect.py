@@ -159,7 +159,12 @@ def alignment(
 
     Example: ptenmt inspect alignment --input test.pt --target-file test.en > test.align
     """
-    _check_alignment_options(text, target, input_file, target_file, form, output)
+    if text is None and input_file is None:
+        raise PtenmtError("nothing to align", "give a sentence, or a file of sentences with --input FILE")
+    grid_options = {"--target": target, "--output": output, "--form grid": form == "grid"}
+    options.refuse_together({"--input": input_file, "TEXT": text, **grid_options})
+    options.refuse_together({"--target-file": target_file, "TEXT": text})
+    options.refuse_together({"--output": output, f"--form {form}": form in ("pharaoh", "json")})
     screen = Screen(quiet=quiet, verbose=verbose)
     chosen = _chosen_head(head or "mean")
     if chosen == "all":
@@ -375,30 +380,6 @@ def _chosen_head(given: str) -> int | Literal["mean", "all"]:
         return int(given)
     except ValueError:
         raise ConfigError(f"--head {given}: there is no such head", "give a number, mean or all") from None
-
-
-def _check_alignment_options(
-    text: str | None,
-    target: str | None,
-    input_file: Path | None,
-    target_file: Path | None,
-    form: str | None,
-    output: Path | None,
-) -> None:
-    """Refuse options that cannot be combined."""
-    if text is None and input_file is None:
-        raise PtenmtError("nothing to align", "give a sentence, or a file of sentences with --input FILE")
-    options.refuse_together({"TEXT": text, "--input": input_file})
-    wrong = {
-        "--target": target is not None and text is None,
-        "--target-file": target_file is not None and input_file is None,
-        "--output": output is not None and (text is None or form in ("pharaoh", "json")),
-        "--form grid": form == "grid" and text is None,
-    }
-    for name, is_wrong in wrong.items():
-        if is_wrong:
-            other = "--input" if name == "--target-file" else "TEXT, drawn as a grid"
-            raise PtenmtError(f"{name} is for {other}", "lines of text go to standard output")
 
 
 def _write_alignments(found: Iterable[AlignedPair], form: str, screen: Screen) -> None:

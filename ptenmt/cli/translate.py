@@ -16,7 +16,7 @@ from ptenmt.cli.console import Screen, load_tensorflow
 from ptenmt.cli.translation_job import Destination, TranslationFormat, TranslationJob, TranslationView
 from ptenmt.config.schema import MAX_ALTERNATIVES
 from ptenmt.data.readers import Lines, opened_lines
-from ptenmt.errors import DataError, PtenmtError
+from ptenmt.errors import DataError
 from ptenmt.runs import find_run
 from ptenmt.trained_model import TrainedModel
 from ptenmt.translation.translator import Translator, uses_keras
@@ -150,9 +150,6 @@ def translate(
         if uses_keras(engine, trained.config):
             load_tensorflow(screen)
         translator = Translator.from_trained_model(trained, engine, device=device, threads=threads)
-        vocabulary_size = translator.tokenizers.target.vocabulary_size
-        if alternatives is not None and alternatives > vocabulary_size:
-            raise PtenmtError(f"--alternatives {alternatives}: the vocabulary has {vocabulary_size:,} tokens")
         num_best = decoding.num_hypotheses
         job = TranslationJob(
             translator=translator.with_options(**asdict(decoding)),

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
 from ptenmt import __version__
-from ptenmt.atomic_files import json_text, written_whole
+from ptenmt.atomic_files import json_text, output_errors, written_whole
 from ptenmt.cli.console import Screen, standard_output
 from ptenmt.cli.formatting import counted, duration
 from ptenmt.data.readers import Lines
@@ -199,11 +199,11 @@ class Destination:
             with standard_output() as stream:
                 yield StreamOutput(stream)
         elif (descriptor := _descriptor(self.file)) is not None:
-            try:
-                with open(descriptor, "w", encoding="utf-8", newline="", closefd=False) as stream:
-                    yield StreamOutput(stream)
-            except OSError as error:
-                raise OutputError(f"cannot write {self.file}: {error.strerror or error}") from error
+            with (
+                output_errors(f"write {self.file}"),
+                open(descriptor, "w", encoding="utf-8", newline="", closefd=False) as stream,
+            ):
+                yield StreamOutput(stream)
         elif job.is_sampled or not self._is_regular:
             with written_whole(self.file) as stream:
                 yield StreamOutput(stream)

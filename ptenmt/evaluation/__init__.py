@@ -1,6 +1,7 @@
 """Scores of translations with confidence intervals, significance tests, and error analysis."""
 
-from ptenmt.evaluation.evaluation import Evaluation, evaluate, make_folder
+from ptenmt.atomic_files import make_folder
+from ptenmt.evaluation.evaluation import Evaluation, evaluate
 from ptenmt.evaluation.published_test_sets import list_test_sets
 from ptenmt.evaluation.scores import Score
 from ptenmt.evaluation.sweep import Sweep, SweepSetting, sweep

@@ -4,11 +4,11 @@ from dataclasses import dataclass, fields, is_dataclass
 from pathlib import Path
 from typing import Any, Self
 
-from ptenmt.atomic_files import write_text
+from ptenmt.atomic_files import make_folder, write_text
 from ptenmt.data.corpus import HeldOutSplit, load_split, load_training_pairs
 from ptenmt.data.store import fingerprint
 from ptenmt.data.text import spacing
-from ptenmt.errors import ConfigError, OutputError, PtenmtError, RunError
+from ptenmt.errors import ConfigError, PtenmtError, RunError
 from ptenmt.evaluation.error_analysis import (
     ErrorAnalysis,
     EvaluatedSentence,
@@ -126,18 +126,6 @@ class Evaluation:
         return [folder / f"{name}.txt" for name in columns]
 
 
-def make_folder(folder: Path) -> None:
-    """Create a folder if it is missing.
-
-    Raises:
-        OutputError: It cannot be created.
-    """
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise OutputError(f"cannot create {folder}: {error.strerror or error}") from error
-
-
 def json_facts(value: Any) -> Any:
     """A result as JSON values: of a dataclass its fields and properties."""
     if is_dataclass(value):
@@ -173,7 +161,7 @@ class EvaluationRequest:
         """Find the run and read the test set; errors as of ``evaluate``."""
         has_references = bool(files.references or files.test_set)
         needs_no_run = run is None and files.hypotheses is not None and has_references
-        found = None if needs_no_run else _find_run(run, files)
+        found = None if needs_no_run else find_run(run)
         data, is_lowercase = TOKENIZED_TEXT if files.is_tokenized else PLAIN_TEXT, False
         if found is not None:
             config = found.config()
@@ -343,21 +331,6 @@ def _check_hypotheses_alone(load: LoadOptions, baseline: str | Path | None, with
         }
     if names := " or ".join(name for name, is_given in given.items() if is_given):
         raise ConfigError(f"{names} cannot be used with finished translations: nothing is translated")
-
-
-def _find_run(run: str | Path | Run | None, files: EvaluationFiles) -> Run:
-    """The run that is scored, or whose pairs the given hypotheses translate."""
-    if isinstance(run, Run):
-        return run
-    try:
-        return find_run(run)
-    except RunError as error:
-        if run is not None or files.hypotheses is None:
-            raise
-        raise ConfigError(
-            f"{files.hypotheses}: no references to score these translations against: {error.message}",
-            "give them, --reference FILE, or the run whose pairs they translate, --run NAME",
-        ) from error
 
 
 def _sentences(test_set: TestSet, output: Hypotheses, baseline: Hypotheses | None) -> list[EvaluatedSentence]:

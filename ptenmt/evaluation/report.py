@@ -25,7 +25,7 @@ from ptenmt.atomic_files import NOTHING, check_writable, json_text, write_text
 from ptenmt.config import Config
 from ptenmt.config.loading import flat_options, show_value
 from ptenmt.errors import OutputError
-from ptenmt.evaluation.error_analysis import MIN_PAIRS, Band, Breakdown, EvaluatedSentence
+from ptenmt.evaluation.error_analysis import MIN_PAIRS, Breakdown, EvaluatedSentence
 from ptenmt.evaluation.evaluation import Evaluation
 from ptenmt.evaluation.minimal_pairs import MinimalPairResults
 from ptenmt.evaluation.scores import SIGNIFICANCE_LEVEL
@@ -45,13 +45,7 @@ from ptenmt.runs import Run, versions
 from ptenmt.tokenizers.words import word_pattern
 
 ReportFormat = Literal["html", "markdown", "json"]
-_FORMATS: dict[str, ReportFormat] = {
-    ".html": "html",
-    ".htm": "html",
-    ".md": "markdown",
-    ".markdown": "markdown",
-    ".json": "json",
-}
+_FORMATS: dict[str, ReportFormat] = {".html": "html", ".md": "markdown", ".json": "json"}
 _NUM_TILES = 3
 _CHART_WIDTH = 4.8  # inches; on a phone the letters then have about 9 pixels
 _METRICS = {"loss": ("loss", 3), "accuracy": ("accuracy", 3), "bleu": ("BLEU", 1), "chrf": ("chrF", 1)}
@@ -76,8 +70,8 @@ class Chart:
     name: str
     """Unique in the report, of letters, digits and hyphens."""
     make_figure: Callable[[], Figure]
-    description: str = ""
-    """Caption, for figures that no table repeats."""
+    description: str
+    """What the figure shows, in words."""
 
     @property
     def svg(self) -> Markup:
@@ -238,7 +232,7 @@ def _sections(
     ]
     if examples:
         sections.append(ReportSection(title="Degenerate outputs", examples=examples, is_folded=True))
-    sections += [_breakdown(number, each) for number, each in enumerate(analysis.breakdowns)]
+    sections += map(_breakdown, analysis.breakdowns)
     if evaluation.minimal_pairs is not None:
         sections += _minimal_pairs(evaluation.minimal_pairs)
     for title, sentences in {"Worst sentences": analysis.worst, "Best sentences": analysis.best}.items():
@@ -290,15 +284,11 @@ def _scores(evaluation: Evaluation) -> ReportSection:
     return ReportSection(title="Scores", text=text, tiles=tiles, tables=[scores_table(evaluation)])
 
 
-def _breakdown(number: int, breakdown: Breakdown) -> ReportSection:
-    table, charts, text = breakdown_table(breakdown), [], ""
-    large = [band for band in breakdown.bands if band.has_enough]
-    if large:
-        title = f"{large[0].scores[0].name} by {breakdown.title}"
-        charts = [Chart(title=title, name=f"bands-{number}", make_figure=partial(_draw_bands, large))]
+def _breakdown(breakdown: Breakdown) -> ReportSection:
+    table, text = breakdown_table(breakdown), ""
     if any(band.scores and not band.has_enough for band in breakdown.bands):
         text = f"Groups of fewer than {MIN_PAIRS} sentences have no interval."
-    return ReportSection(title=_heading(table), text=text, charts=charts, tables=[table])
+    return ReportSection(title=_heading(table), text=text, tables=[table])
 
 
 def _minimal_pairs(results: MinimalPairResults) -> list[ReportSection]:
@@ -454,25 +444,6 @@ def _draw_curve(plot: LinePlot, best_step: int | None) -> Figure:
     low, high = axis.get_xlim()
     if best_step is not None and low <= best_step <= high:
         axis.axvline(best_step, color="#888888", linestyle="--", linewidth=1)
-    return figure
-
-
-def _draw_bands(bands: Sequence[Band]) -> Figure:
-    """Bars of the first score with confidence intervals."""
-    scores = [band.scores[0] for band in bands]
-    values, rows = [score.value for score in scores], range(len(bands))
-    errors = [
-        [max(score.value - score.low, 0.0) for score in scores],
-        [max(score.high - score.value, 0.0) for score in scores],
-    ]
-    figure = Figure(figsize=(_CHART_WIDTH, 0.8 + 0.35 * len(bands)), layout="constrained")
-    axis = figure.subplots()
-    axis.barh(rows, values, xerr=errors, height=0.6, color="C0", ecolor="#000000", capsize=3)
-    axis.set_yticks(rows, [band.name for band in bands])
-    axis.invert_yaxis()
-    axis.set_xlim(left=0)
-    axis.set_xlabel(scores[0].name)
-    axis.spines[["top", "right"]].set_visible(False)
     return figure
 
 

@@ -10,7 +10,6 @@ sequences; ptenmt trains with an empty one.
 
 import io
 import json
-import tempfile
 import unicodedata
 import zipfile
 from collections.abc import Iterator, Mapping
@@ -19,7 +18,7 @@ from pathlib import Path
 
 import sentencepiece
 
-from ptenmt.atomic_files import write_bytes
+from ptenmt.atomic_files import make_folder, temporary_folder, write_bytes
 from ptenmt.config import Config, DataConfig
 from ptenmt.ctranslate2_export import Quantization, convert
 from ptenmt.data.text import TextPreparation, language_name, lowers_typed, spacing
@@ -159,10 +158,7 @@ def write_package(file: Path, config: Config, files: Mapping[str, bytes]) -> int
             entry = zipfile.ZipInfo(f"{package_name(config)}/{name}")
             entry.external_attr = 0o644 << 16
             package.writestr(entry, content, zipfile.ZIP_DEFLATED)
-    try:
-        file.parent.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise OutputError(f"cannot write {file}: {error.strerror or error}") from error
+    make_folder(file.parent)
     write_bytes(file, archive.getvalue())
     return len(archive.getvalue())
 
@@ -193,18 +189,12 @@ def with_preparation(model: bytes, data: DataConfig) -> bytes:
         OutputError: There is no room for a temporary file.
     """
     rules = [f"{_hexadecimal(before)}\t{_hexadecimal(after)}\n" for before, after in _rules(data)]
-    try:
-        with tempfile.TemporaryDirectory(prefix="ptenmt-") as folder:
-            file = Path(folder) / "rules.tsv"
-            file.write_text("".join(rules), encoding="ascii")
-            normalizer = sentencepiece.SentencePieceNormalizer(
-                rule_tsv=str(file),
-                add_dummy_prefix=True,
-                escape_whitespaces=True,
-                remove_extra_whitespaces=True,
-            )
-    except OSError as error:
-        raise OutputError(f"cannot write into {tempfile.gettempdir()}: {error.strerror or error}") from error
+    with temporary_folder() as folder:
+        file = folder / "rules.tsv"
+        file.write_text("".join(rules), encoding="ascii")
+        normalizer = sentencepiece.SentencePieceNormalizer(
+            rule_tsv=str(file), add_dummy_prefix=True, escape_whitespaces=True, remove_extra_whitespaces=True
+        )
     # Concatenated Protocol Buffers messages merge; the later table wins.
     changed = model + normalizer.serialized_model_proto() + _NO_FILE
     return bytes(sentencepiece.SentencePieceProcessor(model_proto=changed).serialized_model_proto())

@@ -2,7 +2,6 @@
 
 import importlib.util
 import json
-import tempfile
 import time
 import warnings
 from collections.abc import Callable, Mapping
@@ -12,7 +11,7 @@ from typing import Literal, get_args
 
 import numpy as np
 
-from ptenmt.atomic_files import check_writable, folder_written_whole
+from ptenmt.atomic_files import check_writable, folder_written_whole, output_errors, temporary_folder
 from ptenmt.config.loading import dump_config, without_paths
 from ptenmt.ctranslate2_export import Quantization, check_ctranslate2, convert
 from ptenmt.errors import ExportError, OutputError
@@ -201,18 +200,15 @@ def _weights_files(trained: TrainedModel) -> dict[str, bytes]:
         "model.safetensors": serialized(trained.info, trained.weights),
         "config.yaml": dump_config(without_paths(trained.config)).encode(),
     }
-    try:
-        own = trained.run.tokenizer_folder
-        parts = [file for file in sorted(own.rglob("*")) if file.is_file()]
-        files |= {f"tokenizer/{file.relative_to(own).as_posix()}": file.read_bytes() for file in parts}
-        if importlib.util.find_spec("tensorflow") is not None:
-            with tempfile.TemporaryDirectory(prefix="ptenmt-") as folder, warnings.catch_warnings():
-                warnings.simplefilter("ignore", DeprecationWarning)  # Keras uses a deprecated NumPy function
-                trained.keras_model.save(Path(folder, "model.keras"))
-                trained.keras_model.save_weights(Path(folder, "model.weights.h5"))
-                files |= {file.name: file.read_bytes() for file in Path(folder).iterdir()}
-    except OSError as error:
-        raise OutputError(f"cannot write into {tempfile.gettempdir()}: {error.strerror or error}") from error
+    own = trained.run.tokenizer_folder
+    parts = [file for file in sorted(own.rglob("*")) if file.is_file()]
+    files |= {f"tokenizer/{file.relative_to(own).as_posix()}": file.read_bytes() for file in parts}
+    if importlib.util.find_spec("tensorflow") is not None:
+        with temporary_folder() as folder, warnings.catch_warnings():
+            warnings.simplefilter("ignore", DeprecationWarning)  # Keras uses a deprecated NumPy function
+            trained.keras_model.save(folder / "model.keras")
+            trained.keras_model.save_weights(folder / "model.weights.h5")
+            files |= {file.name: file.read_bytes() for file in folder.iterdir()}
     return files
 
 
@@ -241,9 +237,7 @@ def _check_replaceable(folder: Path, form: Format) -> None:
     hint = "choose another folder with --output"
     if folder.is_file():
         raise OutputError(f"{folder} is a file", hint)
-    if not folder.exists():
-        return
-    found = {file.name for file in folder.iterdir()} - {".DS_Store"}  # which macOS puts everywhere
+    found = {file.name for file in folder.iterdir()} if folder.exists() else set()
     if not found:
         return
     try:
@@ -260,11 +254,8 @@ def _check_replaceable(folder: Path, form: Format) -> None:
 
 def _write_folder(folder: Path, files: Mapping[str, bytes]) -> int:
     """Write an export, whole or not at all; returns its size in bytes."""
-    try:
-        with folder_written_whole(folder) as new:
-            for name, content in files.items():
-                (new / name).parent.mkdir(parents=True, exist_ok=True)
-                (new / name).write_bytes(content)
-    except OSError as error:
-        raise OutputError(f"cannot write {folder}: {error.strerror or error}") from error
+    with output_errors(f"write {folder}"), folder_written_whole(folder) as new:
+        for name, content in files.items():
+            (new / name).parent.mkdir(parents=True, exist_ok=True)
+            (new / name).write_bytes(content)
     return sum(map(len, files.values()))

@@ -9,17 +9,16 @@ Letters: B sentences, S source tokens, T target tokens, H heads, V target vocabu
 
 import re
 import string
-import tempfile
 import zlib
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import tensorflow as tf
 import tensorflow_text
 
+from ptenmt.atomic_files import temporary_folder
 from ptenmt.config import Config
-from ptenmt.errors import ExportError, OutputError
+from ptenmt.errors import OutputError
 from ptenmt.model import Transformer
 from ptenmt.tokenizers import END, PAD, START, UNK, Tokenizer, TokenizerPair, suppressed_ids
 from ptenmt.tokenizers.sentencepiece import SentencePieceTokenizer
@@ -73,13 +72,13 @@ def savedmodel_files(trained: TrainedModel) -> dict[str, bytes]:
     """
     translator = GreedyGraph(trained.keras_model, trained.tokenizers, trained.config)
     signatures = {"serving_default": translator.translate, "attention": translator.translate_with_attention}
-    try:
-        with tempfile.TemporaryDirectory(prefix="ptenmt-") as folder:
-            tf.saved_model.save(translator, folder, signatures=signatures)
-            files = [file for file in sorted(Path(folder).rglob("*")) if file.is_file()]
-            return {file.relative_to(folder).as_posix(): file.read_bytes() for file in files}
-    except (OSError, tf.errors.OpError) as error:
-        raise OutputError(f"cannot write into {tempfile.gettempdir()}: {error}") from error
+    with temporary_folder() as folder:
+        try:
+            tf.saved_model.save(translator, str(folder), signatures=signatures)
+        except tf.errors.OpError as error:
+            raise OutputError(f"cannot write into {folder.parent}: {error}") from error
+        files = [file for file in sorted(folder.rglob("*")) if file.is_file()]
+        return {file.relative_to(folder).as_posix(): file.read_bytes() for file in files}
 
 
 def _compiled(argument: tf.TensorSpec) -> Any:
@@ -203,13 +202,12 @@ def _lengths(ids: Any) -> Any:
 
 def _graph_tokenizer(tokenizer: Tokenizer) -> Any:
     """A module that encodes texts [B] as ids [B, ragged], and decodes such, without [START] and [END]."""
-    if isinstance(tokenizer, SentencePieceTokenizer):
-        return _GraphSentencePiece(tokenizer)
-    if isinstance(tokenizer, WordPieceTokenizer):
-        return _GraphWordPiece(tokenizer)
-    if isinstance(tokenizer, WordTokenizer):
-        return _GraphWords(tokenizer)
-    raise ExportError(f"a SavedModel cannot contain a tokenizer of kind {tokenizer.kind}")
+    kinds: dict[str, Any] = {
+        "sentencepiece": _GraphSentencePiece,
+        "wordpiece": _GraphWordPiece,
+        "words": _GraphWords,
+    }
+    return kinds[tokenizer.kind](tokenizer)
 
 
 class _GraphSentencePiece(tf.Module):

@@ -83,8 +83,6 @@ def word_alignment(
         ConfigError: There is no such layer or head.
     """
     found = next(_aligned(inspector, [inspector.read(text, translation)], layer, head))
-    if not found.source_words:
-        raise DataError(f"nothing is left of {text!r} to align", "give a word or more")
     if not found.target_words:
         raise DataError(f"the model's translation of {text!r} is empty", "give a translation with --target")
     return found

@@ -88,9 +88,6 @@ class Inspector:
             DataError: One of them is empty.
             RunError: The run does not translate.
         """
-        for what, given in {"sentence": text, "translation": translation}.items():
-            if given is not None and not given.strip():
-                raise DataError(f"the {what} is empty", "give one of a word or more")
         (reading,) = self.read_all([text], None if translation is None else [translation])
         for ids, given in ((reading.source, text), (reading.target, translation)):
             if ids == _BLANK and given is not None:

@@ -5,7 +5,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ptenmt.errors import ConfigError
 from ptenmt.inspection.figures import Bars, Table
 from ptenmt.inspection.inspector import Inspector
 
@@ -39,18 +38,14 @@ def token_probabilities(
         inspector: Of the run.
         text: The sentence.
         translation: By default the model's own.
-        runners_up: How many alternatives to list at each position.
+        runners_up: How many alternatives to list at each position, fewer if the vocabulary is smaller.
 
     Returns:
         One per token after [START], [END] included unless the translation was truncated.
 
     Raises:
         DataError: One of the texts is empty.
-        ConfigError: The vocabulary is smaller than ``runners_up``.
     """
-    most = inspector.tokenizers.target.vocabulary_size - 1
-    if not 0 <= runners_up <= most:
-        raise ConfigError(f"cannot list {runners_up} runners-up, only 0 to {most}", "change --runners-up")
     reading = inspector.read(text, translation)
     source, target = np.array([reading.source]), np.array([reading.target[:-1]])
     all_log_probs = inspector.model.log_probabilities(source, target)[0].astype("f8")  # -> [T, V]

@@ -20,8 +20,7 @@ from ptenmt.server.middleware import LimitsMiddleware, MetricsMiddleware, refusa
 from ptenmt.server.routes import introspection, libretranslate, pages
 from ptenmt.server.service import Service
 
-_ORIGIN = re.compile(r"[a-z][a-z0-9+.-]*://([a-z0-9._-]+|\[[0-9a-f:]+\])(:\d{1,5})?")
-_DEFAULT_PORTS = {"http": ":80", "https": ":443"}
+_ORIGIN = re.compile(r"[a-z][a-z0-9+.-]*://(?:[a-z0-9._-]+|\[[0-9a-f:]+\])(?::\d{1,5})?")
 
 
 def make_app(service: Service, *, origins: Sequence[str] = ()) -> ASGIApp:
@@ -80,13 +79,11 @@ def check_origins(origins: Iterable[str]) -> None:
         ConfigError: One is neither an origin as in RFC 6454, in ASCII, nor ``*``.
     """
     for origin in origins:
-        found = _ORIGIN.fullmatch(origin)
-        scheme = origin.partition(":")[0]
-        if origin != "*" and (found is None or found[2] == _DEFAULT_PORTS.get(scheme, "")):
+        if origin != "*" and not _ORIGIN.fullmatch(origin):
             raise ConfigError(
                 f"{origin!r} is not the origin of a web page",
-                "write it as browsers do, in lower case, without a path or a default port: "
-                "https://example.org or http://localhost:8080; or * for all",
+                "write it as browsers do, in lower case, without a path: https://example.org or "
+                "http://localhost:8080; or * for all",
             )
 
 

@@ -7,7 +7,7 @@ import signal
 import socket
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any
 
 import h11
 import uvicorn
@@ -20,9 +20,6 @@ from ptenmt.server.limits import Limits
 from ptenmt.server.service import Service
 from ptenmt.trained_model import TrainedModel
 from ptenmt.translation import Translator
-
-if TYPE_CHECKING:
-    from ptenmt.model.numpy_transformer import NumpyTransformer
 
 SHUTDOWN_SECONDS = 6
 """To finish the requests in progress when the server stops."""
@@ -69,11 +66,7 @@ def serve(
         ServerError: The address is unknown or the port is in use.
     """
     keys = Keys() if keys_file is None else Keys.read(keys_file)
-
-    def load_model() -> "NumpyTransformer":
-        return cast("NumpyTransformer", trained.numpy_model)
-
-    service = Service(translator, load_model, limits, keys, threads=threads)
+    service = Service(translator, trained, limits, keys, threads=threads)
     bound = bound_socket(host, port)
     url = address_of(bound)
     if not is_loopback(bound) and not keys.are_required:

@@ -6,7 +6,7 @@ import logging
 import threading
 from collections.abc import Callable
 from concurrent.futures import CancelledError, ThreadPoolExecutor
-from typing import TYPE_CHECKING, Annotated, Any, TypeVar
+from typing import Annotated, Any, TypeVar
 
 import anyio.to_thread
 from fastapi import Depends, Request
@@ -18,11 +18,9 @@ from ptenmt.server.keys import Keys
 from ptenmt.server.limits import Limits, Refusal, shutting_down
 from ptenmt.server.middleware import Metrics
 from ptenmt.server.schemas import Detection, Keyed
+from ptenmt.trained_model import TrainedModel
 from ptenmt.translation import Translator
 from ptenmt.translation.coalescing_engine import BusyError, CoalescingEngine, SentenceQueue
-
-if TYPE_CHECKING:
-    from ptenmt.model.numpy_transformer import NumpyTransformer
 
 logger = logging.getLogger("ptenmt.server")
 
@@ -39,7 +37,7 @@ class Service:
 
     Args:
         translator: The model, with its own engine.
-        load_model: Loads the same model in NumPy; called when attention is first requested.
+        trained: The same run, for attention.
         limits: The limits of a request.
         keys: The clients' keys.
         threads: How many batches to translate in parallel.
@@ -51,7 +49,7 @@ class Service:
     def __init__(
         self,
         translator: Translator,
-        load_model: "Callable[[], NumpyTransformer]",
+        trained: TrainedModel,
         limits: Limits,
         keys: Keys,
         *,
@@ -77,8 +75,7 @@ class Service:
         self._limiter = anyio.CapacityLimiter(limits.requests)
         self._document_threads = ThreadPoolExecutor(limits.files)
         self._document_threads.submit(_language_identifier, self.source_language, self.target_language)
-        self._load_model = load_model
-        self._model: NumpyTransformer | None = None
+        self._trained = trained
         self._model_lock = threading.Lock()
         self._logged = ""
 
@@ -101,9 +98,8 @@ class Service:
         translator = Translator(engine, self._translator.tokenizers, self._translator.config)
         try:
             if not is_document:
-                self._queue.admit(
-                    engine
-                )  # here, since under overload the event loop competes with all threads
+                # Here, since under overload the event loop competes with all threads.
+                self._queue.admit(engine)
             return await anyio.to_thread.run_sync(
                 work, translator, abandon_on_cancel=True, limiter=self._limiter
             )
@@ -142,13 +138,13 @@ class Service:
 
         with self._model_lock:
             try:
-                self._model = self._model or self._load_model()
+                model: Any = self._trained.numpy_model
             except PtenmtError as error:
                 if error.message != self._logged:  # repeated requests must not fill the log
                     logger.warning("attention is not available: %s (%s)", error.message, error.hint)
                 self._logged = error.message
                 raise Refusal("attention is not available; the server's log has the reason", 501) from error
-            weights = self._model.attention(np.array([source]), np.array([target]))
+            weights = model.attention(np.array([source]), np.array([target]))
         return {name: np.round(values[0].astype(float), 4).tolist() for name, values in weights.items()}
 
     async def read(self, request: Request, model: type[_Request]) -> _Request:

@@ -8,7 +8,7 @@ from itertools import chain
 from pathlib import Path
 from typing import Protocol
 
-from ptenmt.atomic_files import folder_written_whole
+from ptenmt.atomic_files import folder_written_whole, output_errors
 from ptenmt.config import TokenizerConfig
 from ptenmt.errors import TokenizerError
 from ptenmt.tokenizers.base import Tokenizer
@@ -45,22 +45,19 @@ class TokenizerPair:
         """Write the pair to a folder of its own, all or nothing; an existing one is replaced.
 
         Raises:
-            TokenizerError: The folder cannot be written.
+            OutputError: The folder cannot be written.
         """
-        try:
-            with folder_written_whole(folder) as new:
-                source = self.source.save(new, "shared" if self.shared else "source")
-                target = source if self.shared else self.target.save(new, "target")
-                facts = {
-                    "format": _FORMAT,
-                    "kind": self.source.kind,
-                    "source": source,
-                    "target": target,
-                    "files": {path.name: _sha256(path) for path in sorted(new.iterdir())},
-                }
-                (new / _FACTS_FILE).write_text(json.dumps(facts, indent=2) + "\n", encoding="utf-8")
-        except OSError as error:
-            raise TokenizerError(f"cannot save the tokenizer in {folder}: {error}") from error
+        with output_errors(f"save the tokenizer in {folder}"), folder_written_whole(folder) as new:
+            source = self.source.save(new, "shared" if self.shared else "source")
+            target = source if self.shared else self.target.save(new, "target")
+            facts = {
+                "format": _FORMAT,
+                "kind": self.source.kind,
+                "source": source,
+                "target": target,
+                "files": {path.name: _sha256(path) for path in sorted(new.iterdir())},
+            }
+            (new / _FACTS_FILE).write_text(json.dumps(facts, indent=2) + "\n", encoding="utf-8")
 
 
 class Pairs(Protocol):

@@ -19,7 +19,6 @@ _CHECKSUMS = {
     "en": "675c8ee59d16db7ed44e7a94d198d609b77203c983326daa089d447217f043e4",
 }
 """SHA-256 of the published vocabularies."""
-_HINT = "delete that folder, so that it is downloaded or copied again"
 _MAX_WORD_LENGTH = 100
 """Characters; a longer word is [UNK]."""
 
@@ -70,7 +69,7 @@ class WordPieceTokenizer(Tokenizer):
     @classmethod
     def load(cls, folder: Path, names: Sequence[str]) -> list[Self]:
         """Load the languages that :meth:`save` named."""
-        return [cls._read(_file(folder, language), language) for language in names]
+        return [cls(language, _file(folder, language).read_bytes()) for language in names]
 
     @classmethod
     def load_published(cls, folder: Path, languages: Sequence[str]) -> list[Self]:
@@ -84,27 +83,8 @@ class WordPieceTokenizer(Tokenizer):
                 f"the published tokenizer is for pt and en, not for {' and '.join(languages)}",
                 hint="set tokenizer.kind: sentencepiece, which learns its sub-words from your pairs",
             )
-        files = [_file(folder / "assets", language) for language in languages]
-        tokenizers = list(map(cls._read, files, languages))
-        for file, tokenizer in zip(files, tokenizers, strict=True):
-            if tokenizer.checksum != _CHECKSUMS[tokenizer._language]:
-                raise TokenizerError(f"{file} is damaged, or is not the published vocabulary", _HINT)
-        return tokenizers
-
-    @classmethod
-    def _read(cls, file: Path, language: str) -> Self:
-        try:
-            tokenizer = cls(language, file.read_bytes())
-        except OSError as error:
-            raise TokenizerError(
-                f"cannot read the vocabulary {file}: {error.strerror}",
-                hint=f"tokenizer.path must name the unpacked folder {FOLDER}",
-            ) from error
-        except UnicodeDecodeError as error:
-            raise TokenizerError(f"{file} is damaged: {error}", _HINT) from error
-        if tuple(tokenizer._pieces[: len(SPECIAL_PIECES)]) != SPECIAL_PIECES:
-            raise TokenizerError(f"{file} is damaged: it does not begin with {SPECIAL_PIECES}", _HINT)
-        return tokenizer
+        assets = folder / "assets"
+        return [cls(language, _published(_file(assets, language), language)) for language in languages]
 
     @cached_property
     def _tokenizer(self) -> Any:
@@ -135,6 +115,23 @@ class WordPieceTokenizer(Tokenizer):
         )
         tokenizer.pre_tokenizer = tokenizers.pre_tokenizers.BertPreTokenizer()
         return tokenizer
+
+
+def _published(file: Path, language: str) -> bytes:
+    """The published vocabulary; raises TokenizerError if the file is missing or another one."""
+    try:
+        vocabulary = file.read_bytes()
+    except OSError as error:
+        raise TokenizerError(
+            f"cannot read the vocabulary {file}: {error.strerror}",
+            hint=f"tokenizer.path must name the unpacked folder {FOLDER}",
+        ) from error
+    if hashlib.sha256(vocabulary).hexdigest() != _CHECKSUMS[language]:
+        raise TokenizerError(
+            f"{file} is damaged, or is not the published vocabulary",
+            hint="delete that folder, so that it is downloaded or copied again",
+        )
+    return vocabulary
 
 
 def _file(folder: Path, language: str) -> Path:

@@ -8,13 +8,14 @@ import numpy as np
 import tensorflow as tf
 
 from ptenmt.config import DecodingConfig
-from ptenmt.ctranslate2_export import why_not_ctranslate2
 from ptenmt.data.store import RaggedIds
 from ptenmt.errors import ConfigError
 from ptenmt.model import DecoderState, Transformer
 from ptenmt.tokenizers import PAD
 from ptenmt.translation.engine import Hypothesis, PendingHypotheses, SearchRequest
 from ptenmt.translation.search import Ranked, beam_search, greedy_search
+
+_HINT = "leave it out, or use the engine ctranslate2 if it can express the model"
 
 
 class KerasEngine:
@@ -39,7 +40,6 @@ class KerasEngine:
         self._start = tf.function(model.start, input_signature=[ids])
         self._step = tf.function(self._rank_next, input_signature=[rows, state, tf.TensorSpec([], tf.int32)])
         self._gather = tf.function(_gather, input_signature=[state, rows])
-        self._gather_past = tf.function(_gather_past, input_signature=[state, rows])
         self._attention = tf.function(model.attention, input_signature=[ids, ids])
 
     def submit(self, request: SearchRequest) -> PendingHypotheses:
@@ -56,21 +56,15 @@ class KerasEngine:
 
     def seeded(self, seed: int) -> Self:
         """Not supported: this engine does not sample."""
-        raise ConfigError(f"the Keras engine does not sample (decoding.seed={seed})", self._hint)
+        raise ConfigError(f"the Keras engine does not sample (decoding.seed={seed})", _HINT)
 
     def _check(self, request: SearchRequest) -> None:
         if any(request.target_prefixes) or request.next_token_alternatives:
-            raise ConfigError("the Keras engine does not support target prefixes", self._hint)
+            raise ConfigError("the Keras engine does not support target prefixes", _HINT)
         for name in ("coverage_penalty", "repetition_penalty", "no_repeat_ngram"):
             value = getattr(request.options, name)
             if value != getattr(DecodingConfig(), name):
-                raise ConfigError(f"the Keras engine does not support decoding.{name} ({value})", self._hint)
-
-    @property
-    def _hint(self) -> str:
-        if why_not_ctranslate2(self.model.config):
-            return "leave it out: CTranslate2, which supports it, cannot express this model"
-        return "use the engine ctranslate2"
+                raise ConfigError(f"the Keras engine does not support decoding.{name} ({value})", _HINT)
 
     def _decode(
         self, padded: np.ndarray, max_lengths: list[int], options: DecodingConfig
@@ -120,18 +114,12 @@ class KerasEngine:
         return ids, best - tf.reduce_logsumexp(logits, axis=-1, keepdims=True), state
 
     def _select(self, state: DecoderState, rows: np.ndarray) -> DecoderState:
-        """The state of some rows. While no sentence is done, only a sentence's own beams are reordered."""
-        gather = self._gather_past if len(rows) == state.source_mask.shape[0] else self._gather
-        selected: DecoderState = gather(state, tf.constant(rows, tf.int64))
+        selected: DecoderState = self._gather(state, tf.constant(rows, tf.int64))
         return selected
 
 
 def _gather(state: Any, rows: Any) -> Any:
     return tf.nest.map_structure(lambda tensor: tf.gather(tensor, rows), state)
-
-
-def _gather_past(state: DecoderState, rows: Any) -> DecoderState:
-    return state._replace(past=_gather(state.past, rows))
 
 
 def _state_spec(model: Transformer) -> DecoderState:

@@ -1,9 +1,9 @@
 """Output files that appear when they are complete, and can be resumed if the run is interrupted.
 
-Until the output is complete, two files stand beside it: ``.NAME.partial`` with the translations so far, and a
-journal ``.NAME.partial.jsonl``, a JSON object per line: first what the translations depend on, then, after
-each buffer of texts, their number, with checksums of texts and translations. A run is resumed after a buffer,
-since buffers decide which texts share batches: the result is, byte for byte, that of an uninterrupted run.
+Until the output is complete, two files stand beside it: ``.NAME.partial`` with the translations so far, and
+``.NAME.partial.json``, a record of what they depend on and how many are complete, replaced after each buffer
+of texts. A run is resumed after a buffer, since buffers decide which texts share batches: the result is, byte
+for byte, that of an uninterrupted run.
 """
 
 import errno
@@ -11,16 +11,16 @@ import json
 import os
 import zlib
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
-from dataclasses import asdict, dataclass
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import asdict, dataclass, replace
 from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from ptenmt.atomic_files import exclusive, holder, sync
+from ptenmt.atomic_files import held, output_errors, sync, write_text
 from ptenmt.errors import OutputError
 
-_FORMAT = 1
+_FORMAT = 2
 
 
 class ResumeError(OutputError):
@@ -32,24 +32,17 @@ def partial_file(file: Path) -> Path:
     return file.with_name(f".{file.name}.partial")
 
 
-@contextmanager
-def locked(file: Path) -> Iterator[None]:
+def locked(file: Path) -> AbstractContextManager[None]:
     """Keep other processes from writing the same output; raises OutputError."""
     target = file.resolve()
-    if os.path.isdir(target) or not os.path.isdir(target.parent):
-        code = errno.EISDIR if os.path.isdir(target) else errno.ENOENT
+    if target.is_dir() or not target.parent.is_dir():
+        code = errno.EISDIR if target.is_dir() else errno.ENOENT
         raise OutputError(f"cannot write {file}: {os.strerror(code)}")
-    lock = target.with_name(f".{target.name}.lock")
-    with ExitStack() as stack:
-        try:
-            stack.enter_context(exclusive(lock, wait=False))
-        except BlockingIOError as error:
-            raise OutputError(
-                f"{file} is being written by process {holder(lock)}", "wait for it, or choose another file"
-            ) from error
-        except OSError as error:
-            raise OutputError(f"cannot write {file}: {error.strerror or error}") from error
-        yield
+    hint = "wait for it, or choose another file"
+    return held(
+        target.with_name(f".{target.name}.lock"),
+        lambda process: OutputError(f"{file} is being written by process {process}", hint),
+    )
 
 
 @contextmanager
@@ -69,36 +62,32 @@ def open_resumable(
         ResumeError: The interrupted run is damaged, or was of other texts or facts.
     """
     output = ResumableOutput(file.resolve(), facts)
-    try:
-        with output.opened(resume):
+    with output_errors(f"write {file}"):
+        if resume:
             output.skip_done(texts)
+        with output.opened():
             yield output
-    except OSError as error:
-        raise OutputError(f"cannot write {file}: {error.strerror or error}") from error
 
 
 @dataclass(frozen=True, kw_only=True)
-class _Mark:
-    """A line of the journal: the state after a buffer."""
+class _Progress:
+    """What is complete after a buffer."""
 
     texts: int = 0
+    checksum: int = 0
+    """CRC-32 of the texts, each with a line end."""
     num_bytes: int = 0
     """Of the translations."""
-    sources: int = 0
-    """CRC-32 of the texts, each with a line end."""
-    translations: int = 0
-    """CRC-32 of the translations."""
 
 
 class ResumableOutput:
     """An output file in progress; see ``open_resumable``."""
 
     def __init__(self, file: Path, facts: Mapping[str, Any]) -> None:
-        self._file = file
-        self._partial = partial_file(file)
-        self._journal = file.with_name(f".{file.name}.partial.jsonl")
+        self._file, self._partial = file, partial_file(file)
+        self._record = file.with_name(f".{file.name}.partial.json")
         self._facts = {"format": _FORMAT, **facts}
-        self._saved = self._written = _Mark()
+        self._saved = self._written = _Progress()
 
     @property
     def num_saved(self) -> int:
@@ -106,104 +95,82 @@ class ResumableOutput:
         return self._saved.texts
 
     def skip_done(self, texts: Iterator[str]) -> None:
-        """Skip the texts that are translated already; raises ResumeError if they differ."""
-        num_skipped = checksum = 0
-        for text in islice(texts, self._saved.texts):
-            num_skipped, checksum = num_skipped + 1, _checksum([text], checksum)
-        if (num_skipped, checksum) != (self._saved.texts, self._saved.sources):
+        """Skip the texts that an interrupted run has translated; raises ResumeError if they differ."""
+        if not self._record.exists():
+            return
+        done = self._read_record()
+        skipped = _Progress(num_bytes=done.num_bytes)
+        for text in islice(texts, done.texts):
+            skipped = _with_texts(skipped, [text])
+        if skipped != done:
             raise ResumeError(
-                f"the input does not start with the {self._saved.texts:,} lines translated before "
+                f"the input does not start with the {done.texts:,} lines translated before "
                 f"for {self._file.name}"
             )
-
-    def append(self, texts: Sequence[str], translations: str) -> None:
-        """Write the translations of a buffer, as they are to stand in the file."""
-        self._save()  # the previous buffer was complete; this one may be the last, cut short by an error
-        written = translations.encode()
-        self._stream.write(written)
-        self._written = _Mark(
-            texts=self._written.texts + len(texts),
-            num_bytes=self._written.num_bytes + len(written),
-            sources=_checksum(texts, self._written.sources),
-            translations=zlib.crc32(written, self._written.translations),
-        )
+        self._saved = self._written = done
 
     @contextmanager
-    def opened(self, resume: bool) -> Iterator[None]:
-        """Open the partial file and its journal; if the block ends without an error, complete the output."""
-        resume = resume and os.path.exists(self._partial) and os.path.exists(self._journal)
-        journal_end = self._read_journal() if resume else 0
-        mode = "r+b" if resume else "wb"
+    def opened(self) -> Iterator[None]:
+        """Open the partial file at its last complete buffer; it becomes the output if no error occurs."""
+        if not self._saved.texts:
+            self._record.unlink(missing_ok=True)
         try:
-            with self._partial.open(mode) as self._stream, self._journal.open(mode) as self._marks:
-                for file, place in ((self._stream, self._saved.num_bytes), (self._marks, journal_end)):
-                    file.truncate(place)
-                    file.seek(place)
-                if not resume:
-                    self._write_line(self._facts)
+            with self._partial.open("r+b" if self._saved.texts else "wb") as self._stream:
+                self._stream.truncate(self._saved.num_bytes)
+                self._stream.seek(self._saved.num_bytes)
                 try:
                     yield
                 except (KeyboardInterrupt, SystemExit):
                     self._save()  # unlike after an error of the input, all buffers are complete
                     raise
-                self._stream.flush()
-                os.fsync(self._stream.fileno())
+                self._sync_stream()
             self._partial.replace(self._file)
-            self._saved = _Mark()  # nothing is left to resume
+            self._saved = _Progress()  # nothing is left to resume
             sync(self._file.parent)
         finally:
             if not self._saved.texts:
                 self._partial.unlink(missing_ok=True)
-                self._journal.unlink(missing_ok=True)
+                self._record.unlink(missing_ok=True)
+
+    def append(self, texts: Sequence[str], translations: str) -> None:
+        """Write the translations of a buffer, as they are to stand in the file."""
+        self._save()  # the previous buffer was complete; this one may be the last, cut short by an error
+        num_bytes = self._stream.write(translations.encode())
+        done = self._written
+        self._written = _with_texts(replace(done, num_bytes=done.num_bytes + num_bytes), texts)
 
     def _save(self) -> None:
         """Record that all buffers written so far are complete."""
         if self._written != self._saved:
-            self._stream.flush()
-            self._write_line(asdict(self._written))
+            self._sync_stream()  # the record must not reach the disk before the translations
+            write_text(self._record, json.dumps({"facts": self._facts, "done": asdict(self._written)}))
             self._saved = self._written
 
-    def _write_line(self, values: Mapping[str, Any]) -> None:
-        self._marks.write(json.dumps(values).encode() + b"\n")
-        self._marks.flush()
+    def _sync_stream(self) -> None:
+        self._stream.flush()
+        os.fsync(self._stream.fileno())
 
-    def _read_journal(self) -> int:
-        """Find the last mark whose translations are intact; returns where its line ends.
-
-        After a power failure, marks may have reached the disk without their translations.
-        """
-        mark = None
+    def _read_record(self) -> _Progress:
         try:
-            with self._journal.open("rb") as journal, self._partial.open("rb") as partial:
-                first = journal.readline()
-                end = len(first)
-                found = dict(json.loads(first))
-                different = [
-                    f"{name} {found.get(name)}, not {value}"
-                    for name, value in self._facts.items()
-                    if found.get(name) != value
-                ]
-                if different:
-                    raise ResumeError(f"{self._file.name} was started with {'; '.join(different)}")
-                for line in journal:
-                    if not line.endswith(b"\n"):  # not written to its end
-                        break
-                    mark = _Mark(**json.loads(line))
-                    written = partial.read(mark.num_bytes - self._saved.num_bytes)
-                    if zlib.crc32(written, self._saved.translations) != mark.translations:
-                        break
-                    self._saved, end = mark, end + len(line)
+            record = json.loads(self._record.read_text(encoding="utf-8"))
+            found, done = dict(record["facts"]), _Progress(**record["done"])
+            is_whole = self._partial.stat().st_size >= done.num_bytes
         except OSError as error:
-            raise ResumeError(
-                f"cannot read {error.filename or self._partial}: {error.strerror or error}"
-            ) from error
-        except (ValueError, TypeError) as error:
-            raise ResumeError(f"{self._journal} is damaged") from error
-        if mark is not None and not self._saved.texts:
+            raise ResumeError(f"cannot read {error.filename}: {error.strerror}") from error
+        except (ValueError, KeyError, TypeError) as error:
+            raise ResumeError(f"{self._record} is damaged") from error
+        different = [
+            f"{name} {found.get(name)}, not {value}"
+            for name, value in self._facts.items()
+            if found.get(name) != value
+        ]
+        if different:
+            raise ResumeError(f"{self._file.name} was started with {'; '.join(different)}")
+        if not is_whole:
             raise ResumeError(f"{self._partial} is damaged")
-        self._written = self._saved
-        return end
+        return done
 
 
-def _checksum(texts: Sequence[str], previous: int) -> int:
-    return zlib.crc32("".join(f"{text}\n" for text in texts).encode(), previous)
+def _with_texts(progress: _Progress, texts: Sequence[str]) -> _Progress:
+    checksum = zlib.crc32("".join(f"{text}\n" for text in texts).encode(), progress.checksum)
+    return replace(progress, texts=progress.texts + len(texts), checksum=checksum)

@@ -94,14 +94,14 @@ def test_numbered_maps_are_thinned_to_what_fits() -> None:
     values = np.linspace(0, 1, 200)[:, None] * np.ones((1, 128))
     tall = HeatMap(title="map", values=values, row_name="position", column_name="dimension")
     lines = plain(heat_map_lines(tall, 80, has_colours=False))
-    assert lines[0] == "map (every 4th position, every 2nd dimension)"
+    assert lines[0] == "map (one position in 4, one dimension in 2)"
     assert lines[1] == "down: position, across: dimension"
     assert len(lines) == 2 + 50 + 2
     assert lines[2] == "  0 " + " " * 64
     assert lines[51] == "196 " + "█" * 64
     assert lines[-2] == "    0" + "126".rjust(63)
     coloured = heat_map_lines(tall, 80, has_colours=True)
-    assert coloured[0].plain == "map (every 2nd position, every 2nd dimension)"
+    assert coloured[0].plain == "map (one position in 2, one dimension in 2)"
     assert len(coloured) == 2 + 50 + 2  # two rows a line
     assert coloured[2].plain == "  0 " + "▀" * 64
 

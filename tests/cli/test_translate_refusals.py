@@ -42,7 +42,6 @@ from ptenmt.trained_model import TrainedModel
         (["olá", "--n-best", "2000"], "--n-best 2000 must be at most 1,000\n"),
         (["olá", "--n-best", "0"], "--n-best 0 must be 1 or more\n"),
         (["olá", "--n-best", "5", "--beam-size", "4"], "--n-best 5 must be at most --beam-size 4\n"),
-        (["olá", "--alternatives", "999"], "--alternatives 999: the vocabulary has 22 tokens\n"),
         (["olá", "--max-length", "0"], "--max-length 0 must be 1 or more\n"),
         (
             ["olá", "--set", "decoding.top_k=5"],

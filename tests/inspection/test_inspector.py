@@ -52,7 +52,7 @@ def test_several_are_read_alike_and_some_may_be_empty(inspector: Inspector):
 
 @pytest.mark.parametrize("texts", [("", None), ("  ", "bala"), ("bala", " "), ("\u200b", None)])
 def test_nothing_to_read_is_an_error(inspector: Inspector, texts: tuple[str, str | None]):
-    with pytest.raises(DataError, match=r"is empty|nothing is left of '\\u200b'"):
+    with pytest.raises(DataError, match="nothing is left of"):
         inspector.read(*texts)
 
 

@@ -4,6 +4,7 @@ import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -136,6 +137,17 @@ def capitals() -> tuple[TokenizerPair, Config]:
     return build_tokenizers(config.tokenizer, pairs, ("pt", "en")), config
 
 
+@dataclass
+class LazyModel:
+    """Like a ``TrainedModel``: makes its model when it is first used."""
+
+    load: Callable[[], Any]
+
+    @cached_property
+    def numpy_model(self) -> Any:
+        return self.load()
+
+
 @pytest.fixture(scope="session")
 def serve(capitals: tuple[TokenizerPair, Config]) -> Serve:
     """Starts a server: ``with serve(characters=10) as served: …``."""
@@ -150,7 +162,8 @@ def serve(capitals: tuple[TokenizerPair, Config]) -> Serve:
         tokenizers, config = capitals
         engine = CapitalsEngine(tokenizers)
         translator = Translator(engine, tokenizers, config)
-        service = Service(translator, load_model, Limits(**limits), keys or Keys(), threads=2)
+        trained: Any = LazyModel(load_model)
+        service = Service(translator, trained, Limits(**limits), keys or Keys(), threads=2)
         started = threading.Event()
         app = make_app(service, origins=origins)
         server = make_server(app, is_verbose=False, on_start=started.set)

@@ -29,7 +29,6 @@ def test_other_origins_are_answered_only_if_allowed(serve, served) -> None:
         "example.org",
         "https://ok.org/",
         "https://OK.org",
-        "https://ok.org:443",
         "null",
         "",
         "https://é.org",

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from ptenmt.config import TokenizerConfig
-from ptenmt.errors import TokenizerError
+from ptenmt.errors import OutputError, TokenizerError
 from ptenmt.tokenizers import TokenizerPair, build_tokenizers, load_tokenizers
 
 Pairs = list[tuple[str, str]]
@@ -107,7 +107,7 @@ def test_a_failed_save_leaves_what_was_there(
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr(type(separate.target), "save", full_disk)
-    with pytest.raises(TokenizerError, match="No space left"):
+    with pytest.raises(OutputError, match="No space left"):
         separate.save(folder)
     assert files(folder) == before
     assert [path.name for path in tmp_path.iterdir()] == ["tokenizer"]
@@ -127,7 +127,7 @@ def test_a_failed_rename_puts_the_old_folder_back(
         return rename(self, target)
 
     monkeypatch.setattr(Path, "rename", refuse_the_new_one)
-    with pytest.raises(TokenizerError, match="refused"):
+    with pytest.raises(OutputError, match="refused"):
         separate.save(folder)
     assert files(folder) == before
     assert [path.name for path in tmp_path.iterdir()] == ["tokenizer"]
@@ -135,7 +135,7 @@ def test_a_failed_rename_puts_the_old_folder_back(
 
 def test_saving_where_a_file_is_in_the_way(words: TokenizerPair, tmp_path: Path) -> None:
     (tmp_path / "file").write_text("x")
-    with pytest.raises(TokenizerError, match="cannot save the tokenizer"):
+    with pytest.raises(OutputError, match="cannot save the tokenizer"):
         words.save(tmp_path / "file" / "tokenizer")
 
 

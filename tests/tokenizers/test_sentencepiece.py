@@ -152,13 +152,6 @@ def test_too_small_a_vocabulary_is_an_error_with_both_numbers() -> None:
     assert "\n" not in error.value.message
 
 
-@pytest.mark.parametrize("proto", [b"", b"hello", b"\x00" * 100])
-def test_bytes_that_are_no_model(proto: bytes, capfd: pytest.CaptureFixture[str]) -> None:
-    with pytest.raises(TokenizerError):
-        SentencePieceTokenizer(proto)
-    assert capfd.readouterr().err == ""
-
-
 @pytest.mark.parametrize(("algorithm", "strength"), [("unigram", 1_000.0), ("bpe", 0.0)])
 def test_sampling_without_a_choice_gives_the_best_segmentation(
     pairs: Pairs, algorithm: Algorithm, strength: float

@@ -82,13 +82,6 @@ def test_a_damaged_file_is_noticed(name: str, published_folder: Path, tmp_path: 
     assert str(file) in error.value.message
 
 
-@pytest.mark.parametrize("content", [b"", b"[PAD]\n[UNK]\n[START]\nate\n", b"\xff\n"])
-def test_a_file_that_is_no_vocabulary(content: bytes, tmp_path: Path) -> None:
-    (tmp_path / "pt_vocab.txt").write_bytes(content)
-    with pytest.raises(TokenizerError, match=r"pt_vocab\.txt is damaged"):
-        WordPieceTokenizer.load(tmp_path, ["pt"])
-
-
 def test_a_word_of_more_than_100_characters_is_unknown(wordpiece: TokenizerPair) -> None:
     fits, too_long = wordpiece.source.encode(["a" * 100, "a" * 101])
     assert (len(fits), too_long) == (100, [UNK])
