@@ -185,16 +185,18 @@ def check_task(run: Run, trained_task: TaskName, needed_task: TaskName) -> None:
         )
 
 
-def find_run(name: str | Path | None = None) -> Run:
+def find_run(name: str | Path | Run | None = None) -> Run:
     """Find an existing run.
 
     Args:
         name: A path, or a folder's name below ``checkpoints/``; None means the run trained or averaged last
-            among those that have weights, or among all if none has.
+            among those that have weights, or among all if none has. A ``Run`` is returned as it is.
 
     Raises:
         RunError: There is no such run.
     """
+    if isinstance(name, Run):
+        return name
     hint = "train one first: ptenmt train --config demo.yaml"
     if name is None:
         unreadable: list[str] = []

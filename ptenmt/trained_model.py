@@ -70,7 +70,7 @@ class TrainedModel:
             CheckpointError: It has no weights that can be read.
             TokenizerError: Its tokenizers cannot be read.
         """
-        run = run if isinstance(run, Run) else find_run(run)
+        run = find_run(run)
         config = run.config()
         if task is not None:
             check_task(run, config.task, task)

@@ -102,7 +102,7 @@ def compare(
     """
     if len(runs) < 2:
         raise RunError("comparing takes two runs or more", "ptenmt info lists the runs")
-    found = [run if isinstance(run, Run) else find_run(run) for run in runs]
+    found = list(map(find_run, runs))
     names = Counter(run.name for run in {run.path.absolute(): run for run in found}.values())
     summaries = [_summarize(run, run.name if names[run.name] == 1 else str(run.path)) for run in found]
     values = {name: [summary.options[name] for summary in summaries] for name in summaries[0].options}

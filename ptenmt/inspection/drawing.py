@@ -120,8 +120,7 @@ def history_figure(
     runs: Sequence[str | Path | Run], axis: Axis = "steps", quantities: Sequence[str] = ()
 ) -> Figure:
     """Draw ``history_plots`` side by side; the runs may also be names or folders."""
-    found = [run if isinstance(run, Run) else find_run(run) for run in runs]
-    return draw(history_plots(found, axis, quantities), columns=2)
+    return draw(history_plots([find_run(run) for run in runs], axis, quantities), columns=2)
 
 
 def schedule_figure(config: Config, steps: int | None = None) -> Figure:
