@@ -35,8 +35,8 @@ def partial_file(file: Path) -> Path:
 def locked(file: Path) -> AbstractContextManager[None]:
     """Keep other processes from writing the same output; raises OutputError."""
     target = file.resolve()
-    if target.is_dir() or not target.parent.is_dir():
-        code = errno.EISDIR if target.is_dir() else errno.ENOENT
+    if os.path.isdir(target) or not os.path.isdir(target.parent):
+        code = errno.EISDIR if os.path.isdir(target) else errno.ENOENT
         raise OutputError(f"cannot write {file}: {os.strerror(code)}")
     hint = "wait for it, or choose another file"
     return held(

@@ -113,7 +113,7 @@ def test_paired_columns_are_thinned_together() -> None:
         lines = plain(heat_map_lines(paired, width, has_colours=False))
         assert lines[2].startswith("0 " + " █" * 10)
         assert max(map(len, lines[2:])) <= width
-    assert lines[0] == "map (every 4th pair of dimensions)"
+    assert lines[0] == "map (one pair of dimensions in 4)"
     assert lines[4].split() == ["0", "121"]
 
 
