@@ -162,18 +162,20 @@ def exclusive(path: Path, *, wait: bool = True) -> Iterator[None]:
 
 
 @contextmanager
-def held(lock: Path, refusal: Callable[[str], Exception]) -> Iterator[None]:
-    """Hold a lock file for the ``with`` block; see ``exclusive``.
+def held(path: Path, refusal: Callable[[str], Exception]) -> Iterator[None]:
+    """Hold the lock of a file or folder, ``.NAME.lock`` beside it, for the ``with`` block; see ``exclusive``.
 
     Args:
-        lock: The lock file.
+        path: The file or folder; a link is followed.
         refusal: Makes the error to raise while another process holds it, given that process' id.
 
     Raises:
-        OutputError: The file cannot be created.
+        OutputError: The lock cannot be created.
     """
+    target = path.resolve()
+    lock = target.with_name(f".{target.name}.lock")
     with ExitStack() as stack:
-        with output_errors(f"write {lock}"):
+        with output_errors(f"write {path}"):
             try:
                 stack.enter_context(exclusive(lock, wait=False))
             except BlockingIOError as error:

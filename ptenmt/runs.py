@@ -135,11 +135,9 @@ class Run:
             RunError: Another process is training it.
             OutputError: The lock cannot be created.
         """
-        path = self.path.resolve()  # a link to a run is that run
         hint = "wait for it or stop it, or train beside it with --run NAME"
         return held(
-            path.with_name(f".{path.name}.lock"),
-            lambda process: RunError(f"{self.path} is being trained by process {process}", hint),
+            self.path, lambda process: RunError(f"{self.path} is being trained by process {process}", hint)
         )
 
     def check_writable(self) -> None:

@@ -39,10 +39,7 @@ def locked(file: Path) -> AbstractContextManager[None]:
         code = errno.EISDIR if os.path.isdir(target) else errno.ENOENT
         raise OutputError(f"cannot write {file}: {os.strerror(code)}")
     hint = "wait for it, or choose another file"
-    return held(
-        target.with_name(f".{target.name}.lock"),
-        lambda process: OutputError(f"{file} is being written by process {process}", hint),
-    )
+    return held(file, lambda process: OutputError(f"{file} is being written by process {process}", hint))
 
 
 @contextmanager
