@@ -113,7 +113,7 @@ def test_the_shares_of_the_sources_are_shown_and_recorded(staged: Config, tmp_pa
         train(replace(longer, data=replace(config.data, train=untagged)), run.path)
 
     other_tag = tuple(replace(file, tag="<new>") for file in config.data.train)
-    with pytest.raises(TokenizerError, match="has no token <new>, which data.train gives as a tag"):
+    with pytest.raises(TokenizerError, match="has no token <new>, which the section data needs"):
         train(
             replace(config, data=replace(config.data, train=other_tag)), tmp_path / "new", init_from=run.path
         )
