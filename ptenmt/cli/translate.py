@@ -16,7 +16,6 @@ from ptenmt.cli.console import Screen, load_tensorflow
 from ptenmt.cli.translation_job import Destination, TranslationFormat, TranslationJob, TranslationView
 from ptenmt.config.schema import MAX_ALTERNATIVES
 from ptenmt.data.readers import Lines, opened_lines
-from ptenmt.errors import DataError
 from ptenmt.runs import find_run
 from ptenmt.trained_model import TrainedModel
 from ptenmt.translation.translator import Translator, uses_keras
@@ -172,7 +171,7 @@ def translate(
         file = lines if isinstance(lines, Lines) else None
         view = TranslationView(screen, file, is_shown=bool(file and shows_progress))
         command = options.resume_command(context, add="--resume")
-        _run(job, lines, destination, view, command, line_by_line=is_typed or interactive)
+        _run(job, lines, destination, view, command)
 
 
 @contextmanager
@@ -180,15 +179,11 @@ def _open_texts(
     texts: list[str] | None, input_file: Path | None, *, skip_invalid: bool
 ) -> Iterator[Lines | list[str]]:
     """The texts to translate; opened before the model is loaded, to report a missing file at once."""
-    if input_file is not None:
-        with opened_lines(input_file, skip_invalid=skip_invalid, hint=_INVALID_HINT) as lines:
-            yield lines
-    elif texts:
+    if texts:
         yield list(map(_encodable, texts))
-    elif sys.stdin is None:
-        raise DataError("cannot read standard input: it is closed", "give a TEXT, or --input FILE")
-    else:
-        yield Lines(sys.stdin.buffer, "standard input", skip_invalid=skip_invalid, hint=_INVALID_HINT)
+        return
+    with opened_lines(input_file or Path("-"), skip_invalid=skip_invalid, hint=_INVALID_HINT) as lines:
+        yield lines
 
 
 def _encodable(text: str) -> str:
@@ -202,10 +197,11 @@ def _run(
     destination: Destination,
     view: TranslationView,
     command: Sequence[str],
-    *,
-    line_by_line: bool,
 ) -> None:
-    """Translate all texts; if interrupted, show the command that resumes."""
+    """Translate all texts; if interrupted, show the command that resumes.
+
+    What is not resumed need not have the same buffers again: there each ends where the input pauses.
+    """
     stream = iter(texts)
     output = None
     try:
@@ -214,9 +210,12 @@ def _run(
             destination.opened(stream, job) as output,
             view.showing(output.num_saved or 0),
         ):
+            has_more = None
+            if isinstance(texts, Lines) and output.num_saved is None:
+                has_more = texts.has_more
             if destination.resume and not output.num_saved:
                 view.screen.say(f"nothing to resume for {destination.file}: starting from the first line")
-            for translations in job.translate(stream, view.show, line_by_line=line_by_line):
+            for translations in job.translate(stream, view.show, has_more):
                 output.append([each.source for each in translations], job.format.lines(translations))
     except BaseException as error:
         is_error = isinstance(error, Exception)

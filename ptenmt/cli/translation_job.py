@@ -103,8 +103,7 @@ class TranslationJob:
         self,
         texts: Iterable[str],
         on_done: Callable[[Collection[Translation]], None] = lambda _translations: None,
-        *,
-        line_by_line: bool = False,
+        has_more: Callable[[float], bool] | None = None,
     ) -> Iterator[list[Translation]]:
         """Translate texts, a buffer at a time; see ``Translator.translate_buffers``."""
         return self.translator.translate_buffers(
@@ -113,8 +112,9 @@ class TranslationJob:
             next_token_alternatives=self.alternatives,
             with_scores=self.format.as_json or self.format.num_rows > 0,
             on_done=on_done,
+            has_more=has_more,
             # Alternatives take long, and a text that is not a single sentence must not cost those before it.
-            buffer_size=1 if line_by_line or self.alternatives else BUFFER_SIZE,
+            buffer_size=1 if self.alternatives else BUFFER_SIZE,
         )
 
     def facts(self) -> dict[str, Any]:

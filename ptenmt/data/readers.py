@@ -8,19 +8,22 @@ import csv
 import gzip
 import io
 import os
+import select
 import stat
+import sys
 import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from itertools import zip_longest
 from pathlib import Path
-from typing import IO, Literal, cast
+from typing import Literal, cast
 
 from ptenmt.config import CorpusFile
 from ptenmt.errors import DataError
 
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 _HINT = "save the file as UTF-8"
+_CHUNK = 1 << 16
 
 
 class Lines:
@@ -40,16 +43,16 @@ class Lines:
 
     def __init__(
         self,
-        file: IO[bytes],
+        file: io.BufferedIOBase,
         name: str,
         *,
-        stored: IO[bytes] | None = None,
+        stored: io.BufferedIOBase | None = None,
         skip_invalid: bool = False,
         hint: str = _HINT,
     ) -> None:
         self._file, self._name, self._stored = file, name, stored
         self._skip_invalid, self._hint = skip_invalid, hint
-        self.num_invalid = self.num_bytes = 0
+        self.num_invalid = self.num_bytes = self._num_ready = 0
 
     def __iter__(self) -> Iterator[str]:
         """Yield the next lines.
@@ -58,9 +61,34 @@ class Lines:
             DataError: The file cannot be read, or a line is not UTF-8.
         """
         with _readable(self._name):
-            for number, line in enumerate(self._file, start=1):
+            for number, line in enumerate(self._split(), start=1):
                 self.num_bytes += len(line)
                 yield self._decoded(number, line)
+
+    def has_more(self, seconds: float) -> bool:
+        """Whether a next line, or the end of the file, comes within some seconds; of a pipe it may not."""
+        if self._num_ready:
+            return True
+        if os.name == "nt":  # it cannot wait for a pipe
+            return not self._file.isatty()
+        try:
+            return bool(select.select([self._file], [], [], seconds)[0])
+        except io.UnsupportedOperation:  # bytes in memory
+            return True
+
+    def _split(self) -> Iterator[bytes]:
+        """Lines with their ends as they arrive: a BufferedReader does not tell how many it still has."""
+        begun: list[bytes] = []
+        while chunk := self._file.read1(_CHUNK):
+            first, *others = chunk.split(b"\n")
+            begun.append(first)
+            self._num_ready = len(others)
+            for part in others:
+                self._num_ready -= 1
+                yield b"".join([*begun, b"\n"])
+                begun = [part]
+        if rest := b"".join(begun):
+            yield rest
 
     def expected_bytes(self) -> float | None:
         """Return the uncompressed size of the file, estimated for a compressed one; None if unknown."""
@@ -85,15 +113,26 @@ class Lines:
 
 @contextmanager
 def opened_lines(path: Path, *, skip_invalid: bool = False, hint: str = _HINT) -> Iterator[Lines]:
-    """Open a text file, plain or ``.gz``, or a pipe; ``skip_invalid`` and ``hint`` as for :class:`Lines`.
+    """Open a text file, plain or ``.gz``, a pipe, or standard input (``-``).
+
+    Args:
+        path: The file.
+        skip_invalid: As for :class:`Lines`, like ``hint``.
+        hint: How to fix a line that is not UTF-8.
 
     Raises:
         DataError: It cannot be opened.
     """
+    if str(path) == "-":
+        if sys.stdin is None:
+            raise DataError("cannot read standard input: it is closed", "give a file")
+        stdin = cast(io.BufferedIOBase, sys.stdin.buffer)
+        yield Lines(stdin, "standard input", skip_invalid=skip_invalid, hint=hint)
+        return
     with _readable(str(path)):
         stored = path.open("rb")
     with stored:
-        file: IO[bytes] = stored
+        file: io.BufferedIOBase = stored
         if path.suffix.lower() == ".gz":  # GzipFile's own lines are slow, a buffer's are not
             file = io.BufferedReader(cast(io.RawIOBase, gzip.GzipFile(fileobj=stored)))
         is_regular = stat.S_ISREG(os.fstat(stored.fileno()).st_mode)

@@ -20,6 +20,8 @@ BATCH_TOKENS = 512
 (benchmarks/translation.md)."""
 MAX_BUFFER_CHARACTERS = 250_000
 """A few seconds' work for buffers of long texts, so that progress can be shown and saved."""
+PAUSE = 0.1
+"""Seconds that the texts of a buffer wait for more, where the stream may pause."""
 BLANK = [Hypothesis([START, END])]
 """The hypotheses of a segment without anything to translate."""
 
@@ -32,6 +34,8 @@ class Buffer:
     segmented: list[SegmentedText]
     error: Exception | None = None
     """The error that ended the stream after these texts, if any."""
+    ends_in_pause: bool = False
+    """Whether the stream had no more texts at that moment."""
     hypotheses: list[list[list[Hypothesis]]] = field(init=False)
     """For each segment of each text; empty until it is translated."""
     milliseconds: list[float] = field(init=False)
@@ -170,21 +174,30 @@ class BatchQueue:
 
 
 def read_buffers(
-    texts: Iterable[str], size: int, segment: Callable[[Sequence[str]], list[SegmentedText]]
+    texts: Iterable[str],
+    size: int,
+    segment: Callable[[Sequence[str]], list[SegmentedText]],
+    has_more: Callable[[float], bool] | None = None,
 ) -> Iterator[Buffer]:
-    """Read a stream into buffers of ``size`` texts, fewer if they are long; the last holds an error."""
+    """Read a stream into buffers of ``size`` texts, fewer if they are long or if the stream pauses.
+
+    ``has_more`` is that of ``Translator.translate_buffers``. The last buffer holds an error.
+    """
     stream = iter(texts)
     is_open = True
     while is_open:
         read: list[str] = []
-        num_characters, error = 0, None
+        num_characters, error, ends_in_pause, first = 0, None, False, 0.0
         try:
-            while len(read) < size and num_characters < MAX_BUFFER_CHARACTERS:
+            while len(read) < size and num_characters < MAX_BUFFER_CHARACTERS and not ends_in_pause:
                 read.append(next(stream))
                 num_characters += len(read[-1])
+                first = first or time.monotonic()
+                if has_more is not None:
+                    ends_in_pause = not has_more(max(0.0, first + PAUSE - time.monotonic()))
         except StopIteration:
             is_open = False
         except Exception as failure:  # it is raised once the texts before it are translated
             is_open, error = False, failure
         if read or error is not None:
-            yield Buffer(read, segment(read), error)
+            yield Buffer(read, segment(read), error, ends_in_pause)

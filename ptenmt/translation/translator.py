@@ -148,6 +148,7 @@ class Translator:
         max_segments: int | None = None,
         with_scores: bool = True,
         on_done: Callable[[Collection[Translation]], None] = lambda _translations: None,
+        has_more: Callable[[float], bool] | None = None,
     ) -> Iterator[list[Translation]]:
         """Translate a stream of texts in constant memory.
 
@@ -167,6 +168,8 @@ class Translator:
             with_scores: Greedy search is about 4 % faster without scores, which then are NaN.
             on_done: Called with translations as soon as they are complete, in no particular order, and with
                 all of a buffer before it is yielded.
+            has_more: Whether the next text comes within some seconds. A buffer then also ends where the
+                stream pauses, and is translated before more is read; by default it never pauses.
 
         Yields:
             The translations of a buffer, in order.
@@ -182,7 +185,7 @@ class Translator:
         pending: deque[Buffer] = deque()
 
         def read() -> Iterator[Buffer]:
-            for buffer in read_buffers(texts, buffer_size, segment):
+            for buffer in read_buffers(texts, buffer_size, segment, has_more):
                 pending.append(buffer)
                 yield buffer
 
@@ -233,7 +236,7 @@ class Translator:
                 for finished in queue.finished():
                     yield self._postprocess(*finished)
             # Finish a single-text buffer before reading the next; do not let blank buffers queue up.
-            if len(buffer.texts) == 1 or buffer.is_done:
+            if len(buffer.texts) == 1 or buffer.ends_in_pause or buffer.is_done:
                 for finished in queue.finished(wait_for_all=True):
                     yield self._postprocess(*finished)
         for finished in queue.finished(wait_for_all=True):

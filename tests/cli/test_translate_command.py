@@ -1,9 +1,10 @@
 """``ptenmt translate``: text in, text out; every option of how to search."""
 
 import gzip
-import io
 import json
+import select
 import shutil
+import subprocess
 import sys
 from pathlib import Path
 from types import SimpleNamespace
@@ -79,27 +80,35 @@ def test_standard_input(ptenmt, translations: list[Translation]) -> None:
     assert ptenmt("translate", stdin="").stdout == ""
 
 
-@pytest.mark.parametrize("arguments", [["--interactive"], []])
-def test_piped_lines_are_answered_one_by_one(
-    ptenmt, translations, monkeypatch: pytest.MonkeyPatch, arguments: list[str]
+def test_a_keyboard_without_a_prompt_is_told_how_to_end(
+    ptenmt, translations, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A program at the other end of a pipe, and a keyboard whose user sees no prompt."""
-    windows = []
-    whole = Translator.translate_buffers
-
-    def spy(self, sources, **options):
-        windows.append(options.get("buffer_size"))
-        return whole(self, sources, **options)
-
-    monkeypatch.setattr(Translator, "translate_buffers", spy)
     streams = {name: getattr(sys, name) for name in ("stdout", "stderr")}
-    keyboard = SimpleNamespace(buffer=io.BytesIO(TEXT.encode()), isatty=lambda: not arguments)
+    keyboard = SimpleNamespace(isatty=lambda: True)
     monkeypatch.setattr("ptenmt.cli.translate.sys", SimpleNamespace(stdin=keyboard, **streams))
-    answer = ptenmt("translate", *arguments)
-
+    answer = ptenmt("translate", stdin=TEXT)
     assert answer.stdout == texts(translations)
-    assert answer.stderr == ("" if arguments else "Type a sentence and press Enter; Ctrl-D ends.\n")
-    assert windows == [1]
+    assert answer.stderr == "Type a sentence and press Enter; Ctrl-D ends.\n"
+
+
+@pytest.mark.parametrize("arguments", [[], ["--interactive"], ["--input", "-", "--output", "-"]])
+def test_a_line_from_a_slow_pipe_is_answered_while_the_pipe_is_open(
+    random_run: Path, arguments: list[str]
+) -> None:
+    command = [sys.executable, "-m", "ptenmt", "translate", "--run", str(random_run), *arguments]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, bufsize=0) as process:
+        assert process.stdin is not None
+        assert process.stdout is not None
+        for line in (b"sim\nfim\n", b"bom\n"):
+            process.stdin.write(line)
+            answer = b""
+            while answer.count(b"\n") < line.count(b"\n"):
+                ready, _, _ = select.select([process.stdout], [], [], 60)
+                assert ready, "it waits for the end of the input"
+                answer += process.stdout.read(1000)
+        process.stdin.close()
+        assert process.stdout.read() == b""
+    assert process.returncode == 0
 
 
 def test_raw_keeps_the_spacing_of_the_corpus(ptenmt, translations: list[Translation]) -> None:

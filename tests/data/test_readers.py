@@ -1,12 +1,13 @@
 """Reading lines and pairs: what a line is, what a pair is, and one clear line about everything else."""
 
 import gzip
+import os
 from pathlib import Path
 
 import pytest
 
 from ptenmt.config import CorpusFile
-from ptenmt.data.readers import opened_lines, read_lines, read_pairs
+from ptenmt.data.readers import Lines, opened_lines, read_lines, read_pairs
 from ptenmt.errors import DataError
 
 CONTENT = "\ufeffum\r\n\ndois\u2028três\rquatro\n" + "cinco\n" * 20_000 + "fim"
@@ -207,3 +208,20 @@ def test_aligned_files_of_different_length_are_refused_with_both_counts(tmp_path
 
 def test_empty_aligned_files_are_refused(tmp_path: Path) -> None:
     assert "are empty" in error_of(aligned(tmp_path, "", "")).message
+
+
+@pytest.mark.skipif(os.name == "nt", reason="Windows cannot wait for a pipe")
+def test_a_pipe_pauses_where_nothing_more_has_come() -> None:
+    reading, writing = os.pipe()
+    with open(reading, "rb") as file, open(writing, "wb", buffering=0) as pipe:
+        lines = Lines(file, "pipe")
+        stream = iter(lines)
+        pipe.write(b"um\ndois\ntr")
+        assert (next(stream), lines.has_more(0)) == ("um", True), "it has been read already"
+        assert (next(stream), lines.has_more(0.01)) == ("dois", False), "the third has no end yet"
+        pipe.write("ês\n".encode())
+        assert lines.has_more(0)
+        assert (next(stream), lines.has_more(0.01)) == ("três", False)
+        pipe.close()
+        assert lines.has_more(0), "the end"
+        assert list(stream) == []

@@ -69,6 +69,21 @@ def test_a_stream_is_read_in_buffers():
     assert list(read_buffers(iter(""), 2, segment)) == []
 
 
+def test_a_buffer_ends_where_the_stream_pauses():
+    pauses_after = "be"
+    texts = iter("abcde")
+    read: list[str] = []
+
+    def reading() -> Iterator[str]:
+        for text in texts:
+            read.append(text)
+            yield text
+
+    found = list(read_buffers(reading(), 3, segment, lambda _seconds: read[-1] not in pauses_after))
+    assert [each.texts for each in found] == [["a", "b"], ["c", "d", "e"]]
+    assert [each.ends_in_pause for each in found] == [True, True]
+
+
 def test_long_texts_make_small_buffers():
     texts = ["x" * 150_000] * 5
     assert [len(read.texts) for read in read_buffers(texts, 1000, segment)] == [2, 2, 1]
