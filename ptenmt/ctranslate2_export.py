@@ -15,7 +15,7 @@ from ptenmt.atomic_files import folder_written_whole, temporary_folder
 from ptenmt.config import ModelConfig
 from ptenmt.errors import ExportError
 from ptenmt.tokenizers import TokenizerPair
-from ptenmt.trained_model import TrainedModel
+from ptenmt.trained_model import TrainedModel, default_alignment_layer
 
 if TYPE_CHECKING:
     from ptenmt.ctranslate2_specification import Weights
@@ -41,6 +41,8 @@ class CTranslate2Model:
     weights: str
     """Checksum of the weights it was made from."""
     quantization: Quantization
+    alignment_layer: int
+    """The decoder layer, counted from 1, whose cross-attention it returns."""
     files: dict[str, bytes]
     """By name, as ``ctranslate2.Translator`` takes them."""
 
@@ -74,11 +76,12 @@ def ctranslate2_model(trained: TrainedModel) -> CTranslate2Model:
     """
     check_ctranslate2(trained.config.model)
     folder = trained.run.ctranslate2_folder
-    cached = _read_cache(folder)
-    if cached is not None and cached.weights == trained.info.checksum:
+    cached, layer = _read_cache(folder), trained.alignment_layer
+    if cached is not None and (cached.weights, cached.alignment_layer) == (trained.info.checksum, layer):
         trained.settle()
         return cached
-    model = convert(trained.config.model, trained.weights, trained.tokenizers, trained.info.checksum)
+    weights, checksum = trained.weights, trained.info.checksum
+    model = convert(trained.config.model, weights, trained.tokenizers, checksum, alignment_layer=layer)
     if trained.info.file.stem != "latest":
         try:
             _write_cache(folder, model)
@@ -94,6 +97,7 @@ def convert(
     checksum: str,
     quantization: Quantization = _CACHED_QUANTIZATION,
     *,
+    alignment_layer: int | None = None,
     adds_marks: bool = False,
 ) -> CTranslate2Model:
     """Convert a model.
@@ -104,6 +108,7 @@ def convert(
         tokenizers: Of both languages.
         checksum: Of the weights.
         quantization: How they are stored.
+        alignment_layer: Whose cross-attention to return; by default ``default_alignment_layer``.
         adds_marks: Whether the model itself adds [START] and [END] to a source of bare sub-words.
 
     Raises:
@@ -113,14 +118,15 @@ def convert(
     from ptenmt.ctranslate2_specification import specification
 
     check_ctranslate2(config)
-    spec = specification(config, weights, tokenizers)
+    layer = alignment_layer or default_alignment_layer(config.num_layers)
+    spec = specification(config, weights, tokenizers, layer)
     spec.config.add_source_bos = spec.config.add_source_eos = adds_marks
     spec.validate()
     spec.optimize(quantization)
     with temporary_folder() as folder:  # it saves into files only
         spec.save(str(folder))
         files = {file.name: file.read_bytes() for file in sorted(folder.iterdir())}
-    return CTranslate2Model(weights=checksum, quantization=quantization, files=files)
+    return CTranslate2Model(weights=checksum, quantization=quantization, alignment_layer=layer, files=files)
 
 
 def nearest_quantization(wanted: str, supported: Collection[str]) -> str:
@@ -137,13 +143,23 @@ def _read_cache(folder: Path) -> CTranslate2Model | None:
         files = {name: (folder / name).read_bytes() for name in facts["files"]}
         if facts["format"] != _CACHE_FORMAT or facts["files"] != _checksums(files):
             return None
-        return CTranslate2Model(weights=facts["weights"], quantization=_CACHED_QUANTIZATION, files=files)
+        return CTranslate2Model(
+            weights=facts["weights"],
+            quantization=_CACHED_QUANTIZATION,
+            alignment_layer=facts["alignment_layer"],
+            files=files,
+        )
     except (OSError, ValueError, KeyError, TypeError, AttributeError):
         return None
 
 
 def _write_cache(folder: Path, model: CTranslate2Model) -> None:
-    facts = {"format": _CACHE_FORMAT, "weights": model.weights, "files": _checksums(model.files)}
+    facts = {
+        "format": _CACHE_FORMAT,
+        "weights": model.weights,
+        "alignment_layer": model.alignment_layer,
+        "files": _checksums(model.files),
+    }
     with folder_written_whole(folder) as new:
         for name, content in model.files.items():
             (new / name).write_bytes(content)

@@ -25,9 +25,12 @@ _ACTIVATIONS = {
 
 
 def specification(
-    config: ModelConfig, weights: Weights, tokenizers: TokenizerPair
+    config: ModelConfig, weights: Weights, tokenizers: TokenizerPair, alignment_layer: int
 ) -> transformer_spec.TransformerSpec:
-    """Describe a model, which CTranslate2 must be able to express, with all of its weights."""
+    """Describe a model, which CTranslate2 must be able to express, with all of its weights.
+
+    The attention of ``alignment_layer``, counted from 1, is what CTranslate2 returns.
+    """
     options: dict[str, Any] = {
         "num_layers": config.num_layers,
         "num_heads": config.num_heads,
@@ -38,7 +41,9 @@ def specification(
     }
     spec = transformer_spec.TransformerSpec(
         transformer_spec.TransformerEncoderSpec(**options),
-        transformer_spec.TransformerDecoderSpec(**options, alignment_heads=config.num_heads),
+        transformer_spec.TransformerDecoderSpec(
+            **options, alignment_layer=alignment_layer - 1, alignment_heads=config.num_heads
+        ),
     )
     weights = {name.partition("/")[2]: array for name, array in weights.items()}  # without the model's name
     for stack, name in ((spec.encoder, "encoder"), (spec.decoder, "decoder")):

@@ -1,6 +1,6 @@
 """The run directory: one self-contained folder per training, ``checkpoints/<run>/``.
 
-- ``run.json``: format version, package versions, data fingerprint, sizes
+- ``run.json``: format version, package versions, data fingerprint, sizes, the layer that aligns words
 - ``config.yaml``: every option
 - ``tokenizer/``: both languages' tokenizers
 - ``state/``: TensorFlow's checkpoints of all that the next training step depends on; only training reads them
@@ -155,10 +155,18 @@ class Run:
         """
         make_folder(self.path)
         now = datetime.now(UTC).isoformat(timespec="microseconds")
-        created = self.facts().get("created", now) if (self.path / "run.json").exists() else now
-        own = {"format_version": FORMAT_VERSION, "created": created, "trained": now, "versions": versions()}
-        write_text(self.path / "run.json", json_text(own | facts | own, indent=2) + "\n")
+        old = self.facts() if (self.path / "run.json").exists() else {}
+        kept = {name: old[name] for name in ("created", "alignment_layer") if name in old}
+        own = {"format_version": FORMAT_VERSION, "created": now, "trained": now, "versions": versions()}
+        self._write_facts(own | facts | own | kept)
         write_text(self.path / "config.yaml", dump_config(config))
+
+    def record_alignment_layer(self, layer: int) -> None:
+        """Add to ``run.json`` which layer aligns words, see ``TrainedModel``; raises OutputError."""
+        self._write_facts(self.facts() | {"alignment_layer": layer})
+
+    def _write_facts(self, facts: dict[str, Any]) -> None:
+        write_text(self.path / "run.json", json_text(facts, indent=2) + "\n")
 
     def checkpoints(self) -> list[Path]:
         """The checkpoints of the training state, without suffixes, newest first, damaged ones included."""

@@ -93,6 +93,16 @@ class TrainedModel:
         """Rule out the other candidates: another part was already loaded from the weights of ``info``."""
         self._is_settled = True
 
+    @property
+    def alignment_layer(self) -> int:
+        """The decoder layer, counted from 1, whose cross-attention shows which words belong together.
+
+        Training chooses it on the validation pairs (``ptenmt.inspection.alignment.choose_layer``).
+        """
+        chosen = self.run.facts().get("alignment_layer")
+        num_layers = self.config.model.num_layers
+        return chosen if isinstance(chosen, int) else default_alignment_layer(num_layers)
+
     @cached_property
     def weights(self) -> dict[str, "np.ndarray"]:
         """All weights: float32 arrays by Keras path.
@@ -165,3 +175,12 @@ def assign_weights(model: Any, weights: Mapping[str, "np.ndarray"], file: Path) 
                 "use the version of ptenmt that wrote it, or train again with --fresh",
             )
         variable.assign(found)
+
+
+def default_alignment_layer(num_layers: int) -> int:
+    """The layer whose cross-attention aligns words best in most models: the last but one of 3 or more.
+
+    In deeper models the last layer also represents the next token (measured on base.yaml with 4 layers;
+    Garg et al. 2019 find the penultimate layer best, too). In a model of 2 layers only the last aligns.
+    """
+    return num_layers - 1 if num_layers > 2 else num_layers

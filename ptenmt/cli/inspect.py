@@ -151,9 +151,9 @@ def alignment(
 ) -> None:
     """Show which source word each target word comes from, by cross-attention.
 
-    Each target word is linked to the source word it attends to most, in the mean over the heads of one layer:
-    the last but one, or the last of a model with 1 or 2 layers; --layer and --head choose others. Words are
-    separated by white space, in the text as the model reads it, as the Pharaoh format has them.
+    Each target word is linked to the source word it attends to most, in the mean over the heads of the layer
+    that training found to align best; --layer and --head choose others. Words are separated by white space,
+    in the text as the model reads it, as the Pharaoh format has them.
 
     Example: ptenmt inspect alignment "este modelo parece funcionar bem"
 

@@ -23,7 +23,7 @@ _HELP = {
     ":n 5": "show the 5 best translations",
     ":beam 8": "keep 8 hypotheses during beam search",
     ":attention": "show, or no longer show, which source tokens each target token attends to "
-    "(mean over the heads of the last layer)",
+    "(mean over the heads of the layer that aligns best)",
     ":help": "show this list",
     ":quit": "end, like Ctrl-D; Ctrl-C clears the line, or stops a translation",
 }
@@ -149,7 +149,7 @@ class Session:
     def _show_attention(self) -> None:
         translator = self._job.translator
         alignment = translator.align(self._last, self._job.prefix)
-        layer = translator.config.model.num_layers
+        layer = translator.engine.alignment_layer
         self._screen.say(f"decoder, layer {layer}: mean over the heads", style="dim")
         with standard_output():
             make_console().print(alignment_table(alignment))

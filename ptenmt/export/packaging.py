@@ -186,7 +186,10 @@ def _files(
     else:
         assert quantization is not None
         model, weights, checksum = trained.config.model, trained.weights, trained.info.checksum
-        files = convert(model, weights, trained.tokenizers, checksum, quantization).files
+        layer = trained.alignment_layer
+        files = convert(
+            model, weights, trained.tokenizers, checksum, quantization, alignment_layer=layer
+        ).files
         usage = _CTRANSLATE2_USAGE.format(folder=name)
     if form != "argos":
         made = {"format": form, "weights": trained.info.label, "checksum": trained.info.checksum}

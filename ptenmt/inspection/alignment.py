@@ -1,20 +1,27 @@
 """Word alignments from cross-attention: which source word each target word comes from."""
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
 
+from ptenmt.data.batches import encode_pairs
+from ptenmt.data.readers import SentencePair
 from ptenmt.data.store import RaggedIds
 from ptenmt.errors import DataError
 from ptenmt.inspection.attention import check_number, chosen_heads, weights_name
 from ptenmt.inspection.figures import HeatMap
 from ptenmt.inspection.inspector import Inspector, Reading
-from ptenmt.translation.postprocessing import word_weights
+from ptenmt.model.numpy_transformer import NumpyTransformer
+from ptenmt.trained_model import TrainedModel, default_alignment_layer
+from ptenmt.translation.postprocessing import word_weights, words_of
 
 BATCH_SENTENCES = 32
 BUFFER_SENTENCES = 1024
+_MAX_SURE_PAIRS = 100
+_MIN_SURE_WORDS = 10
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -52,13 +59,59 @@ class AlignedPair:
         return " ".join(f"{source}-{target}" for source, target in self.links)
 
 
-def default_layer(num_layers: int) -> int:
-    """The layer whose cross-attention aligns words best: the last but one, of 1 or 2 layers the last.
+def choose_layer(trained: TrainedModel, pairs: Sequence[SentencePair]) -> int:
+    """Choose the layer whose cross-attention links most sure words: names, numbers and punctuation.
 
-    In deeper models the last layer also represents the next token (measured on base.yaml with 4 layers;
-    Garg et al. 2019 find the penultimate layer best, too). In a model of 2 layers only the last aligns.
+    A word is sure if it stands once on both sides. All distinct words count alike, or full stops would
+    decide. With too few of them, the model's depth decides.
+
+    Args:
+        trained: A translation model.
+        pairs: Held-out pairs in the form of the training corpus; the first that have sure words are used.
     """
-    return num_layers - 1 if num_layers > 2 else num_layers
+    config, tokenizers = trained.config.model, trained.tokenizers
+    model = NumpyTransformer(config, trained.weights)
+    sure_pairs = [pair for pair in pairs if _sure_words(*pair)][:_MAX_SURE_PAIRS]
+    layers = range(1, config.num_layers + 1)
+    hits: dict[str, list[list[bool]]] = {}  # of each word, for each time that it occurs, of each layer
+    for first in range(0, len(sure_pairs), BATCH_SENTENCES):
+        batch = sure_pairs[first : first + BATCH_SENTENCES]
+        encoded, _ = encode_pairs(tokenizers, batch, config.max_positions)
+        source, target = encoded.batch(np.arange(len(batch)), None, ())
+        attention = model.attention(source, target[:, :-1])
+        for row, pair in enumerate(batch):
+            pieces = (
+                tokenizers.source.pieces(source[row].tolist()),
+                tokenizers.target.pieces(target[row, 1:].tolist()),
+            )
+            words = tuple(_stripped_words(text) for text in pair)
+            of_layers = [
+                word_weights(
+                    attention[weights_name("cross", layer)][row].mean(axis=0),
+                    (words[0], pieces[0]),
+                    (words[1], pieces[1]),
+                )
+                for layer in layers
+            ]
+            for word in _sure_words(*pair):
+                place, wanted = words[1].index(word), words[0].index(word)
+                linked = [int(np.argmax(weights[place])) == wanted for weights in of_layers]
+                hits.setdefault(word, []).append(linked)
+    default = default_alignment_layer(config.num_layers)
+    if sum(map(len, hits.values())) < _MIN_SURE_WORDS:
+        return default
+    shares = np.mean([np.mean(each, axis=0) for each in hits.values()], axis=0)  # [layers]
+    return max(layers, key=lambda layer: (shares[layer - 1], layer == default))
+
+
+def _sure_words(source: str, target: str) -> list[str]:
+    """The words that stand once on both sides."""
+    counts = [Counter(_stripped_words(text)) for text in (source, target)]
+    return [word for word, count in counts[0].items() if count == counts[1][word] == 1]
+
+
+def _stripped_words(text: str) -> list[str]:
+    return [word.strip() for word in words_of(text)]
 
 
 def word_alignment(
@@ -75,7 +128,7 @@ def word_alignment(
         inspector: Of the run.
         text: The sentence.
         translation: Its translation; by default the model's own.
-        layer: Which cross-attention, counted from 1; by default ``default_layer``.
+        layer: Which cross-attention, counted from 1; by default ``TrainedModel.alignment_layer``.
         head: Which head, counted from 1, or the mean over them.
 
     Raises:
@@ -140,7 +193,7 @@ def _aligned(
 ) -> Iterator[AlignedPair]:
     """Align one batch."""
     num_layers = inspector.model.config.num_layers
-    layer = check_number("layer", default_layer(num_layers) if layer is None else layer, num_layers)
+    layer = check_number("layer", inspector.alignment_layer if layer is None else layer, num_layers)
     rows = np.arange(len(readings))
     source = RaggedIds(reading.source for reading in readings).padded(rows)
     target = RaggedIds(reading.target[:-1] for reading in readings).padded(rows)

@@ -64,6 +64,11 @@ class Inspector:
         self._warn = on_warning
         self._encoding = TextEncoder(self.tokenizers, self.config)
 
+    @property
+    def alignment_layer(self) -> int:
+        """See ``TrainedModel``."""
+        return self._trained.alignment_layer
+
     @cached_property
     def model(self) -> NumpyTransformer:
         """The translator's model; RunError for a next-word model."""

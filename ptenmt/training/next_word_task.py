@@ -21,6 +21,7 @@ from ptenmt.events import CorpusReady, Sample, Scores, ValidationStep
 from ptenmt.model import NextWordModel
 from ptenmt.tokenizers import SPECIAL_PIECES, START, TokenizerPair, load_tokenizers
 from ptenmt.tokenizers.pair import train_tokenizer
+from ptenmt.trained_model import TrainedModel
 from ptenmt.training.distributed import Workers
 from ptenmt.training.task import HeldOutLoss, Split
 
@@ -107,6 +108,9 @@ class NextWordTask:
         rows = range(0, len(self._held_out), -(-len(self._held_out) // NUM_SAMPLES))
         samples = [(self._held_out.window(row)[0], *self._texts(self._held_out, row)) for row in rows]
         return NextWordValidator(model, self._held_out, samples, self.tokenizers, workers)
+
+    def alignment_layer(self, trained: TrainedModel) -> None:
+        """None: it has no cross-attention."""
 
     def sample_validator(self, model: NextWordModel) -> tuple["NextWordValidator", float]:
         """A validator of the first held-out windows, and their share of all."""

@@ -126,12 +126,12 @@ def _train(inputs: TrainingInputs, fresh: bool, workers: Workers, stop: StopSign
         elif isinstance(event, StepDone | CurvePoint):
             stop.on_stop(trainer.stop)
         elif isinstance(event, Validated) and event.is_best and workers.is_chief:
-            cache_translator(config, run, task.tokenizers, inputs.warn)
+            cache_translator(config, run, task.tokenizers, inputs.warn, task.alignment_layer)
         if board is not None:
             board.add(event)
         inputs.on_event(event)
     if workers.is_chief:
-        cache_translator(config, run, task.tokenizers, inputs.warn)
+        cache_translator(config, run, task.tokenizers, inputs.warn, task.alignment_layer)
     is_stopped = isinstance(event, Stopped)
     if is_stopped:  # a signal to one worker stops all
         stop.received = next((number for number in workers.gather(stop.received) if number), None)
@@ -176,16 +176,27 @@ def _write_run(inputs: TrainingInputs, facts: dict[str, Any]) -> None:
 
 
 def cache_translator(
-    config: Config, run: Run, tokenizers: TokenizerPair, warn: Callable[[str], None]
+    config: Config,
+    run: Run,
+    tokenizers: TokenizerPair,
+    warn: Callable[[str], None],
+    choose_layer: Callable[[TrainedModel], int | None] = lambda _trained: None,
 ) -> None:
-    """Convert the best weights so far for CTranslate2, unless that is done already; errors are warnings."""
+    """Convert the best weights so far for CTranslate2, unless that is done already; errors are warnings.
+
+    ``choose_layer`` chooses the layer that aligns words, which is recorded in the run.
+    """
     candidates = list_weights(run.weights_folder, "best")
-    if config.task != "translation" or why_not_ctranslate2(config.model) or not candidates:
+    if config.task != "translation" or not candidates:
         return
+    trained = TrainedModel(run, config, tokenizers, candidates, warn)
     try:
-        ctranslate2_model(TrainedModel(run, config, tokenizers, candidates, warn))
+        if (layer := choose_layer(trained)) is not None:
+            run.record_alignment_layer(layer)
+        if not why_not_ctranslate2(config.model):
+            ctranslate2_model(trained)
     except PtenmtError as error:
-        warn(f"cannot convert the best weights for CTranslate2: {error.message}")
+        warn(f"cannot prepare the best weights for translating: {error.message}")
 
 
 def _check_shared(run: Run, workers: Workers) -> None:

@@ -12,6 +12,7 @@ from ptenmt.data.mixing import Mixture
 from ptenmt.events import CorpusReady
 from ptenmt.model import TokenSums, TrainableModel, real_positions, token_sums
 from ptenmt.tokenizers import TokenizerPair
+from ptenmt.trained_model import TrainedModel
 from ptenmt.training.distributed import Workers
 from ptenmt.training.model_selection import Validator
 
@@ -56,6 +57,9 @@ class Task(Protocol):
 
     def validator(self, model: Any, workers: Workers | None = None) -> Validator:
         """Scores the live model on the validation split."""
+
+    def alignment_layer(self, trained: TrainedModel) -> int | None:
+        """Choose the layer that aligns words; None for a model that does not translate."""
 
     def sample_validator(self, model: Any) -> tuple[Validator, float]:
         """A validator of part of the split, and its share of the time of the whole one."""

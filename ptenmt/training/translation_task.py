@@ -31,6 +31,7 @@ from ptenmt.errors import OutputError
 from ptenmt.evaluation.scores import Scorer
 from ptenmt.evaluation.test_set import TestSet
 from ptenmt.events import CorpusReady, Sample, Scores, ValidationStep
+from ptenmt.inspection.alignment import choose_layer
 from ptenmt.model import Transformer
 from ptenmt.tokenizers import (
     UNK,
@@ -39,6 +40,7 @@ from ptenmt.tokenizers import (
     require_symbols,
     suppressed_ids,
 )
+from ptenmt.trained_model import TrainedModel
 from ptenmt.training.distributed import Workers
 from ptenmt.training.task import HeldOutLoss, Split
 from ptenmt.translation import Translation, Translator
@@ -212,6 +214,10 @@ class TranslationTask:
         return TranslationValidator(
             self._config, model, self.tokenizers, self._corpus.validation, encoded, workers
         )
+
+    def alignment_layer(self, trained: TrainedModel) -> int:
+        """Choose it on the validation pairs."""
+        return choose_layer(trained, self._corpus.validation)
 
     def sample_validator(self, model: Transformer) -> tuple[TranslationValidator, float]:
         """A validator of some pairs, the longest among them, and their share of all."""

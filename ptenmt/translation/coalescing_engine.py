@@ -217,7 +217,7 @@ class CoalescingEngine:
         self.batch_sentences = _UNLIMITED if max_pending_sentences is None else max_pending_sentences // 2
         self.max_pending_batches = _UNLIMITED if max_pending_sentences is None else 1
         self.name, self.compute_type = queue.engine.name, queue.engine.compute_type
-        self.identity = queue.engine.identity
+        self.identity, self.alignment_layer = queue.engine.identity, queue.engine.alignment_layer
         self.is_cancelled = False
 
     def submit(self, request: SearchRequest) -> PendingHypotheses:

@@ -53,6 +53,7 @@ class CTranslate2Engine:
         self._target_ids = {piece: token for token, piece in enumerate(self._target_tokens)}
         threads = threads or available_cores()
         self.max_pending_batches = PENDING_BATCHES_PER_THREAD * threads
+        self.alignment_layer = model.alignment_layer
         self.compute_type = nearest_quantization(model.quantization, _compute_types(device))
         self.identity = f"ctranslate2 {ctranslate2.__version__} {device} {self.compute_type} {model.weights}"
         try:

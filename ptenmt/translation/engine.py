@@ -23,8 +23,8 @@ class Hypothesis:
     score: float = 0.0
     """See search.py; NaN if it was not requested."""
     attention: "np.ndarray | None" = field(default=None, compare=False)
-    """If requested, the cross-attention of the last layer, averaged over its heads: [T, S] from each
-    generated token to the source; a row sums to 1."""
+    """If requested, the cross-attention of ``Engine.alignment_layer``, averaged over its heads: [T, S] from
+    each generated token to the source; a row sums to 1."""
 
     @property
     def is_complete(self) -> bool:
@@ -73,6 +73,8 @@ class Engine(Protocol):
     """The most sentences in a batch."""
     batch_tokens: int
     """The most source tokens in a batch, padding included."""
+    alignment_layer: int
+    """The decoder layer, counted from 1, whose cross-attention hypotheses have."""
     max_pending_batches: int
     """How many batches to submit before waiting for the first; 0: each is computed when waited for."""
 

@@ -12,6 +12,7 @@ from ptenmt.data.store import RaggedIds
 from ptenmt.errors import ConfigError
 from ptenmt.model import DecoderState, Transformer
 from ptenmt.tokenizers import PAD
+from ptenmt.trained_model import default_alignment_layer
 from ptenmt.translation.engine import Hypothesis, PendingHypotheses, SearchRequest
 from ptenmt.translation.search import Ranked, beam_search, greedy_search
 
@@ -24,6 +25,7 @@ class KerasEngine:
     Args:
         model: A built model; its weights may still change.
         suppressed: Target ids that are never generated.
+        alignment_layer: Whose cross-attention to return; by default ``default_alignment_layer``.
     """
 
     name = identity = "keras"
@@ -31,8 +33,11 @@ class KerasEngine:
     batch_sentences, batch_tokens = 128, 8192
     max_pending_batches = 0
 
-    def __init__(self, model: Transformer, suppressed: Sequence[int]) -> None:
+    def __init__(
+        self, model: Transformer, suppressed: Sequence[int], alignment_layer: int | None = None
+    ) -> None:
         self.model = model
+        self.alignment_layer = alignment_layer or default_alignment_layer(model.config.num_layers)
         self.compute_type = model.compute_dtype
         self._suppressed = list(suppressed)
         ids = tf.TensorSpec([None, None], tf.int64)
@@ -90,11 +95,11 @@ class KerasEngine:
         target = RaggedIds(hypothesis.ids[:-1] for hypotheses in found for hypothesis in hypotheses)
         target_ids = target.padded(np.arange(len(rows)))
         weights = self._attention(tf.constant(padded[rows], tf.int64), tf.constant(target_ids, tf.int64))
-        last = weights[f"decoder_layer{len(self.model.decoder.blocks)}_block2"].numpy()  # [B·K, H, T, S]
+        cross = weights[f"decoder_layer{self.alignment_layer}_block2"].numpy()  # [B·K, H, T, S]
         num_source = (padded[rows] != PAD).sum(axis=1)
         matrices = (
             matrix[:length, :width]
-            for matrix, length, width in zip(last.mean(axis=1), target.lengths, num_source, strict=True)
+            for matrix, length, width in zip(cross.mean(axis=1), target.lengths, num_source, strict=True)
         )
         return [[replace(each, attention=next(matrices)) for each in hypotheses] for hypotheses in found]
 

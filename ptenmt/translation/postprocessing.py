@@ -169,7 +169,7 @@ class Alignment:
     target_tokens: list[str]
     """T tokens in the order of generation; [END] last if it was generated."""
     weights: "np.ndarray"
-    """[T, S]; a row sums to 1. The last layer's cross-attention, averaged over its heads."""
+    """[T, S]; a row sums to 1. The mean over the heads of ``Engine.alignment_layer``."""
 
     def of_words(self) -> "WordAlignment":
         """Sum the weights of sub-words over words."""

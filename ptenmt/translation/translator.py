@@ -91,7 +91,7 @@ class Translator:
                 warn(f"{why_not_ctranslate2(config.model)}: the Keras engine translates, which is slower")
             if device != "cpu" or threads is not None:
                 warn("device and threads are options of CTranslate2, not of the Keras engine")
-            return cls.from_model(trained.keras_model, tokenizers, config)
+            return cls.from_model(trained.keras_model, tokenizers, config, trained.alignment_layer)
         model = ctranslate2_model(trained)
         with_unknown = UNK not in suppressed_ids(config.tokenizer)
         fast = CTranslate2Engine(model, tokenizers, with_unknown=with_unknown, device=device, threads=threads)
@@ -103,11 +103,17 @@ class Translator:
         return cls(fast, tokenizers, config)
 
     @classmethod
-    def from_model(cls, model: "Transformer", tokenizers: TokenizerPair, config: Config) -> "Translator":
-        """Translate with a live Keras model, whose weights may still change."""
+    def from_model(
+        cls,
+        model: "Transformer",
+        tokenizers: TokenizerPair,
+        config: Config,
+        alignment_layer: int | None = None,
+    ) -> "Translator":
+        """Translate with a live Keras model, whose weights may still change; as for ``KerasEngine``."""
         from ptenmt.translation.keras_engine import KerasEngine
 
-        return cls(KerasEngine(model, suppressed_ids(config.tokenizer)), tokenizers, config)
+        return cls(KerasEngine(model, suppressed_ids(config.tokenizer), alignment_layer), tokenizers, config)
 
     def with_options(self, **changes: Any) -> "Translator":
         """The same translator with other options of the section ``decoding``, such as ``beam_size=1``."""

@@ -1,6 +1,8 @@
 """Word alignment: tokens to words by hand, and the model that copies, whose alignment is known."""
 
+import shutil
 from dataclasses import replace
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -14,13 +16,15 @@ from ptenmt.inspection.alignment import (
     BATCH_SENTENCES,
     AlignedPair,
     alignment_panel,
-    default_layer,
+    choose_layer,
     word_alignment,
     word_alignments,
 )
 from ptenmt.inspection.drawing import alignment_figure
 from ptenmt.inspection.inspector import Inspector, Reading
+from ptenmt.runs import Run
 from ptenmt.tokenizers import END, START
+from ptenmt.trained_model import TrainedModel, default_alignment_layer
 
 SENTENCES = ["bala hime dico galo", "", "pira rota", "mico", "fute jaro lume kilo"]
 
@@ -49,7 +53,7 @@ def scripted(weights: Any, source: str, target: str) -> AlignedPair:
             f"decoder_layer{layer}_block2": np.array([weights]) * (layer == 2) for layer in (1, 2, 3)
         },
     )
-    stub: Any = SimpleNamespace(model=model, read=read)
+    stub: Any = SimpleNamespace(model=model, read=read, alignment_layer=2)
     return word_alignment(stub, "", "")
 
 
@@ -69,7 +73,41 @@ def test_the_attention_of_tokens_is_summed_over_words():
 
 
 def test_the_last_layer_but_one_aligns_except_in_shallow_models():
-    assert [default_layer(num_layers) for num_layers in (1, 2, 3, 4, 6)] == [1, 2, 2, 3, 5]
+    assert [default_alignment_layer(num_layers) for num_layers in (1, 2, 3, 4, 6)] == [1, 2, 2, 3, 5]
+
+
+@pytest.mark.parametrize("aligning", [1, 3])
+def test_the_layer_that_links_equal_words_is_chosen_and_kept(
+    copied: TrainedRun, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, aligning: int
+):
+    """Layer ``aligning`` looks at equal ids, the others at [START] and at the end of the source."""
+
+    class Scripted:
+        def __init__(self, *_arguments: Any) -> None:
+            pass
+
+        def attention(self, source: np.ndarray, target: np.ndarray) -> dict[str, np.ndarray]:
+            written = np.pad(target[:, 1:], ((0, 0), (0, 1)))
+            equal = (written[:, :, None] == source[:, None, :]).astype(float)
+            last = np.zeros_like(equal)
+            last[:, :, 1] = 1
+            return {
+                f"decoder_layer{layer}_block2": (equal if layer == aligning else last)[:, None]
+                for layer in (1, 2, 3)
+            }
+
+    monkeypatch.setattr("ptenmt.inspection.alignment.NumpyTransformer", Scripted)
+    run = Run(Path(shutil.copytree(copied.path, tmp_path / "run")))
+    trained = TrainedModel.load(run)
+    assert trained.weights
+    trained.config = replace(trained.config, model=replace(trained.config.model, num_layers=3))
+    pairs = [(sentence, sentence) for sentence in SENTENCES if sentence]
+    assert trained.alignment_layer == 1 == copied.config.model.num_layers
+    assert choose_layer(trained, pairs) == aligning
+    assert choose_layer(trained, pairs[:2]) == 2, "too few words: the last but one"
+    run.record_alignment_layer(aligning)
+    assert trained.alignment_layer == aligning
+    assert run.facts().keys() == Run(copied.path).facts().keys()
 
 
 def test_words_without_a_token_have_no_link():

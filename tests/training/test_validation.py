@@ -85,7 +85,7 @@ def test_weights_that_cannot_be_converted_are_a_warning(run: Run, copied: Traine
     warnings: list[str] = []
     cache(run, copied, warnings.append)
     (warning,) = warnings
-    assert warning.startswith("cannot convert the best weights for CTranslate2: ")
+    assert warning.startswith("cannot prepare the best weights for translating: ")
 
 
 def test_moving_averages_are_saved_and_converted(quick: Config, tmp_path: Path):
