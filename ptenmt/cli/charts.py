@@ -1,6 +1,7 @@
 """Figures in a terminal: tables, heat maps, bars and line plots, in colour or without."""
 
 import math
+import os
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -84,11 +85,12 @@ def show(
 
 
 def _lines(panel: HeatMap | LinePlot | Bars, console: Console) -> list[Text]:
-    """Lines that fit the terminal; in a pipe, heat maps are complete."""
+    """Lines that fit the terminal, or ``COLUMNS``; in a pipe without that, heat maps are complete."""
     has_colours = console.color_system in ("256", "truecolor") and not console.no_color
+    has_width = console.is_terminal or "COLUMNS" in os.environ
     if isinstance(panel, HeatMap):
-        return heat_map_lines(panel, console.width if console.is_terminal else _UNLIMITED, has_colours)
-    width = console.width if console.is_terminal else _PIPE_WIDTH
+        return heat_map_lines(panel, console.width if has_width else _UNLIMITED, has_colours)
+    width = console.width if has_width else _PIPE_WIDTH
     if isinstance(panel, Bars):
         return _bar_lines(panel, width)
     return line_plot_lines(panel, min(width, _MAX_PLOT_WIDTH), has_colours)
@@ -171,7 +173,10 @@ def _numbered(panel: HeatMap, width: int, has_colours: bool) -> list[Text]:
     down = math.ceil(panel.num_rows / (_MAX_LINES * rows_per_line))
     column_name = panel.column_name or "column"
     column_name = f"pair of {column_name}s" if panel.columns_are_paired else column_name
-    steps = ((panel.row_name or "row", down), (column_name, across))
+    row_name = panel.row_name or "row"
+    if row_name == column_name:
+        row_name, column_name = "row", "column"
+    steps = ((row_name, down), (column_name, across))
     parts = [f"one {name} in {step}" for name, step in steps if step > 1]
     lines = _heading(panel)
     if parts:

@@ -11,12 +11,13 @@ from contextlib import contextmanager, nullcontext
 from functools import cached_property
 from typing import IO, TYPE_CHECKING, Any
 
+from ptenmt.cli.formatting import duration
 from ptenmt.errors import OutputError, PtenmtError
 from ptenmt.events import DownloadProgress
 
 if TYPE_CHECKING:
     from rich.console import Console
-    from rich.progress import TaskID
+    from rich.progress import ProgressColumn, TaskID
 
 
 class Screen:
@@ -66,13 +67,13 @@ class Screen:
     @contextmanager
     def bar(self, what: str) -> Iterator[Callable[[str, int, int], None]]:
         """Show a progress bar on a terminal; yields a function that takes a description, done and total."""
-        from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
+        from rich.progress import BarColumn, Progress, TextColumn
 
         columns = (
             TextColumn("{task.description}"),
             BarColumn(None),
             TextColumn("{task.completed:,.0f}/{task.total:,.0f}"),
-            TimeRemainingColumn(),
+            _time_left_column(),
         )
         with Progress(*columns, console=self.console, transient=True, disable=not self.is_live) as progress:
             task = progress.add_task(what, total=1)
@@ -83,9 +84,9 @@ class Screen:
     @contextmanager
     def downloads(self) -> Iterator[Callable[[DownloadProgress], None]]:
         """Show a progress bar per downloaded file; on a plain console, a line per file."""
-        from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn
+        from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn
 
-        columns = TextColumn("{task.description}"), BarColumn(None), DownloadColumn(), TimeRemainingColumn()
+        columns = TextColumn("{task.description}"), BarColumn(None), DownloadColumn(), _time_left_column()
         progress = Progress(*columns, console=self.console, disable=not self.is_live)
         tasks: dict[str, TaskID] = {}
 
@@ -104,6 +105,21 @@ class Screen:
             yield show
         finally:
             progress.stop()
+
+
+def _time_left_column() -> "ProgressColumn":
+    """Such as ``26 s left``, as training shows it."""
+    from rich.progress import ProgressColumn, Task
+    from rich.text import Text
+
+    class TimeLeft(ProgressColumn):
+        max_refresh = 0.5  # seconds
+
+        def render(self, task: Task) -> Text:
+            seconds = task.time_remaining
+            return Text("" if seconds is None or task.finished else f"{duration(seconds)} left")
+
+    return TimeLeft()
 
 
 class _Warnings(logging.Handler):

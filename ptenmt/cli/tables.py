@@ -12,7 +12,8 @@ from ptenmt.cli.console import make_console, standard_output
 from ptenmt.inspection.figures import Table
 
 _GAP = 2
-_MIN_LAST_COLUMN = 24
+_MIN_COLUMN = 24
+"""Columns of text that are wider than this are wrapped to keep a table within the terminal."""
 
 
 def print_facts(title: str, facts: Mapping[str, str]) -> None:
@@ -42,8 +43,12 @@ def print_table(table: Table) -> None:
                 stream.write((" " * _GAP).join(cells).rstrip() + "\n")
             return
         console.print(Text(table.title, style="bold"))
-        if sum(widths[:-1]) + _GAP * len(widths[:-1]) + min(widths[-1], _MIN_LAST_COLUMN) <= console.width:
-            console.print(_columns(table))
+        least = [
+            width if number in table.numbers else min(width, _MIN_COLUMN)
+            for number, width in enumerate(widths)
+        ]
+        if sum(least) + _GAP * (len(widths) - 1) <= console.width:
+            console.print(_columns(table, widths))
             return
         for first, *others in table.rows:
             console.print(Text(first, style="cyan"))
@@ -52,14 +57,13 @@ def print_table(table: Table) -> None:
                 console.print(Padding(text, (0, 0, 0, _GAP)))
 
 
-def _columns(table: Table) -> RichTable:
-    num_columns = len(table.rows[0])
+def _columns(table: Table, widths: Sequence[int]) -> RichTable:
     columns = RichTable(box=None, pad_edge=False, padding=(0, _GAP, 0, 0), show_header=bool(table.header))
-    for number in range(num_columns):
+    for number, width in enumerate(widths):
         columns.add_column(
             table.header[number] if table.header else "",
             justify="right" if number in table.numbers else "left",
-            no_wrap=number < num_columns - 1,
+            no_wrap=width <= _MIN_COLUMN or number in table.numbers,
             overflow="fold",
             style="cyan" if number == 0 else "",
         )

@@ -222,7 +222,7 @@ class TestSet:
         texts = list(read_lines(file))
         if len(texts) != len(self):
             raise DataError(
-                f"{file} has {_count_lines(texts)}, but there are {len(self):,} {name}",
+                f"{file} has {_count_lines(texts)} instead of {len(self):,}, one for each of the {name}",
                 "line n must translate sentence n; --reference FILE or --run NAME choose other sentences",
             )
         if not is_tokenized:

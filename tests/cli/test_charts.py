@@ -106,6 +106,11 @@ def test_numbered_maps_are_thinned_to_what_fits() -> None:
     assert coloured[2].plain == "  0 " + "▀" * 64
 
 
+def test_rows_and_columns_of_one_name_are_told_apart() -> None:
+    square = HeatMap(title="map", values=np.eye(150), row_name="position", column_name="position")
+    assert plain(heat_map_lines(square, 80, has_colours=False))[0] == "map (one row in 3, one column in 2)"
+
+
 def test_paired_columns_are_thinned_together() -> None:
     values = np.tile([0.0, 1.0], (2, 64))
     paired = HeatMap(title="map", values=values, column_name="dimension", columns_are_paired=True)

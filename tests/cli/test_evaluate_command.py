@@ -167,7 +167,7 @@ def test_a_sweep_reports_the_best_options(ptenmt) -> None:
         (["--baseline", "nobody"], "no run in checkpoints/nobody"),
         (
             ["--hypotheses", "pairs.tsv"],
-            "pairs.tsv has 60 lines, but there are 6 test pairs of checkpoints/tiny",
+            "pairs.tsv has 60 lines instead of 6, one for each of the test pairs of checkpoints/tiny",
         ),
     ],
 )

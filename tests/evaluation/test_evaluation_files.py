@@ -84,7 +84,12 @@ def test_files_that_do_not_match_are_errors(tmp_path: Path, monkeypatch: pytest.
         with pytest.raises(error, match=message):
             evaluate(files=EvaluationFiles(**files), baseline=baseline, load=load)
 
-    refused(DataError, "short has 3 lines, but there are 4", hypotheses=short, references=[reference])
+    refused(
+        DataError,
+        "short has 3 lines instead of 4, one for each of the pairs of",
+        hypotheses=short,
+        references=[reference],
+    )
     refused(
         DataError, "r has 4 lines, but .*short has 3", hypotheses=hypotheses, references=[reference, short]
     )
