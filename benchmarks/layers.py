@@ -17,8 +17,7 @@ import keras
 import numpy as np
 import tensorflow as tf
 
-from ptenmt.model import Dropout, FeedForward, MultiHeadAttention, TiedProjection
-from ptenmt.model.layers import Dense
+from ptenmt.model.layers import Dense, Dropout, FeedForward, MultiHeadAttention, TiedProjection
 
 SENTENCES, LENGTH, WIDTH, HEADS, INNER, WORDS = 128, 32, 128, 8, 512, 7010
 ROUNDS, CALLS = 12, 4

@@ -27,7 +27,7 @@ from ptenmt.data.corpus import load_split
 from ptenmt.data.readers import SentencePair
 from ptenmt.evaluation.scores import Scorer
 from ptenmt.evaluation.test_set import TestSet
-from ptenmt.model import Transformer
+from ptenmt.model.transformer import Transformer
 from ptenmt.runs import find_run
 from ptenmt.tokenizers import PAD, UNK, TokenizerPair, frame, suppressed_ids
 from ptenmt.trained_model import TrainedModel

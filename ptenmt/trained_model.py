@@ -16,7 +16,7 @@ from ptenmt.weights import WeightsInfo, list_weights, model_fingerprint, read_we
 if TYPE_CHECKING:
     import numpy as np
 
-    from ptenmt.model import TrainableModel
+    from ptenmt.model.next_word import TrainableModel
     from ptenmt.model.numpy_transformer import NumpyNextWord, NumpyTransformer
 
 
@@ -153,7 +153,8 @@ class TrainedModel:
                 "this needs TensorFlow, which is not installed", "pip install 'tensorflow~=2.21.0'"
             )
         weights = self.weights
-        from ptenmt.model import NextWordModel, Transformer
+        from ptenmt.model.next_word import NextWordModel
+        from ptenmt.model.transformer import Transformer
 
         sizes = self.tokenizers.source.vocabulary_size, self.tokenizers.target.vocabulary_size
         model: TrainableModel

@@ -8,7 +8,7 @@ import numpy as np
 
 from ptenmt.config import ModelConfig
 from ptenmt.data.store import RaggedIds
-from ptenmt.model import Transformer
+from ptenmt.model.transformer import Transformer
 from ptenmt.tokenizers import END, SPECIAL_PIECES, START, TokenizerPair
 from ptenmt.tokenizers.words import WordTokenizer
 

@@ -11,7 +11,7 @@ import pytest
 from ptenmt.completion import Completer, context_words
 from ptenmt.config import Config, DataConfig, DecodingConfig, ModelConfig, TokenizerConfig, ValidationConfig
 from ptenmt.errors import DataError
-from ptenmt.model import NextWordModel
+from ptenmt.model.next_word import NextWordModel
 from ptenmt.model.numpy_transformer import NumpyNextWord
 from ptenmt.tokenizers import SPECIAL_PIECES
 from ptenmt.tokenizers.words import WordTokenizer

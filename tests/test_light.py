@@ -52,7 +52,7 @@ def tokenizers(kind: str, *, shared: bool) -> TokenizerPair:
 
 def saved_run(folder: Path, kind: str, *, shared: bool = False) -> Path:
     """A run with the weights of a model that has learnt nothing but [UNK], and no training state."""
-    from ptenmt.model import Transformer
+    from ptenmt.model.transformer import Transformer
     from ptenmt.training.session import cache_translator
     from ptenmt.weights import write_weights
 

@@ -19,7 +19,7 @@ import tensorflow_text
 from ptenmt.atomic_files import temporary_folder
 from ptenmt.config import Config
 from ptenmt.errors import OutputError
-from ptenmt.model import Transformer
+from ptenmt.model.transformer import Transformer
 from ptenmt.tokenizers import END, PAD, START, UNK, Tokenizer, TokenizerPair, suppressed_ids
 from ptenmt.tokenizers.sentencepiece import SentencePieceTokenizer
 from ptenmt.tokenizers.wordpiece import WordPieceTokenizer

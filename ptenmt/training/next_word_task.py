@@ -18,7 +18,7 @@ from ptenmt.data.store import CorpusCache
 from ptenmt.data.word_windows import Predicts, WordWindows, read_prose, split_for_windows
 from ptenmt.errors import DataError
 from ptenmt.events import CorpusReady, Sample, Scores, ValidationStep
-from ptenmt.model import NextWordModel
+from ptenmt.model.next_word import NextWordModel
 from ptenmt.tokenizers import SPECIAL_PIECES, START, TokenizerPair, load_tokenizers
 from ptenmt.tokenizers.pair import train_tokenizer
 from ptenmt.trained_model import TrainedModel

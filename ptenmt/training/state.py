@@ -14,7 +14,7 @@ import numpy as np
 import tensorflow as tf
 
 from ptenmt.errors import CheckpointError
-from ptenmt.model import TokenSums
+from ptenmt.model.loss import TokenSums
 from ptenmt.runs import Run
 from ptenmt.training.optimizer import Adam
 

@@ -8,7 +8,9 @@ from keras import ops
 
 from ptenmt.config import Config
 from ptenmt.errors import TrainingError
-from ptenmt.model import TokenSums, TrainableModel, dropout_seed, real_positions, training_loss
+from ptenmt.model.layers import dropout_seed
+from ptenmt.model.loss import TokenSums, real_positions, training_loss
+from ptenmt.model.next_word import TrainableModel
 from ptenmt.schedule import learning_rate
 from ptenmt.training.input_pipeline import MicroBatch, micro_batch_signature
 from ptenmt.training.optimizer import zeros

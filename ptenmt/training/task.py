@@ -10,7 +10,8 @@ import tensorflow as tf
 from ptenmt.data.batches import Batch, TrainingPairs
 from ptenmt.data.mixing import Mixture
 from ptenmt.events import CorpusReady
-from ptenmt.model import TokenSums, TrainableModel, real_positions, token_sums
+from ptenmt.model.loss import TokenSums, real_positions, token_sums
+from ptenmt.model.next_word import TrainableModel
 from ptenmt.tokenizers import TokenizerPair
 from ptenmt.trained_model import TrainedModel
 from ptenmt.training.distributed import Workers

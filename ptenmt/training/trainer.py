@@ -26,7 +26,7 @@ from ptenmt.events import (
     Warned,
 )
 from ptenmt.history import History
-from ptenmt.model import TrainableModel
+from ptenmt.model.next_word import TrainableModel
 from ptenmt.runs import Run
 from ptenmt.training.distributed import Workers
 from ptenmt.training.input_pipeline import InputPipeline, MicroBatch, Plan, epoch_steps

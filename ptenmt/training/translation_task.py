@@ -32,7 +32,7 @@ from ptenmt.evaluation.scores import Scorer
 from ptenmt.evaluation.test_set import TestSet
 from ptenmt.events import CorpusReady, Sample, Scores, ValidationStep
 from ptenmt.inspection.alignment import choose_layer
-from ptenmt.model import Transformer
+from ptenmt.model.transformer import Transformer
 from ptenmt.tokenizers import (
     UNK,
     TokenizerPair,

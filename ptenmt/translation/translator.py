@@ -27,7 +27,7 @@ from ptenmt.translation.postprocessing import Alignment, Alternative, Postproces
 from ptenmt.translation.segmentation import SegmentedText, TextEncoder
 
 if TYPE_CHECKING:
-    from ptenmt.model import Transformer
+    from ptenmt.model.transformer import Transformer
 
 BUFFER_SIZE = 2048
 """Enough for full batches of similar length: with half as many texts, twice as many tokens are padding."""

@@ -124,7 +124,7 @@ def random_run(tmp_path_factory: pytest.TempPathFactory) -> Path:
     import numpy as np
 
     from ptenmt.config import Config, DataConfig, DecodingConfig, ModelConfig, TokenizerConfig
-    from ptenmt.model import Transformer
+    from ptenmt.model.transformer import Transformer
     from ptenmt.runs import Run
     from ptenmt.tokenizers import build_tokenizers
     from ptenmt.weights import write_weights

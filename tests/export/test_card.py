@@ -16,7 +16,7 @@ from ptenmt.config.loading import load_config
 from ptenmt.errors import ExportError
 from ptenmt.export.card import model_card
 from ptenmt.export.packaging import Format
-from ptenmt.model import Transformer
+from ptenmt.model.transformer import Transformer
 from ptenmt.runs import Run
 from ptenmt.tokenizers import load_tokenizers
 from ptenmt.trained_model import TrainedModel

@@ -45,7 +45,7 @@ def test_the_masks_are_the_published_ones() -> None:
 
 
 def test_the_panels_hide_what_the_model_hides() -> None:
-    from ptenmt.model import decoder_mask, padding_mask
+    from ptenmt.model.layers import decoder_mask, padding_mask
 
     source, target = np.array([[2, 5, 6, 3, 0]]), np.array([[2, 7, 3, 0, 0]])
     hidden, _, _, both = masks_of(source[0].tolist(), target[0].tolist())

@@ -4,7 +4,7 @@ import keras
 import numpy as np
 import pytest
 
-from ptenmt.model import MultiHeadAttention, causal_mask, decoder_mask, padding_mask
+from ptenmt.model.layers import MultiHeadAttention, causal_mask, decoder_mask, padding_mask
 
 
 def hidden(mask) -> np.ndarray:

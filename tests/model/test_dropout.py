@@ -4,7 +4,8 @@ import pytest
 import tensorflow as tf
 
 from ptenmt.config import ModelConfig
-from ptenmt.model import Dropout, PositionalEmbedding, Transformer, dropout_seed
+from ptenmt.model.layers import Dropout, PositionalEmbedding, dropout_seed
+from ptenmt.model.transformer import Transformer
 
 ONES = np.ones((50, 40, 16), dtype="float32")
 IDS = np.array([[2, 5, 6, 7, 8, 3]])

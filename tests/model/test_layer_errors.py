@@ -10,16 +10,9 @@ import numpy as np
 import pytest
 
 from ptenmt.config import ModelConfig
-from ptenmt.model import (
-    AddAndNorm,
-    DecoderBlock,
-    EncoderBlock,
-    FeedForward,
-    MultiHeadAttention,
-    NextWordModel,
-    PositionalEmbedding,
-    Transformer,
-)
+from ptenmt.model.layers import AddAndNorm, FeedForward, MultiHeadAttention, PositionalEmbedding
+from ptenmt.model.next_word import NextWordModel
+from ptenmt.model.transformer import DecoderBlock, EncoderBlock, Transformer
 
 SMALL = ModelConfig(num_layers=1, d_model=8, num_heads=2, d_ff=12, max_positions=10)
 X = np.random.default_rng(0).normal(size=(2, 4, 8)).astype("float32")

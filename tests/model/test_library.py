@@ -15,19 +15,15 @@ import numpy as np
 import pytest
 
 from ptenmt.config import ModelConfig
-from ptenmt.model import (
-    DecoderBlock,
-    Encoder,
-    EncoderBlock,
+from ptenmt.model.layers import (
     FeedForward,
     MultiHeadAttention,
-    NextWordModel,
     PositionalEmbedding,
-    Transformer,
     decoder_mask,
-    functional_transformer,
     padding_mask,
 )
+from ptenmt.model.next_word import NextWordModel
+from ptenmt.model.transformer import DecoderBlock, Encoder, EncoderBlock, Transformer, functional_transformer
 
 # Keras 3.15 hands its variables to h5py in a way of which NumPy 2 warns.
 pytestmark = pytest.mark.filterwarnings(
@@ -163,7 +159,10 @@ import os, sys
 os.environ["KERAS_BACKEND"] = "jax"
 import keras, numpy as np
 from ptenmt.config import ModelConfig
-from ptenmt.model import Dropout, Transformer, NextWordModel, dropout_seed, functional_transformer, token_sums
+from ptenmt.model.layers import Dropout, dropout_seed
+from ptenmt.model.loss import token_sums
+from ptenmt.model.next_word import NextWordModel
+from ptenmt.model.transformer import Transformer, functional_transformer
 arrays = np.load(sys.argv[1])
 model = Transformer(ModelConfig(num_layers=2, d_model=8, num_heads=2, d_ff=12, max_positions=10), 10, 12)
 model.set_weights([arrays[str(number)] for number in range(len(model.weights))])

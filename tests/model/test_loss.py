@@ -7,8 +7,7 @@ import pytest
 import tensorflow as tf
 
 from ptenmt.config import TrainingConfig
-from ptenmt.model import TokenSums, real_positions, token_sums, training_loss
-from ptenmt.model.loss import symmetric_divergence
+from ptenmt.model.loss import TokenSums, real_positions, symmetric_divergence, token_sums, training_loss
 
 LABELS = np.array([[3, 1, 4, 0, 0], [2, 0, 0, 0, 0]])
 LOGITS = np.random.default_rng(0).normal(size=(2, 5, 6)).astype("float32")

@@ -10,7 +10,8 @@ import pytest
 
 from ptenmt.config import Config, ModelConfig, TokenizerConfig
 from ptenmt.errors import ConfigError
-from ptenmt.model import AddAndNorm, DecoderBlock, EncoderBlock, FeedForward, PositionalEmbedding, Transformer
+from ptenmt.model.layers import AddAndNorm, FeedForward, PositionalEmbedding
+from ptenmt.model.transformer import DecoderBlock, EncoderBlock, Transformer
 
 SMALL = ModelConfig(num_layers=1, d_model=16, num_heads=2, d_ff=24, dropout=0.0, max_positions=20)
 BLOCK = ModelConfig(d_model=8, num_heads=2, d_ff=16, dropout=0.0)

@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 from ptenmt.config import ModelConfig
-from ptenmt.model import EncoderBlock, NextWordModel
+from ptenmt.model.next_word import NextWordModel
+from ptenmt.model.transformer import EncoderBlock
 
 CONFIG = ModelConfig(num_layers=2, d_model=16, num_heads=4, d_ff=24, max_positions=12)
 WORDS = np.array([[5, 6, 7, 8, 9, 4], [9, 4, 4, 6, 5, 8]])

@@ -9,8 +9,10 @@ import pytest
 from random_models import SMALL, random_model, random_sources, weights_of
 
 from ptenmt.data.store import RaggedIds
-from ptenmt.model import NextWordModel, Transformer, token_sums
+from ptenmt.model.loss import token_sums
+from ptenmt.model.next_word import NextWordModel
 from ptenmt.model.numpy_transformer import NumpyNextWord, NumpyTransformer, _erf
+from ptenmt.model.transformer import Transformer
 
 SIZE = 30
 WHOLE = RaggedIds(random_sources(4, SIZE)).padded(np.arange(4))

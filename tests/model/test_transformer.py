@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 
 from ptenmt.config import ModelConfig
-from ptenmt.model import Dropout, Transformer
+from ptenmt.model.layers import Dropout
+from ptenmt.model.transformer import Transformer
 
 # Keras warns about the attention over one single key; that is how decoding begins.
 pytestmark = pytest.mark.filterwarnings("ignore:You are using a softmax over axis -1")

@@ -12,7 +12,7 @@ from ptenmt.data.augmentation import tokenizer_symbols
 from ptenmt.data.batches import BatchPlan, EncodedPairs, encode_pairs
 from ptenmt.data.corpus import load_corpus
 from ptenmt.data.mixing import Mixture
-from ptenmt.model import Transformer
+from ptenmt.model.transformer import Transformer
 from ptenmt.runs import Run
 from ptenmt.tokenizers import build_tokenizers
 from ptenmt.training import Trainer

@@ -13,7 +13,7 @@ import pytest
 from ptenmt.config import CheckpointConfig, Config, OptimizerConfig, TrainingConfig, ValidationConfig
 from ptenmt.events import CheckpointSaved, Event, PatienceExhausted, Scores, StepDone, Stopped, Validated
 from ptenmt.history import History
-from ptenmt.model import TokenSums
+from ptenmt.model.loss import TokenSums
 from ptenmt.runs import Run
 from ptenmt.weights import best_weights
 

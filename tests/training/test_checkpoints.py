@@ -9,7 +9,7 @@ import tensorflow as tf
 
 from ptenmt.config import ModelConfig, OptimizerConfig
 from ptenmt.errors import CheckpointError
-from ptenmt.model import Transformer
+from ptenmt.model.transformer import Transformer
 from ptenmt.runs import Run
 from ptenmt.training.optimizer import Adam
 from ptenmt.training.state import Checkpoints, TrainingState, read_checkpoint

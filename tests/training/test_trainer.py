@@ -10,7 +10,7 @@ import tensorflow as tf
 from ptenmt.config import Config, TrainingConfig
 from ptenmt.data.batches import BatchPlan
 from ptenmt.events import EpochDone, StepDone
-from ptenmt.model import Transformer
+from ptenmt.model.transformer import Transformer
 
 
 class HandLoop:

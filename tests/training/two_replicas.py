@@ -17,7 +17,8 @@ from laboratory import build_laboratory
 from ptenmt.config import BatchConfig, Config, MachineConfig, ModelConfig, OptimizerConfig, TrainingConfig
 from ptenmt.data.batches import BatchPlan
 from ptenmt.events import EpochDone
-from ptenmt.model import dropout_seed, token_sums
+from ptenmt.model.layers import dropout_seed
+from ptenmt.model.loss import token_sums
 from ptenmt.training.distributed import prepare
 
 MODEL = ModelConfig(num_layers=1, d_model=16, num_heads=2, d_ff=32, dropout=0.0, max_positions=32)

@@ -11,7 +11,7 @@ from random_models import LIMIT, SMALL, log_probs, made_up_words, random_model, 
 from ptenmt.config import DecodingConfig
 from ptenmt.ctranslate2_export import CTranslate2Model, convert
 from ptenmt.errors import ExportError
-from ptenmt.model import Transformer
+from ptenmt.model.transformer import Transformer
 from ptenmt.tokenizers import END, PAD, START, UNK
 from ptenmt.translation.ctranslate2_engine import CTranslate2Engine
 from ptenmt.translation.engine import Hypothesis, SearchRequest

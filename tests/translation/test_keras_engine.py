@@ -7,7 +7,7 @@ from random_models import SMALL, random_model, random_sources
 
 from ptenmt.config import DecodingConfig
 from ptenmt.errors import ConfigError
-from ptenmt.model import Transformer
+from ptenmt.model.transformer import Transformer
 from ptenmt.tokenizers import END, PAD, START, UNK
 from ptenmt.translation.engine import SearchRequest
 from ptenmt.translation.keras_engine import KerasEngine

@@ -7,7 +7,7 @@ from copy_task import WORDS
 
 from ptenmt.config import DecodingConfig, TokenizerConfig
 from ptenmt.errors import ConfigError
-from ptenmt.model import Transformer
+from ptenmt.model.transformer import Transformer
 from ptenmt.tokenizers import UNK
 from ptenmt.translation import Translation, Translator
 
