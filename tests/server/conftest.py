@@ -41,7 +41,7 @@ class CapitalsEngine:
     compute_type = "float32"
     identity = "capitals"
     batch_sentences, batch_tokens = 8, 2048
-    max_pending_batches = 1
+    max_pending_batches = alignment_layer = 1
     gate: threading.Event = field(default_factory=threading.Event)
     """Translations wait for it."""
     begun: list[list[str]] = field(default_factory=list)

@@ -20,6 +20,7 @@ class RepeatingEngine:
 
     name = compute_type = identity = "repeating"
     batch_sentences, batch_tokens = 4, 2048
+    alignment_layer = 1
 
     def __init__(self) -> None:
         self.gate = threading.Event()
