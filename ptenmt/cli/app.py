@@ -101,13 +101,13 @@ class _Group(TyperGroup):
             return super().make_context(*args, **options)
 
     def invoke(self, ctx: Any) -> Any:
-        with _reported_errors():
+        with _reported_errors(ctx):
             return super().invoke(ctx)
 
 
 @contextlib.contextmanager
-def _reported_errors() -> Iterator[None]:
-    """Print errors that a user can fix, and exit."""
+def _reported_errors(ctx: Any = None) -> Iterator[None]:
+    """Print errors that a user can fix, and exit; ``ctx`` is that of a command that runs."""
     try:
         yield
     except PtenmtError as error:
@@ -119,8 +119,11 @@ def _reported_errors() -> Iterator[None]:
         message = " ".join(error.format_message().split()).rstrip(".")
         if not message:  # no command was given, and typer has printed the help
             raise
-        context = getattr(error, "ctx", None)
-        hint = f"see {context.command_path} --help" if context else ""
+        message = re.sub(r"is not a valid int( range)?$", "is not a whole number", message)
+        message = re.sub(r"is not a valid float( range)?$", "is not a number", message)
+        context = getattr(error, "ctx", None)  # unknown where an option lacks its argument
+        command = context.command_path if context else f"ptenmt {getattr(ctx, 'invoked_subcommand', '')}"
+        hint = f"see {command} --help"
         if re.match(r"(?i)no such option: -[^-a-z]", message):
             hint = "write -- before a text that starts with -"
         print_error(PtenmtError(message[:1].lower() + message[1:], hint))

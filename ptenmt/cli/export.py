@@ -52,8 +52,8 @@ def export(
     Example: ptenmt export --run mine --format argos --output mine.argosmodel
     """
     screen = Screen(quiet=quiet, verbose=verbose)
-    uses_tensorflow = form in ("savedmodel", "weights")
-    with silent_libraries(screen) if uses_tensorflow else nullcontext(screen.warn) as warn:
+    is_noisy = form in ("savedmodel", "weights", "argos")  # log lines of TensorFlow and SentencePiece
+    with silent_libraries(screen) if is_noisy else nullcontext(screen.warn) as warn:
         exported = export_model(
             run, format=form, quantization=quantization, output=output, checkpoint=checkpoint, on_warning=warn
         )

@@ -152,7 +152,8 @@ class TrainingView:
         reached = event.step_in_epoch * _PLAIN_REPORTS_PER_EPOCH // num_steps
         if reached != self._plain_reports and event.step_in_epoch < num_steps:
             parts = [f"epoch {event.epoch}", f"step {event.step_in_epoch}/{num_steps}", *figures, left]
-            self._screen.say("  ".join(filter(None, parts)))
+            console = self._screen.console
+            self._screen.say(_filled(parts, console.width if console.is_terminal else sys.maxsize))
         self._plain_reports = reached % _PLAIN_REPORTS_PER_EPOCH
 
     def _show_steps(self, description: str, done: int, total: int) -> None:

@@ -45,6 +45,18 @@ def test_reports_that_cannot_be_written_are_refused_before_the_evaluation(ptenmt
     assert json.loads(Path(names[2]).read_text())["name"] == "ours.en"
 
 
+def test_scores_are_printed_before_a_report_is_written(
+    ptenmt, scored: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(*_args: object) -> None:
+        raise OutputError("cannot write scores.md: No space left on device")
+
+    monkeypatch.setattr("ptenmt.evaluation.report.write_report", full)
+    answer = ptenmt(*scored, "--report", "scores.md", code=1)
+    assert answer.stderr.startswith("error: cannot write scores.md")
+    assert "BLEU" in answer.stdout
+
+
 def test_an_unknown_extension_is_refused_before_the_evaluation(
     ptenmt, scored: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -299,6 +299,7 @@ def test_without_colours_a_terminal_gets_plain_lines(monkeypatch: pytest.MonkeyP
     lines = shown(screen.console, events())
     assert "\x1b" not in "".join(lines)
     assert any(line.startswith("epoch  1/20  step 810  BLEU 12.3") for line in lines)
+    assert "12,346 tokens/s  1 h 01 min left" in lines, "no part is broken where a line is too long"
 
 
 def test_quiet_shows_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
