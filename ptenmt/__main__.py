@@ -1,17 +1,29 @@
 """``python -m ptenmt``, and the command ``ptenmt``."""
 
+import contextlib
+import os
 import signal
+import sys
+from typing import Any
 
 
 def main() -> None:
-    """Run the command line; Ctrl-C while it is still being imported ends the process without a traceback."""
-    handler = signal.getsignal(signal.SIGINT)
-    if handler is signal.default_int_handler:
-        signal.signal(signal.SIGINT, signal.SIG_DFL)
+    """Run the command line; Ctrl-C before and after the command itself ends the process at once."""
+    if signal.getsignal(signal.SIGINT) is signal.default_int_handler:  # ignored signals stay ignored
+        signal.signal(signal.SIGINT, _end_process)
     from ptenmt.cli.app import main as run_command_line
 
-    signal.signal(signal.SIGINT, handler)
     run_command_line()
+
+
+def _end_process(number: int, _frame: Any) -> None:
+    """Nothing is left to clean up, and an exception would show as a traceback of what is being imported."""
+    for stream in filter(None, (sys.stdout, sys.stderr)):
+        with contextlib.suppress(Exception):
+            stream.flush()
+    with contextlib.suppress(OSError):
+        os.write(2, b"interrupted\n")
+    os._exit(128 + number)
 
 
 if __name__ == "__main__":

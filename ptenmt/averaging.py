@@ -64,10 +64,10 @@ def _chosen(
     if best is None:
         from ptenmt.training.state import read_checkpoint
 
-        what, option, count = "checkpoints", "checkpoint.keep", last
+        what, option, count, keep = "checkpoints", "last", last, run.config().checkpoint.keep
         found = [(path.name, partial(read_checkpoint, path)) for path in run.checkpoints()]
     else:
-        what, option, count = "best models", "checkpoint.keep_best", best
+        what, option, count, keep = "best models", "best", best, run.config().checkpoint.keep_best
         found = [
             (f"step-{info.step}", partial(_read_best, info.file)) for info in best_weights(run.weights_folder)
         ]
@@ -79,10 +79,13 @@ def _chosen(
         )
     count = max(len(found), 1) if count is None else count
     if not 1 <= count <= len(found):
+        use = f"use --{option} {len(found)}, or " if found else ""
+        limit = "checkpoint.keep" if best is None else "checkpoint.keep_best"
+        more = "" if len(found) < keep else f"; raise {limit} to keep more"
         raise RunError(
             f"{run.path} has {len(found)} {what[:-1] if len(found) == 1 else what}, fewer than the {count} "
             "requested",
-            f"raise {option} in training to keep more",
+            f"{use}train longer{more}",
         )
     return [name for name, _ in found[:count]], [read for _, read in found[:count]]
 

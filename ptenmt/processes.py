@@ -7,7 +7,6 @@ script without a main guard a second time. The processes here import only what t
 import os
 import pickle
 import queue
-import signal
 import subprocess
 import sys
 from collections import deque
@@ -89,7 +88,10 @@ class _Worker:
     def __init__(self, function: Callable[[Any], Any]) -> None:
         code = _START.format(path=str(Path(__file__).parents[1]), module=__name__)
         self._process = subprocess.Popen(
-            [sys.executable, "-P", "-c", code], stdin=subprocess.PIPE, stdout=subprocess.PIPE
+            [sys.executable, "-P", "-c", code],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            start_new_session=True,  # Ctrl-C at a terminal does not reach it; the parent ends it
         )
         self._send(function)
 
@@ -130,7 +132,6 @@ class _Worker:
 
 def work() -> None:
     """Serve as one of the processes: read the function, then items, until the input ends."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches the whole group; the parent ends this one
     results = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)  # what a library prints must not get between the results
     function = pickle.load(sys.stdin.buffer)  # noqa: S301 - the parent wrote it

@@ -10,6 +10,7 @@
 - ``history.jsonl``: validations and training curves, one JSON object per line
 """
 
+import difflib
 import json
 import os
 import platform
@@ -47,6 +48,9 @@ UNITS: dict[TaskName, str] = {"translation": "pairs", "next-word": "windows"}
 """The unit in which each task's data is counted."""
 COMMANDS: dict[TaskName, str] = {"translation": "translate", "next-word": "complete"}
 """The command that uses a trained model of each task."""
+
+_COPY_HINT = "restore it from a copy, or copy the whole run folder again"
+_NUM_SHOWN_RUNS = 8
 
 
 @dataclass(frozen=True)
@@ -98,16 +102,16 @@ class Run:
         try:
             facts: dict[str, Any] = json.loads(file.read_text(encoding="utf-8"))
             if not isinstance(facts, dict) or not isinstance(version := facts.get("format_version"), int):
-                raise ValueError("it has no format_version")
-        except (OSError, ValueError) as error:
-            raise RunError(f"{file} is {_what_is_wrong(error)}") from error
+                raise TypeError("it has no format_version")
+        except (OSError, ValueError, TypeError) as error:
+            raise RunError(f"{file} is {_what_is_wrong(error)}", _COPY_HINT) from error
         if version > FORMAT_VERSION:
             raise RunError(
                 f"{self.path} is of run format {version}; this ptenmt knows formats up to {FORMAT_VERSION}",
                 "upgrade: pip install --upgrade ptenmt",
             )
         if missing := sorted(set(needed) - facts.keys()):
-            raise RunError(f"{file} is damaged: it lacks {', '.join(missing)}")
+            raise RunError(f"{file} is damaged: it lacks {', '.join(missing)}", _COPY_HINT)
         return facts
 
     def data_fingerprint(self, split: str) -> str | None:
@@ -126,7 +130,7 @@ class Run:
         try:
             return build_config(yaml.load(file.read_text(encoding="utf-8"), _YamlLoader))
         except (OSError, ValueError, yaml.YAMLError, ConfigError) as error:
-            raise RunError(f"{file} is {_what_is_wrong(error)}") from error
+            raise RunError(f"{file} is {_what_is_wrong(error)}", _COPY_HINT) from error
 
     def locked(self) -> AbstractContextManager[None]:
         """Lock the run against other trainings until the process ends in any way.
@@ -178,8 +182,11 @@ class Run:
 def _what_is_wrong(error: Exception) -> str:
     if isinstance(error, FileNotFoundError):
         return "missing"
-    reason = error.strerror if isinstance(error, OSError) else " ".join(str(error).split())
-    return f"damaged or unreadable: {reason}"
+    if isinstance(error, OSError):
+        return f"unreadable: {error.strerror}"
+    if isinstance(error, json.JSONDecodeError | UnicodeDecodeError | yaml.YAMLError):
+        return "damaged: it cannot be parsed"
+    return f"damaged: {error}"
 
 
 def check_task(run: Run, trained_task: TaskName, needed_task: TaskName) -> None:
@@ -191,12 +198,13 @@ def check_task(run: Run, trained_task: TaskName, needed_task: TaskName) -> None:
         )
 
 
-def find_run(name: str | Path | Run | None = None) -> Run:
+def find_run(name: str | Path | Run | None = None, task: TaskName | None = None) -> Run:
     """Find an existing run.
 
     Args:
         name: A path, or a folder's name below ``checkpoints/``; None means the run trained or averaged last
             among those that have weights, or among all if none has. A ``Run`` is returned as it is.
+        task: Without a name, prefer runs that were trained for this task.
 
     Raises:
         RunError: There is no such run.
@@ -210,15 +218,23 @@ def find_run(name: str | Path | Run | None = None) -> Run:
         if not runs:
             reason = f" that can be read: {unreadable[0]}" if unreadable else ""
             raise RunError(f"no run in {RUNS_FOLDER.absolute()}{reason}", hint)
-        return max(runs, key=lambda run: (run.has_weights, str(run.facts().get("trained"))))
+        usable = [run for run in runs if run.has_weights] or runs
+        return next((run for run in usable if task in (None, run.config().task)), usable[0])
     try:
         path = run_path(name)
         if (path / "run.json").is_file():
             return Run(path)
     except OSError as error:
         raise RunError(f"no run in {name}: {error.strerror or error}") from error
-    known = ", ".join(run.name for run in list_runs())
-    raise RunError(f"no run in {path}", f"runs here: {known}" if known else hint)
+    if path.is_dir() and any((path / part).exists() for part in ("config.yaml", "weights", "tokenizer")):
+        raise RunError(f"{path / 'run.json'} is missing", _COPY_HINT)
+    known = [run.name for run in list_runs()]
+    if near := difflib.get_close_matches(path.name, known, 1):
+        hint = f"did you mean {near[0]}?"
+    elif known:
+        hint = f"runs here: {', '.join(known[:_NUM_SHOWN_RUNS])}"
+        hint += f" and {len(known) - _NUM_SHOWN_RUNS} more, see ptenmt info" * (len(known) > _NUM_SHOWN_RUNS)
+    raise RunError(f"no run in {path}", hint)
 
 
 def run_path(name: str | Path) -> Path:
@@ -231,7 +247,7 @@ def run_path(name: str | Path) -> Path:
 
 
 def list_runs(on_unreadable: Callable[[str], None] = lambda _reason: None) -> list[Run]:
-    """All runs below ``checkpoints/``, by name; unfinished ones, whose names start with a dot, are left out.
+    """All runs below ``checkpoints/``, trained last first; unfinished ones, named ``.…``, are left out.
 
     Args:
         on_unreadable: Called with a message for each run that cannot be read.
@@ -240,12 +256,10 @@ def list_runs(on_unreadable: Callable[[str], None] = lambda _reason: None) -> li
     for file in sorted(RUNS_FOLDER.glob("[!.]*/run.json")):
         run = Run(file.parent)
         try:
-            run.facts()
+            runs.append((str(run.facts().get("trained")), run))
         except RunError as error:
             on_unreadable(error.message)
-            continue
-        runs.append(run)
-    return runs
+    return [run for _, run in sorted(runs, key=lambda dated: dated[0], reverse=True)]
 
 
 def set_aside(run: Run) -> Path:

@@ -60,7 +60,8 @@ class TrainedModel:
         """Load a trained run.
 
         Args:
-            run: A path, a name below ``checkpoints/``, or None for the run trained or averaged last.
+            run: A path, a name below ``checkpoints/``, or None for the run trained or averaged last, of the
+                task if one is given.
             checkpoint: ``best``: the weights that scored best in validation; ``latest``: the newest.
             task: What the run must have been trained for, if only one task will do.
             on_warning: Called with a message for each damaged file of weights.
@@ -70,7 +71,7 @@ class TrainedModel:
             CheckpointError: It has no weights that can be read.
             TokenizerError: Its tokenizers cannot be read.
         """
-        run = find_run(run)
+        run = find_run(run, task)
         config = run.config()
         if task is not None:
             check_task(run, config.task, task)

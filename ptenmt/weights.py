@@ -262,7 +262,9 @@ def _reading(file: Path) -> Iterator[None]:
     except OSError as error:
         raise CheckpointError(f"cannot read weights {file}: {error.strerror or error}") from error
     except (ValueError, KeyError, TypeError, AttributeError, struct.error) as error:
-        raise CheckpointError(f"weights {file} are damaged: {error}") from error
+        reason = error if type(error) is ValueError else "no whole weights file of ptenmt"
+        hint = "copy the file again, or use the run's other weights with --checkpoint"
+        raise CheckpointError(f"weights {file} are damaged: {reason}", hint) from error
 
 
 @contextmanager

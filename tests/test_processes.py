@@ -27,6 +27,11 @@ def test_the_work_is_done_by_two_other_processes() -> None:
     assert len(set(found)) == 3
 
 
+def test_ctrl_c_at_a_terminal_does_not_reach_them() -> None:
+    groups = set(list(parallel_map(eval, ["__import__('os').getpgrp()"] * 20))[5:])
+    assert os.getpgrp() not in groups
+
+
 def test_they_import_no_tensorflow_and_no_main_module() -> None:
     modules = list(parallel_map(eval, ["[*__import__('sys').modules]"] * 6))[-1]
     assert "ptenmt.processes" in modules

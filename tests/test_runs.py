@@ -80,7 +80,7 @@ def test_a_damaged_run_json_is_an_error(text: str | None) -> None:
     (run.path / "run.json").unlink()
     if text is not None:
         (run.path / "run.json").write_text(text)
-    with pytest.raises(RunError, match=r"run\.json is (damaged or unreadable: \S|missing)"):
+    with pytest.raises(RunError, match=r"run\.json is (damaged: \S|missing)"):
         run.facts()
 
 
@@ -90,7 +90,7 @@ def test_a_damaged_config_is_an_error(content: bytes | None) -> None:
     (run.path / "config.yaml").unlink()
     if content is not None:
         (run.path / "config.yaml").write_bytes(content)
-    with pytest.raises(RunError, match=r"config\.yaml is (damaged or unreadable: \S|missing)") as caught:
+    with pytest.raises(RunError, match=r"config\.yaml is (damaged: \S|missing)") as caught:
         run.config()
     assert "\n" not in caught.value.message
 
@@ -102,7 +102,7 @@ def test_the_latest_run_is_the_one_trained_last() -> None:
     new_run("newer-format", trained="2027-01-01T00:00:00", version=7)
 
     assert find_run() == Run(Path("checkpoints/b"))
-    assert [run.name for run in list_runs()] == ["a", "b", "c"]
+    assert [run.name for run in list_runs()] == ["b", "c", "a"]
 
 
 def test_a_run_that_has_saved_nothing_yet_is_not_taken_before_one_that_has() -> None:
@@ -111,6 +111,21 @@ def test_a_run_that_has_saved_nothing_yet_is_not_taken_before_one_that_has() -> 
     old.weights_folder.mkdir()
     (old.weights_folder / "latest.safetensors").touch()
     assert find_run() == old
+
+
+def test_the_default_is_the_latest_run_of_the_task() -> None:
+    new_run("a", trained="2026-01-03T00:00:00")
+    text = "task: next-word\ntokenizer: {kind: words}\n"
+    (new_run("b", trained="2026-01-04T00:00:00").path / "config.yaml").write_text(text)
+    assert find_run().name == find_run(task="next-word").name == "b"
+    assert find_run(task="translation").name == "a"
+    assert find_run("b", "translation").name == "b", "a name is a name"
+
+
+def test_a_lock_leaves_no_empty_folder_behind(here: Path) -> None:
+    with Run(here / "checkpoints/new").locked():
+        assert (here / "checkpoints").is_dir()
+    assert list(here.iterdir()) == []
 
 
 def test_what_was_killed_before_it_was_a_run_is_none() -> None:
@@ -176,6 +191,13 @@ def test_no_run_yet(here: Path) -> None:
     with pytest.raises(RunError, match="no run in checkpoints/two") as caught:
         find_run("two")
     assert caught.value.hint == "runs here: one"
+    with pytest.raises(RunError) as caught:
+        find_run("oen")
+    assert caught.value.hint == "did you mean one?"
+    (here / "checkpoints/one/run.json").unlink()
+    with pytest.raises(RunError, match=r"^checkpoints/one/run\.json is missing$") as caught:
+        find_run("one")
+    assert "copy the whole run folder again" in caught.value.hint
 
 
 def test_when_no_run_can_be_read_it_is_said_why() -> None:

@@ -35,11 +35,12 @@ COMMANDS = (
     "serve",
 )
 """Each is a function or a Typer app of this name in the module ``ptenmt.cli.<name>``."""
-INTERRUPTED, TERMINATED = 128 + signal.SIGINT, 128 + signal.SIGTERM
+_INTERRUPTED = 128 + signal.SIGINT
+_TERMINATIONS = [getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name)]
 
 
 class _Signals:
-    """Ends the process as a shell expects on SIGINT and SIGTERM, and at once.
+    """Ends the process as a shell expects on SIGINT, SIGTERM and SIGHUP, and at once.
 
     Libraries may turn a KeyboardInterrupt into an error of their own (Keras does while it traces a layer):
     hence ``is_interrupted``. The exit handler, registered first, runs last: it skips TensorFlow's slow exit.
@@ -50,18 +51,30 @@ class _Signals:
         self.exit_code: int | None = None
 
     def install(self) -> None:
-        if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
-            signal.signal(signal.SIGINT, self._interrupt)
-        if signal.getsignal(signal.SIGTERM) is signal.SIG_DFL:
-            signal.signal(signal.SIGTERM, self._terminate)
+        for number in _TERMINATIONS:
+            if signal.getsignal(number) is signal.SIG_DFL:
+                signal.signal(number, self._terminate)
         atexit.register(self._leave)
+
+    @contextlib.contextmanager
+    def interruptible(self) -> Iterator[None]:
+        """Raise KeyboardInterrupt on SIGINT, where the process would end at once (see ``__main__``)."""
+        outside = signal.getsignal(signal.SIGINT)
+        if outside in (signal.SIG_IGN, signal.default_int_handler):
+            yield
+            return
+        signal.signal(signal.SIGINT, self._interrupt)
+        try:
+            yield
+        finally:
+            signal.signal(signal.SIGINT, outside)
 
     def _interrupt(self, _number: int, _frame: Any) -> None:
         self.is_interrupted = True
         raise KeyboardInterrupt
 
-    def _terminate(self, _number: int, _frame: Any) -> None:
-        raise SystemExit(TERMINATED)
+    def _terminate(self, number: int, _frame: Any) -> None:
+        raise SystemExit(128 + number)
 
     def _leave(self) -> None:
         if self.exit_code is None:
@@ -109,7 +122,8 @@ class _Group(TyperGroup):
 def _reported_errors(ctx: Any = None) -> Iterator[None]:
     """Print errors that a user can fix, and exit; ``ctx`` is that of a command that runs."""
     try:
-        yield
+        with _signals.interruptible():
+            yield
     except PtenmtError as error:
         if os.environ.get("PTENMT_DEBUG"):
             raise
@@ -134,7 +148,7 @@ def _reported_errors(ctx: Any = None) -> Iterator[None]:
         if not (isinstance(error, KeyboardInterrupt) or _signals.is_interrupted):
             raise
         typer.echo("interrupted", err=True)
-        raise typer.Exit(INTERRUPTED) from None
+        raise typer.Exit(_INTERRUPTED) from None
 
 
 app = typer.Typer(
@@ -172,6 +186,6 @@ def main() -> None:
     try:
         app(prog_name="ptenmt")
     except SystemExit as end:
-        if end.code in (INTERRUPTED, TERMINATED):
-            _signals.exit_code = int(end.code)
+        if isinstance(end.code, int) and end.code > 128:  # a signal ended it
+            _signals.exit_code = end.code
         raise

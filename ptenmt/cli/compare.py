@@ -51,6 +51,8 @@ def compare(
     if comparison.splits_that_differ:
         splits = " and ".join(comparison.splits_that_differ)
         screen.warn(f"the runs have different {splits} {_units(comparison)}")
+    for name in comparison.without_weights:
+        screen.warn(f"{name} has no weights: it cannot be used")
     if as_json:
         with standard_output() as stream:
             stream.write(json_text(comparison.facts(), indent=2) + "\n")

@@ -69,14 +69,15 @@ def complete(
     """
     screen = Screen(quiet=quiet, verbose=verbose)
     how = _decoding(words, temperature, top_p, seed)
-    found = find_run(run)
+    found = find_run(run, "next-word")
     completer = Completer.load(found, screen.warn, checkpoint)
     if warning := completer.read(text).warning:
         screen.warn(warning)
     known = completer.tokenizer.vocabulary_size - len(SPECIAL_PIECES)
     shown = shown_perplexity(held_out_loss(found) if checkpoint == "best" else None)
     quality = "" if shown == NOTHING else f"; perplexity {shown} on held-out text, unknown words excluded"
-    screen.say(f"{found.name}: vocabulary of {known:,} words{quality}")
+    date = str(found.facts().get("trained"))[:10]
+    screen.say(f"{found.name}, trained {date}: vocabulary of {known:,} words{quality}")
     if top_k is not None or words is None:
         likely = completer.next_words(text, top_k or _SHOWN_WORDS)
         rows = [(each.word, f"{each.probability:.4f}") for each in likely]

@@ -46,6 +46,11 @@ class Screen:
         """Show a message; it wraps on a terminal only."""
         self.console.print(message, style=style, soft_wrap=not self.console.is_terminal)
 
+    def name_model(self, label: str) -> None:
+        """Say which model answers, if a person is reading; rich would take 40 ms to import."""
+        if not self._quiet and sys.stderr.isatty():
+            print(label, file=sys.stderr)
+
     def say_command(self, words: Sequence[str]) -> None:
         """Show a command line for copying."""
         self.console.print(f"  {shlex.join(words)}", style="cyan", soft_wrap=True)

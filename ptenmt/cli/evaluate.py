@@ -183,7 +183,7 @@ def evaluate(
         overrides=options.decoding_overrides(overrides, {"beam_size": beam_size}),
         on_warning=screen.warn,
     )
-    if hypotheses is None and uses_keras(engine, find_run(run).config()):
+    if hypotheses is None and uses_keras(engine, find_run(run, "translation").config()):
         load_tensorflow(screen)  # here, to hide its log lines
     if sweep:
         if split == "test":

@@ -2,11 +2,15 @@
 
 import math
 from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
 from ptenmt.atomic_files import NOTHING
 from ptenmt.config.loading import show_value
 from ptenmt.epochs import EpochSteps
 from ptenmt.history import perplexity
+
+if TYPE_CHECKING:
+    from ptenmt.trained_model import TrainedModel
 
 
 def counted(number: int, noun: str) -> str:
@@ -75,6 +79,17 @@ def metric_value(metric: str, value: float | None) -> str:
     if value is None:
         return NOTHING
     return f"{value:.3f}" if metric in {"loss", "accuracy"} else f"{value:.1f}"
+
+
+def model_label(trained: "TrainedModel") -> str:
+    """Which model it is: ``demo (BLEU 93.6 at step 1,512, trained 2026-11-22)``."""
+    info, date = trained.info, str(trained.run.facts().get("trained"))[:10]
+    score = (
+        ""
+        if info.score is None
+        else f"{metric_name(info.metric)} {metric_value(info.metric, info.score)} at "
+    )
+    return f"{trained.run.name} ({score}step {info.step:,}, trained {date})"
 
 
 def option_value(value: object) -> str:

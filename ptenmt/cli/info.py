@@ -15,7 +15,7 @@ from ptenmt.epochs import EpochSteps
 from ptenmt.errors import RunError
 from ptenmt.history import History
 from ptenmt.inspection.figures import Table
-from ptenmt.runs import RUNS_FOLDER, UNITS, Run, find_run, list_runs
+from ptenmt.runs import COMMANDS, RUNS_FOLDER, UNITS, Run, find_run, list_runs
 from ptenmt.weights import best_weights, list_weights
 
 _SHOWN_FACTS = {"created", "trained", "versions", "data", "vocabulary_sizes", "parameters"}
@@ -42,7 +42,7 @@ def info(run: RunToDescribe = None, quiet: Quiet = False, verbose: Verbose = Fal
 
 
 def _all_runs(runs: list[Run], warn: Callable[[str], None]) -> Table:
-    rows = []
+    rows, tasks = [], set()
     for run in runs:
         try:
             facts, config = run.facts(_SHOWN_FACTS), run.config()
@@ -51,11 +51,14 @@ def _all_runs(runs: list[Run], warn: Callable[[str], None]) -> Table:
             warn(error.message)
             continue
         epochs = _epochs(config, facts, history[-1]["step"]) if history else NOTHING
-        best = _best_score([line["validation"] for line in history])
+        best = _best_score([line["validation"] for line in history]) if run.has_weights else "no weights"
+        is_default = run.has_weights and config.task not in tasks
+        if is_default:
+            tasks.add(config.task)
         parameters, started = f"{facts['parameters']:,}", _time(facts["trained"])
-        rows.append((run.name, config.data.source, epochs, parameters, best, started))
+        rows.append((run.name + " *" * is_default, config.data.source, epochs, parameters, best, started))
     header = ("run", "data", "epoch", "parameters", "best score", "last started")
-    title = f"{RUNS_FOLDER}; default: {find_run().name}"
+    title = f"{RUNS_FOLDER}, newest first; *: default without --run"
     return Table(title=title, header=header, rows=rows, numbers={2, 3, 4})
 
 
@@ -94,6 +97,8 @@ def _summary(run: Run) -> dict[str, str]:
         step = max([recorded, *(info.step for info in latest)])
         rows["progress"] = f"step {step:,}, epoch {_epochs(run.config(), facts, step)}"
     rows |= _best(run)
+    if not run.has_weights:
+        rows["weights"] = f"none: {COMMANDS[run.config().task]} cannot use this run"
     names = ", ".join(path.name for path in reversed(run.checkpoints()))
     newest = "".join(f" of step {info.step:,}" for info in latest)
     rows["checkpoints"] = names + newest if names else "none: training cannot be resumed"

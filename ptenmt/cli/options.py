@@ -169,7 +169,7 @@ def chosen_decoding(
     """Change the decoding options of a run: arguments and errors as of ``override_decoding``.
 
     If more translations are requested than there are beams, and no beam size is, there will be as many beams.
-    Error messages call the options by these ``names``, such as ``--n-best``.
+    Error messages call the options by these ``names``, such as ``--n-best``; others are ``decoding.…``.
     """
     given = {override.partition("=")[0].strip(): override.partition("=")[2] for override in overrides}
     num_best = given.get("decoding.num_hypotheses", "")

@@ -10,6 +10,7 @@ import typer
 
 from ptenmt.cli import options
 from ptenmt.cli.console import Screen, standard_output
+from ptenmt.cli.formatting import model_label
 from ptenmt.errors import ConfigError, PtenmtError
 from ptenmt.processes import available_cores
 from ptenmt.runs import find_run
@@ -121,9 +122,10 @@ def serve(
         queue=max_queue,
         file_megabytes=max_file,
     )
-    found = find_run(run)
+    found = find_run(run, "translation")
     changes = options.decoding_overrides(overrides, {"beam_size": beam_size})
-    decoding = options.chosen_decoding(found.config().decoding, changes, {"beam_size": "--beam-size"})
+    names = {} if beam_size is None else {"beam_size": "--beam-size"}
+    decoding = options.chosen_decoding(found.config().decoding, changes, names)
     threads = threads or available_cores()
     trained = TrainedModel.load(found, checkpoint=checkpoint, task="translation", on_warning=screen.warn)
     translator = Translator.from_trained_model(trained, "ctranslate2", device=device, threads=threads)
@@ -138,7 +140,9 @@ def serve(
         keys_file=keys,
         origins=origins or [],
         is_verbose=screen.verbose,
-        on_start=lambda url: screen.say(f"{direction} at {url} — Ctrl-C stops the server"),
+        on_start=lambda url: screen.say(
+            f"{direction} with {model_label(trained)} at {url} — Ctrl-C stops the server"
+        ),
         on_warning=screen.warn_loudly,
     )
     screen.say("stopped")

@@ -20,8 +20,8 @@ from ptenmt.cli.tables import print_facts, print_tables
 from ptenmt.cli.training_view import TrainingView
 from ptenmt.config.loading import find_config, load_config
 from ptenmt.data.corpus import load_filter_reports
-from ptenmt.runs import COMMANDS, Run, run_path
-from ptenmt.weights import best_weights, list_weights
+from ptenmt.runs import COMMANDS, Run
+from ptenmt.weights import best_weights
 
 if TYPE_CHECKING:
     from ptenmt.config import Config
@@ -49,11 +49,11 @@ def train(
 ) -> None:
     """Train a model, or resume its training from the latest checkpoint.
 
-    Ctrl-C (or SIGTERM) finishes the step, saves, and prints the command that resumes; a second one quits at
-    once, without saving. Data, model size and training length are options of the config (sections data,
-    tokenizer, model, batch, training and checkpoint); --set changes any of them. A dry run reports sizes,
-    memory and expected time and writes nothing into the run's folder; it may download and prepare data
-    (data.cache_dir).
+    Ctrl-C (or SIGTERM, or a closed terminal) finishes the step, saves, and prints the command that resumes; a
+    second one quits at once, without saving. Data, model size and training length are options of the config
+    (sections data, tokenizer, model, batch, training and checkpoint); --set changes any of them. A dry run
+    reports sizes, memory and the expected time that is left, and writes nothing into the run's folder; it may
+    download and prepare data (data.cache_dir).
 
     Example: ptenmt train --config base.yaml --set training.epochs=10
 
@@ -72,7 +72,7 @@ def train(
         if dry_run:
             with screen.working("dry run"):
                 found = run_dry(options, name, on_event=view.show, on_download=show_download, **given)
-            print_facts(f"{name}: dry run", _dry_run_facts(found, Run(run_path(name))))
+            print_facts(f"{name}: dry run", _dry_run_facts(found))
             if options.task == "translation":
                 from ptenmt.evaluation.tables import data_tables
 
@@ -110,7 +110,7 @@ def _best(result: "TrainingResult", options: "Config") -> str:
     return ""
 
 
-def _dry_run_facts(found: "DryRun", run: Run) -> dict[str, str]:
+def _dry_run_facts(found: "DryRun") -> dict[str, str]:
     sentences, length = found.largest_batch
     memory = "unknown" if found.peak_memory is None else amount(found.peak_memory)
     if found.peak_device_memory is not None:
@@ -118,9 +118,13 @@ def _dry_run_facts(found: "DryRun", run: Run) -> dict[str, str]:
     validation = duration(found.seconds_per_validation)
     if found.unit == "pairs":
         validation += ", depending on how long the model's translations are"
-    latest = list_weights(run.weights_folder, "latest") if found.is_resumed else []
-    is_finished = any(info.step >= found.total_steps for info in latest)
-    resumes = "finished: nothing left to train" if is_finished else "yes" if found.is_resumed else "no"
+    time = "total time" if found.resumed_from is None else "time left"
+    resumes, steps = "no", f"{steps_of_epochs(found.steps_per_epoch)}, {found.total_steps:,} in total"
+    if found.resumed_from is not None:
+        checkpoint, step = found.resumed_from
+        is_finished = found.steps_left == 0
+        resumes = "finished: nothing left to train" if is_finished else f"yes: {checkpoint}, step {step:,}"
+        steps += f", {found.steps_left:,} left"
     return {
         found.unit: ", ".join(f"{count:,} {split}" for split, count in found.examples.items()),
         "vocabularies": " and ".join(f"{size:,}" for size in found.vocabulary_sizes),
@@ -129,12 +133,12 @@ def _dry_run_facts(found: "DryRun", run: Run) -> dict[str, str]:
             "sources" if len(found.stages) == 1 else f"sources of stage {number}": mixture(pairs)
             for number, pairs in enumerate(found.stages, 1)
         },
-        "steps": f"{steps_of_epochs(found.steps_per_epoch)}, {found.total_steps:,} in total",
+        "steps": steps,
         "largest batch": f"{counted(sentences, found.unit.removesuffix('s'))} of {length:,} tokens",
         "peak memory": memory,
         "time per step": f"{found.seconds_per_step:.3g} s",
         "time per epoch": f"{' or '.join(map(duration, found.seconds_per_epoch))}, without validation",
         "time per validation": f"about {validation}",
-        "total time": f"about {duration(found.seconds)}, with {counted(found.validations, 'validation')}",
+        time: f"about {duration(found.seconds)}, with {counted(found.validations, 'validation')}",
         "would resume from a checkpoint": resumes,
     }

@@ -13,6 +13,7 @@ import typer
 
 from ptenmt.cli import options
 from ptenmt.cli.console import Screen, load_tensorflow
+from ptenmt.cli.formatting import model_label
 from ptenmt.cli.translation_job import Destination, TranslationFormat, TranslationJob, TranslationView
 from ptenmt.config.schema import MAX_ALTERNATIVES
 from ptenmt.data.readers import Lines, opened_lines
@@ -136,10 +137,14 @@ def translate(
     options.refuse_together({"--n-best": n_best, "--alternatives": alternatives})
     files = {"TEXT": texts, "--input": input_file, "--output": output_file}
     options.refuse_together({"--interactive": interactive, **files})
-    found = find_run(run)
+    found = find_run(run, "translation")
     flags = {"beam_size": beam_size, "num_hypotheses": n_best, "max_length": max_length}
     changes = options.decoding_overrides(overrides, flags)
-    decoding = options.chosen_decoding(found.config().decoding, changes, _NAMES)
+    decoding = options.chosen_decoding(
+        found.config().decoding,
+        changes,
+        {option: _NAMES[option] for option, value in flags.items() if value is not None},
+    )
     with _open_texts(texts, input_file, skip_invalid=skip_invalid) as lines, destination.locked():
         if destination.leftover is not None:
             screen.warn(
@@ -148,6 +153,7 @@ def translate(
         trained = TrainedModel.load(found, checkpoint=checkpoint, task="translation", on_warning=screen.warn)
         if uses_keras(engine, trained.config):
             load_tensorflow(screen)
+        screen.name_model(model_label(trained))
         translator = Translator.from_trained_model(trained, engine, device=device, threads=threads)
         num_best = decoding.num_hypotheses
         job = TranslationJob(

@@ -39,6 +39,7 @@ def load_config(name: str | Path, overrides: Sequence[str] = ()) -> Config:
         ConfigError: The file is missing or no YAML mapping, or an option is unknown or invalid.
     """
     path = find_config(name)
+    shown = path.name if path.parent == config_folders()[1] else str(path)
     try:
         values = _read_yaml(path)
         _find_beside(path.parent, values)
@@ -47,10 +48,10 @@ def load_config(name: str | Path, overrides: Sequence[str] = ()) -> Config:
         try:
             return build_config(values)
         except ConfigError as error:
-            where = f"{path} with --set" if overrides else str(path)
+            where = f"{shown} with --set" if overrides else shown
             raise ConfigError(f"{where}: {error.message}", error.hint) from error
     except RecursionError as error:
-        raise ConfigError(f"{path} is nested too deeply, or refers to itself") from error
+        raise ConfigError(f"{shown} is nested too deeply, or refers to itself") from error
 
 
 def override_decoding(decoding: DecodingConfig, overrides: Sequence[str]) -> DecodingConfig:

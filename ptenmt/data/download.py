@@ -65,7 +65,8 @@ class _Download:
     def failure(self, reason: str) -> DownloadError:
         return DownloadError(
             f"cannot download {self.destination.name} from {self.url}: {reason}",
-            hint=f"check the network and the address, or put the file at {self.destination} by hand",
+            hint=f"check the network and the address, or put the file at {self.destination} by hand; "
+            "demo.yaml needs no download",
         )
 
 

@@ -169,10 +169,7 @@ def _readable(name: str) -> Iterator[None]:
         if isinstance(error, IsADirectoryError):
             hint = "give a file, not a folder"
         elif isinstance(error, FileNotFoundError):
-            hint = (
-                "relative paths start at the folder in which ptenmt is run; "
-                "data.path may be beside the config, too"
-            )
+            hint = "relative paths start at the folder in which ptenmt is run"
         raise DataError(f"cannot read {name}: {getattr(error, 'strerror', None) or error}", hint) from error
 
 

@@ -16,6 +16,7 @@ from ptenmt.evaluation.scores import Difference, Scorer
 from ptenmt.evaluation.systems import LoadOptions, OnProgress, SearchFacts, System
 from ptenmt.history import History
 from ptenmt.runs import UNITS, Run, find_run
+from ptenmt.weights import list_weights
 
 _SPLITS = ("train", "validation", "test")
 _METRICS = ("bleu", "chrf", "loss", "accuracy")
@@ -68,6 +69,8 @@ class RunComparison:
     """The options that differ, each with its value in every run."""
     splits_that_differ: list[str]
     """``train``, ``validation``, ``test``: where not all runs have the same pairs."""
+    without_weights: list[str]
+    """The runs whose weights are missing."""
     split: HeldOutSplit | None
     """Which of the first run's pairs all runs translated, if they did."""
     scores: list[RunScores]
@@ -112,6 +115,9 @@ def compare(
         splits_that_differ=[
             name for name in _SPLITS if len({summary.fingerprints.get(name) for summary in summaries}) > 1
         ],
+        without_weights=[
+            summary.run for run, summary in zip(found, summaries, strict=True) if not run.has_weights
+        ],
         split=split,
         scores=[] if split is None else _score(found, split, load or LoadOptions(), on_progress),
     )
@@ -143,7 +149,8 @@ def _summarize(run: Run, name: str) -> RunSummary:
     history = History(run.path)
     curve, validations = history.curve(), history.validations()
     last, best = history.last(), history.best(config.validation.metric)
-    steps = None if last is None else last["step"]
+    latest = list_weights(run.weights_folder, "latest")  # may be further than the last line
+    steps = None if last is None else max([last["step"], *(info.step for info in latest)])
     times = [sum(line["seconds"].values()) for line in [*curve, *validations]]
     tokens_per_second = None
     if curve:

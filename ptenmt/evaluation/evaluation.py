@@ -161,7 +161,7 @@ class EvaluationRequest:
         """Find the run and read the test set; errors as of ``evaluate``."""
         has_references = bool(files.references or files.test_set)
         needs_no_run = run is None and files.hypotheses is not None and has_references
-        found = None if needs_no_run else find_run(run)
+        found = None if needs_no_run else find_run(run, "translation")
         data, is_lowercase = TOKENIZED_TEXT if files.is_tokenized else PLAIN_TEXT, False
         if found is not None:
             config = found.config()

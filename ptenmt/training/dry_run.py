@@ -14,6 +14,7 @@ from ptenmt.data.batches import Batch, BatchPlan, memory_need
 from ptenmt.data.download import OnProgress
 from ptenmt.data.mixing import Mixture
 from ptenmt.epochs import EpochSteps
+from ptenmt.errors import OutputError
 from ptenmt.events import Event, StepDone, ValidationStep, Warned
 from ptenmt.runs import Run, run_path
 from ptenmt.training.distributed import Workers, prepare
@@ -22,6 +23,7 @@ from ptenmt.training.model_selection import Validator, num_total_steps, num_vali
 from ptenmt.training.preparation import TrainingInputs
 from ptenmt.training.state import peak_memory
 from ptenmt.training.trainer import Trainer
+from ptenmt.weights import list_weights
 
 MAX_STEPS = 40
 _ENOUGH_SECONDS = 15.0
@@ -32,8 +34,8 @@ _MIN_STEPS = 4
 class DryRun:
     """Sizes, memory and expected times of a training."""
 
-    is_resumed: bool
-    """Whether it would resume from a checkpoint; times are for the whole training."""
+    resumed_from: tuple[str, int] | None
+    """The checkpoint that it would resume from, and its step; None for a new training."""
     unit: str
     """Unit of ``examples``: pairs or windows."""
     examples: dict[str, int]
@@ -51,7 +53,7 @@ class DryRun:
     seconds_per_validation: float
     """With an untrained model, whose translations have other lengths than a trained one's."""
     validations: int
-    """Number in the whole training."""
+    """Number that are left."""
     peak_memory: int | None
     """Bytes; None where the system does not report it."""
     peak_device_memory: int | None
@@ -63,9 +65,14 @@ class DryRun:
         return [steps * self.seconds_per_step for _, steps in self.steps_per_epoch.stages]
 
     @property
+    def steps_left(self) -> int:
+        """Steps that are left to train."""
+        return max(self.total_steps - (self.resumed_from[1] if self.resumed_from else 0), 0)
+
+    @property
     def seconds(self) -> float:
-        """Of the whole training, validations included."""
-        return self.total_steps * self.seconds_per_step + self.validations * self.seconds_per_validation
+        """Of what is left to train, validations included."""
+        return self.steps_left * self.seconds_per_step + self.validations * self.seconds_per_validation
 
 
 def dry_run(
@@ -79,11 +86,15 @@ def dry_run(
 ) -> DryRun:
     """Check config, data and tokenizers, build the model, run its largest step and some usual ones.
 
-    Nothing is written into the run's folder; the training data may be downloaded and prepared. Arguments and
-    errors are those of ``train``.
+    Nothing is written into the run's folder, which another process may be training; the training data may be
+    downloaded and prepared. Arguments and errors are those of ``train``, but a folder that cannot be written
+    is a warning.
     """
     directory = Run(run_path(run))
-    directory.check_writable()
+    try:
+        directory.check_writable()
+    except OutputError as error:
+        on_event(Warned(message=error.message))
     strategy = prepare(config, lambda message: on_event(Warned(message=message)))
     inputs = TrainingInputs(config, directory, fresh, init_from, on_event, on_download)
     model, plan, facts = inputs.build(strategy)
@@ -98,9 +109,11 @@ def dry_run(
     seconds_per_validation = _time_validation(validator, on_event) / share
     steps_per_epoch = epoch_steps(plan, config.batch.accumulate)
     steps = num_total_steps(config, steps_per_epoch)
+    latest = list_weights(directory.weights_folder, "latest")  # saved together with the newest checkpoint
+    done = latest[0].step if inputs.is_resumed and latest else 0
     gpus = tf.config.list_logical_devices("GPU")
     return DryRun(
-        is_resumed=inputs.is_resumed,
+        resumed_from=(directory.checkpoints()[0].name, done) if inputs.is_resumed else None,
         unit=inputs.task.unit,
         examples={name: split.size for name, split in inputs.task.splits.items()},
         vocabulary_sizes=facts["vocabulary_sizes"],
@@ -111,7 +124,7 @@ def dry_run(
         largest_batch=(len(largest[0]), max(largest[0].shape[1], largest[1].shape[1])),
         seconds_per_step=seconds_per_step,
         seconds_per_validation=seconds_per_validation,
-        validations=num_validations(config.validation, steps_per_epoch, 0, steps),
+        validations=num_validations(config.validation, steps_per_epoch, done, steps),
         peak_memory=peak_memory(),
         peak_device_memory=tf.config.experimental.get_memory_info("GPU:0")["peak"] if gpus else None,
     )

@@ -10,7 +10,7 @@ from typing import Any
 from ptenmt.config import Config
 from ptenmt.ctranslate2_export import ctranslate2_model, why_not_ctranslate2
 from ptenmt.data.download import OnProgress
-from ptenmt.errors import PtenmtError, TrainingError
+from ptenmt.errors import PtenmtError, RunError, TrainingError
 from ptenmt.events import CurvePoint, Event, StepDone, Stopped, TrainingStarted, Validated, Warned
 from ptenmt.history import History
 from ptenmt.runs import Run, run_path, set_aside
@@ -53,8 +53,8 @@ def train(
 ) -> TrainingResult:
     """Train a run, or resume it from its latest checkpoint.
 
-    In the main thread, SIGINT and SIGTERM finish the current step, save and end the training; a second
-    one exits immediately.
+    In the main thread, SIGINT, SIGTERM and SIGHUP (a closed terminal) finish the current step, save and end
+    the training; a second one exits immediately.
 
     Args:
         config: The run's options.
@@ -66,7 +66,8 @@ def train(
 
     Raises:
         OutputError: The folder cannot be written.
-        RunError: The folder holds something else, or a run that these options do not fit.
+        RunError: The folder holds something else, or a run that these options do not fit; or parts of it were
+            removed during the training.
         DownloadError: A data set or tokenizer is missing and cannot be fetched.
         DataError: The pairs cannot be read, or none is left.
         TokenizerError: The tokenizer cannot be trained or loaded.
@@ -98,6 +99,8 @@ def train(
             if stop.received is None or (stop.is_training and not isinstance(error, KeyboardInterrupt)):
                 raise
             is_stopped, is_saved = True, False
+        if is_chief and is_saved:
+            _check_complete(directory)
     return TrainingResult(
         run=directory.path,
         history=History(directory.path).validations(),
@@ -136,6 +139,16 @@ def _train(inputs: TrainingInputs, fresh: bool, workers: Workers, stop: StopSign
     if is_stopped:  # a signal to one worker stops all
         stop.received = next((number for number in workers.gather(stop.received) if number), None)
     return is_stopped
+
+
+def _check_complete(run: Run) -> None:
+    """Raise RunError if somebody removed parts of the run meanwhile: nothing could use the rest."""
+    parts = run.path / "run.json", run.path / "config.yaml", run.tokenizer_folder
+    if missing := [part.name for part in parts if not part.exists()]:
+        raise RunError(
+            f"{run.path} was removed or changed during the training: {', '.join(missing)} missing",
+            "train it again with --fresh",
+        )
 
 
 def _check_agreement(inputs: TrainingInputs, workers: Workers) -> None:

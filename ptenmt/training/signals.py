@@ -1,16 +1,19 @@
-"""SIGINT and SIGTERM while a training is under way."""
+"""SIGINT, SIGTERM and SIGHUP while a training is under way."""
 
 import contextlib
 import os
 import signal
 import socket
+import stat
 import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-_SIGNALS = (signal.SIGINT, signal.SIGTERM)
+_SIGNALS = [  # Windows has no SIGHUP
+    getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)
+]
 _STARTUP_GRACE_SECONDS = 3.0  # from the first signal to the end of a process whose training has not started
 _SECOND_SIGNAL_GRACE_SECONDS = 1.0
 _SHOW_CURSOR = b"\x1b[?25h"
@@ -21,7 +24,7 @@ class Interrupted(KeyboardInterrupt):
 
 
 class StopSignals:
-    """Handles SIGINT and SIGTERM: the first finishes the step and saves, the second exits immediately.
+    """Handles SIGINT, SIGTERM and SIGHUP: the first finishes the step and saves, the second exits immediately.
 
     Before ``on_stop`` is called there is nothing to save: ``Interrupted`` is raised in the main thread, and
     if that is in a library call that does not return, the process exits.
@@ -77,6 +80,8 @@ class StopSignals:
     def _handle(self, number: int, _frame: Any) -> None:
         self.received = number
         self._restore()
+        if number not in (signal.SIGINT, signal.SIGTERM):
+            _leave_terminal()
         if self._stop is None:
             raise Interrupted
         self._stop()
@@ -107,6 +112,16 @@ class StopSignals:
                 deadline = time.monotonic() + _SECOND_SIGNAL_GRACE_SECONDS
             elif self._stop is None:
                 deadline = time.monotonic() + _STARTUP_GRACE_SECONDS
+
+
+def _leave_terminal() -> None:
+    """Write to nowhere instead of the terminal, which SIGHUP says is gone: writing there is an error."""
+    for stream in (1, 2):
+        with contextlib.suppress(OSError):
+            if stat.S_ISCHR(os.fstat(stream).st_mode):
+                nowhere = os.open(os.devnull, os.O_WRONLY)
+                os.dup2(nowhere, stream)
+                os.close(nowhere)
 
 
 def _end_process(received: list[int]) -> None:

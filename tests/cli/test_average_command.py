@@ -10,7 +10,7 @@ def test_nothing_is_averaged_before_anything_is_saved(ptenmt, copied_run: Path) 
     run = copied_run / "checkpoints/tiny"
     (run / "weights" / "best.safetensors").unlink()
     error = ptenmt("average", "--run", "tiny", "--best", "1", code=1).stderr
-    assert "has 0 best models, fewer than the 1 requested\n  raise checkpoint.keep_best" in error
+    assert "has 0 best models, fewer than the 1 requested\n  train longer\n" in error
     shutil.rmtree(run / "state")
     error = ptenmt("average", "--run", "tiny", code=1).stderr
     assert error.startswith("error: checkpoints/tiny has no checkpoints yet\n  train it first: ")
@@ -31,6 +31,9 @@ def test_an_average_translates_like_any_run(ptenmt) -> None:
     assert "exists already" in ptenmt("average", "--run", "tiny", code=1).stderr
     error = ptenmt("average", "--run", "tiny", "--best", "4", "--to", "x", code=1).stderr
     assert error.startswith("error: checkpoints/tiny has 1 best model, fewer than the 4 requested\n")
+    assert "  use --best 1, or train longer; raise checkpoint.keep_best to keep more\n" in error
+    error = ptenmt("average", "--run", "tiny", "--last", "5", "--to", "x", code=1).stderr
+    assert "has 1 checkpoint, fewer than the 5 requested\n  use --last 1, or train longer\n" in error
     assert "--last" in ptenmt("average", "--run", "tiny", "--last", "0", code=2).stderr
 
 

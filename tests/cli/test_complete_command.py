@@ -129,15 +129,15 @@ def test_what_is_reported_of_a_run(ptenmt: Command, tmp_path: Path):
     run = tmp_path / "run"
     shutil.copytree("checkpoints/pooled", run)
     assert (
-        "run: vocabulary of 13 words; perplexity 1.0 on held-out text"
+        ": vocabulary of 13 words; perplexity 1.0 on held-out text"
         in ptenmt("complete", "a", "--run", str(run)).stderr
     )
     latest = ptenmt("complete", "a", "--run", str(run), "--checkpoint", "latest").stderr
-    assert "run: vocabulary of 13 words\n" in latest, "the perplexity is of the best weights"
+    assert ": vocabulary of 13 words\n" in latest, "the perplexity is of the best weights"
     history = run / "history.jsonl"
     losses = re.sub(r'"loss": [-.e\d]+', '"loss": 1234.5', history.read_text(encoding="utf-8"))
     history.write_text(losses, encoding="utf-8")
-    assert "run: vocabulary of 13 words\n" in ptenmt("complete", "a", "--run", str(run)).stderr
+    assert ": vocabulary of 13 words\n" in ptenmt("complete", "a", "--run", str(run)).stderr
     assert "perplexity" not in ptenmt("info", "--run", str(run)).stdout
 
 

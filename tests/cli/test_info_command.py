@@ -25,7 +25,7 @@ def test_all_runs_at_a_glance(ptenmt, copied_run: Path) -> None:
 
     best = max(line["validation"]["bleu"] for line in History(copied_run / "checkpoints/tiny").validations())
     assert table["run"] == "data epoch parameters best score last started"
-    assert table["tiny"].startswith(f"files 10/10 6,646 BLEU {best:.1f} 20")
+    assert table["tiny *"].startswith(f"files 10/10 6,646 BLEU {best:.1f} 20")
     assert answer.stderr == ""
 
 
@@ -88,7 +88,7 @@ def test_the_best_is_the_earlier_of_equals_and_never_what_is_no_number(ptenmt, c
     assert table["best BLEU"].startswith("2.0 at step 12 in epoch 2")
     assert table["time"] == "4 s: training 75%, validation 25%"
     assert (table["peak memory"], table["skipped steps"]) == ("unknown", "2")
-    assert " 2.0 " in rows(ptenmt("info").stdout)["tiny"]
+    assert " 2.0 " in rows(ptenmt("info").stdout)["tiny *"]
 
     file.write_text(json.dumps(lines[0]) + "\n")
     table = rows(ptenmt("info", "--run", "tiny").stdout)
@@ -111,8 +111,8 @@ def test_values_are_shown_as_yaml_writes_them(ptenmt, copied_run: Path) -> None:
     [
         ("run.json", lambda text: text.replace('version": 1', 'version": 2'), "is of run format 2"),
         ("run.json", lambda _: '{"format_version": 1}', "run.json is damaged: it lacks created, data"),
-        ("run.json", lambda text: text[:40], "run.json is damaged or unreadable"),
-        ("config.yaml", lambda _: "seed: x", "config.yaml is damaged or unreadable: seed=x must be"),
+        ("run.json", lambda text: text[:40], "run.json is damaged: it cannot be parsed"),
+        ("config.yaml", lambda _: "seed: x", "config.yaml is damaged: seed=x must be"),
     ],
 )
 def test_an_unreadable_run_does_not_hide_the_others(
@@ -125,7 +125,7 @@ def test_an_unreadable_run_does_not_hide_the_others(
         (other / name).write_text(damage(text) if name == file else text)
 
     answer = ptenmt("info")
-    assert "tiny" in rows(answer.stdout)
+    assert "tiny *" in rows(answer.stdout)
     assert "other" not in answer.stdout
     assert answer.stderr.startswith("warning: checkpoints/other")
     assert message in answer.stderr
@@ -133,10 +133,24 @@ def test_an_unreadable_run_does_not_hide_the_others(
     assert message in ptenmt("info", "--run", "other", code=1).stderr
 
 
+def test_newest_first_and_what_cannot_be_used(ptenmt, copied_run: Path) -> None:
+    shutil.copytree(copied_run / "checkpoints/tiny", copied_run / "checkpoints/zero")
+    shutil.rmtree(copied_run / "checkpoints/zero/weights")
+    file = copied_run / "checkpoints/zero/run.json"
+    file.write_text(re.sub(r'"trained": "20..', '"trained": "2999', file.read_text()))
+
+    shown = ptenmt("info").stdout.splitlines()
+    assert [line.partition("  ")[0] for line in shown[2:]] == ["zero", "tiny *"]
+    assert "no weights" in shown[2]
+    table = rows(ptenmt("info", "--run", "zero").stdout)
+    assert table["weights"] == "none: translate cannot use this run"
+    assert "warning: zero has no weights" in ptenmt("compare", "tiny", "zero").stderr
+
+
 @pytest.mark.usefixtures("beside")
 def test_an_unknown_run_lists_the_known(ptenmt) -> None:
     assert ptenmt("info", "--run", "tny", code=1).stderr == (
-        "error: no run in checkpoints/tny\n  runs here: tiny\n"
+        "error: no run in checkpoints/tny\n  did you mean tiny?\n"
     )
 
 

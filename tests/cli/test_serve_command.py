@@ -115,7 +115,9 @@ def test_options_reach_the_server(ptenmt, random_run: Path, started: dict[str, A
     assert started["is_verbose"] is True
     assert not started["keys"].are_required
     assert answer.stdout == ""
-    assert re.search(r"pt → en at http://127.0.0.1:\d+", answer.stderr)
+    assert re.search(
+        r"pt → en with random \(BLEU 1\.0 at step 1, trained .*\) at http://127.0.0.1:\d+", answer.stderr
+    )
     assert ptenmt("serve", "--run", str(random_run), "--port", "0", "--quiet").stderr == ""
 
 

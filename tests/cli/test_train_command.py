@@ -1,5 +1,6 @@
 """``ptenmt train``: what it says, resuming, refusing, stopping."""
 
+import os
 import re
 import shlex
 import signal
@@ -15,7 +16,10 @@ from typing import IO, Any
 import pytest
 
 from ptenmt.cli.options import COMMAND_LINE, resume_command
+from ptenmt.cli.training_view import TrainingView
 from ptenmt.config.loading import load_config
+from ptenmt.errors import OutputError
+from ptenmt.events import CheckpointSaved, Event
 from ptenmt.history import History
 from ptenmt.runs import Run
 from ptenmt.weights import best_weights
@@ -123,7 +127,7 @@ def test_a_folder_that_is_no_run_is_left_alone(ptenmt, copied_run: Path) -> None
         ),
         (
             ["--config", "tiny.yaml", "--run", "new", "--init-from", "tny"],
-            "no run in checkpoints/tny\n  runs he",
+            "no run in checkpoints/tny\n  did you mean tiny?",
         ),
         (["--config", "tiny.yaml", "--run", ""], "the name of the run is empty"),
         (["--config", "tiny.yaml", "--run", "new", "--set", "data.path=no.tsv"], "cannot read "),
@@ -201,6 +205,43 @@ def _stop(process: subprocess.Popen[str], number: int, name: str) -> None:
     assert shlex.split(command) == ["ptenmt", "train", *arguments]
 
 
+@pytest.mark.skipif(sys.platform == "win32", reason="there are no pseudo-terminals")
+def test_a_closed_terminal_saves_too(copied_run: Path) -> None:
+    ours, theirs = os.openpty()
+    arguments = ["--config", "tiny.yaml", "--set", "training.epochs=1000000", "--run", "left"]
+    process = subprocess.Popen(
+        [sys.executable, "-m", "ptenmt", "train", *arguments],
+        stdout=theirs,
+        stderr=theirs,
+        env=os.environ | {"TERM": "dumb"},
+    )
+    os.close(theirs)
+    try:
+        with open(ours, encoding="utf-8") as terminal:
+            read_until(terminal, "best so far")
+            process.send_signal(signal.SIGHUP)  # before the terminal is gone, as the kernel does
+        assert process.wait() == 128 + signal.SIGHUP
+        assert Run(copied_run / "checkpoints/left").checkpoints()
+    finally:
+        process.kill()
+
+
+def test_a_run_that_somebody_removed_is_not_done(
+    ptenmt, copied_run: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    show = TrainingView.show
+
+    def show_and_remove(view: TrainingView, event: Event) -> None:
+        show(view, event)
+        if isinstance(event, CheckpointSaved):
+            (copied_run / "checkpoints/tiny/run.json").unlink()
+
+    monkeypatch.setattr(TrainingView, "show", show_and_remove)
+    told = ptenmt("train", "--config", "tiny.yaml", "--set", "training.epochs=11", code=1).stderr
+    assert "error: checkpoints/tiny was removed or changed during the training: run.json missing" in told
+    assert "done" not in told
+
+
 def test_a_stop_before_the_first_step_reports_that_nothing_is_saved(
     ptenmt, copied_run: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -265,9 +306,22 @@ def test_a_dry_run_shows_what_filters_removed(ptenmt) -> None:
 
 
 @pytest.mark.usefixtures("beside")
-def test_a_dry_run_of_a_finished_run(ptenmt) -> None:
-    facts = ptenmt("train", "--config", "tiny.yaml", "--dry-run").stdout
-    assert "would resume from a checkpoint  finished: nothing left to train\n" in facts
+def test_a_dry_run_tells_what_is_left(ptenmt, beside: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    again = ["train", "--config", "tiny.yaml", "--dry-run"]
+    facts = ptenmt(*again).stdout
+    assert re.search(r"^would resume .* finished: nothing left to train$", facts, re.M)
+    assert re.search(r"^time left +about 0 s, with 0 validations$", facts, re.M)
+
+    def refuse(file: Path) -> None:
+        raise OutputError(f"cannot write {file}: Read-only file system")
+
+    monkeypatch.setattr("ptenmt.runs.check_writable", refuse)
+    with Run(beside / "checkpoints/tiny").locked():  # it is being trained
+        answer = ptenmt(*again, "--set", "training.epochs=12")
+    assert "warning: cannot write checkpoints/tiny/run.json: Read-only" in answer.stderr
+    assert re.search(r"^steps +6 per epoch, 72 in total, 12 left$", answer.stdout, re.M)
+    assert re.search(r"^time left .* with 2 validations$", answer.stdout, re.M)
+    assert re.search(r"^would resume .* yes: ckpt-1, step 60$", answer.stdout, re.M)
 
 
 def test_the_command_that_resumes_does_not_start_over() -> None:

@@ -2,6 +2,8 @@
 
 import gzip
 import json
+import os
+import re
 import select
 import shutil
 import subprocess
@@ -55,6 +57,23 @@ def test_the_model_translates_something_to_test_with(translations: list[Translat
     assert len(set(texts)) == len([line for line in LINES if line.strip()]) + 1
     assert [text == "" for text in texts] == [not line.strip() for line in LINES]
     assert any(translation.text != translation.raw for translation in translations)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="there are no pseudo-terminals")
+@pytest.mark.parametrize(
+    ("quiet", "begin"),
+    [([], r"tiny \((BLEU|loss) [.\d]+ at step \d+, trained 20..-..-..\)"), (["--quiet"], "")],
+)
+def test_a_person_sees_which_model_translates(quiet: list[str], begin: str) -> None:
+    ours, theirs = os.openpty()
+    command = [sys.executable, "-m", "ptenmt", "translate", *quiet, "o gato come hoje ."]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=theirs, encoding="utf-8")
+    translation, _ = process.communicate()
+    os.write(theirs, b"end")
+    os.close(theirs)
+    assert re.fullmatch(begin, os.read(ours, 1_000).decode().removesuffix("end").strip())
+    os.close(ours)
+    assert translation.count("\n") == 1
 
 
 def test_arguments(ptenmt, translations: list[Translation]) -> None:

@@ -37,15 +37,16 @@ from ptenmt.trained_model import TrainedModel
         (["olá", "--output", "checkpoints"], "cannot write checkpoints: Is a directory"),
         (["olá", "--output", "out.txt.gz"], "--output out.txt.gz: translations are written as plain text"),
         (["--input", "pairs.tsv", "--output", "./pairs.tsv"], "--output pairs.tsv is the input itself"),
-        (["olá", "--run", "tny"], "no run in checkpoints/tny\n  runs here: tiny"),
+        (["olá", "--run", "tny"], "no run in checkpoints/tny\n  did you mean tiny?"),
         (["olá", "--beam-size", "0"], "--beam-size 0 must be 1 or more\n"),
+        (["olá", "--set", "decoding.beam_size=0"], "decoding.beam_size=0 must be 1 or more\n"),
         (["olá", "--n-best", "2000"], "--n-best 2000 must be at most 1,000\n"),
         (["olá", "--n-best", "0"], "--n-best 0 must be 1 or more\n"),
         (["olá", "--n-best", "5", "--beam-size", "4"], "--n-best 5 must be at most --beam-size 4\n"),
         (["olá", "--max-length", "0"], "--max-length 0 must be 1 or more\n"),
         (
             ["olá", "--set", "decoding.top_k=5"],
-            "decoding.top_k=5 samples tokens, which needs --beam-size 1, not 4\n",
+            "decoding.top_k=5 samples tokens, which needs decoding.beam_size=1, not 4\n",
         ),
         (["olá", "--set", "decoding.beem=5"], "unknown option decoding.beem"),
         (

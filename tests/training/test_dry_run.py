@@ -43,7 +43,9 @@ def test_a_run_that_is_there_is_left_alone(copied: TrainedRun):
     found = dry_run(copied.config, copied.path)
     assert files(copied.path) == before
     assert [file.name for file in copied.path.parent.iterdir() if file.name.startswith(".")] == []
-    assert (found.is_resumed, found.steps_per_epoch.fact, found.largest_batch) == (True, 29, (16, 7))
+    assert (found.steps_per_epoch.fact, found.largest_batch) == (29, (16, 7))
+    assert found.resumed_from is not None
+    assert (found.steps_left, found.seconds) == (0, 0)
 
 
 def test_errors_are_those_of_the_training(copied: TrainedRun):

@@ -1,4 +1,4 @@
-"""SIGINT and SIGTERM, without a training: what each stage of one makes of them."""
+"""SIGINT, SIGTERM and SIGHUP, without a training: what each stage of one makes of them."""
 
 import os
 import signal
@@ -32,12 +32,12 @@ with StopSignals().installed() as stop:
 
 @pytest.fixture(autouse=True)
 def _handlers() -> Iterator[None]:
-    before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
+    before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)}
     yield
     assert {number: signal.getsignal(number) for number in before} == before
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_the_start_is_interrupted(number: int):
     stop = StopSignals()
     with pytest.raises(Interrupted), stop.installed():
