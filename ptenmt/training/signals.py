@@ -24,7 +24,7 @@ class Interrupted(KeyboardInterrupt):
 
 
 class StopSignals:
-    """Handles SIGINT, SIGTERM and SIGHUP: the first finishes the step and saves, the second exits immediately.
+    """Handles SIGINT, SIGTERM, SIGHUP: the first finishes the step and saves, the second exits immediately.
 
     Before ``on_stop`` is called there is nothing to save: ``Interrupted`` is raised in the main thread, and
     if that is in a library call that does not return, the process exits.

@@ -282,7 +282,9 @@ def test_a_bad_line_in_the_first_window_leaves_nothing(job, tmp_path: Path) -> N
     assert names(tmp_path) == ["bad.txt"]
 
 
-@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGHUP, 129)])
+@pytest.mark.parametrize(
+    ("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGHUP, 129)]
+)
 def test_a_signal_ends_it_within_two_seconds(
     job, source: Path, random_run: Path, tmp_path: Path, number: int, code: int
 ) -> None:
