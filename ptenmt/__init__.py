@@ -5,8 +5,8 @@ that importing ptenmt is instant.
 """
 
 from importlib import import_module
-from typing import TYPE_CHECKING
 
+TYPE_CHECKING = False  # as typing's, whose import takes long enough for a Ctrl-C to hit it
 if TYPE_CHECKING:  # "as" marks them as public for type checkers
     from ptenmt.averaging import average as average
     from ptenmt.completion import Completer as Completer

@@ -1,10 +1,8 @@
 """``python -m ptenmt``, and the command ``ptenmt``."""
 
-import contextlib
-import os
+import os  # these are loaded in a moment, in which a Ctrl-C would still be a traceback
 import signal
 import sys
-from typing import Any
 
 
 def main() -> None:
@@ -16,14 +14,13 @@ def main() -> None:
     run_command_line()
 
 
-def _end_process(number: int, _frame: Any) -> None:
+def _end_process(number: int, _frame: object) -> None:
     """Nothing is left to clean up, and an exception would show as a traceback of what is being imported."""
-    for stream in filter(None, (sys.stdout, sys.stderr)):
-        with contextlib.suppress(Exception):
-            stream.flush()
-    with contextlib.suppress(OSError):
+    try:
         os.write(2, b"interrupted\n")
-    os._exit(128 + number)
+        sys.stdout.flush()
+    finally:
+        os._exit(128 + number)
 
 
 if __name__ == "__main__":

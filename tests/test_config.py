@@ -99,6 +99,7 @@ def test_a_missing_file_lists_the_presets(write) -> None:
     assert caught.value.hint == f"give a file, or one of: {', '.join(f'{name}.yaml' for name in names)}"
 
 
+@pytest.mark.usefixtures("write")
 def test_an_error_of_a_preset_names_it_without_its_folder() -> None:
     with pytest.raises(ConfigError, match=r"^demo\.yaml with --set: "):
         load_config("demo", ["model.num_heads=3"])

@@ -115,7 +115,7 @@ def test_a_run_that_has_saved_nothing_yet_is_not_taken_before_one_that_has() -> 
 
 def test_the_default_is_the_latest_run_of_the_task() -> None:
     new_run("a", trained="2026-01-03T00:00:00")
-    text = "task: next-word\ntokenizer: {kind: words}\n"
+    text = "task: next-word\ntokenizer: {kind: words}\nvalidation: {metric: loss}\n"
     (new_run("b", trained="2026-01-04T00:00:00").path / "config.yaml").write_text(text)
     assert find_run().name == find_run(task="next-word").name == "b"
     assert find_run(task="translation").name == "a"
