@@ -132,8 +132,7 @@ def exclusive(path: Path, *, wait: bool = True) -> Iterator[None]:
 
     Args:
         path: The lock file; its folder is created. The operating system releases the lock when its holder
-            ends, however it ends. The file is removed afterwards, except on Windows; so is a new folder in
-            which nothing else was written.
+            ends, however it ends. The file is removed afterwards, except on Windows.
         wait: Whether to wait while another process holds it.
 
     Raises:
@@ -142,7 +141,6 @@ def exclusive(path: Path, *, wait: bool = True) -> Iterator[None]:
     """
     from filelock import FileLock, Timeout
 
-    is_new_folder = not path.parent.exists()
     path.parent.mkdir(parents=True, exist_ok=True)
     lock = FileLock(path)
     try:
@@ -161,9 +159,6 @@ def exclusive(path: Path, *, wait: bool = True) -> Iterator[None]:
         with suppress(PermissionError):
             path.unlink(missing_ok=True)
         lock.release()
-        if is_new_folder:
-            with suppress(OSError):  # it is not empty
-                path.parent.rmdir()
 
 
 @contextmanager

@@ -14,8 +14,8 @@ import difflib
 import json
 import os
 import platform
-from collections.abc import Callable, Collection
-from contextlib import AbstractContextManager, suppress
+from collections.abc import Callable, Collection, Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -132,7 +132,8 @@ class Run:
         except (OSError, ValueError, yaml.YAMLError, ConfigError) as error:
             raise RunError(f"{file} is {_what_is_wrong(error)}", _COPY_HINT) from error
 
-    def locked(self) -> AbstractContextManager[None]:
+    @contextmanager
+    def locked(self) -> Iterator[None]:
         """Lock the run against other trainings until the process ends in any way.
 
         Raises:
@@ -140,9 +141,18 @@ class Run:
             OutputError: The lock cannot be created.
         """
         hint = "wait for it or stop it, or train beside it with --run NAME"
-        return held(
-            self.path, lambda process: RunError(f"{self.path} is being trained by process {process}", hint)
-        )
+        parent = self.path.resolve().parent
+        is_new = not parent.exists()
+        try:
+            with held(
+                self.path,
+                lambda process: RunError(f"{self.path} is being trained by process {process}", hint),
+            ):
+                yield
+        finally:
+            if is_new:
+                with suppress(OSError):  # it is not empty: the run is there
+                    parent.rmdir()
 
     def check_writable(self) -> None:
         """Raise RunError or OutputError if the folder cannot be written."""
