@@ -13,7 +13,7 @@ from ptenmt.inspection.figures import Table
 
 _GAP = 2
 _MIN_COLUMN = 24
-"""Columns of text that are wider than this are wrapped to keep a table within the terminal."""
+"""Columns that are wider than this are wrapped to keep a table within the terminal."""
 
 
 def print_facts(title: str, facts: Mapping[str, str]) -> None:
@@ -43,11 +43,8 @@ def print_table(table: Table) -> None:
                 stream.write((" " * _GAP).join(cells).rstrip() + "\n")
             return
         console.print(Text(table.title, style="bold"))
-        least = [
-            width if number in table.numbers else min(width, _MIN_COLUMN)
-            for number, width in enumerate(widths)
-        ]
-        if sum(least) + _GAP * (len(widths) - 1) <= console.width:
+        least = sum(min(width, _MIN_COLUMN) for width in widths)
+        if least + _GAP * (len(widths) - 1) <= console.width:
             console.print(_columns(table, widths))
             return
         for first, *others in table.rows:
@@ -63,7 +60,7 @@ def _columns(table: Table, widths: Sequence[int]) -> RichTable:
         columns.add_column(
             table.header[number] if table.header else "",
             justify="right" if number in table.numbers else "left",
-            no_wrap=width <= _MIN_COLUMN or number in table.numbers,
+            no_wrap=width <= _MIN_COLUMN,
             overflow="fold",
             style="cyan" if number == 0 else "",
         )

@@ -164,7 +164,7 @@ class AugmentConfig:
         cases = self.upper_case + self.title_case + self.lower_case
         require(
             cases < 1,
-            "data.augment.upper_case, title_case and lower_case exclude each other: "
+            "data.augment.upper_case, title_case and lower_case cannot all be this frequent: "
             f"together they are {cases:g} and must be below 1",
         )
 

@@ -138,7 +138,7 @@ def scores_table(evaluation: Evaluation) -> Table:
         rows.append(("speed", f"{evaluation.sentences_per_second:,.1f}", "", how))
     weights = "" if evaluation.checkpoint is None else f", {evaluation.checkpoint}"
     title = f"{evaluation.name}{weights}: {_counted_pairs(evaluation)}"
-    return Table(title=title, header=("score", "value", "95 %", "how"), rows=rows, numbers={1})
+    return Table(title=title, header=("score", "value", "95%", "how"), rows=rows, numbers={1})
 
 
 def comparison_table(comparison: BaselineComparison) -> Table:

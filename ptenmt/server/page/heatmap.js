@@ -112,7 +112,7 @@ function cell(weight) {
   return element;
 }
 
-/** @returns {string} Such as "37 %". */
+/** @returns {string} Such as "37%". */
 export function percent(share) {
-  return `${Math.round(100 * share)} %`;
+  return `${Math.round(100 * share)}%`;
 }
