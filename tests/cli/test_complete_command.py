@@ -261,7 +261,7 @@ def test_where_a_file_is_looked_for(ptenmt: Command, empty: Path, preset: str, f
     shutil.copy(find_config(preset), "mine.yaml")
     error = ptenmt("train", "--config", "mine.yaml", "--set", f"data.path={file}", code=1).stderr
     assert f"cannot read {empty / file}: No such file" in error
-    assert "start at the folder in which ptenmt is run; data.path may be beside the config" in error
+    assert "relative paths start at the folder in which ptenmt is run" in error
 
 
 def test_held_out_words_that_are_all_unknown(ptenmt: Command, empty: Path):
