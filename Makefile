@@ -36,8 +36,10 @@ test: setup
 	$(PYTEST)
 
 # The models' arithmetic on other CPUs: without oneDNN's kernels and without AVX2, AVX-512 or FMA in CTranslate2.
+# PORTABLE=FILES runs some of them.
+PORTABLE := tests/model tests/translation
 test-portable: setup
-	TF_ENABLE_ONEDNN_OPTS=0 CT2_FORCE_CPU_ISA=AVX $(PYTEST) tests/model tests/translation
+	TF_ENABLE_ONEDNN_OPTS=0 CT2_FORCE_CPU_ISA=AVX $(PYTEST) $(PORTABLE)
 
 # SLOW=FILE runs some of them.
 test-slow: setup

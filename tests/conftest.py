@@ -1,5 +1,6 @@
 import logging
 import signal
+import sys
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
@@ -13,9 +14,11 @@ if TYPE_CHECKING:
     from ptenmt.translation import Translator
 
 
-# A shell tells its background jobs to ignore SIGINT, and the processes that tests start would inherit that.
+# Background jobs of a shell ignore SIGINT, and nohup SIGHUP: processes that tests start would inherit that.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
+if sys.platform != "win32" and signal.getsignal(signal.SIGHUP) is signal.SIG_IGN:
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -22,7 +22,7 @@ SYMBOLS = tuple("😀😂😊😉😍😘😎😢😭😡🤔🙄👍👎👏�
 
 _TYPO_SHARE = 0.1
 _NO_ACCENTS_SHARE = 0.2
-_WORD = re.compile(r"[^\W\d_]{3,}")
+_WORD = re.compile(rf"[^\W\d_{''.join(PLACEHOLDERS)}]{{3,}}")
 _END_PUNCTUATION = re.compile(r"\s*[.!?…]+$")
 _KEYBOARD = ("qwertyuiop", "asdfghjklç", "zxcvbnm")
 """The letters of the Portuguese keyboard; each row is shifted to the right by less than a key."""

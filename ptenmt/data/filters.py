@@ -34,7 +34,7 @@ _ASCII_SIGNS_AND_DIGITS = bytes(code for code in range(128) if not chr(code).isa
 _ALL_BUT_SIGNS_AND_DIGITS = bytes(set(range(256)) - set(_ASCII_SIGNS_AND_DIGITS) | {ord(" ")})
 _OTHER_SIGNS = re.compile(r"[^\w\x00-\x7f]+")
 _WORD = re.compile(r"\w+")
-_ENTITY = re.compile(r"& ?(#?\w{2,8}) ?;")
+_ENTITY = re.compile(r"&(#?\w{2,8});|& ?(#\w{2,6}|quot|amp|lt|gt|apos|nbsp) ?;")
 _NUMBER = re.compile(r"\d{1,18}")
 _ADDRESS = re.compile(r"(?:https?://|www\.)[^\s<>\"'`]+|[\w.+-]+@[\w-]+\.[\w.-]+")
 _BRACKET_OR_QUOTE = re.compile(r"[()\[\]{}\"“”„«»]|``|''")  # the last two in the Penn Treebank's style
@@ -343,7 +343,7 @@ def unescape(text: str) -> str:
 
 
 def _character(entity: re.Match[str]) -> str:
-    name = entity[1]
+    name = entity[1] or entity[2]
     return html.unescape(f"&{name};") if name.startswith("#") else html5.get(f"{name};", entity[0])
 
 

@@ -52,7 +52,7 @@ class Lines:
     ) -> None:
         self._file, self._name, self._stored = file, name, stored
         self._skip_invalid, self._hint = skip_invalid, hint
-        self.num_invalid = self.num_bytes = self._num_ready = 0
+        self.num_invalid = self.num_bytes = self._num_read = self._num_ready = 0
 
     def __iter__(self) -> Iterator[str]:
         """Yield the next lines.
@@ -80,6 +80,7 @@ class Lines:
         """Lines with their ends as they arrive: a BufferedReader does not tell how many it still has."""
         begun: list[bytes] = []
         while chunk := self._file.read1(_CHUNK):
+            self._num_read += len(chunk)
             first, *others = chunk.split(b"\n")
             begun.append(first)
             self._num_ready = len(others)
@@ -95,7 +96,7 @@ class Lines:
         if self._stored is None:
             return None
         size, position = os.fstat(self._stored.fileno()).st_size, self._stored.tell()
-        return self.num_bytes * size / position if position else None
+        return self._num_read * size / position if position else None
 
     def _decoded(self, number: int, line: bytes) -> str:
         if number == 1:

@@ -47,7 +47,7 @@ weights = load_file("model.safetensors")
 
 ```python
 import keras
-from ptenmt.model.transformer import Transformer# noqa: F401: registers the layers with Keras
+from ptenmt.model.transformer import Transformer  # registers the layers with Keras
 model = keras.saving.load_model("model.keras")
 logits = model((source_ids, target_ids))  # [B, S] and [B, T] -> [B, T, V]
 ```

@@ -173,7 +173,10 @@ def test_panels_come_one_below_the_other(capsys: pytest.CaptureFixture[str]) -> 
     )
 
 
-def test_in_a_pipe_nothing_is_cut(capsys: pytest.CaptureFixture[str]) -> None:
+def test_in_a_pipe_nothing_is_cut(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("COLUMNS", raising=False)
     words = [f"w{number}" for number in range(100)]
     assert not Console().is_terminal
     show([labelled(words, words)], None, Screen())

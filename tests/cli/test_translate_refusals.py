@@ -85,7 +85,7 @@ def test_a_missing_input_is_an_error_before_the_model_is_loaded(
     ("closed", "message"),
     [
         ("olá >&-", "error: cannot write standard output: it is closed\n"),
-        ("<&-", "error: cannot read standard input: it is closed\n  give a TEXT, or --input FILE\n"),
+        ("<&-", "error: cannot read standard input: it is closed\n  give a file\n"),
     ],
 )
 def test_closed_streams_are_errors(beside: Path, closed: str, message: str) -> None:

@@ -68,6 +68,11 @@ def test_typos_change_words_of_the_source_alone() -> None:
     assert add_typos("de 12!", "target", Random(1)) == ("de 12!", "target")
 
 
+def test_typos_leave_entities_beside_letters_alone() -> None:
+    for seed in range(50):
+        assert add_noises(["typos"], ("Olá{name} 😀🎉🔥", "Hello"), Random(seed))[0].endswith("{name} 😀🎉🔥")
+
+
 def test_one_typo_is_one_edit() -> None:
     typos = {add_typos("gato", "", Random(seed))[0] for seed in range(400)}
     drops = {"ato", "gto", "gao", "gat"}

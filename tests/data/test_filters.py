@@ -109,6 +109,7 @@ def test_brackets_and_quotes_may_be_open_on_both_sides_only() -> None:
 
 
 def test_html_entities_are_unescaped() -> None:
+    assert unescape("male & female; phone & quot ;") == 'male & female; phone "'
     assert unescape("R&amp;D &amp;quot;x&quot; & lt ;3 &#233; &#x27;") == 'R&D "x" <3 é \''
     assert (
         unescape("AT&T &notanentity; &copyright; a & b ; &;") == "AT&T &notanentity; &copyright; a & b ; &;"

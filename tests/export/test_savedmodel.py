@@ -111,6 +111,7 @@ def test_translations_equal_those_of_the_keras_engine(outputs: dict[str, Outputs
     assert not outputs["translations"]["is_complete"][TEXTS.index(LONG)], "the source is truncated"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["wordpiece", "words"])
 def test_so_do_those_of_other_tokenizers(kind: str, make_run: Callable[..., Run], tmp_path: Path):
     run = make_run(kind, data=DataConfig(source="tfds"))
@@ -149,6 +150,7 @@ def test_tokenizers_of_the_graph_equal_ptenmts(kind: str, options: dict[str, str
     assert decoded == expected.decode(ids.to_list())
 
 
+@pytest.mark.slow
 def test_two_sentencepiece_models_do_not_mix(make_run: Callable[..., Run], tmp_path: Path):
     """TensorFlow shares resources of one name."""
     run = make_run("sentencepiece", shared=False)

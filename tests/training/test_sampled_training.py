@@ -17,6 +17,7 @@ def stop_at_first_step(event: Event) -> None:
         os.kill(os.getpid(), signal.SIGTERM)
 
 
+@pytest.mark.slow
 def test_a_resumed_training_has_the_same_tokens_and_noise(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

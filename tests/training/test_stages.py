@@ -19,7 +19,7 @@ from ptenmt.schedule import learning_rate
 from ptenmt.training import train
 from ptenmt.training.dry_run import dry_run
 
-pytestmark = pytest.mark.usefixtures("_every_step")
+pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("_every_step")]
 
 
 @pytest.fixture(scope="module")

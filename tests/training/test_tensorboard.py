@@ -87,6 +87,7 @@ def test_curves_scores_and_samples(watched: Config, tmp_path: Path):
             assert value.decode() == expected[tag, step]
 
 
+@pytest.mark.slow
 def test_without_the_option_nothing_is_written(watched: Config, tmp_path: Path):
     config = replace(watched, training=replace(watched.training, tensorboard=False, max_steps=2))
     train(config, tmp_path / "run")

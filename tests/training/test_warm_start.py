@@ -53,6 +53,7 @@ def test_weights_are_reused(copied: TrainedRun, other_data: Config, tmp_path: Pa
     assert run.facts()["initialized_from"] == best, "a resumed run remembers"
 
 
+@pytest.mark.slow
 def test_rates_of_dropout_may_differ(copied: TrainedRun, other_data: Config, tmp_path: Path):
     config = replace(other_data, model=replace(other_data.model, dropout=0.0))
     assert events_of(config, tmp_path / "run", CurvePoint, init_from=copied.path)[0].loss < 0.5
