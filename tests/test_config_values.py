@@ -144,7 +144,7 @@ def test_a_value_of_another_type_is_an_error(values: object, expected: str) -> N
         ({"data": {"train": ["/x/a.tsv", "/y/a.tsv.gz"]}}, "two files of data.train are named a: give one a"),
         (
             {"data": {"train": [{"path": "/a", "tag": "two words"}]}},
-            "tag='two words' must be one word of ASCII",
+            "tag='two words' must be ASCII characters between < and >",
         ),
         (
             {"data": {"train": [{"path": "/a", "tag": "<bt>"}]}},
@@ -156,6 +156,10 @@ def test_a_value_of_another_type_is_an_error(values: object, expected: str) -> N
         ),
         (
             {"data": {"stages": [{"mix": {"a": 1}}]}},
+            "data.stages mixes the files of data.train, which has none",
+        ),
+        (
+            {"data": {"train": "/b", "stages": [{"mix": {"a": 1}}]}},
             "data.stages[0].mix names a, which is no file of data.train",
         ),
         (

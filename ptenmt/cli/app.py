@@ -124,10 +124,11 @@ def _reported_errors(ctx: Any = None) -> Iterator[None]:
     try:
         with _signals.interruptible():
             yield
-    except PtenmtError as error:
-        if os.environ.get("PTENMT_DEBUG"):
+    except (PtenmtError, ModuleNotFoundError) as error:
+        known = error if isinstance(error, PtenmtError) else _missing_package(error)
+        if known is None or os.environ.get("PTENMT_DEBUG"):
             raise
-        print_error(error)
+        print_error(known)
         raise typer.Exit(1) from error
     except typer.TyperException as error:  # a mistyped command line
         message = " ".join(error.format_message().split()).rstrip(".")
@@ -149,6 +150,16 @@ def _reported_errors(ctx: Any = None) -> Iterator[None]:
             raise
         typer.echo("interrupted", err=True)
         raise typer.Exit(_INTERRUPTED) from None
+
+
+def _missing_package(error: ModuleNotFoundError) -> PtenmtError | None:
+    """The message for a library that an installation by ``deploy/requirements.txt`` lacks."""
+    package = (error.name or "ptenmt").partition(".")[0]
+    if package == "ptenmt":
+        return None
+    return PtenmtError(
+        f"this needs {package}, which is not installed", "install all of ptenmt: pip install ."
+    )
 
 
 app = typer.Typer(

@@ -5,6 +5,7 @@ the rest of the code never sees an invalid one.
 """
 
 import difflib
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
@@ -109,9 +110,8 @@ class CorpusFile:
         require(self.limit is None or self.limit >= 1, f"limit={self.limit} must be 1 or more")
         require(self.weight >= 0, f"weight={self.weight} must be 0 or more")
         require(
-            self.tag is None
-            or (self.tag.isascii() and self.tag.isprintable() and self.tag.split() == [self.tag]),
-            f"tag={self.tag!r} must be one word of ASCII characters, such as <bt>",
+            self.tag is None or re.fullmatch(r"<[!-;=?-~]+>", self.tag) is not None,
+            f"tag={self.tag!r} must be ASCII characters between < and >, without spaces, such as <bt>",
         )
 
     @property
@@ -317,6 +317,9 @@ class DataConfig:
                     file.weight == 1 and file.tag is None,
                     f"data.{option}: {file.label} has a weight or a tag, which only training files can have",
                 )
+        require(
+            bool(self.train) or not self.stages, "data.stages mixes the files of data.train, which has none"
+        )
         for number, stage in enumerate(self.stages):
             self._check_stage(f"data.stages[{number}]", stage, names, number == len(self.stages) - 1)
 

@@ -116,9 +116,10 @@ def fetch_corpora(data: DataConfig, on_progress: OnProgress | None = None) -> li
     """
     files = [*data.train, *data.validation, *data.test]
     names = list(dict.fromkeys(file.corpus for file in files if file.corpus))
-    if missing := [name for name in names if _stored(name) is None]:
+    if any(_stored(name) is None for name in names):
         try:
             with exclusive(_folder() / "lock"), _mtdata():
+                missing = [name for name in names if _stored(name) is None]  # others may have fetched some
                 for entry in [_entry(name, data) for name in missing]:  # all, before the first download
                     _fetch(entry, on_progress)
                 shutil.rmtree(_folder() / _DOWNLOADS, ignore_errors=True)  # some corpora share an archive

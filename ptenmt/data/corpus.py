@@ -124,7 +124,7 @@ def load_corpus(data: DataConfig, seed: int) -> Corpus:
     splits = {split: _directed(data, pairs or _drawn_pairs(entry, split)) for split, pairs in given.items()}
     for split, pairs in splits.items():
         _require_pairs(split, pairs)
-    return Corpus(train=_text_pairs(entry), reports=_reports(entry), **splits)
+    return Corpus(train=_text_pairs(entry), reports=_reports(entry, data), **splits)
 
 
 def load_training_pairs(data: DataConfig, seed: int) -> TextPairs:
@@ -134,7 +134,7 @@ def load_training_pairs(data: DataConfig, seed: int) -> TextPairs:
 
 def load_filter_reports(data: DataConfig, seed: int) -> list[FilterReport]:
     """Load what the filters did to each training file; arguments and errors as for ``load_corpus``."""
-    return _reports(_training_entry(data, seed))
+    return _reports(_training_entry(data, seed), data)
 
 
 def load_split(data: DataConfig, seed: int, split: HeldOutSplit) -> list[SentencePair]:
@@ -169,8 +169,10 @@ def _text_pairs(entry: Entry) -> TextPairs:
     return TextPairs(entry.folder, entry.facts["sizes"], entry.facts["fingerprint"])
 
 
-def _reports(entry: Entry) -> list[FilterReport]:
-    return [FilterReport.from_json(values) for values in entry.facts["reports"]]
+def _reports(entry: Entry, data: DataConfig) -> list[FilterReport]:
+    """The reports, with the names that this config gives the files."""
+    named = zip(entry.facts["reports"], _source_names(data), strict=True)
+    return [FilterReport.from_json(values | {"name": name}) for values, name in named]
 
 
 def _drawn_pairs(entry: Entry, split: HeldOutSplit) -> list[SentencePair]:
@@ -209,8 +211,9 @@ def _write_training_pairs(folder: Path, data: DataConfig, seed: int) -> dict[str
             reports[number].add(report)
             yield number, chunk
 
-    given = list(chain.from_iterable(_given_pairs(data, split) or () for split in _HELD_OUT))
-    filters = {_OVERLAP: overlap_filter(given)} if data.hold_out else {}
+    has_own = [split for split in _HELD_OUT if data.source != "files" or _files(data, split)]
+    given = list(chain.from_iterable(_given_pairs(data, split) or () for split in has_own))
+    filters = {_OVERLAP: overlap_filter(given)} if given or data.hold_out else {}
     filters |= pair_filters(data)
     drawn: dict[str, list[SentencePair]] = {}
     with TemporaryDirectory(dir=folder, ignore_cleanup_errors=True) as spool:
@@ -303,7 +306,7 @@ def _key(data: DataConfig, seed: int) -> dict[str, Any]:
     """Everything that the training pairs and the splits drawn from them depend on."""
     sizes = _sizes(data)
     options = {name: value for name, value in asdict(data).items() if name not in _ELSEWHERE}
-    packages = ("sacremoses",) if data.tokenization == "moses" else ()
+    packages = ["sacremoses"] * (data.tokenization == "moses") + ["py3langid"] * data.filters.right_language
     return {
         "options": options | {"split_off": list(sizes), "seed": seed if sizes else None},
         "versions": [unidata_version, *map(metadata.version, packages)],

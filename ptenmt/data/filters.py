@@ -28,6 +28,8 @@ Filter = Callable[[Chunk], Sequence[bool]]
 
 NUM_EXAMPLES = 5
 _MIN_OVERLAP_WORDS = 4
+_MIN_OVERLAP_BYTES = 30
+"""For languages that do not separate words by spaces."""
 _SIGNIFICANT_DIGITS = 3
 _ASCII_SIGNS = bytes(code for code in range(128) if not chr(code).isalnum())
 _ASCII_SIGNS_AND_DIGITS = bytes(code for code in range(128) if not chr(code).isalpha())
@@ -35,8 +37,9 @@ _ALL_BUT_SIGNS_AND_DIGITS = bytes(set(range(256)) - set(_ASCII_SIGNS_AND_DIGITS)
 _OTHER_SIGNS = re.compile(r"[^\w\x00-\x7f]+")
 _WORD = re.compile(r"\w+")
 _ENTITY = re.compile(r"&(#?\w{2,8});|& ?(#\w{2,6}|quot|amp|lt|gt|apos|nbsp) ?;")
-_NUMBER = re.compile(r"\d{1,18}")
-_ADDRESS = re.compile(r"(?:https?://|www\.)[^\s<>\"'`]+|[\w.+-]+@[\w-]+\.[\w.-]+")
+_NUMBER = re.compile(r"(\d{1,18})(\s?(?:h\b|h\d|hora|:\d\d|[ap]\.?\s?m\b))?")
+"""A number, and what tells that it is an hour."""
+_ADDRESS = re.compile(r"(?:https?://|www\.)[^\s<>\"'`]+|(?<![\w.+-])[\w.+-]+@[\w-]+\.[\w.-]+")
 _BRACKET_OR_QUOTE = re.compile(r"[()\[\]{}\"“”„«»]|``|''")  # the last two in the Penn Treebank's style
 _QUOTE_AT_AN_END = re.compile(r"^[^\w\s]*[\"“”„«»`]|[\"“”„«»'][^\w\s]*$")
 _SMILEY_OR_ITEM = re.compile(r"[:;=]['-]?[()\[\]]|^\w{1,2}[)\]]")
@@ -180,16 +183,21 @@ def overlap_filter(given: Iterable[SentencePair], drawn: Iterable[SentencePair] 
     Case, punctuation and spaces are ignored, so that the same sentence in another tokenization is found.
 
     Args:
-        given: Held-out pairs from elsewhere. Sentences of fewer than 4 words, such as "Thank you!", do not
-            count: they occur in every text.
+        given: Held-out pairs from elsewhere. Short sentences, such as "Thank you!", do not count: they occur
+            in every text. Short are fewer than 4 words with fewer than 30 bytes of letters.
         drawn: Held-out pairs that were drawn from the training pairs; all their sentences count.
     """
-    held_out = [(pair, _MIN_OVERLAP_WORDS) for pair in given] + [(pair, 0) for pair in drawn]
+    given, drawn = list(given), list(drawn)
     sources, targets = (
-        {_bare(pair[side]) for pair, least in held_out if len(_WORD.findall(pair[side])) >= least}
+        {_bare(pair[side]) for pair in given if _is_distinctive(pair[side])}
+        | {_bare(pair[side]) for pair in drawn}
         for side in (0, 1)
     )
     return partial(_without_overlap, sources, targets)
+
+
+def _is_distinctive(text: str) -> bool:
+    return len(_WORD.findall(text)) >= _MIN_OVERLAP_WORDS or len(_bare(text)) >= _MIN_OVERLAP_BYTES
 
 
 def _without_overlap(sources: set[bytes], targets: set[bytes], chunk: Chunk) -> Sequence[bool]:
@@ -245,20 +253,21 @@ def _have_same_numbers(source: str, target: str) -> bool:
     found = _NUMBER.findall(source), _NUMBER.findall(target)
     if found[0] == found[1]:
         return True
-    sources, targets = ({_number(digits) for digits in side} for side in found)
-    if sources == targets or sorted("".join(found[0])) == sorted("".join(found[1])):  # 1500 is 1,500
+    sources, targets = ({_number(digits, bool(hour)) for digits, hour in side} for side in found)
+    digits = [sorted("".join(number for number, _ in side)) for side in found]
+    if sources == targets or digits[0] == digits[1]:  # 1500 is 1,500
         return True
     if sources - targets and targets - sources:
         return False
     return all(len(str(number).strip("0")) < _SIGNIFICANT_DIGITS for number in sources ^ targets)
 
 
-def _number(digits: str) -> int:
-    """A number, in which the 1980s are 80, and 18 (h) is 6 (p.m.)."""
+def _number(digits: str, is_hour: bool) -> int:
+    """A number, in which the 1980s are 80, and 18 h is 6 p.m."""
     number = int(digits)
     if 1900 < number < 2000 and number % 10 == 0:
         number -= 1900
-    return number - 12 if 12 < number < 24 else number
+    return number - 12 if is_hour and 12 < number < 24 else number
 
 
 def _have_same_addresses(source: str, target: str) -> bool:

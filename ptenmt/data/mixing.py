@@ -59,8 +59,8 @@ class Mixture:
             for name in stage.mix:
                 if not sizes[names.index(name)]:
                     raise DataError(
-                        f"data.stages[{number}] reads {name}, of which the filters leave no pair",
-                        "loosen the filters in the section data, or leave it out of the stage",
+                        f"data.stages[{number}] reads {name}, of which filters and limits leave no pair",
+                        "loosen the section data.filters, raise data.limit, or leave it out of the stage",
                     )
             first = next(iter(stage.mix))
             num_per_share = sizes[names.index(first)] / stage.mix[first]

@@ -107,6 +107,11 @@ class TrainingInputs:
     def _check_schedule(self, steps_per_epoch: EpochSteps) -> None:
         """Warn of a learning rate that never reaches its peak, or that a changed length changes."""
         options = self.config.training
+        if steps_per_epoch.stages[-1][0] >= options.epochs:
+            self.warn(
+                f"the last of data.stages begins with epoch {steps_per_epoch.stages[-1][0] + 1}, but "
+                f"training.epochs={options.epochs} ends before it"
+            )
         before = self.run.config() if self.is_resumed else self.config
         steps, steps_before = (num_total_steps(each, steps_per_epoch) for each in (self.config, before))
         follows_end = options.schedule == "cosine" or options.warmup_fraction is not None
@@ -153,7 +158,7 @@ def _check_data(run: Run, task: Task) -> None:
             what = "was trained" if name == "train" else "is validated"
             raise RunError(
                 f"{run.path} {what} on other {task.reads} than its config now reads",
-                "restore the data, train beside it with --run NAME, or start over with --fresh",
+                "restore data and weights, train beside it with --run NAME, or start over with --fresh",
             )
 
 

@@ -76,6 +76,14 @@ def test_an_unwritable_report_is_an_error_before_the_work(ptenmt, monkeypatch: p
         assert answer.stderr.startswith(f"error: cannot create {folder}: ")
 
 
+def test_a_missing_library_is_named(ptenmt, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "lines.txt").write_text("a b c d\n")
+    monkeypatch.setitem(sys.modules, "sacrebleu.metrics", None)
+    lines = str(tmp_path / "lines.txt")
+    answer = ptenmt("evaluate", "--hypotheses", lines, "--reference", lines, code=1)
+    assert "error: this needs sacrebleu, which is not installed\n" in answer.stderr
+
+
 def test_a_failed_evaluation_leaves_the_old_report(ptenmt, copied_run: Path) -> None:
     report = copied_run / "scores.json"
     report.write_text("old")

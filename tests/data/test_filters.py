@@ -84,7 +84,10 @@ def test_numbers_may_be_written_differently(pair: SentencePair) -> None:
     assert stays(data, pair[::-1])
 
 
-@pytest.mark.parametrize("pair", [("Em 1991.", "In 1990."), ("Em 1991.", "Then."), ("5 e 7.", "5 and 8.")])
+@pytest.mark.parametrize(
+    "pair",
+    [("Em 1991.", "In 1990."), ("Em 1991.", "Then."), ("5 e 7.", "5 and 8."), ("Tenho 13 anos.", "I am 1.")],
+)
 def test_numbers_may_not_contradict_each_other(pair: SentencePair) -> None:
     data = options(same_numbers=True)
     assert not stays(data, pair)
@@ -152,6 +155,8 @@ def test_overlap_is_found_in_another_tokenization() -> None:
     ]
     others = [("Obrigado.", "Thanks!"), ("isto é o teste", "the test"), ("...", "...")]
     assert keep([*found, *others]) == [False] * 3 + [True] * 3
+    chinese = ("那只小猫正在桌子上安静地睡觉。", "那隻小貓正在桌子上安靜地睡覺。")
+    assert overlap_filter([chinese])([(chinese[0], "other")]) == [False]
     assert overlap_filter([], held_out)(others) == [False, True, True]
 
 

@@ -123,7 +123,7 @@ def test_an_epoch_without_pairs_is_an_error() -> None:
     with pytest.raises(DataError, match="the weights leave an epoch no pair"):
         Mixture.configured(DataConfig(train=files(0.001, 0)), (FIRST, SECOND))
     stages = (StageConfig(mix={"web": 1, "ted": 1}),)
-    with pytest.raises(DataError, match=r"data.stages\[0\] reads ted, of which the filters leave no pair"):
+    with pytest.raises(DataError, match=r"data.stages\[0\] reads ted, of which filters and limits leave"):
         Mixture.configured(DataConfig(train=files(1, 1), stages=stages), (0, SECOND))
 
 
