@@ -7,7 +7,7 @@ from pathlib import Path
 import keras
 import numpy as np
 import pytest
-from papers_of import check_papers
+from card_and_checksums import check_card_and_checksums
 from random_models import random_sources
 
 from ptenmt import export_model
@@ -33,7 +33,7 @@ def weights_folder(exported: Exported) -> Path:
 
 @pytest.mark.parametrize("form", ["ctranslate2", "weights", "argos"])
 def test_every_export_has_checksums_and_a_card(exported: Exported, form: Format):
-    card = check_papers(exported(form))
+    card = check_card_and_checksums(exported(form))
     assert ("## Names" in card) == (form == "weights")
 
 

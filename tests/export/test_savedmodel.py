@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 import tensorflow as tf
-from papers_of import check_papers
+from card_and_checksums import check_card_and_checksums
 from untrained_runs import tokenizers
 
 from ptenmt import Translator, export_model
@@ -191,7 +191,7 @@ def test_text_that_is_not_utf8(exported: Callable[[Format], Path]):
 
 
 def test_it_carries_checksums_and_a_card(exported: Callable[[Format], Path]):
-    assert "tf.saved_model.load" in check_papers(exported("savedmodel"))
+    assert "tf.saved_model.load" in check_card_and_checksums(exported("savedmodel"))
 
 
 def test_without_tensorflow_text(plain_run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):

@@ -2,8 +2,9 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+import trainer_setup
 from copy_task import copy_config, write_pairs
-from laboratory import Laboratory, build_laboratory
+from trainer_setup import TrainerSetup
 
 from ptenmt.config import Config
 
@@ -15,9 +16,9 @@ def quick(tmp_path_factory: pytest.TempPathFactory) -> Config:
 
 
 @pytest.fixture(scope="session")
-def laboratory() -> Callable[[Config, Path], Laboratory]:
+def build_trainer() -> Callable[[Config, Path], TrainerSetup]:
     """Builds what ``train`` builds, with a validator that costs nothing."""
-    return build_laboratory
+    return trainer_setup.build_trainer
 
 
 @pytest.fixture

@@ -75,14 +75,14 @@ Tell = Callable[..., Story]
 
 @pytest.fixture
 def tell(
-    quick: Config, laboratory: Callable, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, _every_step: None
+    quick: Config, build_trainer: Callable, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, _every_step: None
 ) -> Tell:
     """Trains with some options and scores, and asks to stop after a step."""
     monkeypatch.setattr("ptenmt.training.trainer.TrainStep", Step)
 
     def play(scores: Sequence[float] = (), stop_after: int | None = None, **sections: Any) -> Story:
         config = replace(quick, **sections)
-        trainer = laboratory(config, tmp_path / "run", Script(scores)).trainer
+        trainer = build_trainer(config, tmp_path / "run", Script(scores)).trainer
         events = []
         for event in trainer.fit():
             events.append(event)
@@ -216,7 +216,7 @@ def test_the_best_models_are_kept(tell: Tell, keep: int, best: list[int]):
 
 
 def test_a_signal_ends_a_validation_before_its_first_event(
-    quick: Config, laboratory: Callable, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    quick: Config, build_trainer: Callable, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
     """It is still compiling, say; and a library may make another error of the interruption."""
     monkeypatch.setattr("ptenmt.training.trainer.TrainStep", Step)
@@ -231,10 +231,10 @@ def test_a_signal_ends_a_validation_before_its_first_event(
                 raise RuntimeError("in user code:") from error
             yield from ()
 
-    built = laboratory(config, tmp_path / "run", Compiling())
+    built = build_trainer(config, tmp_path / "run", Compiling())
     trainer = built.trainer
     names = [type(event).__name__ for event in trainer.fit()]
     assert names[-3:] == ["EpochDone", "CheckpointSaved", "Stopped"]
     assert History(tmp_path / "run").validations() == []
-    again = laboratory(config, tmp_path / "run", Script([1.0, 2.0, 3.0])).trainer
+    again = build_trainer(config, tmp_path / "run", Script([1.0, 2.0, 3.0])).trainer
     assert [event.global_step for event in again.fit() if isinstance(event, Validated)] == [6, 12, 18]

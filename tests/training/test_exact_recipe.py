@@ -40,8 +40,8 @@ def rich(quick: Config) -> Config:
 
 
 @pytest.fixture(scope="module")
-def straight(rich: Config, laboratory: Build, tmp_path_factory: pytest.TempPathFactory) -> Run:
-    built = laboratory(rich, tmp_path_factory.mktemp("rich") / "run")
+def straight(rich: Config, build_trainer: Build, tmp_path_factory: pytest.TempPathFactory) -> Run:
+    built = build_trainer(rich, tmp_path_factory.mktemp("rich") / "run")
     assert list(built.trainer.fit())
     return built.run
 
@@ -62,15 +62,15 @@ def assert_same(found: dict[str, np.ndarray], expected: dict[str, np.ndarray]) -
 
 
 def test_ended_at_a_limit_and_resumed_equals_straight_through(
-    rich: Config, laboratory: Build, straight: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    rich: Config, build_trainer: Build, straight: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
     """Reading ahead, reporting and saving are other than before, which must not matter either."""
     monkeypatch.setattr("ptenmt.training.trainer.SECONDS_BETWEEN_REPORTS", 0)
     monkeypatch.setattr("ptenmt.training.input_pipeline._PREFETCHED_BATCHES", 1)
     config = replace(rich, checkpoint=CheckpointConfig(every_steps=2, every_minutes=1e-6, keep_best=2))
     limited = replace(config, training=replace(rich.training, max_steps=7))
-    assert list(laboratory(limited, tmp_path / "run").trainer.fit())
-    last = laboratory(config, tmp_path / "run")
+    assert list(build_trainer(limited, tmp_path / "run").trainer.fit())
+    last = build_trainer(config, tmp_path / "run")
     started, *events = last.trainer.fit()
     assert (started.epoch, started.step_in_epoch) == (2, 1)
     assert sum(isinstance(event, StepDone) for event in events) == 8
@@ -92,13 +92,15 @@ def test_ended_at_a_limit_and_resumed_equals_straight_through(
     assert [line["step"] for line in mine] == [7, 14, 15]
 
 
-def test_logging_and_scoring_change_no_weight(rich: Config, laboratory: Build, straight: Run, tmp_path: Path):
+def test_logging_and_scoring_change_no_weight(
+    rich: Config, build_trainer: Build, straight: Run, tmp_path: Path
+):
     other = replace(
         rich,
         training=replace(rich.training, log_every_steps=1),
         validation=replace(rich.validation, every_epochs=1, every_steps=2),
     )
-    built = laboratory(other, tmp_path / "run")
+    built = build_trainer(other, tmp_path / "run")
     assert sum(isinstance(event, CurvePoint) for event in built.trainer.fit()) == 15
     groups = ("weights", "optimizer", "averages", "of_epoch", "loss_scale", "gradient_norm", "global_step")
     assert_same(tensors(built.run, groups), tensors(straight, groups))

@@ -22,7 +22,7 @@ class Learnt(NamedTuple):
 
 @pytest.fixture
 def learn(
-    _every_step: None, quick: Config, laboratory: Callable[[Config, Path], Any], tmp_path: Path
+    _every_step: None, quick: Config, build_trainer: Callable[[Config, Path], Any], tmp_path: Path
 ) -> Callable[..., Learnt]:
     """One update of the same weights by the same batch, with these options."""
 
@@ -31,7 +31,7 @@ def learn(
             epochs=1, max_steps=1, schedule="constant", learning_rate=0.01, warmup_steps=0, **options
         )
         config = replace(quick, model=replace(quick.model, dropout=dropout), training=training)
-        trainer, model, *_ = laboratory(config, tmp_path / f"{dropout}{options}")
+        trainer, model, *_ = build_trainer(config, tmp_path / f"{dropout}{options}")
         (step,) = (event for event in trainer.fit() if isinstance(event, StepDone))
         weights = np.concatenate([np.ravel(weight.numpy()) for weight in model.trainable_variables])
         return Learnt(step.loss, step.accuracy, weights)

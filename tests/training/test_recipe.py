@@ -60,10 +60,12 @@ class Halves:
             yield source[half:], target[half:]
 
 
-def test_two_small_batches_make_the_update_of_a_large_one(steady: Config, laboratory: Build, tmp_path: Path):
+def test_two_small_batches_make_the_update_of_a_large_one(
+    steady: Config, build_trainer: Build, tmp_path: Path
+):
     batch = BatchConfig(sentences=16)
-    large = laboratory(replace(steady, batch=batch), tmp_path / "large")
-    small = laboratory(replace(steady, batch=replace(batch, accumulate=2)), tmp_path / "small")
+    large = build_trainer(replace(steady, batch=batch), tmp_path / "large")
+    small = build_trainer(replace(steady, batch=replace(batch, accumulate=2)), tmp_path / "small")
     halves = Halves(BatchPlan(small.pairs, batch, steady.seed))
     trainer = Trainer(
         replace(steady, batch=replace(batch, accumulate=2)),
@@ -80,11 +82,11 @@ def test_two_small_batches_make_the_update_of_a_large_one(steady: Config, labora
             np.testing.assert_allclose(found, expected[path], atol=1e-3, err_msg=path)
 
 
-def test_accumulated_batches_draw_dropout_each(quick: Config, laboratory: Build, tmp_path: Path):
+def test_accumulated_batches_draw_dropout_each(quick: Config, build_trainer: Build, tmp_path: Path):
     """All batches alike, so that only the masks can make the gradients of two halves differ."""
     config = replace(quick, batch=BatchConfig(sentences=8, accumulate=2))
-    lab = laboratory(config, tmp_path / "run")
-    step = lab.trainer._train_step
+    built = build_trainer(config, tmp_path / "run")
+    step = built.trainer._train_step
     part = (tf.constant([[2, 5, 3]]), tf.constant([[2, 5, 3]]), tf.constant(4.0))
     found = []
     for number in (0, 1, 1):
@@ -97,9 +99,11 @@ def test_accumulated_batches_draw_dropout_each(quick: Config, laboratory: Build,
 
 
 @pytest.fixture(scope="module")
-def plain_losses(quick: Config, laboratory: Build, tmp_path_factory: pytest.TempPathFactory) -> list[float]:
+def plain_losses(
+    quick: Config, build_trainer: Build, tmp_path_factory: pytest.TempPathFactory
+) -> list[float]:
     config = replace(quick, training=TrainingConfig(epochs=1, warmup_steps=20))
-    return losses(laboratory(config, tmp_path_factory.mktemp("plain")).trainer.fit())
+    return losses(build_trainer(config, tmp_path_factory.mktemp("plain")).trainer.fit())
 
 
 @pytest.mark.parametrize(
@@ -111,36 +115,36 @@ def plain_losses(quick: Config, laboratory: Build, tmp_path_factory: pytest.Temp
     ids=["optimizer", "bfloat16"],
 )
 def test_an_option_changes_what_is_learnt(
-    quick: Config, laboratory: Build, tmp_path: Path, changed: dict[str, Any], plain_losses: list[float]
+    quick: Config, build_trainer: Build, tmp_path: Path, changed: dict[str, Any], plain_losses: list[float]
 ):
     """That it is the right change, tests of the optimizer and of the loss say."""
     config = replace(quick, training=TrainingConfig(epochs=1, warmup_steps=20))
-    found = losses(laboratory(replace(config, **changed), tmp_path / "other").trainer.fit())
+    found = losses(build_trainer(replace(config, **changed), tmp_path / "other").trainer.fit())
     assert found != plain_losses
     assert found == pytest.approx(plain_losses, rel=0.2)
 
 
-def test_half_precision_keeps_whole_weights(quick: Config, laboratory: Build, tmp_path: Path):
+def test_half_precision_keeps_whole_weights(quick: Config, build_trainer: Build, tmp_path: Path):
     config = replace(quick, machine=MachineConfig(precision="mixed_float16"))
-    lab = laboratory(config, tmp_path / "run")
-    events = list(lab.trainer.fit())
-    assert {weight.dtype for weight in lab.model.trainable_variables} == {"float32"}
+    built = build_trainer(config, tmp_path / "run")
+    events = list(built.trainer.fit())
+    assert {weight.dtype for weight in built.model.trainable_variables} == {"float32"}
     assert losses(events)[-1] < losses(events)[0]
-    assert float(lab.trainer._state.loss_scale) > 1
+    assert float(built.trainer._state.loss_scale) > 1
     norms = [event.gradient_norm for event in events if isinstance(event, CurvePoint)]
     assert all(norm < 100 for norm in norms), "without the scale of the loss"
 
 
-def test_translation_uses_the_moving_averages(steady: Config, laboratory: Build, tmp_path: Path):
+def test_translation_uses_the_moving_averages(steady: Config, build_trainer: Build, tmp_path: Path):
     """The last validation is the only one, and so the best."""
     config = replace(steady, optimizer=OptimizerConfig(ema=0.9), validation=ValidationConfig(every_epochs=3))
-    lab = laboratory(config, tmp_path / "run")
-    list(lab.trainer.fit())
-    averages = {path: value.numpy() for path, value in lab.trainer._optimizer.averages.items()}
-    trained = weights(lab.model)
+    built = build_trainer(config, tmp_path / "run")
+    list(built.trainer.fit())
+    averages = {path: value.numpy() for path, value in built.trainer._optimizer.averages.items()}
+    trained = weights(built.model)
     assert any((averages[path] != trained[path]).any() for path in averages)
     for choice in ("best", "latest"):
-        for path, value in read_weights(lab.run.weights_folder / f"{choice}.safetensors")[1].items():
+        for path, value in read_weights(built.run.weights_folder / f"{choice}.safetensors")[1].items():
             np.testing.assert_array_equal(value, averages[path], err_msg=f"{choice} {path}")
 
 
@@ -160,96 +164,96 @@ def poison(monkeypatch: pytest.MonkeyPatch, is_bad: Callable[[Any], Any]) -> Non
 
 @pytest.mark.usefixtures("_every_step")
 def test_a_step_that_is_not_finite_is_skipped_and_reported(
-    steady: Config, laboratory: Build, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    steady: Config, build_trainer: Build, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
     """With the first 3 of 18 updates skipped, Adam and its moving sums know of 15 only."""
     poison(monkeypatch, lambda updates: updates < 3)
-    lab = laboratory(steady, tmp_path / "run")
-    events = list(lab.trainer.fit())
-    state = lab.trainer._state
+    built = build_trainer(steady, tmp_path / "run")
+    events = list(built.trainer.fit())
+    state = built.trainer._state
     assert (int(state.global_step), int(state.skipped), int(state.nonfinite_in_row)) == (18, 3, 0)
-    assert int(lab.trainer._optimizer.variables["count"]) == 15
+    assert int(built.trainer._optimizer.variables["count"]) == 15
     assert [event.message for event in events if isinstance(event, Warned)] == [
         f"skipped a step (now at step {number}): the loss or its gradients are not finite"
         for number in (1, 2, 3)
     ]
     assert np.isfinite(losses(events)).all()
-    assert all(np.isfinite(value).all() for value in weights(lab.model).values())
-    assert [line["skipped_steps"] for line in History(lab.run.path).validations()] == [3, 3, 3]
+    assert all(np.isfinite(value).all() for value in weights(built.model).values())
+    assert [line["skipped_steps"] for line in History(built.run.path).validations()] == [3, 3, 3]
 
 
 @pytest.mark.usefixtures("_every_step")
 def test_a_training_that_has_diverged_ends_and_leaves_its_checkpoints(
-    steady: Config, laboratory: Build, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    steady: Config, build_trainer: Build, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
     poison(monkeypatch, lambda updates: updates >= 6)
-    lab = laboratory(steady, tmp_path / "run")
+    built = build_trainer(steady, tmp_path / "run")
     events: list[Event] = []
     with pytest.raises(
         TrainingError, match=r"not finite at step 16 .*epoch 3.* 10 steps in a row"
     ) as failure:
-        events.extend(lab.trainer.fit())
+        events.extend(built.trainer.fit())
     assert "optimizer.clip_norm" in failure.value.hint
     saved = [event.path for event in events if isinstance(event, CheckpointSaved)]
-    assert lab.run.checkpoints() == saved[::-1] != []
-    before = weights(lab.model)
-    _, latest = read_weights(lab.run.weights_folder / "latest.safetensors")
+    assert built.run.checkpoints() == saved[::-1] != []
+    before = weights(built.model)
+    _, latest = read_weights(built.run.weights_folder / "latest.safetensors")
     for path, value in latest.items():
         np.testing.assert_array_equal(value, before[path])
 
 
 def test_non_finite_weights_do_not_replace_finite_ones(
-    steady: Config, laboratory: Build, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    steady: Config, build_trainer: Build, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
     poison(monkeypatch, lambda updates: updates >= 7)
     config = replace(steady, checkpoint=CheckpointConfig(every_steps=1, keep=1))
-    lab = laboratory(config, tmp_path / "run")
+    built = build_trainer(config, tmp_path / "run")
     with pytest.raises(TrainingError, match="not finite"):
-        list(lab.trainer.fit())
-    (kept,) = lab.run.checkpoints()
+        list(built.trainer.fit())
+    (kept,) = built.run.checkpoints()
     saved = tf.train.load_checkpoint(str(kept))
     assert int(saved.get_tensor("global_step/.ATTRIBUTES/VARIABLE_VALUE")) == 7, "the last that was learnt"
 
 
 def test_a_save_that_falls_on_a_skipped_step_is_made_up_for(
-    steady: Config, laboratory: Build, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    steady: Config, build_trainer: Build, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
     poison(monkeypatch, lambda updates: (updates >= 3) & (updates < 5))  # steps 4 and 5 of 6 an epoch
     config = replace(steady, checkpoint=CheckpointConfig(every_steps=4, every_epochs=9))
-    events = laboratory(config, tmp_path / "run").trainer.fit()
+    events = build_trainer(config, tmp_path / "run").trainer.fit()
     saved = [event for event in events if isinstance(event, CheckpointSaved)]
     assert [(event.epoch, event.step_in_epoch) for event in saved] == [(1, 0), (1, 2), (2, 0), (2, 4), (3, 0)]
 
 
 def test_all_skipped_steps_are_reported_at_rare_reports(
-    steady: Config, laboratory: Build, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    steady: Config, build_trainer: Build, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
     """Most likely the only reports are the first and the last of an epoch; these steps are good ones."""
     poison(monkeypatch, lambda updates: (updates > 1) & (updates < 5))
-    events = list(laboratory(steady, tmp_path / "run").trainer.fit())
+    events = list(build_trainer(steady, tmp_path / "run").trainer.fit())
     warnings = [event.message for event in events if isinstance(event, Warned)]
     assert sum(int(message.split()[1].replace("a", "1")) for message in warnings) == 3
 
 
 @pytest.mark.usefixtures("_every_step")
 def test_out_of_memory_is_an_error_with_a_hint(
-    steady: Config, laboratory: Build, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    steady: Config, build_trainer: Build, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
     def starve(*_parts: Any) -> None:
         raise tf.errors.ResourceExhaustedError(None, None, "OOM when allocating\nand a long trace")
 
-    lab = laboratory(steady, tmp_path / "run")
-    monkeypatch.setattr(lab.trainer._train_step, "_update", starve)
+    built = build_trainer(steady, tmp_path / "run")
+    monkeypatch.setattr(built.trainer._train_step, "_update", starve)
     with pytest.raises(TrainingError, match=r"^out of memory at step 1: OOM when allocating$") as failure:
-        list(lab.trainer.fit())
+        list(built.trainer.fit())
     assert "batch.tokens" in failure.value.hint
 
 
-def test_xla_computes_the_same(steady: Config, laboratory: Build, tmp_path: Path):
+def test_xla_computes_the_same(steady: Config, build_trainer: Build, tmp_path: Path):
     one_shape = replace(
         steady, batch=BatchConfig(sentences=64), training=TrainingConfig(epochs=2, warmup_steps=20)
     )
-    plain = laboratory(one_shape, tmp_path / "plain")
-    compiled = laboratory(replace(one_shape, machine=MachineConfig(xla="always")), tmp_path / "xla")
+    plain = build_trainer(one_shape, tmp_path / "plain")
+    compiled = build_trainer(replace(one_shape, machine=MachineConfig(xla="always")), tmp_path / "xla")
     events = [list(each.trainer.fit()) for each in (plain, compiled)]
     assert losses(events[1]) == pytest.approx(losses(events[0]), rel=1e-4)

@@ -55,16 +55,16 @@ class Interrupted:
 
 @pytest.fixture(scope="module")
 def straight(
-    quick: Config, laboratory: Callable, tmp_path_factory: pytest.TempPathFactory, _report_steps: None
+    quick: Config, build_trainer: Callable, tmp_path_factory: pytest.TempPathFactory, _report_steps: None
 ) -> Run:
-    trainer, _, _, run = laboratory(quick, tmp_path_factory.mktemp("straight") / "run")
+    trainer, _, _, run = build_trainer(quick, tmp_path_factory.mktemp("straight") / "run")
     assert sum(isinstance(event, StepDone) for event in trainer.fit()) == 3 * 6
     return run
 
 
 @pytest.fixture(scope="module")
 def interrupted(
-    quick: Config, laboratory: Callable, tmp_path_factory: pytest.TempPathFactory, _report_steps: None
+    quick: Config, build_trainer: Callable, tmp_path_factory: pytest.TempPathFactory, _report_steps: None
 ) -> Interrupted:
     """Stopped in the middle of epoch 1, during the validation after epoch 2, and in epoch 3."""
     folder = tmp_path_factory.mktemp("interrupted")
@@ -76,7 +76,7 @@ def interrupted(
     ]
     parts = []
     for number, is_time_to_stop in enumerate(stops):
-        trainer = laboratory(quick, folder / "run").trainer
+        trainer = build_trainer(quick, folder / "run").trainer
         parts.append([])
         for event in trainer.fit():
             parts[-1].append(event)
@@ -126,7 +126,7 @@ def test_a_validation_that_was_stopped_is_made_up_for(interrupted: Interrupted):
 
 
 def test_history_after_the_last_checkpoint_is_forgotten(
-    quick: Config, laboratory: Callable, interrupted: Interrupted, tmp_path: Path
+    quick: Config, build_trainer: Callable, interrupted: Interrupted, tmp_path: Path
 ):
     """A training that was killed has more history than its last checkpoint knows."""
     shutil.copytree(interrupted.run.path, tmp_path / "run")
@@ -136,6 +136,6 @@ def test_history_after_the_last_checkpoint_is_forgotten(
             file.unlink()
     with (run.path / "history.jsonl").open("a") as file:
         file.write('{"epoch": 4, "tra')
-    started = next(iter(laboratory(quick, run.path).trainer.fit()))
+    started = next(iter(build_trainer(quick, run.path).trainer.fit()))
     assert started.epoch == 1
     assert [line["epoch"] for line in History(run.path).validations()] == [1]

@@ -146,11 +146,11 @@ def test_options_that_do_not_go_together_are_refused_by_name(options: dict[str, 
 
 
 def test_training_goes_at_the_rate_of_the_options(
-    laboratory: Callable[[Config, Path], Any], quick: Config, tmp_path: Path
+    build_trainer: Callable[[Config, Path], Any], quick: Config, tmp_path: Path
 ):
     """An update of Adam moves a weight by the rate at most, about: by nothing when that is tiny."""
     options = TrainingConfig(epochs=1, schedule="constant", learning_rate=1e-9, warmup_fraction=0.5)
-    trainer, model, *_ = laboratory(replace(quick, training=options), tmp_path / "run")
+    trainer, model, *_ = build_trainer(replace(quick, training=options), tmp_path / "run")
     before = [weight.numpy() for weight in model.trainable_variables]
     (done,) = (event for event in trainer.fit() if isinstance(event, EpochDone))
     assert done.learning_rate == pytest.approx(1e-9)

@@ -43,8 +43,10 @@ def staged(tmp_path_factory: pytest.TempPathFactory) -> Config:
     )
 
 
-def stopped_after(laboratory: Callable, config: Config, folder: Path, epoch: int, step: int) -> list[Event]:
-    trainer = laboratory(config, folder).trainer
+def stopped_after(
+    build_trainer: Callable, config: Config, folder: Path, epoch: int, step: int
+) -> list[Event]:
+    trainer = build_trainer(config, folder).trainer
     events = []
     for event in trainer.fit():
         events.append(event)
@@ -54,9 +56,9 @@ def stopped_after(laboratory: Callable, config: Config, folder: Path, epoch: int
 
 
 def test_resumed_across_a_stage_equals_straight_through_bit_for_bit(
-    staged: Config, laboratory: Callable, tmp_path: Path
+    staged: Config, build_trainer: Callable, tmp_path: Path
 ) -> None:
-    straight = stopped_after(laboratory, staged, tmp_path / "straight", 0, 0)
+    straight = stopped_after(build_trainer, staged, tmp_path / "straight", 0, 0)
     steps = [(event.epoch, event.step_in_epoch) for event in straight if isinstance(event, StepDone)]
     assert steps == [
         (epoch + 1, step + 1) for epoch, count in enumerate([8, 8, 3, 3]) for step in range(count)
@@ -67,7 +69,7 @@ def test_resumed_across_a_stage_equals_straight_through_bit_for_bit(
 
     started: list[Any] = []
     for epoch, step in ((2, 3), (2, 8), (3, 1), (9, 9)):  # within a stage, at its end, and in the next one
-        events = stopped_after(laboratory, staged, tmp_path / "parts", epoch, step)
+        events = stopped_after(build_trainer, staged, tmp_path / "parts", epoch, step)
         started.append(next(event for event in events if isinstance(event, TrainingStarted)))
     assert [(event.epoch, event.step_in_epoch) for event in started] == [(0, 0), (1, 3), (1, 8), (2, 1)]
     runs = [Run(tmp_path / name) for name in ("straight", "parts")]

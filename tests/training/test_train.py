@@ -171,9 +171,9 @@ def test_signals_save_and_stop_and_the_handlers_come_back(quick: Config, tmp_pat
     assert History(tmp_path / "run").validations() == result.history
 
 
-def test_another_seed_gives_another_model(quick: Config, tmp_path: Path, laboratory):
+def test_another_seed_gives_another_model(quick: Config, tmp_path: Path, build_trainer):
     def initial_weights(seed: int) -> list[np.ndarray]:
-        return laboratory(replace(quick, seed=seed), tmp_path / str(seed)).model.get_weights()
+        return build_trainer(replace(quick, seed=seed), tmp_path / str(seed)).model.get_weights()
 
     first, again, other = initial_weights(1), initial_weights(1), initial_weights(2)
     assert all((one == two).all() for one, two in zip(first, again, strict=True))

@@ -60,7 +60,7 @@ def dense(gradient: Any) -> np.ndarray:
 @pytest.mark.parametrize("options", [{}, {"norm": "pre", "tied_embeddings": "all", "activation": "swiglu"}])
 @pytest.mark.usefixtures("_every_step")
 def test_it_trains_as_a_loop_written_by_hand_does(
-    quick: Config, laboratory: Callable[[Config, Path], Any], tmp_path: Path, options: dict[str, str]
+    quick: Config, build_trainer: Callable[[Config, Path], Any], tmp_path: Path, options: dict[str, str]
 ):
     config = replace(
         quick,
@@ -68,8 +68,8 @@ def test_it_trains_as_a_loop_written_by_hand_does(
         model=replace(quick.model, dropout=0.0, **options),
         training=TrainingConfig(epochs=2, warmup_steps=40),
     )
-    trainer, model, pairs, _ = laboratory(config, tmp_path / "run")
-    by_hand = HandLoop(laboratory(config, tmp_path / "hand").model, 16, 40)
+    trainer, model, pairs, _ = build_trainer(config, tmp_path / "run")
+    by_hand = HandLoop(build_trainer(config, tmp_path / "hand").model, 16, 40)
     events = list(trainer.fit())
     steps = [event for event in events if isinstance(event, StepDone)]
     epochs = [event for event in events if isinstance(event, EpochDone)]
@@ -93,9 +93,9 @@ def test_it_trains_as_a_loop_written_by_hand_does(
 
 
 def test_a_trainer_that_is_stopped_before_its_first_step_saves_its_state(
-    quick: Config, laboratory: Callable[[Config, Path], Any], tmp_path: Path
+    quick: Config, build_trainer: Callable[[Config, Path], Any], tmp_path: Path
 ):
-    trainer, _, _, run = laboratory(quick, tmp_path / "run")
+    trainer, _, _, run = build_trainer(quick, tmp_path / "run")
     trainer.stop()
     names = [type(event).__name__ for event in trainer.fit()]
     assert names == ["TrainingStarted", "CheckpointSaved", "Stopped"]

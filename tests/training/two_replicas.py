@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import tensorflow as tf
 from copy_task import copy_config
-from laboratory import build_laboratory
+from trainer_setup import build_trainer
 
 from ptenmt.config import BatchConfig, Config, MachineConfig, ModelConfig, OptimizerConfig, TrainingConfig
 from ptenmt.data.batches import BatchPlan
@@ -32,7 +32,7 @@ def options(pairs: Path, **changes: Any) -> Config:
 
 def train(config: Config, folder: Path, strategy: Any = None) -> dict[str, Any]:
     """Train, and tell the losses; the checkpoint says the rest."""
-    found = build_laboratory(config, folder, strategy=strategy)
+    found = build_trainer(config, folder, strategy=strategy)
     events = list(found.trainer.fit())
     sizes = [len(source) for source, _ in BatchPlan(found.pairs, config.batch, config.seed).batches(0)]
     losses = [event.loss for event in events if isinstance(event, EpochDone)]
@@ -41,7 +41,7 @@ def train(config: Config, folder: Path, strategy: Any = None) -> dict[str, Any]:
 
 def resume(config: Config, folder: Path, strategy: Any = None) -> dict[str, Any]:
     """Go on from a checkpoint; tell where, and how far each replica's weights are from those in the file."""
-    found = build_laboratory(config, folder, strategy=strategy)
+    found = build_trainer(config, folder, strategy=strategy)
     started = next(iter(found.trainer.fit()))
     reader = tf.train.load_checkpoint(str(started.resumed_from))
     name = "weights/{}/.ATTRIBUTES/VARIABLE_VALUE"
@@ -59,7 +59,7 @@ def draw_masks(pairs: Path, folder: Path, strategy: Any) -> dict[str, Any]:
     Then a step that divides by zero.
     """
     config = options(pairs, model=replace(MODEL, dropout=0.5))
-    found = build_laboratory(config, folder, strategy=strategy)
+    found = build_trainer(config, folder, strategy=strategy)
     step, state = found.trainer._train_step, found.trainer._state
     ids = np.array([[2, 5, 6, 7, 8, 3]])
     by_hand = []

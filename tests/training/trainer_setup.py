@@ -22,7 +22,7 @@ from ptenmt.training.model_selection import Validator
 _INSTANT = InstantValidator()
 
 
-class Laboratory(NamedTuple):
+class TrainerSetup(NamedTuple):
     """A trainer, and what it works on."""
 
     trainer: Trainer
@@ -31,12 +31,12 @@ class Laboratory(NamedTuple):
     run: Run
 
 
-def build_laboratory(
+def build_trainer(
     config: Config,
     folder: Path,
     validator: Validator = _INSTANT,
     strategy: tf.distribute.Strategy | None = None,
-) -> Laboratory:
+) -> TrainerSetup:
     """What ``train`` builds; unless one is given, with a validator that costs nothing."""
     strategy = strategy or tf.distribute.get_strategy()
     corpus = load_corpus(config.data, config.seed)
@@ -52,4 +52,4 @@ def build_laboratory(
     mixture = Mixture.configured(config.data, corpus.train.sizes)
     plan = BatchPlan(pairs, config.batch, config.seed, mixture)
     trainer = Trainer(config, run, model, plan, validator, Workers(strategy))
-    return Laboratory(trainer, model, pairs, run)
+    return TrainerSetup(trainer, model, pairs, run)

@@ -1,11 +1,11 @@
-"""What every export that leaves the house must carry, whatever its format."""
+"""What every export has, whatever its format: a model card and checksums."""
 
 import re
 import subprocess
 from pathlib import Path
 
 
-def check_papers(folder: Path) -> str:
+def check_card_and_checksums(folder: Path) -> str:
     """Whether a folder has a checksum of every file, and a card that says what it is; gives the card."""
     checked = subprocess.run(
         ["sha256sum", "--check", "--strict", "SHA256SUMS"],
