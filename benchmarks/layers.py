@@ -53,7 +53,7 @@ def candidates() -> dict[str, Step]:
         "dropout": step(Dropout(0.1), lambda layer, x: layer(x, training=True)),
         "  Keras": step(keras.layers.Dropout(0.1), lambda layer, x: layer(x, training=True)),
         "attention": step(
-            MultiHeadAttention(WIDTH, HEADS), lambda layer, x: layer(x, x, visible[:, None, None])
+            MultiHeadAttention(WIDTH, HEADS), lambda layer, x: layer(x, attention_mask=visible[:, None, None])
         ),
         "  Keras ": step(attention, lambda layer, x: layer(x, x, attention_mask=visible[:, None])),
         "feed-forward": step(FeedForward(WIDTH, INNER), lambda layer, x: layer(x)),

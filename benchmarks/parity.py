@@ -18,8 +18,8 @@ os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
 import ctranslate2
 import numpy as np
 import tensorflow as tf
-from rivals.bars import Bar, at_least, at_most, show, show_bars
-from rivals.machine import describe, same_command
+from baselines.bars import Bar, at_least, at_most, show, show_bars
+from baselines.machine import describe, same_command
 
 from ptenmt.ctranslate2_export import CTranslate2Model, convert
 from ptenmt.data.batches import encode_pairs, sorted_batches

@@ -19,7 +19,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from rivals.machine import describe, same_command
+from baselines.machine import describe, same_command
 
 SCORES = ["BLEU tokenized", "chrF2++ tokenized", "BLEU detokenized", "chrF2++ detokenized"]
 

@@ -26,12 +26,12 @@ from pathlib import Path
 from statistics import fmean
 from typing import Any, NamedTuple
 
-from rivals.bars import Bar, at_least, at_most, show, show_bars
-from rivals.http_clients import Load, Wanted, closed_loop, open_loop
-from rivals.machine import describe, same_command
-from rivals.processes import apart, on_processor, tell
-from rivals.ptenmt_translation import translate_with
-from rivals.translation_task import Measured, Task
+from baselines.bars import Bar, at_least, at_most, show, show_bars
+from baselines.http_clients import Load, Wanted, closed_loop, open_loop
+from baselines.machine import describe, same_command
+from baselines.processes import apart, on_processor, tell
+from baselines.ptenmt_translation import translate_with
+from baselines.translation_task import Measured, Task
 
 OVERLOAD_SECONDS = 20  # and as long again
 SPAN = 10

@@ -27,9 +27,9 @@ from typing import NamedTuple
 
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
 
-from rivals.machine import describe, has_amx, same_command
-from rivals.task import Sizes, Task, count_labels
-from rivals.turns import Contestant, Turn
+from baselines.interleave import InterleavedProcess, Turn
+from baselines.machine import describe, has_amx, same_command
+from baselines.task import Sizes, Task, count_labels
 
 import ptenmt
 from ptenmt.config import Config
@@ -39,14 +39,14 @@ from ptenmt.data.corpus import fetch_sources, load_corpus
 from ptenmt.data.store import corpus_cache
 from ptenmt.errors import PtenmtError
 
-RIVALS = Path(__file__).parent / "rivals"
+BASELINES = Path(__file__).parent / "baselines"
 
 
 class Entry(NamedTuple):
-    """How a contestant is started."""
+    """How a system is started."""
 
     script: list[str]
-    """The program in ``rivals/``, and what it is told beside the task's folder."""
+    """The program in ``baselines/``, and what it is told beside the task's folder."""
     environment: dict[str, str] = {}
 
 
@@ -65,7 +65,7 @@ DEMO = ["data.source=demo", "tokenizer.kind=sentencepiece", "tokenizer.vocabular
 
 @dataclass(frozen=True)
 class Result:
-    """All turns of one contestant."""
+    """All turns of one system."""
 
     turns: list[Turn]
 
@@ -108,7 +108,7 @@ def parse() -> argparse.Namespace:
 
 
 def training_config(options: argparse.Namespace, cache: Path) -> Config:
-    """What ptenmt trains with; the other contestants take their sizes from it."""
+    """What ptenmt trains with; the other systems take their sizes from it."""
     published = [f"data.data_dir={options.data_dir}", f"tokenizer.path={options.tokenizer}"]
     overrides = [
         *(published if options.data_dir else DEMO),
@@ -155,30 +155,30 @@ def write_task(task: Task, config: Config, options: argparse.Namespace) -> int:
 def pythons(options: argparse.Namespace) -> dict[str, str]:
     """Who takes part, and the Python that each runs in; says who does not."""
     chosen = {name: sys.executable for name in ENTRIES if name in options.only}
-    rivals = [name for name in chosen if name.startswith("PyTorch")]
-    if not rivals:
+    torch = [name for name in chosen if name.startswith("PyTorch")]
+    if not torch:
         return chosen
     if options.torch_python is None:
         print("PyTorch is skipped: no --torch-python", file=sys.stderr)
-        return {name: python for name, python in chosen.items() if name not in rivals}
+        return {name: python for name, python in chosen.items() if name not in torch}
     subprocess.run([options.torch_python, "-c", "import torch, numpy"], check=True)
-    return chosen | dict.fromkeys(rivals, options.torch_python)
+    return chosen | dict.fromkeys(torch, options.torch_python)
 
 
-def compete(task: Task, chosen: dict[str, str], options: argparse.Namespace) -> dict[str, Result]:
+def measure(task: Task, chosen: dict[str, str], options: argparse.Namespace) -> dict[str, Result]:
     """Let all take turns."""
     results = {name: Result([]) for name in chosen}
     with ExitStack() as processes:
-        contestants = {}
+        started = {}
         for name, python in chosen.items():
             entry = ENTRIES[name]
-            command = [python, str(RIVALS / entry.script[0]), str(task.folder), *entry.script[1:]]
-            contestant = Contestant(command, task.folder / f"{name}.log", entry.environment)
-            contestants[name] = processes.enter_context(contestant)
-            contestants[name].turn(options.warmup)
+            command = [python, str(BASELINES / entry.script[0]), str(task.folder), *entry.script[1:]]
+            process = InterleavedProcess(command, task.folder / f"{name}.log", entry.environment)
+            started[name] = processes.enter_context(process)
+            started[name].turn(options.warmup)
         for number in range(1, options.rounds + 1):
-            for name, contestant in contestants.items():
-                turn = contestant.turn(options.seconds)
+            for name, process in started.items():
+                turn = process.turn(options.seconds)
                 results[name].turns.append(turn)
                 rate = turn.tokens / turn.seconds
                 print(f"round {number} {name:>13}: {rate:8,.0f} tokens/s", file=sys.stderr)
@@ -186,14 +186,14 @@ def compete(task: Task, chosen: dict[str, str], options: argparse.Namespace) -> 
 
 
 def table(results: dict[str, Result]) -> list[list[str]]:
-    """Headings, then a row a contestant."""
-    rivals = {name: f"× {name}" for name in ("sources", "PyTorch", "PyTorch tuned") if name in results}
+    """Headings, then a row for each system."""
+    baselines = {name: f"× {name}" for name in ("sources", "PyTorch", "PyTorch tuned") if name in results}
     ceiling = {"products": "of the products"} if "products" in results else {}
-    rows = [["", "tokens/s, median (range)", *ceiling.values(), *rivals.values(), "peak memory"]]
+    rows = [["", "tokens/s, median (range)", *ceiling.values(), *baselines.values(), "peak memory"]]
     for name, result in results.items():
         row = [name, f"{result.rate:,.0f} ({min(result.rates):,.0f}–{max(result.rates):,.0f})"]
         row += [f"{result.rate / results[other].rate:.0%}" for other in ceiling]
-        row += [f"{result.rate / results[other].rate:.2f}" for other in rivals]
+        row += [f"{result.rate / results[other].rate:.2f}" for other in baselines]
         rows.append([*row, f"{result.peak_memory / 2**30:.2f} GiB"])
     return rows
 
@@ -217,7 +217,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         task = Task(Path(folder))
         num_pairs = write_task(task, training_config(options, task.folder / "cache"), options)
-        results = compete(task, chosen, options)
+        results = measure(task, chosen, options)
     corpus = "TED-sized corpus" if options.data_dir else "demo corpus"
     has_torch = any(name.startswith("PyTorch") for name in chosen)
     print(

@@ -1,6 +1,6 @@
 """How fast ptenmt translates, beside others, on the processor of this machine, and what it takes to start.
 
-Contestants take turns, each turn in a process of its own, so that noise hits all alike:
+Systems take turns, each turn in a process of its own, so that noise hits all alike:
 
   sources' loop      the lecture's way: a sentence at a time, everything anew for each token, nothing compiled
   Keras engine       ptenmt's reference, from sentences to translations
@@ -28,13 +28,13 @@ from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
-from rivals.bars import Bar, at_least, at_most, show, show_bars
-from rivals.machine import describe, same_command
-from rivals.processes import apart, on_processor, tell
-from rivals.ptenmt_translation import translate_with
-from rivals.raw_ctranslate2 import SETTINGS, Setting, translate_raw
-from rivals.translation_task import Measured, Task
-from rivals.tutorial_translation import translate_by_the_lecture
+from baselines.bars import Bar, at_least, at_most, show, show_bars
+from baselines.machine import describe, same_command
+from baselines.processes import apart, on_processor, tell
+from baselines.ptenmt_translation import translate_with
+from baselines.raw_ctranslate2 import SETTINGS, Setting, translate_raw
+from baselines.translation_task import Measured, Task
+from baselines.tutorial_translation import translate_by_the_lecture
 
 SENTENCE = "este modelo parece funcionar bem"
 SEARCHES = {1: "greedy", 4: "beam 4"}
@@ -43,7 +43,7 @@ STARTS = 15
 MANY_LINES = [50_000, 500_000]
 
 Rates = dict[str, list[Measured]]
-"""A turn a round of each contestant."""
+"""A turn per round of each system."""
 
 
 def parse() -> argparse.Namespace:
@@ -115,7 +115,7 @@ def best_setting(task: Task, beam_size: int, options: argparse.Namespace) -> Set
     return best
 
 
-def contestants(
+def systems(
     task: Task, num_sentences: int, settings: dict[int, Setting], options: argparse.Namespace
 ) -> dict[str, Callable[[], Measured]]:
     """What each does in its turn."""
@@ -133,7 +133,7 @@ def contestants(
     return turns
 
 
-def compete(turns: dict[str, Callable[[], Measured]], rounds: int) -> Rates:
+def measure(turns: dict[str, Callable[[], Measured]], rounds: int) -> Rates:
     """Let all take turns."""
     rates: Rates = {name: [] for name in turns}
     for number in range(1, rounds + 1):
@@ -222,7 +222,7 @@ def main() -> None:
         print(f"{describe(None)}\n{same_command(for_page=True)}", flush=True)
         bars = list(start_bars(task))
         settings = {beam: best_setting(task, beam, options) for beam in SEARCHES}
-        rates = compete(contestants(task, num_sentences, settings, options), options.rounds)
+        rates = measure(systems(task, num_sentences, settings, options), options.rounds)
         bars += speed_bars(rates)
         if options.memory is not None:
             bars += memory_bars(task, options.memory or MANY_LINES)

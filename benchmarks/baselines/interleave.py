@@ -1,8 +1,8 @@
-"""Processes that take turns, so that a machine's good and bad moments hit all of them alike.
+"""Interleaved measurement: processes take turns, so that noise on the machine affects all of them alike.
 
-``Contestant`` is the benchmark's end of the pipe, ``Turns`` the end of the process that it starts. A turn
-is asked for with a line that holds its seconds, and answered with a line of JSON. Needs the standard
-library alone, for it runs beside other packages than ptenmt's, too.
+The benchmark holds an ``InterleavedProcess``, which starts a program; the program reports to ``Turns``.
+A line with a number of seconds requests a turn, a line of JSON answers it. Needs only the standard
+library, because programs also run in environments without ptenmt.
 """
 
 import json
@@ -29,7 +29,7 @@ class Turn(NamedTuple):
 
 
 class Turns:
-    """In a contestant: works while it is its turn, and waits while it is not.
+    """In a measured program: works while it is its turn, and waits while it is not.
 
     What else the process prints goes to its standard error.
     """
@@ -63,7 +63,7 @@ class Turns:
         self.mark()
 
 
-class Contestant:
+class InterleavedProcess:
     """In the benchmark: a process that takes turns. As a context manager it ends the process.
 
     Args:

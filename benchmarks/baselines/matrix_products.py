@@ -1,4 +1,4 @@
-"""Contestant: the matrix products of the training steps on ptenmt's batches, and nothing else.
+"""Baseline: the matrix products of the training steps on ptenmt's batches, and nothing else.
 
     python matrix_products.py TASK_FOLDER
 
@@ -14,8 +14,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 import tensorflow as tf
+from interleave import Turns
 from task import Sizes, Task, count_labels
-from turns import Turns
 
 
 class Product(NamedTuple):

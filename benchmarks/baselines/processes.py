@@ -15,7 +15,7 @@ def apart(function: Callable[..., Any], *arguments: Any) -> Any:
 
 
 def on_processor() -> None:
-    """Let this process' children find no GPU: some rivals would use it, and others not."""
+    """Let this process' children find no GPU: some systems would use it, and others not."""
     os.environ |= {"CUDA_VISIBLE_DEVICES": "-1", "TF_CPP_MIN_LOG_LEVEL": "3"}
 
 

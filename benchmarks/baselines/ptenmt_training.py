@@ -1,4 +1,4 @@
-"""Contestant: ``ptenmt.train``, as ``ptenmt train`` calls it.
+"""System under test: ``ptenmt.train``, as ``ptenmt train`` calls it.
 
     python ptenmt_training.py TASK_FOLDER
 
@@ -10,8 +10,8 @@ import sys
 from itertools import accumulate
 from pathlib import Path
 
+from interleave import Turns
 from task import Task
-from turns import Turns
 
 import ptenmt
 from ptenmt.events import CheckpointSaved, EpochDone, Event, StepDone, Validated, ValidationStep

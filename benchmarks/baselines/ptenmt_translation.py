@@ -1,8 +1,8 @@
-"""Contestant: ptenmt's own engines, from sentences to translations, without the command line."""
+"""System under test: ptenmt's own engines, from sentences to translations, without the command line."""
 
 import time
 
-from rivals.translation_task import Measured, Task
+from baselines.translation_task import Measured, Task
 
 WARM_UP = 64
 

@@ -1,10 +1,10 @@
-"""Contestant: CTranslate2 itself, fed with ready tokens; nothing is read, tokenized, worded or written."""
+"""Baseline: CTranslate2 itself, given token lists; nothing is read, tokenized, detokenized or written."""
 
 import time
 from collections import defaultdict
 from typing import NamedTuple
 
-from rivals.translation_task import Measured, Task
+from baselines.translation_task import Measured, Task
 
 
 class Setting(NamedTuple):

@@ -1,4 +1,4 @@
-"""What all contestants work on: a folder with the model's sizes, the batches and ptenmt's config.
+"""What all systems work on: a folder with the model's sizes, the batches and ptenmt's config.
 
 Needs NumPy alone, for PyTorch's environment has no ptenmt.
 """

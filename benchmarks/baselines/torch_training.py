@@ -1,4 +1,4 @@
-"""Contestant: PyTorch's ``nn.Transformer`` on ptenmt's batches, of the same sizes as ptenmt's model.
+"""Baseline: PyTorch's ``nn.Transformer`` on ptenmt's batches, of the same sizes as ptenmt's model.
 
     python torch_training.py TASK_FOLDER as_it_comes|tuned
 
@@ -13,9 +13,9 @@ from itertools import cycle
 from pathlib import Path
 
 import torch
+from interleave import Turns
 from task import WARMUP_STEPS, Sizes, Task, count_labels, positional_encoding
 from torch import nn
-from turns import Turns
 
 STEPS_BETWEEN_LINES = 50
 

@@ -1,6 +1,6 @@
-"""What all contestants of translation.py work on: sentences, and the ids that ptenmt makes of them.
+"""What all systems of translation.py work on: sentences, and the ids that ptenmt makes of them.
 
-Here and in the contestants' files what is large is imported inside functions. The process that starts them
+Here and in the systems' files what is large is imported inside functions. The process that starts them
 stays small that way, and it has to: the peak memory that Linux tells of a process begins with its parent's.
 """
 
@@ -22,7 +22,7 @@ class Segment(NamedTuple):
 
 
 class Measured(NamedTuple):
-    """What a contestant did in a turn."""
+    """What a system did in a turn."""
 
     sentences: int
     seconds: float

@@ -1,4 +1,4 @@
-"""Contestant: the lecture's training loop. Random batches of 64, each side padded to its longest sentence.
+"""Baseline: the lecture's training loop. Random batches of 64, each side padded to its longest sentence.
 
     python tutorial_training.py TASK_FOLDER
 
@@ -12,8 +12,8 @@ from pathlib import Path
 import keras
 import numpy as np
 import tensorflow as tf
+from interleave import Turns
 from task import Task, count_labels
-from turns import Turns
 from tutorial_model import Schedule, TutorialTransformer, accuracy_of, loss_of
 
 BATCH = 64

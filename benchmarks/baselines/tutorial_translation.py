@@ -1,4 +1,4 @@
-"""Contestant: the lecture's way: a sentence at a time, everything anew for each token, nothing compiled.
+"""Baseline: the lecture's loop: a sentence at a time, the whole prefix for each token, nothing compiled.
 
 The weights are the run's own. A run that the lecture's model cannot express (other norms, other activations,
 shared tables) is translated by ptenmt's model in that same way.
@@ -10,7 +10,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from rivals.translation_task import Measured, Segment, Task
+from baselines.translation_task import Measured, Segment, Task
 
 PAD, UNK, START, END = 0, 1, 2, 3
 
