@@ -1,4 +1,4 @@
-"""The house of docs/architecture.md: who may import whom, what loads TensorFlow, and no dead option."""
+"""docs/architecture.md holds: who may import whom, what loads TensorFlow, and no dead option."""
 
 import ast
 import os
@@ -17,32 +17,18 @@ from ptenmt import config
 PACKAGE = Path(ptenmt.__file__).parent
 FILES = sorted(PACKAGE.rglob("*.py"))
 
-# From the roof to the floor: a module or package imports only from rows below its own.
-ROWS = [
-    {"__main__"},
-    {"cli"},
-    {"server"},
-    {"__init__"},
-    {"export"},
-    {"averaging"},
-    {"training"},
-    {"evaluation"},
-    {"inspection"},
-    {"completion"},
-    {"translation"},
-    {"ctranslate2_export"},
-    {"trained_model"},
-    {"ctranslate2_specification", "weights"},
-    {"runs"},
-    {"history"},
-    {"model"},
-    {"schedule"},
-    {"data"},
-    {"tokenizers"},
-    {"config", "events"},
-    {"atomic_files", "epochs", "processes"},
-    {"errors"},
-]
+PAGE = PACKAGE.parent / "docs" / "architecture.md"
+
+
+def rows_of_the_page() -> list[set[str]]:
+    """The modules and packages of each row of the table in docs/architecture.md, from the top down."""
+    table = PAGE.read_text(encoding="utf-8").split("```")[1]
+    starts = [line.split("  ")[0] for line in table.splitlines() if line and not line.startswith(" ")]
+    return [{name.removesuffix("/").removesuffix(".py") for name in start.split(", ")} for start in starts]
+
+
+# A module or package imports only from rows below its own.
+ROWS = rows_of_the_page()
 HEIGHT = {name: -row for row, names in enumerate(ROWS) for name in names}
 
 WITHOUT_TENSORFLOW = [
@@ -91,7 +77,7 @@ def row_name(module: str) -> str:
 @pytest.mark.parametrize("file", FILES, ids=module_name)
 def test_imports_go_down(file: Path) -> None:
     own = row_name(module_name(file))
-    assert own in HEIGHT, f"give {own} a row in the house"
+    assert own in HEIGHT, f"give {own} a row in {PAGE.name}"
     wrong = [
         module
         for module in imported_modules(file)
@@ -112,6 +98,11 @@ def is_version(file: Path, module: str) -> bool:
         for alias in node.names
     ]
     return module == "ptenmt" and names == ["__version__"]
+
+
+def test_each_row_is_of_modules_that_exist_and_stand_once() -> None:
+    named = [name for row in ROWS for name in row]
+    assert sorted(named) == sorted({row_name(module) for module in MODULES})
 
 
 def test_there_are_no_circles() -> None:
