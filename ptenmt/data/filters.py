@@ -20,6 +20,7 @@ import numpy as np
 
 from ptenmt.config import DataConfig
 from ptenmt.data.language_identification import LanguageCheck
+from ptenmt.data.placeholders import ADDRESS
 from ptenmt.data.readers import SentencePair
 from ptenmt.data.store import Chunk
 
@@ -39,7 +40,7 @@ _WORD = re.compile(r"\w+")
 _ENTITY = re.compile(r"&(#?\w{2,8});|& ?(#\w{2,6}|quot|amp|lt|gt|apos|nbsp) ?;")
 _NUMBER = re.compile(r"(\d{1,18})(\s?(?:h\b|h\d|hora|:\d\d|[ap]\.?\s?m\b))?")
 """A number, and what tells that it is an hour."""
-_ADDRESS = re.compile(r"(?:https?://|www\.)[^\s<>\"'`]+|(?<![\w.+-])[\w.+-]+@[\w-]+\.[\w.-]+")
+_ADDRESS = re.compile(ADDRESS)
 _BRACKET_OR_QUOTE = re.compile(r"[()\[\]{}\"“”„«»]|``|''")  # the last two in the Penn Treebank's style
 _QUOTE_AT_AN_END = re.compile(r"^[^\w\s]*[\"“”„«»`]|[\"“”„«»'][^\w\s]*$")
 _SMILEY_OR_ITEM = re.compile(r"[:;=]['-]?[()\[\]]|^\w{1,2}[)\]]")
@@ -279,7 +280,7 @@ def _addresses(text: str) -> set[str]:
     if "://" not in text and "@" not in text and "www." not in text:
         return set()
     found = (address.rpartition("://")[2].removeprefix("www.") for address in _ADDRESS.findall(text))
-    return {address.rstrip("/.,;:!?)]").casefold() for address in found} - {""}
+    return {address.rstrip("/").casefold() for address in found} - {""}
 
 
 def _have_same_balance(source: str, target: str) -> bool:

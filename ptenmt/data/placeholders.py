@@ -11,11 +11,16 @@ from functools import cache
 PLACEHOLDERS = tuple("❶❷❸❹❺❻❼❽❾❿")
 """The symbols: single characters, which neither tokenization, case nor Unicode normalization changes."""
 
+ADDRESS = (
+    r"(?:https?://|ftp://|(?<!\w)www\.)[^\s<>\"“”«»]*[^\s<>\"“”«».,;:!?'’`)\]}]"
+    r"|(?<![\w.%+-])(?>[\w.%+-]+)@[\w-]+(?:\.[\w-]+)+"
+)
+"""The pattern of a URL, without the punctuation after it, or an e-mail address."""
+
 _EMOJI = "[\u203c\u2049\u2139\u2190-\u21ff\u231a-\u27bf\u2934-\u2b55\U0001f000-\U0001faff]"
 _EMOJI_CHANGED = f"{_EMOJI}[\ufe0f\U0001f3fb-\U0001f3ff]*"  # variation selector, skin tones
 _ENTITIES = (
-    r"(?:https?://|ftp://|(?<!\w)www\.)[^\s<>\"“”«»]*[^\s<>\"“”«».,;:!?'’)\]}]",
-    r"(?<![\w.%+-])(?>[\w.%+-]+)@[\w-]+(?:\.[\w-]+)+",  # an e-mail address
+    ADDRESS,
     r"\$?\{\{?[^{}\s]{0,40}\}?\}",  # {name}, {{name}}, ${name}
     r"(?<![\d%])%(?:\d+\$|\(\w+\))?[-+0#]?\d*(?:\.\d+)?[sdifgxXu@](?!\w)",  # %s, %1$s, %(name)s, %.2f
     r"(?<![\w&])#\w+#?",  # #TAG#, #tag
