@@ -77,19 +77,24 @@ def check_argos(trained: TrainedModel) -> None:
     Raises:
         ExportError: The run has no shared SentencePiece tokenizer.
     """
-    config, is_shared = trained.config, trained.tokenizers.shared
-    if config.tokenizer.kind != "sentencepiece" or not is_shared:
-        raise ExportError(
-            "Argos Translate needs one SentencePiece model for both languages, and this run has "
-            f"tokenizer.kind={config.tokenizer.kind}, tokenizer.shared={str(is_shared).lower()}",
-            "train with --set tokenizer.kind=sentencepiece --set tokenizer.shared=true",
-        )
-    if (found := spacing(config.data)) != "none":
+    _shared_tokenizer(trained)
+    if (found := spacing(trained.config.data)) != "none":
         trained.on_warning(
             f"the corpus separates words and punctuation (data.tokenization {found}), and Argos does not: "
             "translations will be worse, with spaces before punctuation; better train on plain text, as "
             "configs/files.yaml does"
         )
+
+
+def _shared_tokenizer(trained: TrainedModel) -> SentencePieceTokenizer:
+    tokenizer, is_shared = trained.tokenizers.source, trained.tokenizers.shared
+    if not isinstance(tokenizer, SentencePieceTokenizer) or not is_shared:
+        raise ExportError(
+            "Argos Translate needs one SentencePiece model for both languages, and this run has "
+            f"tokenizer.kind={tokenizer.kind}, tokenizer.shared={str(is_shared).lower()}",
+            "train with --set tokenizer.kind=sentencepiece --set tokenizer.shared=true",
+        )
+    return tokenizer
 
 
 def package_name(config: Config) -> str:
@@ -99,14 +104,13 @@ def package_name(config: Config) -> str:
 
 
 def package_files(trained: TrainedModel, quantization: Quantization) -> dict[str, bytes]:
-    """The files of a package, by their paths in it; the model has one SentencePiece tokenizer.
+    """The files of a package, by their paths in it.
 
     Raises:
-        ExportError: CTranslate2 cannot express the model.
+        ExportError: CTranslate2 cannot express the model, or it has no shared SentencePiece tokenizer.
         OutputError: There is no room for temporary files.
     """
-    tokenizer = trained.tokenizers.source
-    assert isinstance(tokenizer, SentencePieceTokenizer)
+    tokenizer = _shared_tokenizer(trained)
     longest = max(trained.config.model.max_positions, _LONGEST_SOURCE + 2)
     (name,) = (name for name in trained.weights if name.endswith("final/bias"))
     bias = trained.weights[name].copy()
