@@ -2,7 +2,7 @@
 
     python benchmarks/next_word.py --text english.txt --words 200000
 
-The text is cut to so many words, as the models read them. All see the first 80 % of the windows, and predict
+The text is cut to so many words, as the models read them. All see the first 80% of the windows, and predict
 the words after the others: those that the first part has.
 Results: next_word.md.
 """

@@ -186,7 +186,7 @@ def bars(
 ) -> Iterator[Bar]:
     exact, small = found["float32"], found["int8"]
     share = 100 * share_alike(found[REFERENCE], exact, 1)
-    yield at_least("float32 greedy = Keras greedy", share, 99.8, "{:.2f} % of sentences")
+    yield at_least("float32 greedy = Keras greedy", share, 99.8, "{:.2f}% of sentences")
     gap = max((each.gap for each in apart), default=0.0)
     yield at_most("gap between the logits where they part", gap, 1e-4, "{:.1e}")
     for what, largest in gaps.items():

@@ -15,9 +15,6 @@ from ptenmt.errors import OutputError
 
 logger = logging.getLogger(__name__)
 
-NOTHING = "–"
-"""Shown in place of a missing value."""
-
 _SUFFIX = ".unfinished"
 
 

@@ -11,6 +11,9 @@ from typing import Any
 
 from ptenmt.atomic_files import json_text, output_errors, write_text
 
+NOTHING = "–"
+"""Shown in place of a missing value."""
+
 _MAX_LOSS = 20.0  # nats per token; exp(20) is 5e8
 
 

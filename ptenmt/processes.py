@@ -108,7 +108,7 @@ class _Worker:
         self._send(item)
         assert self._process.stdout is not None
         try:
-            result, error = pickle.load(self._process.stdout)  # noqa: S301 - this program wrote it
+            result, error = pickle.load(self._process.stdout)  # this program wrote it
         except EOFError as ended:
             raise self._ended() from ended
         if error is not None:
@@ -134,16 +134,16 @@ def work() -> None:
     """Serve as one of the processes: read the function, then items, until the input ends."""
     results = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)  # what a library prints must not get between the results
-    function = pickle.load(sys.stdin.buffer)  # noqa: S301 - the parent wrote it
+    function = pickle.load(sys.stdin.buffer)  # the parent wrote it
     while True:
         try:
-            item = pickle.load(sys.stdin.buffer)  # noqa: S301
+            item = pickle.load(sys.stdin.buffer)
         except EOFError:
             return
         answer: tuple[Any, Exception | None]
         try:
             answer = function(item), None
-        except Exception as error:  # noqa: BLE001 - raised again by the parent
+        except Exception as error:  # raised again by the parent
             answer = None, error
         pickle.dump(answer, results, pickle.HIGHEST_PROTOCOL)
         results.flush()

@@ -30,7 +30,7 @@ def translate_raw(task: Task, beam_size: int, repeat: int, setting: Setting) -> 
     A call has one limit for all that it is given; so there is a call a limit, none waits for another, and the
     longest sentences come first, so that all threads end at about the same time. Copies of a sentence are
     apart, as in a file that holds all sentences again and again: a batch of copies would end at once, which
-    takes 7 % less time than different sentences do.
+    takes 7% less time than different sentences do.
     """
     import ctranslate2
 

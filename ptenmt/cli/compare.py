@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from ptenmt.atomic_files import NOTHING, json_text
+from ptenmt.atomic_files import json_text
 from ptenmt.cli.console import Screen, standard_output
 from ptenmt.cli.formatting import duration, metric_name, metric_value, option_value, shown_perplexity
 from ptenmt.cli.options import Quiet, Verbose, complete_run
@@ -13,6 +13,7 @@ from ptenmt.cli.tables import print_table
 from ptenmt.data.corpus import HeldOutSplit
 from ptenmt.evaluation import LoadOptions
 from ptenmt.evaluation.comparison import RunComparison, RunScores, RunSummary, compare as compare_runs
+from ptenmt.history import NOTHING
 from ptenmt.inspection.figures import Table
 from ptenmt.runs import UNITS
 

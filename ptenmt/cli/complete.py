@@ -4,7 +4,6 @@ from typing import Annotated
 
 import typer
 
-from ptenmt.atomic_files import NOTHING
 from ptenmt.cli.console import Screen, standard_output
 from ptenmt.cli.formatting import shown_perplexity
 from ptenmt.cli.options import Quiet, RunName, Verbose, WhichWeights
@@ -12,6 +11,7 @@ from ptenmt.cli.tables import print_table
 from ptenmt.completion import Completer, held_out_loss
 from ptenmt.config import DecodingConfig
 from ptenmt.config.schema import MIN_TEMPERATURE, NUM_SEEDS
+from ptenmt.history import NOTHING
 from ptenmt.inspection.figures import Table
 from ptenmt.runs import find_run
 from ptenmt.tokenizers import SPECIAL_PIECES

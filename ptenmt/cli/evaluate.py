@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from ptenmt import evaluation
+from ptenmt.atomic_files import make_folder
 from ptenmt.cli import options
 from ptenmt.cli.console import Screen, load_tensorflow
 from ptenmt.cli.tables import print_facts, print_tables
@@ -168,7 +169,7 @@ def evaluate(
         for report in reports:
             check_report_file(report)
     if output is not None:
-        evaluation.make_folder(output)
+        make_folder(output)
     screen = Screen(quiet=quiet, verbose=verbose)
     files = evaluation.EvaluationFiles(
         source=source,

@@ -4,10 +4,9 @@ import math
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from ptenmt.atomic_files import NOTHING
 from ptenmt.config.loading import show_value
 from ptenmt.epochs import EpochSteps
-from ptenmt.history import perplexity
+from ptenmt.history import NOTHING, perplexity
 
 if TYPE_CHECKING:
     from ptenmt.trained_model import TrainedModel
@@ -19,7 +18,7 @@ def counted(number: int, noun: str) -> str:
 
 
 def duration(seconds: float) -> str:
-    """Such as ``45 s``, ``2.7 min``, ``12 min``, ``3 h 05 min``, ``2 d 07 h``: rounded to 10 % or better."""
+    """Such as ``45 s``, ``2.7 min``, ``12 min``, ``3 h 05 min``, ``2 d 07 h``: rounded to 10% or better."""
     minutes = round(seconds / 60)
     if seconds < 90:
         return f"{seconds:.0f} s"

@@ -3,7 +3,6 @@
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from ptenmt.atomic_files import NOTHING
 from ptenmt.cli import formatting
 from ptenmt.cli.console import Screen
 from ptenmt.cli.formatting import amount, metric_name, metric_value, shown_perplexity
@@ -13,7 +12,7 @@ from ptenmt.config import Config
 from ptenmt.config.loading import flat_options
 from ptenmt.epochs import EpochSteps
 from ptenmt.errors import RunError
-from ptenmt.history import History
+from ptenmt.history import NOTHING, History
 from ptenmt.inspection.figures import Table
 from ptenmt.runs import COMMANDS, RUNS_FOLDER, UNITS, Run, find_run, list_runs
 from ptenmt.weights import best_weights, list_weights

@@ -1,4 +1,4 @@
-"""``ptenmt inspect``: the commands that look inside a model."""
+"""``ptenmt inspect``: the commands that inspect a model."""
 
 from collections.abc import Iterable
 from pathlib import Path
@@ -33,7 +33,7 @@ _MAX_POSITIONS = 10_000
 
 inspect = typer.Typer(
     name="inspect",
-    help="Look inside a model before, during and after training.\n\n"
+    help="Inspect a model before, during and after training.\n\n"
     "Each view is drawn in the terminal, or with --output as PNG, SVG or PDF.\n\n"
     "Example: ptenmt inspect positions --output positions.png",
     no_args_is_help=True,

@@ -236,7 +236,7 @@ def _run(
 
 @contextmanager
 def _rare_garbage_collection() -> Iterator[None]:
-    """Collect reference cycles rarely: translating creates none, and the search takes 10 % of the time."""
+    """Collect reference cycles rarely: translating creates none, and the search takes 10% of the time."""
     thresholds = gc.get_threshold()
     gc.set_threshold(100_000, *thresholds[1:])
     try:

@@ -157,7 +157,7 @@ def _without_paths(value: Any) -> Any:
 
 def _read_yaml(path: Path) -> dict[str, Any]:
     try:
-        values = yaml.load(path.read_text(encoding="utf-8"), _StrictLoader)  # noqa: S506 — a SafeLoader
+        values = yaml.load(path.read_text(encoding="utf-8"), _StrictLoader)  # a SafeLoader
     except (OSError, UnicodeDecodeError) as error:
         raise ConfigError(f"cannot read config {path}: {error}") from error
     except yaml.MarkedYAMLError as error:

@@ -134,7 +134,7 @@ class StageConfig:
 
 @dataclass(frozen=True, kw_only=True)
 class AugmentConfig:
-    """Noise in the training pairs, drawn again in every epoch; each option is the share of pairs that get it.
+    """Noise in the training pairs, sampled in each epoch; each option is the share of pairs that get it.
 
     The target keeps the noise, except for typos. 0.05 to 0.1 each is usual.
     """

@@ -196,7 +196,7 @@ class AugmentedPairs:
         return sum(int(self._lengths[row]) - 2 for row in rows)
 
     def _measured_growth(self) -> float:
-        """The 90 % quantile of the ratio of the sampled length to the best length."""
+        """The 90% quantile of the ratio of the sampled length to the best length."""
         rows = np.arange(min(_MEASURED_PAIRS, len(self))) * len(self) // min(_MEASURED_PAIRS, len(self))
         drawn = self._encoded([self._texts[row] for row in rows.tolist()], (0,))
         growth = np.array([max(map(len, ids)) for ids in drawn]) / self._lengths[rows]

@@ -40,7 +40,7 @@ logger = logging.getLogger(__name__)
 
 _PAIRS, _FACTS, _DOWNLOADS = "pairs.tsv.gz", "corpus.json", "downloads"
 _REPORT_EVERY = 20_000  # pairs
-_COMPRESSION = 3  # of gzip: twice as fast as 6, 8 % larger
+_COMPRESSION = 3  # of gzip: twice as fast as 6, 8% larger
 _ONE_LINE = str.maketrans("\t\n\r", "   ")
 _OPENERS = {".gz": gzip.open, ".xz": lzma.open, ".bz2": bz2.open}
 _BROKEN = (OSError, EOFError, zlib.error, lzma.LZMAError, zipfile.BadZipFile, tarfile.TarError)

@@ -20,7 +20,7 @@ _MIN_EVIDENCE = 12.0
 """Unscaled log-odds, which grow with the length: two or three words may be a title or a name.
 
 With these limits none of 16,000 Spanish, Galician and Catalan sentences of TED and Tatoeba is found to be in
-another language, and where Portuguese is expected 84 to 98 % of the Spanish, Italian and French ones are."""
+another language, and where Portuguese is expected 84 to 98% of the Spanish, Italian and French ones are."""
 
 
 class LanguageCheck:

@@ -65,7 +65,7 @@ def split_for_windows(words: Sequence[str], window: int) -> tuple[list[str], lis
         window: W.
 
     Returns:
-        The words of the first 80 % of the windows, rounded down, and the words of the others. The two share
+        The words of the first 80% of the windows, rounded down, and the words of the others. The two share
         W words, which held-out windows contain but do not predict.
     """
     num_training = (len(words) - window) * 4 // 5

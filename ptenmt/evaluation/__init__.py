@@ -1,6 +1,5 @@
 """Scores of translations with confidence intervals, significance tests, and error analysis."""
 
-from ptenmt.atomic_files import make_folder
 from ptenmt.evaluation.evaluation import Evaluation, evaluate
 from ptenmt.evaluation.published_test_sets import list_test_sets
 from ptenmt.evaluation.scores import Score
@@ -17,6 +16,5 @@ __all__ = [
     "SweepSetting",
     "evaluate",
     "list_test_sets",
-    "make_folder",
     "sweep",
 ]

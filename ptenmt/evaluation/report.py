@@ -21,7 +21,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 from matplotlib.figure import Figure
 
-from ptenmt.atomic_files import NOTHING, check_writable, json_text, write_text
+from ptenmt.atomic_files import check_writable, json_text, write_text
 from ptenmt.config import Config
 from ptenmt.config.loading import flat_options, show_value
 from ptenmt.errors import OutputError
@@ -37,7 +37,7 @@ from ptenmt.evaluation.tables import (
     robustness_table,
     scores_table,
 )
-from ptenmt.history import History
+from ptenmt.history import NOTHING, History
 from ptenmt.inspection.curves import history_plots
 from ptenmt.inspection.drawing import draw
 from ptenmt.inspection.figures import Line, LinePlot, Table

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from ptenmt.atomic_files import NOTHING
+from ptenmt.history import NOTHING
 
 TextForm = Literal["detokenized", "lowercased", "tokenized"]
 """``detokenized``: normal spacing, cased; ``lowercased``: the same, lower-cased; ``tokenized``: the corpus'
@@ -36,18 +36,18 @@ class Score:
     mean: float
     """Of the bootstrap resamples."""
     margin: float
-    """Half the width of the 95 % confidence interval around ``mean``."""
+    """Half the width of the 95% confidence interval around ``mean``."""
     signature: str
     """sacreBLEU's signature; quote it with the value."""
 
     @property
     def low(self) -> float:
-        """Lower end of the 95 % confidence interval, at least 0."""
+        """Lower end of the 95% confidence interval, at least 0."""
         return max(self.mean - self.margin, 0.0)
 
     @property
     def high(self) -> float:
-        """Upper end of the 95 % confidence interval, at most 100 where higher is better."""
+        """Upper end of the 95% confidence interval, at most 100 where higher is better."""
         end = self.mean + self.margin
         return end if self.name in LOWER_IS_BETTER else min(end, 100.0)
 

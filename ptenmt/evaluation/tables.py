@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 
-from ptenmt.atomic_files import NOTHING
 from ptenmt.data.filters import FilterReport, Removed
 from ptenmt.evaluation.error_analysis import Breakdown, EvaluatedSentence
 from ptenmt.evaluation.evaluation import Evaluation
@@ -10,6 +9,7 @@ from ptenmt.evaluation.minimal_pairs import MinimalPairResults
 from ptenmt.evaluation.robustness import NoiseScores
 from ptenmt.evaluation.scores import BaselineComparison
 from ptenmt.evaluation.sweep import Sweep, SweepSetting
+from ptenmt.history import NOTHING
 from ptenmt.inspection.figures import Table
 
 _NUM_UNKNOWN_SHOWN = 10

@@ -9,12 +9,11 @@ from typing import Any
 
 import yaml
 
-from ptenmt.atomic_files import NOTHING
 from ptenmt.config import Config, CorpusFile, DataConfig
 from ptenmt.config.loading import without_paths
 from ptenmt.data.text import language_name
 from ptenmt.evaluation.scores import Scorer
-from ptenmt.history import History
+from ptenmt.history import NOTHING, History
 from ptenmt.runs import versions
 from ptenmt.trained_model import TrainedModel
 

@@ -89,7 +89,7 @@ class Exported:
 def export_model(
     run: str | Path | Run | None = None,
     *,
-    format: Format = "ctranslate2",  # noqa: A002 — as the command line has it
+    format: Format = "ctranslate2",
     quantization: Quantization | None = None,
     output: str | Path | None = None,
     checkpoint: Choice = "best",
@@ -120,9 +120,8 @@ def export_model(
         raise ExportError(
             f"there is no export format {format}", f"choose one of: {', '.join(get_args(Format))}"
         )
-    if format in ("ctranslate2", "argos"):
-        quantization = quantization or "int8"
-    elif quantization is not None:
+    has_quantization = format in ("ctranslate2", "argos")
+    if quantization is not None and not has_quantization:
         raise ExportError(
             f"the format {format} is in float32, not in {quantization}",
             "leave --quantization out, or choose --format ctranslate2 or argos",
@@ -140,14 +139,19 @@ def export_model(
         _check_replaceable(path, format)
     check_writable(path)
     started = time.perf_counter()
-    files = _files(trained, format, quantization, path.name)
+    chosen: Quantization = quantization or "int8"
+    files = _files(trained, format, chosen, path.name)
     if format == "argos":
         num_bytes = argos.write_package(path, trained.config, files)
     else:
         num_bytes = _write_folder(path, files)
     seconds = time.perf_counter() - started
     return Exported(
-        path=path, weights=trained.info, quantization=quantization, num_bytes=num_bytes, seconds=seconds
+        path=path,
+        weights=trained.info,
+        quantization=chosen if has_quantization else None,
+        num_bytes=num_bytes,
+        seconds=seconds,
     )
 
 
@@ -166,13 +170,17 @@ def _check_model(trained: TrainedModel, form: Format) -> None:
         check_ctranslate2(trained.config.model)
 
 
-def _files(
-    trained: TrainedModel, form: Format, quantization: Quantization | None, name: str
-) -> dict[str, bytes]:
-    """All files of an export by their paths; ``name``, its folder or file, is for the usage in the card."""
+def _files(trained: TrainedModel, form: Format, quantization: Quantization, name: str) -> dict[str, bytes]:
+    """All files of an export by their paths.
+
+    Args:
+        trained: The model.
+        form: The format.
+        quantization: Of the formats ``ctranslate2`` and ``argos``.
+        name: The export's folder or file, for the usage in the card.
+    """
     extra = ""
     if form == "argos":
-        assert quantization is not None
         files, data = argos.package_files(trained, quantization), trained.config.data
         source, target = data.languages
         usage = argos.USAGE.format(name=name, source=source, target=target)
@@ -184,7 +192,6 @@ def _files(
 
         files, usage = savedmodel.savedmodel_files(trained), savedmodel.USAGE.format(folder=name)
     else:
-        assert quantization is not None
         model, weights, checksum = trained.config.model, trained.weights, trained.info.checksum
         layer = trained.alignment_layer
         files = convert(

@@ -1,1 +1,1 @@
-"""A look inside a model: facts first, then figures. Nothing here needs TensorFlow or Keras."""
+"""What a model has learnt, as data and as figures. Nothing here needs TensorFlow or Keras."""

@@ -39,7 +39,7 @@ class Reading:
 
 
 class Inspector:
-    """Looks inside a run. Its weights and its translator are loaded when first used.
+    """A run to inspect. Its weights and its translator are loaded when first used.
 
     Args:
         run: A path, a name below ``checkpoints/``, or None for the run trained or averaged last.

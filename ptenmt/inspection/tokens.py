@@ -91,7 +91,7 @@ def _note(token: int) -> str:
 
 
 def _mask_panel(title: str, mask: np.ndarray, rows: Sequence[str], columns: Sequence[str]) -> HeatMap:
-    """A mask (True = may be attended to), turned round to show 1 = hidden."""
+    """A mask (True = may be attended to), inverted to show 1 = hidden."""
     return HeatMap(
         title=f"{title} (1 = hidden)",
         values=1 - mask.astype(int),

@@ -67,7 +67,7 @@ class TensorBoard:
                 _write_number(f"{_SCORES}{name}", value)
             for number, sample in enumerate(scores.samples, 1):
                 texts = [sample.source, sample.reference, sample.translation]
-                _write_text(f"{_SCORES}sample_{number}", "  \n".join(texts))  # two blanks: a new line
+                _write_text(f"{_SCORES}sample_{number}", "  \n".join(texts))  # two spaces: a new line
         self._writer.flush()
 
 

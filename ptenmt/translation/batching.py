@@ -16,7 +16,7 @@ from ptenmt.translation.segmentation import Segment, SegmentedText
 BATCH_SENTENCES = 32
 BATCH_TOKENS = 512
 """Source tokens, padding included. CTranslate2 is fastest with such batches, by a small margin: it takes 3 to
-4 % longer with 32 sentences of any length, 10 to 25 % longer with 128 sentences or 4,096 tokens
+4% longer with 32 sentences of any length, 10 to 25% longer with 128 sentences or 4,096 tokens
 (benchmarks/translation.md)."""
 MAX_BUFFER_CHARACTERS = 250_000
 """A few seconds' work for buffers of long texts, so that progress can be shown and saved."""

@@ -171,7 +171,7 @@ class Translator:
                 by length. With 1, each text is translated before the next is read; otherwise the next buffer
                 is read while the engine works.
             max_segments: The most sentences that the texts of a buffer may have together.
-            with_scores: Greedy search is about 4 % faster without scores, which then are NaN.
+            with_scores: Greedy search is about 4% faster without scores, which then are NaN.
             on_done: Called with translations as soon as they are complete, in no particular order, and with
                 all of a buffer before it is yielded.
             has_more: Whether the next text comes within some seconds. A buffer then also ends where the

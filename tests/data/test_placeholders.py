@@ -17,7 +17,7 @@ from ptenmt.data.placeholders import PLACEHOLDERS, mask, mask_pair, unmask
         (
             "Olá {name}, {{user}}, ${x}: %s, %1$s, %(n)d, %.2f",
             ["{name}", "{{user}}", "${x}", "%s", "%1$s", "%(n)d", "%.2f"],
-        ),  # noqa: E501
+        ),
         ("#PRS_ORG# e #tag de @user", ["#PRS_ORG#", "#tag", "@user"]),
         ("1.000,5 em 12/03/2024, 7 a 8, 10–12 e -5.", ["1.000,5", "12/03/2024", "7", "8", "10–12", "5"]),
         ("O 1.º, o 3D, os 1990s, mp3, a@b, &#39; e 50 % não", ["50"]),

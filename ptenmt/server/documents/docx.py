@@ -15,7 +15,6 @@ from docx.document import Document
 from docx.opc.constants import CONTENT_TYPE
 from docx.opc.part import PartFactory, XmlPart
 from lxml import etree
-from lxml.etree import _Element as Element
 
 from ptenmt.server.documents.plain import check_tags, is_prose, limited, xml_characters
 from ptenmt.server.limits import Refusal
@@ -44,7 +43,9 @@ _WITHOUT_WIDTH = {
 """Elements between two runs that do not separate their texts."""
 _UNREADABLE = "the file is not a Word document, or it is damaged"
 _SPACE = "{http://www.w3.org/XML/1998/namespace}space"
-_Text = list[Element]
+_Element = Any
+"""lxml has no public name for the class of elements."""
+_Text = list[_Element]
 """The ``w:t`` elements whose contents are one text."""
 
 
@@ -120,7 +121,7 @@ def _opened(file: io.BytesIO) -> Document:
         raise Refusal(_UNREADABLE) from error
 
 
-def _translated_roots(document: Document) -> Iterator[Element]:
+def _translated_roots(document: Document) -> Iterator[_Element]:
     """The XML of the text, headers, footers, notes and comments."""
     for part in document.part.package.iter_parts():
         if isinstance(part, XmlPart):
@@ -132,10 +133,10 @@ def _translated_roots(document: Document) -> Iterator[Element]:
                 yield root
 
 
-def _texts(root: Element) -> Iterator[_Text]:
+def _texts(root: _Element) -> Iterator[_Text]:
     """Consecutive ``w:t`` elements with equal formatting, in order."""
     text: _Text = []
-    previous: Element | None = None
+    previous: _Element | None = None
     formatting: object = None
     for run in root.iter(f"{_W}r"):
         previous_formatting, formatting = formatting, _formatting(run)
@@ -153,13 +154,13 @@ def _texts(root: Element) -> Iterator[_Text]:
         yield text
 
 
-def _follows(run: Element, previous: Element | None) -> bool:
+def _follows(run: _Element, previous: _Element | None) -> bool:
     """Whether nothing visible is between two runs."""
     siblings = run.itersiblings("*", preceding=True)
     return next((each for each in siblings if each.tag not in _WITHOUT_WIDTH), None) is previous
 
 
-def _formatting(run: Element) -> list[tuple[Any, ...]]:
+def _formatting(run: _Element) -> list[tuple[Any, ...]]:
     """A run's properties, comparable, without those that are invisible."""
     found = []
     for properties in run.iterchildren(f"{_W}rPr"):

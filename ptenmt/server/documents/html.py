@@ -28,7 +28,9 @@ _IS_PAGE = re.compile(
 _END_OF_BODY = re.compile(r"</(?:body|html)\b[^>]*>?", re.IGNORECASE)
 """These end tags are optional, and libxml2 drops text that follows them."""
 _INNER_SPACE = re.compile(r"(?<=\S)[ \t\r\n\f]+(?=\S)")
-_Slot = tuple["etree._Element", str]
+_Element = Any
+"""lxml has no public name for the class of elements."""
+_Slot = tuple[_Element, str]
 """Where a text is: an element, and ``text`` (inside, before its first child) or ``tail`` (after it)."""
 
 
@@ -50,7 +52,7 @@ class Html:
         self._slots = limited(slot for slot in _slots(self._root) if is_prose(_text(slot)))
         if language and "lang" in self._root.attrib:
             self._root.set("lang", language)
-        # As in browsers, white space inside a text is one blank.
+        # As in browsers, white space inside a text is one space.
         self.texts = [_INNER_SPACE.sub(" ", _text(slot)) for slot in self._slots]
 
     def with_texts(self, translations: Sequence[str]) -> str:
@@ -63,7 +65,7 @@ class Html:
         return escape(body.text or "", quote=False) + "".join(map(_written, body))
 
 
-def _parsed(source: str) -> "etree._Element":
+def _parsed(source: str) -> _Element:
     content = _END_OF_BODY.sub("", source).encode()
     etree.fromstring(content, etree.HTMLParser(encoding="utf-8", target=_AttributeCheck()))
     parser = etree.HTMLParser(encoding="utf-8", default_doctype=False)
@@ -83,7 +85,7 @@ class _AttributeCheck:
     def close(self) -> None: ...
 
 
-def _slots(element: "etree._Element") -> Iterator[_Slot]:
+def _slots(element: _Element) -> Iterator[_Slot]:
     """The texts of an element in order, without those of untranslated elements."""
     if _is_translated(element):
         yield element, "text"
@@ -92,7 +94,7 @@ def _slots(element: "etree._Element") -> Iterator[_Slot]:
             yield child, "tail"
 
 
-def _is_translated(node: "etree._Element") -> bool:
+def _is_translated(node: _Element) -> bool:
     """Whether the text in an element is translated; that of a comment is not."""
     if not isinstance(node.tag, str) or node.tag in _UNTRANSLATED:
         return False

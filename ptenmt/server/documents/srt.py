@@ -78,7 +78,7 @@ class Subtitles:
 
 
 def _normalized(source: str) -> str:
-    """The subtitles with one blank line between each two, and single blanks.
+    """The subtitles with one blank line between each two, and single spaces.
 
     srt expects a blank line before each time, and takes time quadratic in the length of white space.
     """

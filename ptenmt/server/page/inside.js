@@ -65,7 +65,7 @@ export class Inside {
 
   async #ask() {
     const asking = ++this.#asking;
-    this.#showStatus("Looking inside …");
+    this.#showStatus("Inspecting …");
     try {
       const attention = await this.translations.attention(this.#sentences[Number(this.parts.sentence.value)]);
       if (asking !== this.#asking) return;
