@@ -194,8 +194,8 @@ def read_pairs(file: CorpusFile) -> Iterator[SentencePair]:
     """Read a file of sentence pairs, or two aligned files.
 
     ``.tsv`` has a tab between the two sentences, and quotes are ordinary characters; ``.csv`` has a comma,
-    and quotes work as usual. Blank lines are skipped in both. In two aligned files every line counts: a blank
-    one is an empty sentence.
+    and quotes work as usual. Blank lines are skipped in both. A number in a third column, the score of the
+    pair, is not read. In two aligned files every line counts: a blank one is an empty sentence.
 
     Args:
         file: The paths; weight and tag are not used here.
@@ -225,14 +225,22 @@ def _column_pairs(path: Path) -> Iterator[SentencePair]:
         )
     is_csv = name.endswith((".csv", ".csv.gz"))
     for number, row in _csv_rows(path) if is_csv else _tsv_rows(path):
-        if len(row) != 2:
+        if len(row) != 2 and not (len(row) == 3 and _is_number(row[2])):
             columns = "1 column" if len(row) == 1 else f"{len(row)} columns"
             raise DataError(
                 f"{path}, line {number}: {columns} instead of 2",
-                hint="every line holds a sentence and its translation; columns are separated by "
-                f"{'commas' if is_csv else 'tabs'}",
+                hint="every line holds a sentence and its translation, or these and a score; columns are "
+                f"separated by {'commas' if is_csv else 'tabs'}",
             )
         yield row[0], row[1]
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
 
 
 def _aligned_pairs(file: CorpusFile) -> Iterator[SentencePair]:

@@ -90,6 +90,16 @@ def test_reads_quoted_commas_quotes_and_line_ends(tmp_path: Path, ending: str) -
     assert list(read_pairs(file)) == [("olá", "hello"), ('um, "dois"', "one,\ntwo"), ("sim", "yes")]
 
 
+@pytest.mark.parametrize(("ending", "separator"), [(".tsv", "\t"), (".csv", ",")])
+def test_the_score_of_a_pair_is_not_read(tmp_path: Path, ending: str, separator: str) -> None:
+    text = "um,one,-0.25\ndois,two\ntrês,three,1e-3\n".replace(",", separator)
+    assert list(read_pairs(written(tmp_path / f"a{ending}", text))) == [
+        ("um", "one"),
+        ("dois", "two"),
+        ("três", "three"),
+    ]
+
+
 @pytest.mark.parametrize("ending", ["", ".gz"])
 def test_reads_aligned_files_whose_blank_lines_count(tmp_path: Path, ending: str) -> None:
     file = aligned(tmp_path, "um\n\ntrês\n", "one\ntwo\nthree", ending)
@@ -131,7 +141,8 @@ def test_a_pair_with_an_empty_side_is_a_pair(tmp_path: Path) -> None:
     [
         ("a.tsv", "um\tone\ndois\n", "line 2: 1 column instead of 2"),
         ("a.tsv", "um\tone\tuno\n", "line 1: 3 columns instead of 2"),
-        ("a.csv", 'um,one\n"a\nb",two\ntrês,three,3\n', "line 4: 3 columns instead of 2"),
+        ("a.csv", 'um,one\n"a\nb",two\ntrês,three,tres\n', "line 4: 3 columns instead of 2"),
+        ("a.tsv", "um\tone\t1\t2\n", "line 1: 4 columns instead of 2"),
         ("a.csv", 'um,one\n"dois"x,two\n', "line 2: not valid CSV"),
         ("a.csv", 'um,one\n"dois,two\ntrês,three\n', "line 2: not valid CSV"),
         ("a.csv", f'um,"{"one " * 40_000}\n', "line 1: not valid CSV"),
