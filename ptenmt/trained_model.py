@@ -1,6 +1,5 @@
 """A trained run, loaded: the one way to its model for everything but training."""
 
-import importlib.util
 import warnings
 from collections.abc import Callable, Mapping
 from functools import cached_property
@@ -8,7 +7,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ptenmt.config import Config, TaskName
-from ptenmt.errors import CheckpointError, PtenmtError
+from ptenmt.errors import CheckpointError
+from ptenmt.native_libraries import load_tensorflow
 from ptenmt.runs import Choice, Run, check_task, find_run
 from ptenmt.tokenizers import TokenizerPair, load_tokenizers
 from ptenmt.weights import WeightsInfo, list_weights, model_fingerprint, read_weights
@@ -149,10 +149,7 @@ class TrainedModel:
         Raises:
             PtenmtError: TensorFlow is not installed.
         """
-        if importlib.util.find_spec("tensorflow") is None:
-            raise PtenmtError(
-                "this needs TensorFlow, which is not installed", "pip install 'tensorflow~=2.21.0'"
-            )
+        load_tensorflow()
         weights = self.weights
         from ptenmt.model.next_word import NextWordModel
         from ptenmt.model.transformer import Transformer

@@ -1,7 +1,6 @@
 """Messages and progress on stderr, results on stdout."""
 
 import errno
-import importlib.util
 import logging
 import os
 import shlex
@@ -11,9 +10,11 @@ from contextlib import contextmanager, nullcontext
 from functools import cached_property
 from typing import IO, TYPE_CHECKING, Any
 
+from ptenmt import native_libraries
 from ptenmt.cli.formatting import duration
 from ptenmt.errors import OutputError, PtenmtError
 from ptenmt.events import DownloadProgress
+from ptenmt.native_libraries import silent_stderr
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -176,29 +177,16 @@ def print_error(error: PtenmtError) -> None:
 
 
 def load_tensorflow(screen: Screen) -> None:
-    """Import TensorFlow, without what its C++ code writes to stderr meanwhile.
-
-    Raises:
-        PtenmtError: It is not installed.
-    """
-    if importlib.util.find_spec("tensorflow") is None:
-        raise PtenmtError(
-            "this command needs TensorFlow, which is not installed", "pip install 'tensorflow~=2.21.0'"
-        )
-    os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "0" if screen.verbose else "3")
-    if "tensorflow" in sys.modules:
-        return
-    with screen.working("loading TensorFlow…"), silent_libraries(screen):
-        import tensorflow as tf
-
-        tf.config.list_physical_devices()
+    """Import TensorFlow (see ``native_libraries``); with --verbose its log lines are shown."""
+    if screen.verbose:
+        os.environ["TF_CPP_MIN_LOG_LEVEL"] = "0"
+    with screen.working("loading TensorFlow…"):
+        native_libraries.load_tensorflow()
 
 
 @contextmanager
 def silent_libraries(screen: Screen) -> Iterator[Callable[[str], None]]:
     """Silence what C++ code of libraries writes to stderr, except with --verbose.
-
-    It ignores log levels, so that the file descriptor itself is redirected.
 
     Yields:
         A function that takes warnings, to show them at the end.
@@ -207,16 +195,9 @@ def silent_libraries(screen: Screen) -> Iterator[Callable[[str], None]]:
         yield screen.warn
         return
     warnings: list[str] = []
-    sys.stderr.flush()
-    kept = os.dup(2)
-    nowhere = os.open(os.devnull, os.O_WRONLY)
-    os.dup2(nowhere, 2)
     try:
-        yield warnings.append
+        with silent_stderr():
+            yield warnings.append
     finally:
-        sys.stderr.flush()
-        os.dup2(kept, 2)
-        os.close(nowhere)
-        os.close(kept)
         for warning in warnings:
             screen.warn(warning)

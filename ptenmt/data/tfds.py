@@ -11,12 +11,15 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import tensorflow as tf
-import tensorflow_datasets as tfds
-from tensorflow_datasets.core.download.extractor import ExtractError
-
 from ptenmt.data.download import OnProgress, fetch
 from ptenmt.errors import DataError
+from ptenmt.native_libraries import load_tensorflow
+
+load_tensorflow()
+
+import tensorflow as tf  # noqa: E402
+import tensorflow_datasets as tfds  # noqa: E402
+from tensorflow_datasets.core.download.extractor import ExtractError  # noqa: E402
 
 _READ_BATCH = 1024  # pairs; one by one takes four times as long
 

@@ -190,8 +190,11 @@ def read_buffers(
         num_characters, error, ends_in_pause, first = 0, None, False, 0.0
         try:
             while len(read) < size and num_characters < MAX_BUFFER_CHARACTERS and not ends_in_pause:
-                read.append(next(stream))
-                num_characters += len(read[-1])
+                text = next(stream)
+                if not isinstance(text, str):
+                    raise TypeError(f"a text must be str, not {type(text).__name__}")
+                read.append(text)
+                num_characters += len(text)
                 first = first or time.monotonic()
                 if has_more is not None:
                     ends_in_pause = not has_more(max(0.0, first + PAUSE - time.monotonic()))

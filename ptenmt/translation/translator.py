@@ -134,6 +134,7 @@ class Translator:
 
         Raises:
             ConfigError: They have more.
+            TypeError: One is not str.
         """
         texts = [texts] if isinstance(texts, str) else texts
         return list(chain(*self.translate_buffers(texts, prefix=prefix, max_segments=max_segments)))

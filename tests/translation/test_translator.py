@@ -189,6 +189,13 @@ def test_what_was_read_before_an_error_is_translated(translator: Translator) -> 
     assert said(received) == said(translator.translate(["ka", "", "mo"]))
 
 
+def test_what_is_no_text_is_refused(translator: Translator) -> None:
+    received = []
+    with pytest.raises(TypeError, match="a text must be str, not NoneType"):
+        received.extend(translator.translate_iterable(["ka", None]))  # type: ignore[list-item]
+    assert said(received) == said(translator.translate("ka"))
+
+
 def test_the_n_best_come_in_their_order(translator: Translator):
     many = translator.with_options(num_hypotheses=3)
     for one, best in zip(translator.translate(SENTENCES), many.translate(SENTENCES), strict=True):
