@@ -77,6 +77,7 @@ def evaluate(
         typer.Option(
             metavar="RUN|FILE",
             help="Compare with another run, or with a file of translations, with a significance test.",
+            autocompletion=options.complete_run,
         ),
     ] = None,
     engine: options.WhichEngine = "auto",

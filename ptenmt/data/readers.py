@@ -22,6 +22,7 @@ from ptenmt.config import CorpusFile
 from ptenmt.errors import DataError
 
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
+_GZIP_MARK = b"\x1f\x8b"
 _HINT = "save the file as UTF-8"
 _CHUNK = 1 << 16
 
@@ -105,6 +106,10 @@ class Lines:
             return line.removesuffix(b"\n").removesuffix(b"\r").decode()
         except UnicodeDecodeError as error:
             self.num_invalid += 1
+            if number == 1 and line.startswith(_GZIP_MARK):
+                raise DataError(
+                    f"{self._name} is compressed", "decompress it, or give it a name that ends in .gz"
+                ) from error
             if self._skip_invalid:
                 return ""
             raise DataError(

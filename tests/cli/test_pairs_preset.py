@@ -1,4 +1,4 @@
-"""The promise of pairs.yaml: six pairs learnt by heart, as the file stands."""
+"""The promise of pairs.yaml: six pairs memorized, as the file stands."""
 
 from collections.abc import Callable
 from pathlib import Path

@@ -78,6 +78,14 @@ def error_of(file: CorpusFile) -> DataError:
     return raised.value
 
 
+def test_a_compressed_file_by_another_name_is_recognized(tmp_path: Path):
+    file = tmp_path / "z.dat"
+    file.write_bytes(gzip.compress(CONTENT.encode()))
+    with pytest.raises(DataError, match=r"z\.dat is compressed") as error:
+        list(read_lines(file))
+    assert "ends in .gz" in error.value.hint
+
+
 @pytest.mark.parametrize("ending", [".tsv", ".tsv.gz", ".TSV"])
 def test_reads_tab_separated_columns_and_takes_quotes_as_letters(tmp_path: Path, ending: str) -> None:
     file = written(tmp_path / f"a{ending}", '"olá\thello"\num, dois\tone, two\n')

@@ -90,7 +90,7 @@ def test_a_window_before_an_unknown_word_is_left_out():
 @pytest.mark.parametrize(
     ("varies", "starts", "num_left_out"),
     [(False, [10, 11], 3), (True, [10], 4)],
-    ids=["whole", "cut by lot"],
+    ids=["whole", "sampled"],
 )
 def test_where_every_word_predicts_a_window_needs_one_known_label(
     varies: bool, starts: list[int], num_left_out: int

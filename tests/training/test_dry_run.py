@@ -1,4 +1,4 @@
-"""Rehearsals of a training."""
+"""Dry runs of a training."""
 
 from dataclasses import replace
 from pathlib import Path
