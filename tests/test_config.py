@@ -160,7 +160,9 @@ def test_overrides(write) -> None:
         ("model.d_modl=3", "unknown option model.d_modl — did you mean model.d_model?"),
         ("seed.x=3", "unknown option seed.x"),
         ("decoding.foo=0", "unknown option decoding.foo"),
-        ("model={d_ff: 3}", "unknown option model"),
+        ("model={d_ff: 3}", "model is a section, not an option"),
+        ("data.augment=3", "data.augment is a section, not an option"),
+        ("model.d_model=66", "--set model.d_model=66 is not divisible by model.num_heads=4"),
         ("batch.sentences=2", "batch must hold options, not 7"),
         ("model.d_model=[x", "model.d_model='[x' must be a whole number"),
         ("data.target_language=no", "data.target_language=false must be text"),
@@ -203,6 +205,7 @@ def test_a_preset_loads_and_survives_writing(preset: Path, tmp_path: Path) -> No
     Run(tmp_path / "run").write(config, {})
 
     assert config != Config()
+    assert config.checkpoint.every_minutes == 10, "what a kill loses at most"
     assert Run(tmp_path / "run").config() == config
     assert load_config(tmp_path / "run" / "config.yaml") == config
 

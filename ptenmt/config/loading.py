@@ -48,8 +48,11 @@ def load_config(name: str | Path, overrides: Sequence[str] = ()) -> Config:
         try:
             return build_config(values)
         except ConfigError as error:
-            where = f"{shown} with --set" if overrides else shown
-            raise ConfigError(f"{where}: {error.message}", error.hint) from error
+            changed = {override.partition("=")[0].strip() for override in overrides}
+            where = f"{shown} with --set:" if changed else f"{shown}:"
+            if error.message.partition("=")[0] in changed:
+                where = "--set"
+            raise ConfigError(f"{where} {error.message}", error.hint) from error
     except RecursionError as error:
         raise ConfigError(f"{shown} is nested too deeply, or refers to itself") from error
 
@@ -299,12 +302,15 @@ def _entries(kind: type, value: Any, name: str) -> tuple[Any, ...]:
 def _unknown(name: str, siblings: Sequence[str] = ()) -> ConfigError:
     """The error for a name that is no option; ``siblings`` are the options of the same section."""
     known = [*siblings, *(option for option, _ in _options(Config))]
+    if within := [option for option in known if option.startswith(f"{name}.")]:
+        return ConfigError(f"{name} is a section, not an option", f"options: {', '.join(within)}")
     # Without the section: the right option in a wrong section is as near as a misspelt one in the right.
     tails = {option.rpartition(".")[2]: option for option in reversed(known)}
     if near := difflib.get_close_matches(name.rpartition(".")[2], list(tails), 1, 0.75):
         return ConfigError(f"unknown option {name} — did you mean {tails[near[0]]}?")
     section = [option for option in known if option.partition(".")[0] == name.partition(".")[0]]
-    return ConfigError(f"unknown option {name}", f"options: {', '.join(siblings or section or known)}")
+    listed = siblings or section or dict.fromkeys(option.partition(".")[0] for option in known)
+    return ConfigError(f"unknown option {name}", f"options: {', '.join(listed)}")
 
 
 def _options(kind: type, prefix: str = "") -> Iterator[tuple[str, Field[Any]]]:
