@@ -272,7 +272,8 @@ def _saving(path: Path) -> Iterator[None]:
     try:
         yield
     except (OSError, OutputError) as error:
-        reason = error.strerror if isinstance(error, OSError) else error.message
+        cause = error.__cause__ if isinstance(error, OutputError) else error
+        reason = getattr(cause, "strerror", None) or cause or error
         raise CheckpointError(
             f"cannot save weights in {path}: {reason}",
             "make room and run the command again; what was saved before is unharmed",

@@ -141,6 +141,7 @@ def _download(job: _Download) -> None:
 def _receive(session: requests.Session, job: _Download) -> None:
     """Complete ``job.part``, in as many attempts as make progress."""
     furthest = job.part_size()
+    job.report(furthest, None)  # a host that cannot be reached takes a while
     failures = 0
     while True:
         try:

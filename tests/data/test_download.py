@@ -40,8 +40,10 @@ def test_brings_the_file_and_leaves_nothing_else(site: Site, target: Path) -> No
 
 
 def test_reports_progress(site: Site, target: Path) -> None:
-    events: list[DownloadProgress] = []
-    fetch(site.url("file.bin"), target, sha256=None, on_progress=events.append)
+    received: list[DownloadProgress] = []
+    fetch(site.url("file.bin"), target, sha256=None, on_progress=received.append)
+    first, *events = received
+    assert (first.done, first.total) == (0, None), "before the server answers"
     done = [progress.done for progress in events]
     assert done == sorted(set(done))
     assert (done[0], done[-1]) == (0, len(BODY))
@@ -89,9 +91,11 @@ def test_survives_many_breaks_while_each_attempt_brings_more(site: Site, target:
 
 def test_gives_up_when_no_attempt_brings_more(site: Site, target: Path) -> None:
     site.break_after = [0] * 100
+    reports: list[DownloadProgress] = []
     with pytest.raises(DownloadError, match=r"cannot download file\.bin from http://127"):
-        fetch(site.url("file.bin"), target, sha256=None)
+        fetch(site.url("file.bin"), target, sha256=None, on_progress=reports.append)
     assert len(site.requests) == download._ATTEMPTS
+    assert [(each.name, each.done, each.total) for each in reports][:1] == [("file.bin", 0, None)]
     assert not target.exists()
 
 
@@ -101,7 +105,7 @@ def test_a_later_call_resumes_a_file_of_known_checksum(site: Site, target: Path)
     fetch(site.url("file.bin"), target, sha256=sha256(BODY), on_progress=reports.append)
     assert target.read_bytes() == BODY
     assert reports[0].done >= HALF
-    assert {report.total for report in reports} == {len(BODY)}
+    assert {report.total for report in reports[1:]} == {len(BODY)}
     assert ["Range" in request for request in site.requests] == [True]
     assert names(target.parent) == ["file.bin"]
 
