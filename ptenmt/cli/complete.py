@@ -6,7 +6,7 @@ import typer
 
 from ptenmt.cli.console import Screen, standard_output
 from ptenmt.cli.formatting import shown_perplexity
-from ptenmt.cli.options import Quiet, RunName, Verbose, WhichWeights
+from ptenmt.cli.options import Quiet, RunName, Verbose, WhichWeights, as_text
 from ptenmt.cli.tables import print_table
 from ptenmt.completion import Completer, held_out_loss
 from ptenmt.config import DecodingConfig
@@ -21,7 +21,7 @@ _MIN_TOP_P = 1e-6
 
 
 def complete(
-    text: Annotated[str, typer.Argument(metavar="TEXT", help="The start of a text.")],
+    text: Annotated[str, typer.Argument(metavar="TEXT", help="The start of a text.", callback=as_text)],
     top_k: Annotated[
         int | None,
         typer.Option(

@@ -54,10 +54,16 @@ def _output_option(help_text: str, *other_formats: str) -> Any:
     )
 
 
-Sentence = Annotated[str, typer.Argument(metavar="TEXT", help="A sentence.")]
+Sentence = Annotated[str, typer.Argument(metavar="TEXT", help="A sentence.", callback=options.as_text)]
 Target = Annotated[
     str | None,
-    typer.Option("--target", metavar="TEXT", help="Its translation.", show_default="the model's own"),
+    typer.Option(
+        "--target",
+        metavar="TEXT",
+        help="Its translation.",
+        show_default="the model's own",
+        callback=options.as_text,
+    ),
 ]
 Layer = Annotated[int | None, typer.Option("--layer", metavar="N", help="The layer, counted from 1.")]
 Head = Annotated[
@@ -97,7 +103,8 @@ def attention(
     """Show the attention weights of a sentence and its translation.
 
     Heat maps: each row attends to the columns and sums to 1. A row of the decoder is labelled with the token
-    that it writes. The default layer is the last; a picture shows all of its heads, the terminal their mean.
+    that it writes. The default layer of cross-attention is the one that training found to align words best,
+    otherwise the last. A picture shows all heads of a layer, the terminal their mean.
 
     Example: ptenmt inspect attention "este modelo parece funcionar bem" --layer 1 --output attention.png
 
@@ -120,7 +127,8 @@ def attention(
 @inspect.command()
 def alignment(
     text: Annotated[
-        str | None, typer.Argument(metavar="TEXT", help="A sentence.", show_default=False)
+        str | None,
+        typer.Argument(metavar="TEXT", help="A sentence.", show_default=False, callback=options.as_text),
     ] = None,
     target: Target = None,
     input_file: Annotated[
@@ -247,7 +255,11 @@ def tokens(
 def embeddings(
     words: Annotated[
         list[str],
-        typer.Argument(metavar="WORD...", help="Words of the source language, or of a next-word model."),
+        typer.Argument(
+            metavar="WORD...",
+            help="Words of the source language, or of a next-word model.",
+            callback=options.as_text,
+        ),
     ],
     side: Annotated[Literal["source", "target"], typer.Option(help="The language of the words.")] = "source",
     count: Annotated[

@@ -1,5 +1,6 @@
 """Options that several commands share, declared once."""
 
+import os
 import re
 from collections.abc import Mapping, Sequence
 from functools import partial
@@ -18,6 +19,19 @@ MARKUP: Any = {"rich_markup_mode": "markdown", "pretty_exceptions_enable": False
 """Settings of every Typer app."""
 PRESETS = ("base", "demo", "files", "next-word", "opus", "pairs", "paper", "small")
 search_option = partial(typer.Option, rich_help_panel="Search")
+
+
+def as_text(given: Any) -> Any:
+    """Callback of texts on the command line: they are UTF-8 like all input, whatever the locale is.
+
+    Bytes that are not UTF-8 are of the locale's encoding, or replaced if they have no meaning there.
+    """
+    if not isinstance(given, str):
+        return given and list(map(as_text, given))
+    try:
+        return os.fsencode(given).decode()
+    except UnicodeError:
+        return given.encode(errors="replace").decode()
 
 
 def complete_run(incomplete: str) -> list[str]:

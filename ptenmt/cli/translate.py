@@ -32,7 +32,11 @@ def translate(
     context: typer.Context,
     texts: Annotated[
         list[str] | None,
-        typer.Argument(metavar="TEXT...", help="Sentences; standard input by default, or for a single -."),
+        typer.Argument(
+            metavar="TEXT...",
+            help="Sentences; standard input by default, or for a single -.",
+            callback=options.as_text,
+        ),
     ] = None,
     run: options.RunName = None,
     checkpoint: options.WhichWeights = "best",
@@ -59,7 +63,10 @@ def translate(
     prefix: Annotated[
         str,
         options.search_option(
-            metavar="TEXT", help="Target prefix: what every translation starts with.", show_default=False
+            metavar="TEXT",
+            help="Target prefix: what every translation starts with.",
+            show_default=False,
+            callback=options.as_text,
         ),
     ] = "",
     alternatives: Annotated[
@@ -162,7 +169,7 @@ def translate(
             format=TranslationFormat(
                 raw=raw, as_json=as_json, num_rows=alternatives or (num_best if n_best or num_best > 1 else 0)
             ),
-            prefix=_encodable(prefix),
+            prefix=prefix,
             alternatives=alternatives or 0,
         )
         is_typed = not texts and input_file is None and sys.stdin.isatty()
@@ -186,15 +193,10 @@ def _open_texts(
 ) -> Iterator[Lines | list[str]]:
     """The texts to translate; opened before the model is loaded, to report a missing file at once."""
     if texts:
-        yield list(map(_encodable, texts))
+        yield texts
         return
     with opened_lines(input_file or Path("-"), skip_invalid=skip_invalid, hint=_INVALID_HINT) as lines:
         yield lines
-
-
-def _encodable(text: str) -> str:
-    """Replace lone surrogates, to which Python decodes arguments that are not UTF-8."""
-    return text.encode(errors="replace").decode()
 
 
 def _run(

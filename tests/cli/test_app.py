@@ -68,6 +68,10 @@ def test_help_has_a_short_form(ptenmt) -> None:
             "invalid value for '--alternatives': 0 is not in the range",
         ),
         (["translate", "--threads", "x", "x"], "invalid value for '--threads': 'x' is not a whole number"),
+        (
+            ["translate", "--threads", "100000", "x"],
+            "invalid value for '--threads': 100000 is not in the range",
+        ),
         (["complete", "--temperature", "x", "x"], "invalid value for '--temperature': 'x' is not a number"),
         (["translate", "--output"], "option '--output' requires an argument"),
         (["train"], "missing option '--config' / '-c'"),
@@ -163,6 +167,15 @@ def test_an_interruption_at_the_start_is_no_traceback(empty: Path, seconds: floa
         assert (process.returncode, rest.splitlines()[-1]) == (130, "interrupted")
 
 
+def test_nothing_is_imported_before_interruptions_are_handled() -> None:
+    program = [sys.executable, "-S", "-X", "importtime", "-c", "import ptenmt.__main__"]
+    root = Path(cli.__file__).parents[2]
+    answer = subprocess.run(program, capture_output=True, text=True, check=True, cwd=root)
+    imported = {line.rpartition("|")[2].strip() for line in answer.stderr.splitlines()}
+    assert "ptenmt.__main__" in imported
+    assert {"enum", "signal", "typing"} & imported == set()
+
+
 def test_completion_offers_configs_and_runs(empty: Path) -> None:
     from ptenmt.cli import options
 
@@ -175,6 +188,16 @@ def test_completion_offers_configs_and_runs(empty: Path) -> None:
     assert options.complete_run("") == []
     assert options.complete_option("model.d_") == ["model.d_model=", "model.d_ff="]
     assert options.complete_decoding("decoding.top") == ["decoding.top_k=", "decoding.top_p="]
+
+
+def test_texts_on_the_command_line_are_utf_8_in_any_locale(monkeypatch: pytest.MonkeyPatch) -> None:
+    from ptenmt.cli import options
+
+    assert options.as_text(["não", "ol\udce1"]) == ["não", "ol?"]
+    monkeypatch.setattr("os.fsencode", lambda text: text.encode("latin-1", "surrogateescape"))
+    assert options.as_text("nÃ£o") == "não", "UTF-8 that was decoded as Latin-1"
+    assert options.as_text("não") == "não", "typed in Latin-1"
+    assert options.as_text(None) is None
 
 
 def test_without_tensorflow_a_command_is_an_error(
