@@ -41,11 +41,17 @@ class AttentionWeights:
     """The T labels: row t of the decoder's weights is computed to write ``written_pieces[t]``."""
     weights: dict[str, np.ndarray]
     """``encoder_layer{i}`` [H, S, S], ``decoder_layer{i}_block1`` [H, T, T], ``…_block2`` [H, T, S]."""
+    alignment_layer: int | None = None
+    """The decoder layer whose cross-attention aligns words best, counted from 1; None: unknown."""
 
     @property
     def num_layers(self) -> int:
         """The number of layers of the encoder, and of the decoder."""
         return sum(name.startswith("encoder") for name in self.weights)
+
+    def default_layer(self, block: Block) -> int:
+        """The layer that is shown first: of cross-attention the one that aligns best, otherwise the last."""
+        return self.alignment_layer if block == "cross" and self.alignment_layer else self.num_layers
 
 
 def weights_name(block: Block, layer: int) -> str:
@@ -80,6 +86,7 @@ def attention_weights(inspector: Inspector, text: str, translation: str | None =
         target_pieces=target[:-1],
         written_pieces=target[1:],
         weights={name: values[0] for name, values in weights.items()},
+        alignment_layer=inspector.alignment_layer if target else None,
     )
 
 
@@ -93,7 +100,7 @@ def attention_panels(
     Args:
         found: Of a sentence.
         block: By default cross-attention, or the encoder's of a next-word model.
-        layer: Counted from 1; by default the last.
+        layer: Counted from 1; by default of cross-attention the one that aligns best, otherwise the last.
         head: Which heads.
 
     Raises:
@@ -102,7 +109,7 @@ def attention_panels(
     block = block or ("cross" if found.target_pieces else "encoder")
     if block != "encoder" and not found.target_pieces:
         raise ConfigError(f"there is no block {block}: the model is an encoder alone", "--block encoder")
-    layer = check_number("layer", found.num_layers if layer is None else layer, found.num_layers)
+    layer = check_number("layer", found.default_layer(block) if layer is None else layer, found.num_layers)
     name, seen, palette = _SEEN[block]
     if not found.target_pieces:
         seen = seen.replace("source tokens", "words")
@@ -162,6 +169,7 @@ def attention_page(found: AttentionWeights) -> str:
         **shown,
         "next": found.written_pieces[:MAX_PAGE_TOKENS],
         "layers": found.num_layers,
+        "alignmentLayer": found.default_layer("cross"),
         "heads": len(found.weights[weights_name("encoder", 1)]),
         "note": " ".join(
             f"Of the {side}, the first {MAX_PAGE_TOKENS} of {len(pieces)} tokens are shown."

@@ -129,11 +129,13 @@ class AlternativesAnswer(BaseModel):
 
 
 class AttentionAnswer(BaseModel):
-    """Attention weights by layer, [H][T][S]: rows are the attending tokens."""
+    """Attention weights by layer, [H][T][S]; row t of the decoder predicts ``written_pieces[t]``."""
 
     translation: str
     source_pieces: list[str]
     target_pieces: list[str]
+    written_pieces: list[str]
+    alignment_layer: int
     weights: dict[str, list[list[list[float]]]]
 
 

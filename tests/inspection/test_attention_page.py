@@ -80,22 +80,31 @@ def shown(folder: Path, action: str = "") -> Shown:
 
 def test_a_page_shows_the_mean_over_the_heads_of_the_first_word(tmp_path: Path) -> None:
     page = shown(tmp_path)
-    assert page.texts["source"] == ["[START]", "25%", "o", "25%", "gato", "50%", "[END]"]
-    assert page.texts["target"] == ["[START]", "40%", "the", "60%", "<b>"]
+    assert page.texts["source"] == ["[START]", "10%", "o", "40%", "gato", "40%", "[END]", "10%"]
+    assert page.texts["target"] == ["[START]", "100%", "the", "<b>", "[END]"]
     assert page.texts["described"] == [
-        "“the”, before the decoder writes “<b>” (layer 1, mean over the heads):",
-        "in the source: gato 50%, [START] 25%, o 25%",
-        "in the translation so far: the 60%, [START] 40%",
+        "“the”, when the decoder writes it (layer 1, mean over the heads):",
+        "in the source: o 40%, gato 40%, [START] 10%, [END] 10%",
+        "in the translation so far: [START] 100%",
     ]
     cells = page.texts["grids"]
-    assert cells[1:6] == ["mean", "head 1", "head 2", "layer 1", "50% gato"]
+    assert cells[1:6] == ["mean", "head 1", "head 2", "layer 1", "40% o"]
+
+
+def test_a_row_of_the_decoder_is_the_token_that_it_writes(tmp_path: Path) -> None:
+    page = shown(tmp_path, "document.querySelectorAll('#target .token')[2].click()")
+    assert page.texts["source"] == ["[START]", "25%", "o", "25%", "gato", "50%", "[END]"]
+    assert page.texts["target"] == ["[START]", "40%", "the", "60%", "<b>", "[END]"]
+    assert page.texts["described"][0] == "“<b>”, when the decoder writes it (layer 1, mean over the heads):"
+    start = shown(tmp_path, "document.querySelectorAll('#target .token')[0].click()")
+    assert start.texts["described"][0].startswith("“the”"), "nothing writes [START]"
 
 
 def test_a_click_asks_for_a_word_and_for_a_head(tmp_path: Path) -> None:
     head = shown(tmp_path, "document.querySelector('[data-place=cross-1-2]').click()")
-    assert head.texts["source"] == ["[START]", "50%", "o", "25%", "gato", "25%", "[END]"]
+    assert head.texts["source"] == ["[START]", "10%", "o", "10%", "gato", "70%", "[END]", "10%"]
     assert head.texts["described"][0].endswith("(layer 1, head 2):")
     word = shown(tmp_path, "document.querySelectorAll('#source .token')[1].click()")
     assert word.texts["source"] == ["[START]", "13%", "o", "63%", "gato", "13%", "[END]", "13%"]
-    assert word.texts["target"] == TARGET, "the encoder sees no translation"
+    assert word.texts["target"] == [*TARGET, "[END]"], "the encoder sees no translation"
     assert word.texts["described"][0] == "“o” (layer 1, mean over the heads):"

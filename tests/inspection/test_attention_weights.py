@@ -3,6 +3,7 @@
 import base64
 import json
 import re
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -60,6 +61,7 @@ def test_they_are_the_weights_of_the_keras_model(
     assert mine.source_pieces == ["[START]", *TEXT.split(), "[END]"]
     assert mine.target_pieces == ["[START]", *written.split()]
     assert mine.written_pieces == [*written.split(), "[END]"]
+    assert mine.alignment_layer == inspector.alignment_layer
     sides = translator.tokenizers.source, translator.tokenizers.target
     source, target = (side.encode([text])[0] for side, text in zip(sides, (TEXT, written), strict=True))
     theirs = translator.engine.model.attention(np.array([[2, *source, 3]]), np.array([[2, *target]]))
@@ -94,6 +96,13 @@ def test_a_panel_shows_a_head_of_a_block_of_a_layer(
     np.testing.assert_array_equal(one.values, shown[1])
     (mean,) = attention_panels(found, block=block, layer=layer, head="mean")[1]
     np.testing.assert_allclose(mean.values, shown.mean(axis=0))
+
+
+def test_the_layer_that_aligns_best_is_the_default_of_cross_attention_alone():
+    found = replace(made_up(["a"], ["x"], layers=3), alignment_layer=2)
+    titles = [attention_panels(found, block=block)[0] for block in ("cross", "self", "encoder")]
+    assert [re.findall(r"layer (\d)", title) for title in titles] == [["2"], ["3"], ["3"]]
+    assert data_of(attention_page(found))["alignmentLayer"] == 2
 
 
 @pytest.mark.parametrize(

@@ -41,6 +41,8 @@ def test_attention_of_every_layer_and_head(served, translation: str | None) -> N
     source, target = answer["source_pieces"], answer["target_pieces"]
     assert (source[0], source[-1], target[0]) == ("[START]", "[END]", "[START]")
     assert "[END]" not in target
+    assert answer["written_pieces"] == [*target[1:], "[END]"]
+    assert answer["alignment_layer"] == 1
     assert "".join(target[1:]).replace("▁", " ").strip() == (translation or "O GATO")
     sizes = {"encoder_layer1": (source, source), "decoder_layer1_block1": (target, target)}
     sizes["decoder_layer1_block2"] = (target, source)

@@ -6,10 +6,10 @@ import { walkWithArrows } from "./tabs.js";
 const BLOCKS = {
   cross: {
     name: (layer) => `decoder_layer${layer}_block2`,
-    pieces: ["target", "source"],
+    pieces: ["written", "source"],
     help:
-      "A row is a token of the translation, a column a token of the source. To predict the token after the " +
-      "row’s, the decoder attends to each column with this weight.",
+      "A row is a token of the translation, a column a token of the source. To predict the row’s token, the " +
+      "decoder attends to each column with this weight.",
   },
   encoder: {
     name: (layer) => `encoder_layer${layer}`,
@@ -18,10 +18,10 @@ const BLOCKS = {
   },
   decoder: {
     name: (layer) => `decoder_layer${layer}_block1`,
-    pieces: ["target", "target"],
+    pieces: ["written", "target"],
     help:
-      "Rows and columns are the translation’s tokens. A token attends to itself and to earlier ones, never to " +
-      "later ones (causal mask): nothing is right of the diagonal.",
+      "A row is the token that is predicted, the columns are the tokens before it, from [START] on: the decoder " +
+      "never attends to later ones (causal mask), so that nothing is right of the diagonal.",
   },
 };
 const MEAN = "mean";
@@ -32,6 +32,7 @@ export class Inside {
   #attention = null;
   #asking = 0;
   #head = MEAN;
+  #isLayerChosen = false;
 
   /**
    * @param {Record<string, HTMLElement>} parts - The elements of the view, by name.
@@ -42,8 +43,14 @@ export class Inside {
     this.table = new HeatTable(parts.map, (row, column) => this.#readOut(row, column));
     walkWithArrows(parts.heads, () => [...parts.heads.children], (button) => button.click());
     parts.sentence.addEventListener("change", () => this.#ask());
-    parts.block.addEventListener("change", () => this.#draw());
-    parts.layer.addEventListener("change", () => this.#draw());
+    parts.block.addEventListener("change", () => {
+      this.#chooseLayer();
+      this.#draw();
+    });
+    parts.layer.addEventListener("change", () => {
+      this.#isLayerChosen = true;
+      this.#draw();
+    });
     matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => this.#draw());
   }
 
@@ -88,13 +95,20 @@ export class Inside {
     this.parts.readout.textContent = "";
   }
 
-  /** List the model's layers, the last one selected at first. */
+  /** List the model's layers. */
   #offerLayers() {
     const { layer } = this.parts;
     const count = Object.keys(this.#attention.weights).filter((name) => name.startsWith("encoder")).length;
     if (layer.options.length === count) return;
     layer.replaceChildren(...Array.from({ length: count }, (_, place) => new Option(String(place + 1))));
-    layer.value = String(count);
+    this.#chooseLayer();
+  }
+
+  /** Select the layer that aligns words best, or the last where nothing is aligned, until the user selects one. */
+  #chooseLayer() {
+    const { block, layer } = this.parts;
+    if (!this.#attention || this.#isLayerChosen) return;
+    layer.value = String(block.value === "cross" ? this.#attention.alignment_layer : layer.options.length);
   }
 
   #draw() {
@@ -149,7 +163,8 @@ export class Inside {
   #readOut(row, column) {
     const [rows, columns] = this.#pieces();
     const share = percent(this.choices.get(this.#head)[row][column]);
-    this.parts.readout.textContent = `${rows[row]} attends to ${columns[column]}: ${share}`;
+    const attends = this.parts.block.value === "encoder" ? "attends" : "is predicted attending";
+    this.parts.readout.textContent = `${rows[row]} ${attends} to ${columns[column]}: ${share}`;
   }
 }
 

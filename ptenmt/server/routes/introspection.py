@@ -77,6 +77,8 @@ def _attention(service: Service, translator: Translator, text: str, translation:
             "translation": translation,
             "source_pieces": translator.tokenizers.source.pieces(source),
             "target_pieces": translator.tokenizers.target.pieces(target),
+            "written_pieces": translator.tokenizers.target.pieces([*target[1:], END]),
+            "alignment_layer": translator.engine.alignment_layer,
             "weights": service.attention(source, target),
         },
         ensure_ascii=False,

@@ -113,14 +113,17 @@ def test_inside_shows_every_head_of_the_servers_answer(page: "Browser") -> None:
     ]
     heads[2].click()
     assert table(page) == [[round(weight, 4) for weight in row] for row in weights[1]]
-    assert [th.text for th in page.all("#map th[scope=row]")] == answer["target_pieces"]
+    assert [th.text for th in page.all("#map th[scope=row]")] == answer["written_pieces"]
+    shown_layer = page.script("return document.getElementById('inside-layer').value")
+    assert shown_layer == str(answer["alignment_layer"])
     page["inside-block"].send_keys("translation to itself")
     page.until(lambda: len(page.all("#map th[scope=col]")) == len(answer["target_pieces"]))
     future = [weight for y, row in enumerate(table(page)) for x, weight in enumerate(row) if x > y]
     assert set(future) == {0.0}
     page.all("#map td[tabindex='0']")[0].click()
     page.press("\ue015")
-    assert page["readout"].text.startswith(f"{answer['target_pieces'][1]} attends to [START]: ")
+    readout = f"{answer['written_pieces'][1]} is predicted attending to [START]: "
+    assert page["readout"].text.startswith(readout)
     assert page.complaints() == []
 
 
