@@ -32,7 +32,10 @@ def corpora(
     screen = Screen(quiet=quiet, verbose=verbose)
     codes = languages.split("-")
     if len(codes) != 2:
-        raise ConfigError(f"--languages {languages} must be two languages, such as pt-en")
+        raise ConfigError(
+            f"--languages {languages} must be two languages, such as pt-en",
+            "write a region with an underscore, such as pt_BR-en",
+        )
     with screen.working("loading the list of corpora…"):
         found = list_corpora(codes[0], codes[1], search)
     if not found:

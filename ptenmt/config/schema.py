@@ -242,7 +242,8 @@ class DataConfig:
     """Split validation and test pairs without files of their own off the training pairs (source ``files``).
     If false, train, validate and test on the same pairs, to overfit a few on purpose."""
     limit: int | None = None
-    """Train on the first N pairs only."""
+    """Train on this many pairs only, evenly spaced over all that the filters leave, so that every file keeps
+    its share."""
     source_language: str = "pt"
     """ISO 639-1 code of the source language, such as ``pt``, or a name."""
     target_language: str = "en"

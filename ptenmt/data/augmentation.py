@@ -175,12 +175,11 @@ class NoisyTexts:
 
 def tokenizer_symbols(data: DataConfig) -> list[str]:
     """Return the tokens of their own that a config needs: the tags of its files, emoji and placeholders."""
-    symbols = sorted({file.tag for file in data.train if file.tag})
-    if data.augment.symbols:
-        symbols += SYMBOLS
-    if data.augment.placeholders:  # with and without a space before it
-        symbols += [text for sign in PLACEHOLDERS for text in (f"▁{sign}", sign)]
-    return symbols
+    signs = sorted({file.tag for file in data.train if file.tag})
+    if data.augment.placeholders:
+        signs += PLACEHOLDERS
+    symbols = [text for sign in signs for text in (f"▁{sign}", sign)]  # with and without a space before it
+    return [*symbols, *SYMBOLS] if data.augment.symbols else symbols
 
 
 def tag_of(source: str, data: DataConfig) -> str:

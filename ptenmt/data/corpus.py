@@ -1,7 +1,7 @@
 """The sentence pairs of a run from any source: read, prepared, filtered and split."""
 
 import hashlib
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Sized
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Sized
 from dataclasses import asdict, dataclass, replace
 from functools import partial
 from importlib import metadata
@@ -228,16 +228,22 @@ def _write_training_pairs(folder: Path, data: DataConfig, seed: int) -> dict[str
         else:
             filtered = done(_ChunkWork(data, {"empty": complete, **filters}), _numbered_chunks(data))
         unseen, tags = duplicate_filters(data), _tags(data)
-        limited = _first_pairs(data.limit)  # beyond the limit pairs are still read, to be counted
         checksum = hashlib.sha256()
+        left: Iterator[NumberedChunk] = (
+            (number, reports[number].apply(chunk, unseen)) for number, chunk in filtered
+        )
+        if data.limit is not None:  # how many pairs the filters leave is known when all are read
+            every = Path(spool) / "every"
+            every.mkdir()
+            left = _limited(TextPairs(every, write_texts(every, left, len(reports))), data.limit)
 
-        def left() -> Iterator[NumberedChunk]:
-            for number, chunk in filtered:
-                chunk = _directed(data, limited(reports[number].apply(chunk, unseen)), tags[number])
+        def finished() -> Iterator[NumberedChunk]:
+            for number, chunk in left:
+                chunk = _directed(data, chunk, tags[number])
                 checksum.update(checked_text(chunk))
                 yield number, chunk
 
-        sizes = write_texts(folder, left(), len(reports))
+        sizes = write_texts(folder, finished(), len(reports))
     for report, size in zip(reports, sizes, strict=True):
         report.num_left = size
     pairs = TextPairs(folder, sizes)
@@ -289,17 +295,23 @@ def _tags(data: DataConfig) -> list[str | None]:
     return [file.tag for file in _training_files(data)] if data.source == "files" else [None]
 
 
-def _first_pairs(limit: int | None) -> Callable[[Chunk], Chunk]:
-    """Return a function that keeps the first ``limit`` pairs of all chunks in order; None keeps all."""
-    room = limit
+def _limited(stored: TextPairs, limit: int) -> Iterator[NumberedChunk]:
+    """Yield this many of the stored pairs, evenly spaced over all files."""
+    first = 0
+    for number in range(len(stored.sizes)):
+        for chunk in stored.chunks(number):
+            yield number, list(_evenly_spaced(chunk, limit, len(stored), first))
+            first += len(chunk)
 
-    def keep(chunk: Chunk) -> Chunk:
-        nonlocal room
-        kept = chunk[:room]
-        room = None if room is None else room - len(kept)
-        return kept
 
-    return keep
+def _evenly_spaced(
+    pairs: Iterable[SentencePair], limit: int, total: int, first: int = 0
+) -> Iterator[SentencePair]:
+    """Yield those of ``pairs``, rows ``first`` and following of ``total``, that ``limit`` pairs have."""
+    share = min(limit, total)
+    for row, pair in enumerate(pairs, start=first):
+        if row * share // total < (row + 1) * share // total:
+            yield pair
 
 
 def _key(data: DataConfig, seed: int) -> dict[str, Any]:
@@ -356,18 +368,28 @@ def _file_pairs(data: DataConfig, file: CorpusFile) -> Iterator[SentencePair]:
     if file.limit is None:
         return pairs
     total = corpus_facts(file.corpus, data)["pairs"] if file.corpus else sum(1 for _ in read_pairs(file))
-    share = min(file.limit, total)
-    return (pair for row, pair in enumerate(pairs) if row * share // total < (row + 1) * share // total)
+    return _evenly_spaced(pairs, file.limit, total)
 
 
 def _given_pairs(data: DataConfig, split: HeldOutSplit) -> list[SentencePair] | None:
     """Read a split of its own, or all training pairs; None if it is drawn from the training pairs."""
     files = _files(data, split)
     if files:
-        return [pair for file in files for pair in _prepared(data, _file_pairs(data, file))]
+        return [pair for file in files for pair in _complete_pairs(data, file, split)]
     if data.source == "files" and not data.hold_out:
         return list(chain.from_iterable(_complete_chunks(data)))
     return None if data.source == "files" else list(_prepared(data, published_pairs(data, split)))
+
+
+def _complete_pairs(data: DataConfig, file: CorpusFile, split: str) -> Iterator[SentencePair]:
+    """Read and prepare the pairs of a file; DataError for one without text on a side."""
+    for number, pair in enumerate(_prepared(data, _file_pairs(data, file)), start=1):
+        if not all(pair):
+            raise DataError(
+                f"pair {number} of {file.label} has an empty side",
+                f"every {split} pair needs both: add or remove it",
+            )
+        yield pair
 
 
 def _files(data: DataConfig, split: HeldOutSplit) -> tuple[CorpusFile, ...]:

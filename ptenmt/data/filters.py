@@ -36,6 +36,8 @@ _ASCII_SIGNS = bytes(code for code in range(128) if not chr(code).isalnum())
 _ASCII_SIGNS_AND_DIGITS = bytes(code for code in range(128) if not chr(code).isalpha())
 _ALL_BUT_SIGNS_AND_DIGITS = bytes(set(range(256)) - set(_ASCII_SIGNS_AND_DIGITS) | {ord(" ")})
 _OTHER_SIGNS = re.compile(r"[^\w\x00-\x7f]+")
+_EMOJI = "\ufe0f"
+"""Shows the sign before it as an emoji."""
 _WORD = re.compile(r"\w+")
 _ENTITY = re.compile(r"&(#?\w{2,8});|& ?(#\w{2,6}|quot|amp|lt|gt|apos|nbsp) ?;")
 _NUMBER = re.compile(r"(\d{1,18})(\s?(?:h\b|h\d|hora|:\d\d|[ap]\.?\s?m\b))?")
@@ -361,8 +363,13 @@ def _bare(text: str, ascii_signs: bytes = _ASCII_SIGNS) -> bytes:
     """The text without case, punctuation and spaces; as it is if nothing is left."""
     bare = unescape(text).casefold()
     if not bare.isascii():
-        bare = _OTHER_SIGNS.sub("", unicodedata.normalize("NFKC", bare))
+        bare = _OTHER_SIGNS.sub(_marks, unicodedata.normalize("NFKC", bare))
     return bare.encode().translate(None, ascii_signs) or text.casefold().encode()
+
+
+def _marks(signs: re.Match[str]) -> str:
+    """The vowel signs and accents of many scripts, which to Python belong to no word; emoji's have none."""
+    return "".join(sign for sign in signs[0] if unicodedata.category(sign) in ("Mn", "Mc") and sign != _EMOJI)
 
 
 def digest(text: str | bytes) -> bytes:

@@ -92,15 +92,18 @@ class Mixture:
         pairs = self.pairs(epoch)
         return {name: round(count / sum(pairs.values()), 4) for name, count in pairs.items()}
 
-    def fingerprint(self, checksum: str) -> str:
+    def fingerprint(self, checksum: str, *, by_source: bool) -> str:
         """Return a checksum of the pairs and of how often they are read.
 
         Args:
-            checksum: Of the pairs; it is returned where every epoch reads every pair once.
+            checksum: Of the pairs; it is returned where every epoch reads every pair once, if not
+                ``by_source``.
+            by_source: Whether it matters which pairs are of one source.
         """
-        if self.stages == ((0, self.sizes),):
+        if self.stages == ((0, self.sizes),) and not (by_source and len(self.sizes) > 1):
             return checksum
-        return hashlib.sha256(json.dumps([checksum, self.stages]).encode()).hexdigest()
+        facts = [checksum, self.stages] + [self.sizes] * by_source
+        return hashlib.sha256(json.dumps(facts).encode()).hexdigest()
 
 
 class SourceRows:

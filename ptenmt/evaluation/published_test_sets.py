@@ -9,6 +9,7 @@ import zipfile
 import zlib
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 from ptenmt.config import DataConfig
 from ptenmt.errors import ConfigError, DownloadError
@@ -47,7 +48,11 @@ def with_test_set(files: EvaluationFiles, data: DataConfig) -> EvaluationFiles:
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # tarfile's, about filters
-            source, references = dataset.get_source_file(pair), dataset.get_reference_files(pair)
+            found = _files(dataset, pair)
+            if len({file.read_bytes().count(b"\n") for file in found}) > 1:
+                for file in found:  # a process that was killed left half of one
+                    file.unlink()
+                found = _files(dataset, pair)
     except _BROKEN as error:
         # sacreBLEU would take the rest of a broken download for a whole one.
         shutil.rmtree(Path(SACREBLEU_DIR) / name / "raw", ignore_errors=True)
@@ -56,4 +61,10 @@ def with_test_set(files: EvaluationFiles, data: DataConfig) -> EvaluationFiles:
             f"cannot fetch test set {name} from {' '.join(dataset.data or [])}: {reason}",
             f"check the network, or copy {Path(SACREBLEU_DIR) / name} from a machine that has it",
         ) from error
+    source, *references = found
     return replace(files, source=source, references=references)
+
+
+def _files(dataset: Any, pair: str) -> list[Path]:
+    """The file of the sources, then those of the references, made unless they are there."""
+    return [Path(dataset.get_source_file(pair)), *map(Path, dataset.get_reference_files(pair))]

@@ -175,8 +175,10 @@ class TranslationTask:
     def splits(self) -> dict[str, Split]:
         """The pairs of all splits."""
         train, validation, test = self._corpus.train, self._corpus.validation, self._corpus.test
+        has_noise = any(vars(self._config.data.augment).values())  # it may take pairs of the same source
+        mixed = self.mixture.fingerprint(train.fingerprint, by_source=has_noise)
         return {
-            "train": Split(size=len(train), fingerprint=self.mixture.fingerprint(train.fingerprint)),
+            "train": Split(size=len(train), fingerprint=mixed),
             "validation": Split(size=len(validation), fingerprint=fingerprint(validation)),
             "test": Split(size=len(test), fingerprint=fingerprint(test)),
         }

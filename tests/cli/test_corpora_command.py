@@ -46,6 +46,7 @@ def test_nothing_found(ptenmt: Callable[..., Any]) -> None:
     answer = ptenmt("corpora", "--search", "nothing")
     assert (answer.stdout, answer.stderr) == ("", "no corpus of pt-en has nothing in its name\n")
     assert "must be two languages" in ptenmt("corpora", "--languages", "pt", code=1).stderr
+    assert "such as pt_BR-en" in ptenmt("corpora", "--languages", "pt-BR-en", code=1).stderr
 
 
 def test_a_download_names_licences(

@@ -164,7 +164,7 @@ def test_duplicates_are_found_across_files(tmp_path: Path) -> None:
     assert list(load_corpus(data, 1).train) == [("um", "one"), ("a", "A"), ("b", "B")]
 
 
-def test_limit_keeps_the_first_pairs_that_filters_leave(tmp_path: Path) -> None:
+def test_limit_gives_every_file_its_share_of_what_filters_leave(tmp_path: Path) -> None:
     first = own_file(tmp_path / "first.tsv", [("x x", "x"), ("a", "A"), ("b", "B")], weight=2)
     second = own_file(tmp_path / "second.tsv", [("a", "A"), ("c", "C"), ("d", "D")], weight=3)
     filters = FilterConfig(max_words=1, deduplicate="exact")
@@ -172,8 +172,16 @@ def test_limit_keeps_the_first_pairs_that_filters_leave(tmp_path: Path) -> None:
     a, b, c, d = ("a", "A"), ("b", "B"), ("c", "C"), ("d", "D")
     assert list(load_corpus(data, 1).train) == [a, b, c, d]
     assert load_corpus(data, 1).train.sizes == (2, 2)
-    assert list(load_corpus(replace(data, limit=3), 1).train) == [a, b, c]
-    assert load_corpus(replace(data, limit=1), 1).train.sizes == (1, 0)
+    assert list(load_corpus(replace(data, limit=2), 1).train) == [b, d]
+    assert load_corpus(replace(data, limit=2), 1).train.sizes == (1, 1)
+    assert list(load_corpus(replace(data, limit=9), 1).train) == [a, b, c, d]
+
+
+def test_a_held_out_pair_without_text_on_a_side_is_an_error(tmp_path: Path) -> None:
+    held = own_file(tmp_path / "held.tsv", [("um", "one"), ("dois", " ")])
+    data = three_files(tmp_path, [("a", "A")], validation=held)
+    with pytest.raises(DataError, match="pair 2 of held has an empty side"):
+        load_corpus(data, 1)
 
 
 def test_one_file_is_split_into_three(tmp_path: Path) -> None:

@@ -160,6 +160,15 @@ def test_overlap_is_found_in_another_tokenization() -> None:
     assert overlap_filter([], held_out)(others) == [False, True, True]
 
 
+def test_vowel_signs_are_letters_and_those_of_emoji_are_not() -> None:
+    held_out = [("कि", "he ❤\ufe0f it")]
+    assert overlap_filter([], held_out)([("का", "a"), ("«कि»", "b"), ("c", "he ❤ it")]) == [
+        True,
+        False,
+        False,
+    ]
+
+
 def test_filters_can_be_pickled_and_chunks_counted_in_any_order() -> None:
     words = ["gato", "cão", "casa", "rua", "mar", "céu", "sol", "lua", "dia", "noite"]
     numbers = random.Random(2)

@@ -85,9 +85,12 @@ def test_files_without_weights_are_one_corpus(pairs: EncodedPairs) -> None:
     for batch in BATCHES:
         plain, mixed = BatchPlan(pairs, batch, 5), BatchPlan(pairs, batch, 5, mixture)
         assert rows(plain, 2) == rows(mixed, 2)
-    assert mixture.fingerprint("abc") == "abc"
+    assert mixture.fingerprint("abc", by_source=False) == "abc"
     weighted = Mixture.configured(DataConfig(train=files(1, 2)), (FIRST, SECOND))
-    assert weighted.fingerprint("abc") != "abc"
+    assert weighted.fingerprint("abc", by_source=False) != "abc"
+    other = Mixture.configured(DataConfig(train=files(1, 1)), (FIRST + 1, SECOND - 1))
+    assert mixture.fingerprint("abc", by_source=True) != other.fingerprint("abc", by_source=True) != "abc"
+    assert Mixture.once(9).fingerprint("abc", by_source=True) == "abc"
     assert Mixture.once(9).shares(0) == {}
 
 

@@ -197,6 +197,13 @@ def test_symbols_are_a_token_each_sampled_or_not(pairs: Pairs, algorithm: Algori
         require_symbols(pair, ["<bt>", "<x>"], Path("tokenizer"))
 
 
-def test_the_symbols_of_a_config_are_its_tags() -> None:
+def test_the_symbols_of_a_config_are_its_tags_with_and_without_a_space() -> None:
     files = [CorpusFile(path=f"/{tag}.tsv", tag=tag) for tag in ("<new>", "<bt>", None)]
-    assert tokenizer_symbols(DataConfig(train=tuple(files))) == ["<bt>", "<new>"]
+    symbols = tokenizer_symbols(DataConfig(train=tuple(files)))
+    assert symbols == ["▁<bt>", "<bt>", "▁<new>", "<new>"]
+    learnt = SentencePieceTokenizer.train(
+        ["o gato dorme", "a ave canta"], vocabulary_size=40, algorithm="unigram", symbols=symbols
+    )
+    for ids in (*learnt.encode(["<bt> o gato"]), *learnt.sample(["<bt> o gato"], 0.5, (1,))):
+        assert learnt.pieces(ids)[0] == "▁<bt>"
+        assert learnt.decode([ids]) == ["<bt> o gato"]
