@@ -40,8 +40,8 @@ _EMOJI = "\ufe0f"
 """Shows the sign before it as an emoji."""
 _WORD = re.compile(r"\w+")
 _ENTITY = re.compile(r"&(#?\w{2,8});|& ?(#\w{2,6}|quot|amp|lt|gt|apos|nbsp) ?;")
-_NUMBER = re.compile(r"(\d{1,18})(\s?(?:h\b|h\d|hora|:\d\d|[ap]\.?\s?m\b))?")
-"""A number, and what tells that it is an hour."""
+_NUMBER = re.compile(r"(\d{1,18})(?=(\s?(?:h\b|h\d|hora|:\d\d|[ap]\.?\s?m\b))?)")
+"""A number, and what tells that it is an hour; minutes after it are a number, too."""
 _ADDRESS = re.compile(ADDRESS)
 _BRACKET_OR_QUOTE = re.compile(r"[()\[\]{}\"“”„«»]|``|''")  # the last two in the Penn Treebank's style
 _QUOTE_AT_AN_END = re.compile(r"^[^\w\s]*[\"“”„«»`]|[\"“”„«»'][^\w\s]*$")

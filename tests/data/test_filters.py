@@ -76,6 +76,7 @@ def test_each_filter_looks_at_both_sides(
         ("Nos anos 20 e 80, e em 1995.", "In the 1920s and 1980s, and in 1995."),
         ("Mil e quinhentos.", "1,500."),
         ("No dia 03/05.", "On 5/3."),
+        ("Veja Nm 21.21–32.", "See Num 21:21–32."),
     ],
 )
 def test_numbers_may_be_written_differently(pair: SentencePair) -> None:
