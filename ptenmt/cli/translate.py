@@ -75,8 +75,9 @@ def translate(
             min=1,
             max=MAX_ALTERNATIVES,
             metavar="N",
-            help="Show the N most probable next tokens after the prefix, each with its completion; the "
-            "format is that of --n-best.",
+            help="Show the N most probable next tokens after the prefix, each with its completion and "
+            "probability, in the format of --n-best; tokens of less than 1 % of the first one's probability "
+            "are left out.",
         ),
     ] = None,
     overrides: options.DecodingOverrides = None,
@@ -128,8 +129,8 @@ def translate(
 ) -> None:
     """Translate sentences: arguments, a file, standard input, or interactively.
 
-    Every line is a text: empty lines stay empty, the order is kept, and only translations go to standard
-    output. Long texts are translated sentence by sentence. Where the training corpus is tokenized, the
+    Every line is a text, translated sentence by sentence: order, line ends and lines without words stay as
+    they are, and only translations go to standard output. Where the training corpus is tokenized, the
     translation is detokenized. The section decoding of the run's config sets how to search.
 
     Example: ptenmt translate "este modelo parece funcionar bem"
@@ -195,7 +196,8 @@ def _open_texts(
     if texts:
         yield texts
         return
-    with opened_lines(input_file or Path("-"), skip_invalid=skip_invalid, hint=_INVALID_HINT) as lines:
+    file = input_file or Path("-")
+    with opened_lines(file, skip_invalid=skip_invalid, keeps_returns=True, hint=_INVALID_HINT) as lines:
         yield lines
 
 

@@ -41,8 +41,8 @@ class TranslationFormat:
     as_json: bool = False
     """Write a JSON object for each text."""
     num_rows: int = 0
-    """If above 0, write as many lines for each text: rank, score and translation, separated by tabs. If there
-    are fewer translations, score and translation of the last lines are empty."""
+    """If above 0, write as many lines for each text: rank, score (of next-token alternatives: probability)
+    and translation, separated by tabs. If there are fewer, the last lines have the rank only."""
 
     def lines(self, translations: Iterable[Translation]) -> str:
         """Format translations, each with its line end."""
@@ -54,7 +54,9 @@ class TranslationFormat:
         if not self.num_rows:
             return f"{self._text(translation)}\n"
         ranked = [translation, *translation.alternatives][: self.num_rows]
-        rows = [f"{each.score:.4f}\t{' '.join(self._text(each).split())}" for each in ranked]
+        figures = [each.score if each.probability is None else each.probability for each in ranked]
+        texts = [" ".join(self._text(each).split()) for each in ranked]
+        rows = [f"{figure:.4f}\t{text}" for figure, text in zip(figures, texts, strict=True)]
         rows += ["\t"] * (self.num_rows - len(rows))
         return "".join(f"{rank}\t{row}\n" for rank, row in enumerate(rows, start=1))
 
@@ -63,13 +65,15 @@ class TranslationFormat:
 
 
 def _json_facts(translation: Translation) -> dict[str, Any]:
-    """A translation as ``--json`` writes it."""
+    """A translation as ``--json`` writes it, without the carriage return of a line end."""
 
     def ranked(each: Alternative) -> dict[str, Any]:
-        return {"translation": each.text, "raw": each.raw, "score": each.score, "tokens": each.tokens}
+        text = each.text.removesuffix("\r")
+        facts = {"translation": text, "raw": each.raw, "score": each.score, "tokens": each.tokens}
+        return facts if each.probability is None else {**facts, "probability": each.probability}
 
     return {
-        "source": translation.source,
+        "source": translation.source.removesuffix("\r"),
         **ranked(translation),
         "alternatives": [
             {**ranked(each), "is_complete": each.is_complete} for each in translation.alternatives
@@ -106,16 +110,26 @@ class TranslationJob:
         has_more: Callable[[float], bool] | None = None,
     ) -> Iterator[list[Translation]]:
         """Translate texts, a buffer at a time; see ``Translator.translate_buffers``."""
+        if self.alternatives:  # a text that is not a single sentence must not cost those before it
+            return self._with_alternatives(texts, on_done)
         return self.translator.translate_buffers(
             texts,
             prefix=self.prefix,
-            next_token_alternatives=self.alternatives,
             with_scores=self.format.as_json or self.format.num_rows > 0,
             on_done=on_done,
             has_more=has_more,
-            # Alternatives take long, and a text that is not a single sentence must not cost those before it.
-            buffer_size=1 if self.alternatives else BUFFER_SIZE,
         )
+
+    def _with_alternatives(
+        self, texts: Iterable[str], on_done: Callable[[Collection[Translation]], None]
+    ) -> Iterator[list[Translation]]:
+        for text in texts:
+            began = time.perf_counter()
+            best, *others = self.translator.next_token_alternatives(text, self.prefix, self.alternatives)
+            milliseconds = 1000 * (time.perf_counter() - began)
+            found = Translation(**vars(best), source=text, alternatives=others, milliseconds=milliseconds)
+            on_done([found])
+            yield [found]
 
     def facts(self) -> dict[str, Any]:
         """Facts that the translations depend on, besides the texts."""

@@ -652,11 +652,12 @@ class DecodingConfig:
     """Divide the logits by this before sampling: below 1 sharpens the distribution, above 1 flattens it."""
     seed: int = _resumable(0)
     """Random seed for sampling."""
-    long_text: int = _resumable(60)
-    """Texts of more tokens than this are translated sentence by sentence."""
+    split_sentences: bool = _resumable(True)
+    """Translate texts sentence by sentence; if false, line by line. Lines of a corpus stay whole in
+    scoring."""
 
     def __post_init__(self) -> None:
-        _require_least("decoding", self, 1, "max_length", "beam_size", "num_hypotheses", "long_text")
+        _require_least("decoding", self, 1, "max_length", "beam_size", "num_hypotheses")
         _require_least("decoding", self, 0, "no_repeat_ngram", "top_k", "length_penalty", "coverage_penalty")
         _require_positive("decoding", self, "repetition_penalty")
         beam, seed, temperature = self.beam_size, self.seed, self.temperature

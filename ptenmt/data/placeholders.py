@@ -80,6 +80,11 @@ def mask_pair(source: str, target: str, placeholders: Sequence[str] = PLACEHOLDE
     return _replaced(source, chosen, placeholders), _replaced(target, chosen, placeholders)
 
 
+def without_entities(text: str) -> str:
+    """Remove the entities of a text."""
+    return entity_pattern().sub("", text) if _SIGNS.search(text) else text
+
+
 def _entities(text: str) -> list[str]:
     return entity_pattern().findall(text) if _SIGNS.search(text) else []
 

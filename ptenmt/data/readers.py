@@ -14,6 +14,7 @@ import sys
 import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 from itertools import zip_longest
 from pathlib import Path
 from typing import Literal, cast
@@ -35,6 +36,7 @@ class Lines:
         name: The file's name in errors.
         stored: The file on disk, compressed or not; None if its size is unknown.
         skip_invalid: Replace a line that is not UTF-8 by an empty one, instead of raising an error.
+        keeps_returns: The carriage return of a line end is part of the line.
         hint: How to fix a line that is not UTF-8.
 
     Attributes:
@@ -49,10 +51,12 @@ class Lines:
         *,
         stored: io.BufferedIOBase | None = None,
         skip_invalid: bool = False,
+        keeps_returns: bool = False,
         hint: str = _HINT,
     ) -> None:
         self._file, self._name, self._stored = file, name, stored
         self._skip_invalid, self._hint = skip_invalid, hint
+        self._end = b"" if keeps_returns else b"\r"
         self.num_invalid = self.num_bytes = self._num_read = self._num_ready = 0
 
     def __iter__(self) -> Iterator[str]:
@@ -103,7 +107,7 @@ class Lines:
         if number == 1:
             line = line.removeprefix(_BYTE_ORDER_MARK)
         try:
-            return line.removesuffix(b"\n").removesuffix(b"\r").decode()
+            return line.removesuffix(b"\n").removesuffix(self._end).decode()
         except UnicodeDecodeError as error:
             self.num_invalid += 1
             if number == 1 and line.startswith(_GZIP_MARK):
@@ -118,22 +122,26 @@ class Lines:
 
 
 @contextmanager
-def opened_lines(path: Path, *, skip_invalid: bool = False, hint: str = _HINT) -> Iterator[Lines]:
+def opened_lines(
+    path: Path, *, skip_invalid: bool = False, keeps_returns: bool = False, hint: str = _HINT
+) -> Iterator[Lines]:
     """Open a text file, plain or ``.gz``, a pipe, or standard input (``-``).
 
     Args:
         path: The file.
-        skip_invalid: As for :class:`Lines`, like ``hint``.
-        hint: How to fix a line that is not UTF-8.
+        skip_invalid: As for :class:`Lines`, like ``keeps_returns`` and ``hint``.
+        keeps_returns: See there.
+        hint: See there.
 
     Raises:
         DataError: It cannot be opened.
     """
+    lines = partial(Lines, skip_invalid=skip_invalid, keeps_returns=keeps_returns, hint=hint)
     if str(path) == "-":
         if sys.stdin is None:
             raise DataError("cannot read standard input: it is closed", "give a file")
         stdin = cast(io.BufferedIOBase, sys.stdin.buffer)
-        yield Lines(stdin, "standard input", skip_invalid=skip_invalid, hint=hint)
+        yield lines(stdin, "standard input")
         return
     with _readable(str(path)):
         stored = path.open("rb")
@@ -143,7 +151,7 @@ def opened_lines(path: Path, *, skip_invalid: bool = False, hint: str = _HINT) -
             file = io.BufferedReader(cast(io.RawIOBase, gzip.GzipFile(fileobj=stored)))
         is_regular = stat.S_ISREG(os.fstat(stored.fileno()).st_mode)
         known = stored if is_regular else None
-        yield Lines(file, str(path), stored=known, skip_invalid=skip_invalid, hint=hint)
+        yield lines(file, str(path), stored=known)
 
 
 def read_lines(path: Path) -> Iterator[str]:

@@ -120,6 +120,7 @@ class AlternativeTranslation(BaseModel):
 
     text: str
     score: float
+    probability: float | None = Field(description="Of the token after the prefix; null without one.")
 
 
 class AlternativesAnswer(BaseModel):

@@ -108,7 +108,6 @@ class BatchQueue:
         engine: Translates the batches.
         options: Search options.
         target_prefix: Ids that the translation of every text starts with.
-        next_token_alternatives: See ``SearchRequest``.
         copies_unknown: Whether hypotheses with [UNK] need attention. Only those sentences are translated
             again, since attention costs much more than a second search.
         with_scores: Whether scores are needed.
@@ -117,7 +116,6 @@ class BatchQueue:
     engine: Engine
     options: DecodingConfig
     target_prefix: Sequence[int] = ()
-    next_token_alternatives: int = 0
     copies_unknown: bool = False
     with_scores: bool = True
 
@@ -166,7 +164,6 @@ class BatchQueue:
             batch.max_length,
             self.options,
             target_prefixes=first_only if self.target_prefix else (),
-            next_token_alternatives=self.next_token_alternatives,
             with_attention=with_attention,
             with_scores=self.with_scores,
         )

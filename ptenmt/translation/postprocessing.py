@@ -38,6 +38,8 @@ class Alternative:
     score: float
     """The sum of the tokens' log-probabilities / length ** ``decoding.length_penalty``; at most 0, higher is
     better. NaN if it was not requested."""
+    probability: float | None = None
+    """Of a next-token alternative: the probability of that token."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -111,7 +113,8 @@ class Postprocessor:
         decoded = self._tokenizer.decode([hypothesis.ids for _, hypothesis in pairs])
         join = detokenize_tokens if self._tokenizer.splits_punctuation else self._preparation.detokenize
         alternatives = []
-        for (segment, hypothesis), raw in zip(pairs, decoded, strict=True):
+        for (segment, hypothesis), decoded_text in zip(pairs, decoded, strict=True):
+            raw = decoded_text
             tokens = self._tokenizer.pieces(hypothesis.ids)
             if self._source_words and UNK in hypothesis.ids:
                 tokens = _copy_unknown(self._source_words(segment.text), hypothesis, tokens)
@@ -121,8 +124,8 @@ class Postprocessor:
                 raw = repair_wordpiece(raw)
             alternatives.append(
                 Alternative(
-                    text=join(raw, self._language),
-                    raw=raw,
+                    text=segment.text if segment.is_blank else join(raw, self._language),
+                    raw=segment.text if segment.is_blank else raw,
                     tokens=tokens,
                     ids=hypothesis.ids,
                     is_complete=hypothesis.is_complete,
@@ -133,7 +136,8 @@ class Postprocessor:
 
     def _join(self, text: SegmentedText, parts: Sequence[Alternative]) -> Alternative:
         """Join the translations of a text's segments; blank ones do not count in the score."""
-        non_blank = [part for part in parts if part.raw] or parts[:1]
+        pairs = zip(text.segments, parts, strict=True)
+        non_blank = [part for segment, part in pairs if not segment.is_blank] or parts[:1]
         lengths = [max(len(part.tokens) - 1, 1) for part in non_blank]
         penalty = self._length_penalty
         total = sum(part.score * length**penalty for part, length in zip(non_blank, lengths, strict=True))

@@ -1,28 +1,36 @@
 """Splits texts into segments that fit the model, and joins their translations again.
 
-The model is trained on sentences. A longer text is split into sentences (by sentencex of the Wikimedia
-Foundation); a sentence with more tokens than the model has positions is split at a clause boundary near its
-middle, recursively. The white space between segments is kept, so that a text keeps its layout.
+The model is trained on sentences. A text is split into sentences (by sentencex of the Wikimedia Foundation);
+a sentence with more tokens than the model has positions is split at a clause boundary near its middle,
+recursively. The white space between segments is kept, so that a text keeps its layout, and so is a segment
+without a word of the source language.
 """
 
 import re
+import unicodedata
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property, lru_cache
 from itertools import chain
 from textwrap import shorten
 
 from ptenmt.config import Config
+from ptenmt.data.placeholders import without_entities
 from ptenmt.data.text import TextPreparation
 from ptenmt.errors import ConfigError
-from ptenmt.tokenizers import UNK, TokenizerPair, encode_framed, frame
+from ptenmt.tokenizers import SPECIAL_PIECES, UNK, TokenizerPair, encode_framed, frame
 from ptenmt.tokenizers.words import WordTokenizer
 
-_UNUSUAL_SPACE = re.compile(r"[^\S \t\n\u00a0\u3000]")
+_ELLIPSIS = re.compile(r"…[\"'”’»)]*\s+(?=[\"'“‘«(]*[A-ZÀ-Þ])")
+"""Ends a sentence before a capital; sentencex knows three full stops only."""
 _CLAUSE_END = re.compile(r"[,;:.!?…)–—](?=\s)")
 _WHITE_SPACE = re.compile(r"\s+")
 _NUM_FRAME_TOKENS = 2
 _MAX_CHARACTERS_PER_TOKEN = 8
 """More than any language needs; a longer text is split before it is tokenized."""
+_MIN_SCRIPT_SHARE = 0.01
+"""Of the letters in a vocabulary. Rarer scripts are those of names in other languages."""
 
 
 @dataclass(frozen=True)
@@ -32,13 +40,13 @@ class Segment:
     before: str
     """The white space between the previous segment, or the start of the text, and this one."""
     text: str
-    """The segment as the tokenizer reads it."""
+    """The segment as the tokenizer reads it; as it was typed, if there is nothing to translate."""
     ids: list[int]
     """[START] … [END]."""
 
     @property
     def is_blank(self) -> bool:
-        """Whether there is nothing to translate."""
+        """Whether there is nothing to translate: the translation is ``text``."""
         return len(self.ids) == _NUM_FRAME_TOKENS
 
 
@@ -59,8 +67,6 @@ class SegmentedText:
 
     def join(self, translations: Sequence[str]) -> str:
         """Join a translation for each segment with the white space of the source."""
-        if not any(translations):
-            return ""
         parts = [segment.before + text for segment, text in zip(self.segments, translations, strict=True)]
         return "".join(parts) + self.after
 
@@ -72,7 +78,7 @@ class TextEncoder:
         self._tokenizers = tokenizers
         self._data = config.data
         self._max_length = config.model.max_positions
-        self._long_text = config.decoding.long_text
+        self._splits_sentences = config.decoding.split_sentences
         self._preparation = TextPreparation(config.data)
 
     def prepare_source(self, text: str) -> str:
@@ -112,36 +118,45 @@ class TextEncoder:
         return ids
 
     def segment(
-        self, texts: Sequence[str], *, is_prepared: bool = False, max_segments: int | None = None
+        self,
+        texts: Sequence[str],
+        *,
+        is_prepared: bool = False,
+        is_sentence: bool = False,
+        max_segments: int | None = None,
     ) -> list[SegmentedText]:
-        """Split texts of more than ``decoding.long_text`` tokens, or several lines, into sentences.
+        """Split texts into sentences.
 
         Args:
             texts: Any texts.
-            is_prepared: They are sentences of a prepared corpus: split only what the model cannot read at
-                once.
+            is_prepared: They are lines of a prepared corpus: split only what the model cannot read at once.
+            is_sentence: Split only lines, and what the model cannot read at once.
             max_segments: The most sentences that the texts may have together.
 
         Raises:
             ConfigError: They have more.
         """
-        fits = self._max_length - _NUM_FRAME_TOKENS
-        max_tokens = fits if is_prepared else min(self._long_text, fits)
-        max_characters = _MAX_CHARACTERS_PER_TOKEN * max_tokens
         prepare = str if is_prepared else self.prepare_source
-        edges = [_split_edges(text) for text in texts]
-        # Texts that may be short are encoded in one call, which is fastest.
-        may_fit = [len(core) <= max_characters and "\n" not in core for _, core, _ in edges]
-        prepared = [prepare(core) if may else "" for (_, core, _), may in zip(edges, may_fit, strict=True)]
-        encoded = self._tokenizers.source.encode(prepared)
+        splits_sentences = self._splits_sentences and not (is_prepared or is_sentence)
+        split = [self._sentences(text, splits_sentences, is_line=is_prepared) for text in texts]
+        sentences = [sentence for of_text, _ in split for _, sentence in of_text]
+        # Sentences that may fit are encoded in one call, which is fastest.
+        most = self._max_length - _NUM_FRAME_TOKENS
+        is_read = [
+            len(sentence) <= _MAX_CHARACTERS_PER_TOKEN * most and self._has_words(sentence)
+            for sentence in sentences
+        ]
+        prepared = [prepare(each) if read else "" for each, read in zip(sentences, is_read, strict=True)]
+        encoded = zip(prepared, self._tokenizers.source.encode(prepared), strict=True)
         segmented = []
-        for (before, core, after), may, text, ids in zip(edges, may_fit, prepared, encoded, strict=True):
-            if may and len(ids) <= max_tokens:
-                whole = Segment(before, text, frame(ids, self._max_length))
-                segmented.append(SegmentedText([whole], after))
-                continue
-            sentences = [(before, core)] if is_prepared else self._sentences(before, core)
-            parts = [list(self._fit(space, sentence, prepare)) for space, sentence in sentences]
+        for of_text, after in split:
+            parts: list[list[Segment]] = []
+            for before, sentence in of_text:
+                text, ids = next(encoded)
+                if ids and len(ids) <= most:
+                    parts.append([Segment(before, text, frame(ids, self._max_length))])
+                else:
+                    parts.append(list(self._fit(before, sentence, prepare)))
             is_split = any(len(part) > 1 for part in parts)
             segmented.append(SegmentedText(list(chain(*parts)), after, is_split))
         num_segments = sum(not part.is_blank for text in segmented for part in text.segments)
@@ -153,32 +168,71 @@ class TextEncoder:
         return segmented
 
     def segment_single(self, texts: Sequence[str]) -> list[SegmentedText]:
-        """Segment texts; raises ConfigError for one that is not a single sentence."""
-        segmented = self.segment(texts)
+        """Segment sentences; raises ConfigError for one that is several lines or too long for the model."""
+        segmented = self.segment(texts, is_sentence=True)
         for text, each in zip(texts, segmented, strict=True):
             if (count := len(each.segments)) > 1:
                 raise ConfigError(
                     "alternatives and alignments need a single sentence, but there are "
                     f"{count} segments in {shorten(text, 60, placeholder='…')!r}",
-                    "give one sentence at a time, or raise decoding.long_text",
+                    "give one sentence at a time",
                 )
         return segmented
 
-    def _sentences(self, before: str, text: str) -> Iterator[tuple[str, str]]:
-        """The sentences, each with the white space before it."""
-        import sentencex
-
-        for line in text.splitlines(keepends=True):
-            for sentence in sentencex.segment(self._data.languages[0], line):
-                space, core, after = _split_edges(sentence)
+    def _sentences(
+        self, text: str, splits_sentences: bool, *, is_line: bool
+    ) -> tuple[list[tuple[str, str]], str]:
+        """The sentences, at least one, each with the white space before it; and that after the last."""
+        found: list[tuple[str, str]] = []
+        before = ""
+        for line in [text] if is_line else text.splitlines(keepends=True):
+            for part in self._sentences_of_line(line) if splits_sentences else [line]:
+                space, core, after = _split_edges(part)
                 if core:
-                    yield before + space, core
+                    found.append((before + space, core))
                     before = after
                 else:
-                    before += space + after
+                    before += space
+        return (found, before) if found else ([(before, "")], "")
+
+    def _sentences_of_line(self, line: str) -> Iterator[str]:
+        """The sentences of a line, each with the white space around it."""
+        import sentencex
+
+        start = 0
+        for end in [*(found.end() for found in _ELLIPSIS.finditer(line)), len(line)]:
+            begun = ""
+            for part in sentencex.segment(self._data.languages[0], line[start:end]):
+                begun += part
+                if part[-1:].isspace():  # no sentence ends inside d.C. or 2.ª
+                    yield begun
+                    begun = ""
+            if begun:
+                yield begun
+            start = end
+
+    def _has_words(self, text: str) -> bool:
+        """Whether there is a letter of the source language outside entities."""
+        return any(char.isalpha() and _script(char) in self._scripts for char in without_entities(text))
+
+    @cached_property
+    def _scripts(self) -> frozenset[str]:
+        """The scripts of the source language, by the letters of the vocabulary."""
+        source = self._tokenizers.source
+        pieces = "".join(source.pieces(range(len(SPECIAL_PIECES), source.vocabulary_size)))
+        counts: Counter[str] = Counter()
+        for char, count in Counter(pieces).items():
+            if char.isalpha():
+                counts[_script(char)] += count
+        return frozenset(
+            script for script, count in counts.items() if count >= _MIN_SCRIPT_SHARE * counts.total()
+        )
 
     def _fit(self, before: str, text: str, prepare: Callable[[str], str]) -> Iterator[Segment]:
         """Split a sentence into segments that the model can read."""
+        if not self._has_words(text):
+            yield Segment(before, text, frame([], self._max_length))
+            return
         max_tokens = self._max_length - _NUM_FRAME_TOKENS
         if len(text) <= _MAX_CHARACTERS_PER_TOKEN * max_tokens:
             prepared = prepare(text)
@@ -200,8 +254,13 @@ def _split_edges(text: str) -> tuple[str, str, str]:
     if len(core) == len(text):
         return "", text, ""
     begin = len(text) - len(text.lstrip())
-    before, after = text[:begin], text[begin + len(core) :]
-    return _UNUSUAL_SPACE.sub(" ", before), core, _UNUSUAL_SPACE.sub(" ", after)
+    return text[:begin], core, text[begin + len(core) :]
+
+
+@lru_cache(maxsize=1 << 14)
+def _script(letter: str) -> str:
+    """The script of a letter, such as LATIN, by its name in Unicode."""
+    return unicodedata.name(letter, "").partition(" ")[0]
 
 
 def _split_place(text: str) -> int:

@@ -5,6 +5,7 @@ encoded (segmentation.py), batched with others of similar length (batching.py), 
 (ctranslate2_engine.py, or keras_engine.py with search.py), and detokenized (postprocessing.py).
 """
 
+import math
 import warnings
 from collections import deque
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
@@ -14,7 +15,7 @@ from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ptenmt.config import Config
+from ptenmt.config import Config, DecodingConfig
 from ptenmt.config.schema import MAX_ALTERNATIVES, require
 from ptenmt.ctranslate2_export import ctranslate2_model, why_not_ctranslate2
 from ptenmt.runs import Choice, Run
@@ -22,15 +23,19 @@ from ptenmt.tokenizers import UNK, TokenizerPair, suppressed_ids
 from ptenmt.trained_model import TrainedModel
 from ptenmt.translation.batching import BLANK, BatchQueue, Buffer, read_buffers
 from ptenmt.translation.ctranslate2_engine import CTranslate2Engine
-from ptenmt.translation.engine import Engine, EngineName, SearchRequest
+from ptenmt.translation.engine import Engine, EngineName, Hypothesis, SearchRequest
 from ptenmt.translation.postprocessing import Alignment, Alternative, Postprocessor, Translation
-from ptenmt.translation.segmentation import SegmentedText, TextEncoder
+from ptenmt.translation.segmentation import TextEncoder
 
 if TYPE_CHECKING:
     from ptenmt.model.transformer import Transformer
 
 BUFFER_SIZE = 2048
 """Enough for full batches of similar length: with half as many texts, twice as many tokens are padding."""
+_LEAST_LOG_ODDS = math.log(0.01)
+"""Of a next-token alternative against the most probable one."""
+_TOKENS_PER_ALTERNATIVE = 4
+"""How many tokens to rank for each alternative: those that continue a word are left out."""
 
 
 class Translator:
@@ -125,7 +130,8 @@ class Translator:
     ) -> list[Translation]:
         """Translate one text or several, in order.
 
-        Blank texts have an empty translation. Long texts are translated sentence by sentence.
+        Texts are translated sentence by sentence. What has no word of the source language, such as ``123``
+        or an emoji, stays as it is, and so do line ends.
 
         Args:
             texts: The texts.
@@ -150,7 +156,6 @@ class Translator:
         texts: Iterable[str],
         *,
         prefix: str = "",
-        next_token_alternatives: int = 0,
         buffer_size: int = BUFFER_SIZE,
         max_segments: int | None = None,
         with_scores: bool = True,
@@ -166,8 +171,6 @@ class Translator:
         Args:
             texts: The texts. If reading them fails, those before are translated, then the error is raised.
             prefix: The target prefix: what every translation starts with.
-            next_token_alternatives: If above 0, translate each text, a single sentence, as the method
-                ``next_token_alternatives`` does.
             buffer_size: How many texts to read at a time, fewer if they are long; their segments are batched
                 by length. With 1, each text is translated before the next is read; otherwise the next buffer
                 is read while the engine works.
@@ -182,13 +185,7 @@ class Translator:
             The translations of a buffer, in order.
         """
         require(buffer_size >= 1, f"buffer_size={buffer_size} must be 1 or more")
-        segment: Callable[[Sequence[str]], list[SegmentedText]]
         segment = partial(self.encoder.segment, max_segments=max_segments)
-        if next_token_alternatives:
-            segment = self.encoder.segment_single
-            # [END] is not among the alternatives.
-            most = self.tokenizers.target.vocabulary_size - len(suppressed_ids(self.config.tokenizer)) - 1
-            next_token_alternatives = min(next_token_alternatives, most)
         pending: deque[Buffer] = deque()
 
         def read() -> Iterator[Buffer]:
@@ -197,7 +194,7 @@ class Translator:
                 yield buffer
 
         prefix_ids = self.encoder.target_prefix(prefix)
-        for done in self._translate(read(), prefix_ids, next_token_alternatives, with_scores=with_scores):
+        for done in self._translate(read(), prefix_ids, with_scores=with_scores):
             if done:
                 on_done(done.values())
             while pending and pending[0].is_done:
@@ -221,7 +218,6 @@ class Translator:
         self,
         buffers: Iterable[Buffer],
         target_prefix: Sequence[int] = (),
-        next_token_alternatives: int = 0,
         *,
         with_scores: bool,
     ) -> Iterator[dict[int, Translation]]:
@@ -230,8 +226,7 @@ class Translator:
             self._engine(),
             self.config.decoding,
             target_prefix,
-            next_token_alternatives,
-            copies_unknown=self.config.tokenizer.kind == "words",
+            copies_unknown=self._copies_unknown,
             with_scores=with_scores,
         )
         engine = self.engine
@@ -270,17 +265,75 @@ class Translator:
     def next_token_alternatives(self, text: str, prefix: str, count: int) -> list[Alternative]:
         """Translations of a sentence that differ in the first token after a target prefix.
 
+        The prefix ends where a word ends: no token continues its last word.
+
         Returns:
-            ``count`` whole translations, 1 to ``MAX_ALTERNATIVES``, those with the most probable token first:
-            fewer with a small vocabulary, and one empty translation of a blank text.
+            Whole translations, at most ``count``, 1 to ``MAX_ALTERNATIVES``, those with the most probable
+            token first, without tokens of less than 1 % of the first one's probability; the text itself if it
+            has no words.
 
         Raises:
             ConfigError: The engine does not support it, the text is not a single sentence, or ``count`` is
                 out of range.
         """
         require(1 <= count <= MAX_ALTERNATIVES, f"{count} alternatives: give 1 to {MAX_ALTERNATIVES:,}")
-        ((best,),) = self.translate_buffers([text], prefix=prefix, next_token_alternatives=count)
-        return [best, *best.alternatives]
+        (segmented,) = self.encoder.segment_single([text])
+        (segment,) = segmented.segments
+        if segment.is_blank:
+            return self._postprocessor.n_best([segmented], [[BLANK]])[0]
+        prefix_ids = self.encoder.target_prefix(prefix)
+        tokens = self._next_tokens(segment.ids, prefix_ids, count)
+        hypotheses: list[Hypothesis] = []
+        options = replace(self.config.decoding, num_hypotheses=1)
+        engine, size = self._engine(), max(1, self.engine.batch_sentences)
+        for batch in (tokens[place : place + size] for place in range(0, len(tokens), size)):
+            request = SearchRequest(
+                [segment.ids] * len(batch),
+                self.max_length(len(segment.ids), len(prefix_ids) + 1),
+                options,
+                target_prefixes=[[*prefix_ids, token] for token, _ in batch],
+                with_attention=self._copies_unknown,
+            )
+            hypotheses += [best for best, *_ in engine.submit(request)()]
+        ranked = self._postprocessor.n_best([segmented], [[hypotheses]])[0]
+        penalty = options.length_penalty
+        return [
+            replace(
+                each,
+                probability=math.exp(log_probability),
+                score=each.score + log_probability / max(len(each.ids) - 1, 1) ** penalty,
+            )
+            for each, (_, log_probability) in zip(ranked, tokens, strict=True)
+        ]
+
+    def _next_tokens(
+        self, source: Sequence[int], prefix: Sequence[int], count: int
+    ) -> list[tuple[int, float]]:
+        """The most probable tokens after a prefix that begin a word, with their log-probabilities."""
+        target = self.tokenizers.target
+        # [END] is not among the alternatives.
+        most = target.vocabulary_size - len(suppressed_ids(self.config.tokenizer)) - 1
+        request = SearchRequest(
+            [source],
+            len(prefix) + 1,
+            DecodingConfig(beam_size=1),
+            target_prefixes=[prefix],
+            next_token_alternatives=min(_TOKENS_PER_ALTERNATIVE * count, most),
+        )
+        (ranked,) = self._engine().submit(request)()
+        total = len(prefix) + 1
+        before, *texts = target.decode([prefix, *([*prefix, each.ids[-1]] for each in ranked)])
+        found = [
+            (each.ids[-1], each.score * total)
+            for each, text in zip(ranked, texts, strict=True)
+            if not (before[-1:].isalnum() and text[len(before) :][:1].isalnum())
+        ]
+        least = found[0][1] + _LEAST_LOG_ODDS if found else 0.0
+        return [(token, score) for token, score in found[:count] if score >= least]
+
+    @property
+    def _copies_unknown(self) -> bool:
+        return self.config.tokenizer.kind == "words"
 
     def align(self, text: str, prefix: str = "") -> Alignment:
         """Translate a sentence, and return which source tokens each target token attends to.

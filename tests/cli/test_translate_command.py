@@ -54,8 +54,8 @@ def texts(translations: list[Translation]) -> str:
 
 def test_the_model_translates_something_to_test_with(translations: list[Translation]) -> None:
     texts = [translation.text for translation in translations]
-    assert len(set(texts)) == len([line for line in LINES if line.strip()]) + 1
-    assert [text == "" for text in texts] == [not line.strip() for line in LINES]
+    assert len(set(texts)) == len(LINES)
+    assert [text for text in texts if not text.strip()] == [line for line in LINES if not line.strip()]
     assert any(translation.text != translation.raw for translation in translations)
 
 
@@ -90,6 +90,10 @@ def test_a_file(ptenmt, translations, tmp_path: Path, name: str, newline: str) -
     answer = ptenmt("translate", "--input", str(tmp_path / name))
     assert answer.stdout == texts(translations)
     assert answer.stderr.startswith("translated 6 lines in ")
+    ptenmt("translate", "--input", str(tmp_path / name), "--output", str(tmp_path / "out.txt"))
+    assert (tmp_path / "out.txt").read_bytes() == texts(translations).replace("\n", newline).encode()
+    answer = ptenmt("translate", "--json", "--input", str(tmp_path / name))
+    assert [json.loads(line)["source"] for line in answer.lines] == LINES
 
 
 def test_standard_input(ptenmt, translations: list[Translation]) -> None:
@@ -209,23 +213,37 @@ def test_a_prefix_is_completed(ptenmt) -> None:
     assert not whole.startswith("the bird ")
 
 
-def test_alternatives_differ_after_the_prefix(ptenmt, tiny: Translator) -> None:
+def test_alternatives_differ_after_the_prefix(
+    ptenmt, tiny: Translator, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("ptenmt.translation.translator._LEAST_LOG_ODDS", -10.0)
     arguments = ["--alternatives", "3", "--prefix", "the", "--json", "--", "o gato come hoje .", ""]
     first, blank = [json.loads(line) for line in ptenmt("translate", *arguments).lines]
     tokens = [first["tokens"], *(other["tokens"] for other in first["alternatives"])]
-    assert [each[:2] for each in tokens] == [["[START]", "the"]] * 3
-    assert len({each[2] for each in tokens}) == 3
+    assert [each[:2] for each in tokens] == [["[START]", "the"]] * len(tokens)
+    assert len({each[2] for each in tokens}) == len(tokens) > 1
     assert blank["translation"] == ""
     expected = tiny.next_token_alternatives("o gato come hoje .", "the", 3)
+    assert first["probability"] == pytest.approx(expected[0].probability)
     rows = [line.split("\t") for line in ptenmt("translate", *arguments[:4], "o gato come hoje .").lines]
-    assert [row[2] for row in rows] == [each.text for each in expected]
+    assert [row[1:] for row in rows[: len(expected)]] == [
+        [f"{each.probability:.4f}", each.text] for each in expected
+    ]
+    assert rows[len(expected) :] == [[str(rank), "", ""] for rank in range(len(expected) + 1, 4)]
 
 
-def test_there_are_no_more_branches_than_tokens(tiny: Translator) -> None:
+def test_there_are_no_more_branches_than_tokens(tiny: Translator, monkeypatch: pytest.MonkeyPatch) -> None:
+    (certain,) = tiny.next_token_alternatives("o gato come hoje .", "", MAX_ALTERNATIVES)
+    monkeypatch.setattr("ptenmt.translation.translator._LEAST_LOG_ODDS", -100.0)
     branches = tiny.next_token_alternatives("o gato come hoje .", "", MAX_ALTERNATIVES)
     assert len({branch.tokens[1] for branch in branches}) == len(branches)
     assert len(branches) == tiny.tokenizers.target.vocabulary_size - 3  # [PAD], [START], [END]
-    assert [each.text for each in tiny.next_token_alternatives(" ", "", 3)] == [""]
+    probabilities = [branch.probability for branch in branches]
+    assert probabilities == sorted(probabilities, reverse=True)
+    assert sum(probabilities) == pytest.approx(1, abs=1e-4)
+    assert probabilities[1] < 0.01 * probabilities[0]
+    assert (certain.text, certain.probability) == (branches[0].text, pytest.approx(probabilities[0]))
+    assert [each.text for each in tiny.next_token_alternatives(" ", "", 3)] == [" "]
     for count in (0, MAX_ALTERNATIVES + 1):
         with pytest.raises(ConfigError, match=f"{count} alternatives: give 1 to 1,000"):
             tiny.next_token_alternatives("o gato come hoje .", "", count)

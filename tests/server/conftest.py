@@ -58,10 +58,15 @@ class CapitalsEngine:
         if any("explode" in text for text in texts):
             raise RuntimeError("boom")
         begun = [list(ids) for ids in request.target_prefixes] or [[] for _ in request.sources]
-        count = request.next_token_alternatives or request.options.num_hypotheses
+        count = request.options.num_hypotheses
 
         def wait() -> list[list[Hypothesis]]:
             assert self.gate.wait(20)
+            if num_tokens := request.next_token_alternatives:
+                return [
+                    self._next_tokens(text, prefix, num_tokens)
+                    for text, prefix in zip(texts, begun, strict=True)
+                ]
             return [
                 [
                     self._hypothesis(text, prefix, number, len(ids) if request.with_attention else 0)
@@ -72,11 +77,25 @@ class CapitalsEngine:
 
         return wait
 
+    def _next_tokens(self, text: str, prefix: list[int], count: int) -> list[Hypothesis]:
+        """The right token with probability 1; beginnings of other words with lower ones."""
+        target = self.tokenizers.target
+        right = self._hypothesis(text, prefix, 0, 0).ids[len(prefix) + 1]
+        pieces = target.pieces(range(target.vocabulary_size))
+        others = [token for token, piece in enumerate(pieces) if piece[0] == "▁" != piece]
+        ids = [right, *(token for token in others if token != right)]
+        return [
+            Hypothesis([START, *prefix, token], -0.1 * rank / (len(prefix) + 1))
+            for rank, token in enumerate(ids[:count])
+        ]
+
     def _hypothesis(self, text: str, prefix: list[int], number: int, num_source: int) -> Hypothesis:
         whole = text.upper() + "!" * number
         start = self.tokenizers.target.decode([prefix])[0] if prefix else ""
         rest = whole[len(start) :] if whole.startswith(start) or len(start) > len(whole) else whole
         ids = [START, *prefix, *self.tokenizers.target.encode([rest])[0], END]
+        right = self.tokenizers.target.encode([whole])[0]
+        ids = [START, *right, END] if right[: len(prefix)] == prefix else ids
         attention = np.eye(len(ids) - 1, num_source, k=1) + 1e-3 if num_source else None
         return Hypothesis(ids, -float(number), attention)
 

@@ -28,8 +28,13 @@ def test_translations_start_with_the_prefix(served) -> None:
 
 
 def test_next_token_alternatives_are_whole_translations(served) -> None:
-    answer = served.post("/v1/alternatives", q="o gato", prefix="O", count=3)
-    assert answer == {"alternatives": [{"text": f"O GATO{'!' * n}", "score": -float(n)} for n in range(3)]}
+    best, *others = served.post("/v1/alternatives", q="o gato", prefix="O", count=3)["alternatives"]
+    assert best == {"text": "O GATO", "score": 0.0, "probability": 1.0}
+    assert len(others) == 2
+    for other in others:
+        assert other["text"].startswith("O")
+        assert not other["text"][1].isalnum()
+        assert 0.01 <= other["probability"] < 1
     assert len(served.post("/v1/alternatives", q="o gato")["alternatives"]) == 5
     assert "equal to 10" in served.refused("/v1/alternatives", 400, json={"q": "o gato", "count": 11})
 
@@ -70,9 +75,9 @@ def test_a_model_is_loaded_once(serve) -> None:
 @pytest.mark.parametrize("blank", ["", "  \n"])
 def test_of_nothing_there_is_nothing(served, blank: str) -> None:
     alignment = served.post("/v1/alignment", q=blank)
-    assert alignment["translation"] == ""
-    assert alignment["weights"] == []
-    assert served.post("/v1/alternatives", q=blank)["alternatives"][0]["text"] == ""
+    assert alignment["translation"] == blank
+    assert np.sum(alignment["weights"]) == 0
+    assert served.post("/v1/alternatives", q=blank)["alternatives"][0]["text"] == blank
     assert served.post("/v1/attention", q=blank)["target_pieces"] == ["[START]"]
 
 

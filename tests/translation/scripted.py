@@ -1,10 +1,13 @@
-"""Scripts of what follows, as the searches want them."""
+"""Scripts of what follows, as the searches want them, and of whole translations."""
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from dataclasses import dataclass, field
+from typing import Any, Self
 
 import numpy as np
 
+from ptenmt.tokenizers import END, START, TokenizerPair
+from ptenmt.translation.engine import Hypothesis, PendingHypotheses, SearchRequest
 from ptenmt.translation.search import NextTokens, Ranked
 
 NextLogits = Callable[[np.ndarray, Any], tuple[np.ndarray, Any]]
@@ -24,3 +27,42 @@ def ranking(next_logits: NextLogits, suppressed: Sequence[int] = ()) -> NextToke
         return Ranked(ids, np.take_along_axis(log_probs, ids, axis=1)), state
 
     return next_tokens
+
+
+@dataclass
+class TextEngine:
+    """Translates texts by a script: sentence in, n-best list out.
+
+    The n-th token of a translation attends to the n-th of its source.
+    """
+
+    tokenizers: TokenizerPair
+    script: Callable[[str], Sequence[str]]
+    name = "ctranslate2"
+    compute_type = "float32"
+    identity = "scripted"
+    batch_sentences, batch_tokens = 8, 2048
+    max_pending_batches = alignment_layer = 1
+    seen: list[str] = field(default_factory=list)
+    """The sentences, in the order in which they were translated."""
+    requests: list[SearchRequest] = field(default_factory=list)
+
+    def submit(self, request: SearchRequest) -> PendingHypotheses:
+        texts = self.tokenizers.source.decode([list(ids) for ids in request.sources])
+        self.seen += texts
+        self.requests.append(request)
+        limit = request.options.num_hypotheses
+        return lambda: [
+            [
+                self._hypothesis(translation, rank, len(ids), request.max_length)
+                for rank, translation in enumerate(self.script(text)[:limit])
+            ]
+            for text, ids in zip(texts, request.sources, strict=True)
+        ]
+
+    def _hypothesis(self, text: str, rank: int, num_source: int, max_length: int) -> Hypothesis:
+        ids = [START, *self.tokenizers.target.encode([text])[0], END][: max_length + 1]
+        return Hypothesis(ids, -float(rank), np.eye(len(ids) - 1, num_source, k=1) + 1e-3)
+
+    def seeded(self, seed: int) -> Self:
+        raise NotImplementedError

@@ -19,21 +19,24 @@ class Letters(Tokenizer):
     def encode(self, texts: Sequence[str]) -> list[list[int]]:
         return [[4] * len("".join(text.split())) for text in texts]
 
+    def pieces(self, ids: Sequence[int]) -> list[str]:
+        return ["é" for _ in ids]
+
     def decode(self, sequences):
         raise NotImplementedError
 
-    pieces = save = load = decode
+    save = load = decode
 
 
-def cut(text: str, *, longest: int = 1000, long_text: int = 20, is_prepared: bool = False) -> SegmentedText:
+def cut(text: str, *, longest: int = 1000, splits: bool = True, **how: bool) -> SegmentedText:
     letters = Letters()
     config = Config(
         data=DataConfig(source="files", path="pairs.tsv", normalization="none"),
         model=ModelConfig(max_positions=longest),
-        decoding=DecodingConfig(long_text=long_text),
+        decoding=DecodingConfig(split_sentences=splits),
     )
     encoder = TextEncoder(TokenizerPair(letters, letters), config)
-    (segmented,) = encoder.segment([text], is_prepared=is_prepared)
+    (segmented,) = encoder.segment([text], **how)
     return segmented
 
 
@@ -44,11 +47,12 @@ def texts(segments: SegmentedText) -> list[str]:
 TWO = "Este é o primeiro.  Este é o segundo?"
 
 
-def test_a_short_text_stays_whole_even_with_two_sentences():
-    assert texts(cut(TWO, long_text=60)) == [" ".join(TWO.split())]
+def test_a_text_stays_whole_if_its_sentences_are_not_to_be_split():
+    assert texts(cut(TWO, splits=False)) == texts(cut(TWO, is_sentence=True)) == [" ".join(TWO.split())]
+    assert texts(cut("um\ndois", splits=False)) == ["um", "dois"]
 
 
-def test_a_long_text_is_cut_into_sentences():
+def test_a_text_is_cut_into_sentences():
     segments = cut(TWO)
     assert texts(segments) == ["Este é o primeiro.", "Este é o segundo?"]
     assert [segment.before for segment in segments.segments] == ["", "  "]
@@ -70,14 +74,54 @@ def test_lines_of_one_text_stay_lines():
 
 def test_white_space_around_a_text_stays():
     assert cut("\t um dois ").join(["one two"]) == "\t one two "
-    assert cut("\x0bum\u2028").join(["one"]) == " one "  # what a program may take for a line's end
+    assert cut("\x0bum\u2003").join(["one"]) == "\x0bone\u2003"
+
+
+@pytest.mark.parametrize("end", ["\n", "\r\n", "\r", "\u2028", "\u2029", "\x0b", "\x0c", "\x85", "\r\n\r\n"])
+def test_every_line_end_separates_sentences_and_stays(end: str):
+    segments = cut(f"um{end}dois{end}")
+    assert texts(segments) == ["um", "dois"]
+    assert segments.join(["one", "two"]) == f"one{end}two{end}"
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["Nasceu em 50 d.C., em Roma.", "A 2.ª vez.", "É o Sr. Silva.", "Custa 1.5 e 2.000.", "eu… não sei"],
+)
+def test_no_sentence_ends_inside_these(text: str):
+    assert texts(cut(text)) == [text]
+
+
+def test_an_ellipsis_before_a_capital_ends_a_sentence():
+    assert texts(cut("Espera… Vem cá... “Sim…” «Não sei»")) == ["Espera…", "Vem cá...", "“Sim…”", "«Não sei»"]
+
+
+WORDLESS = [
+    "😀",
+    "123",
+    "12/03/2024",
+    "https://example.org/a?b=c",
+    "foo@example.org",
+    "!!!",
+    "{name}",
+    "@ana",
+]
+WORDLESS += ["#TAG#", "%1$s", "日本語", "مرحبا بالعالم", "– 7,5 %", "1.ª", "http://a.pt {x} 😀."]
+
+
+@pytest.mark.parametrize("text", WORDLESS)
+def test_what_has_no_word_of_the_language_is_not_translated(text: str):
+    segments = cut(f"um.\n {text}\ndois.")
+    assert [segment.is_blank for segment in segments.segments] == [False, True, False]
+    assert texts(segments)[1] == text
+    assert all(segment.is_blank for segment in cut(text, is_prepared=True).segments)
 
 
 @pytest.mark.parametrize("blank", ["", " ", "\t \u00a0", "\n"])
 def test_a_blank_text_has_nothing_to_translate(blank: str):
     segments = cut(blank)
     assert all(segment.is_blank for segment in segments.segments)
-    assert segments.join(["" for _ in segments.segments]) == ""
+    assert segments.join(["" for _ in segments.segments]) == blank
 
 
 def test_a_sentence_that_cannot_be_read_at_once_is_cut_behind_marks_near_its_middle():
@@ -125,14 +169,19 @@ def test_nothing_is_lost_whatever_the_text():
         "1. três",
     ]
     for _ in range(400):
-        chosen = (numbers.choice(parts) + numbers.choice([" ", "  ", "\n", "\t", "\n\n"]) for _ in range(40))
+        chosen = (
+            numbers.choice(parts) + numbers.choice([" ", "  ", "\n", "\t", "\r\n", "\u2028"])
+            for _ in range(40)
+        )
         text = "".join(list(chosen)[: numbers.randint(1, 40)])
         longest = numbers.choice([12, 30, 1000])
         segments = cut(text, longest=longest)
         assert "".join("".join(texts(segments)).split()) == "".join(text.split())
         assert max((len(segment.ids) for segment in segments.segments), default=0) <= longest
         joined = segments.join(texts(segments))
-        assert joined.count("\n") == text.count("\n")
+        assert [line[-1:] for line in joined.splitlines(True)] == [
+            line[-1:] for line in text.splitlines(True)
+        ]
         assert joined.split() == text.split()
 
 

@@ -4,12 +4,15 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from copy_task import WORDS
+from scripted import TextEngine
 
-from ptenmt.config import DecodingConfig, TokenizerConfig
+from ptenmt.config import Config, DataConfig, DecodingConfig, TokenizerConfig
+from ptenmt.data.readers import demo_pairs
 from ptenmt.errors import ConfigError
 from ptenmt.model.transformer import Transformer
-from ptenmt.tokenizers import UNK
+from ptenmt.tokenizers import END, START, UNK, build_tokenizers
 from ptenmt.translation import Translation, Translator
+from ptenmt.translation.engine import Hypothesis, PendingHypotheses, SearchRequest
 
 
 def said(translations: Iterable[Translation]) -> list[tuple[str, str, list[str]]]:
@@ -56,7 +59,8 @@ def test_empty_and_blank_lines_stay_empty_and_in_their_place(translator: Transla
     texts = ["", "bala", "  ", "\t", "bala", "\u00a0"]
     translations = translator.translate(texts)
     assert [translation.source for translation in translations] == texts
-    assert [bool(translation.text) for translation in translations] == [bool(text.strip()) for text in texts]
+    assert [translations[row].text for row in (0, 2, 3, 5)] == ["", "  ", "\t", "\u00a0"]
+    assert translations[1].text.strip()
     assert all(translation.is_complete for translation in translations)
     assert translations[0].tokens == ["[START]", "[END]"]
     assert translator.translate([]) == []
@@ -88,11 +92,11 @@ def test_no_more_is_read_than_a_buffer(translator: Translator, size: int, expect
     assert len(read) == expected
 
 
-def test_a_long_text_is_translated_sentence_by_sentence(translator: Translator):
-    text = "  bala.  hime kilo galo.\nnado nado pira!"
+def test_a_text_is_translated_sentence_by_sentence(translator: Translator):
+    text = "  bala.  hime kilo galo.\r\nnado nado pira!\x0b"
     alone = [translator.translate(part)[0] for part in ("bala.", "hime kilo galo.", "nado nado pira!")]
-    (together,) = translator.with_options(long_text=5).translate(text)
-    assert together.text == f"  {alone[0].text}  {alone[1].text}\n{alone[2].text}"
+    (together,) = translator.translate(text)
+    assert together.text == f"  {alone[0].text}  {alone[1].text}\r\n{alone[2].text}\x0b"
     assert together.tokens == [token for part in alone for token in part.tokens]
     assert together.source == text
     assert not together.is_split
@@ -127,9 +131,8 @@ def test_completed_translations_are_reported_by_batch(
 
 def test_prepared_sentences_are_cut_only_where_they_have_to_be(translator: Translator):
     two = "bala . hime . " * 5
-    together = translator.with_options(long_text=1)
     found = {}
-    for done in together.translate_prepared(["bala", "", two, "bala " * 40]):
+    for done in translator.translate_prepared(["bala", "", two, "bala " * 40]):
         found |= done
     assert [found[row].is_split for row in range(4)] == [False, False, False, True]
     assert found[1].text == ""
@@ -234,3 +237,66 @@ def test_an_alignment_has_a_row_for_each_token_of_the_translation(translator: Tr
     assert alignment.target_tokens == translation.tokens[1:]
     assert alignment.weights.shape == (len(alignment.target_tokens), 5)
     np.testing.assert_allclose(alignment.weights.sum(axis=1), 1, atol=1e-5)
+
+
+def test_of_a_text_of_k_sentences_k_are_translated_each_as_it_is_alone():
+    sentences = [source for source, _ in demo_pairs("test") if source[-1] in ".?!" and "? " not in source]
+    config = Config(data=DataConfig(source="demo"), tokenizer=TokenizerConfig(kind="sentencepiece"))
+    pairs = [(source, source.upper()) for source in sentences]
+    tokenizers = build_tokenizers(config.tokenizer, pairs, ("pt", "en"))
+    numbers = np.random.default_rng(0)
+    for _ in range(50):
+        chosen = numbers.choice(sentences, size=numbers.integers(1, 12)).tolist()
+        gaps = numbers.choice(
+            [" ", "  ", "\n", "\r\n", "\r", "\t", "\u2028", "\n\n"], size=len(chosen)
+        ).tolist()
+        text = "".join(sentence + gap for sentence, gap in zip(chosen, gaps, strict=True))
+        engine = TextEngine(tokenizers, lambda source: [source.upper()])
+        (translation,) = Translator(engine, tokenizers, config).translate(text)
+        assert translation.text == text.upper()
+        assert sorted(engine.seen) == sorted(chosen)
+
+
+def test_what_has_no_words_stays_as_it_is(translator: Translator):
+    text = "bala.\n12/03/2024\n 😀 "
+    (translation,) = translator.translate(text)
+    assert translation.text == f"{translator.translate('bala.')[0].text}\n12/03/2024\n 😀 "
+    (alone,) = translator.translate("😀")
+    assert (alone.text, alone.raw, alone.tokens, alone.score) == ("😀", "😀", ["[START]", "[END]"], 0.0)
+
+
+def test_no_alternative_continues_the_last_word_of_the_prefix_or_is_improbable():
+    config = Config(
+        data=DataConfig(source="demo"), tokenizer=TokenizerConfig(kind="sentencepiece", vocabulary_size=30)
+    )
+    pairs = [(text, text) for text in ("la ta no so la! ta no so", "latano la no so ta la!", "lata nola so")]
+    tokenizers = build_tokenizers(config.tokenizer, pairs, ("pt", "en"))
+    pieces = tokenizers.target.pieces(range(tokenizers.target.vocabulary_size))
+    log_probabilities = {"t": -0.5, "▁": -1.0, "!": -2.0, "n": -3.0, ",": -9.0}
+
+    class Scripted(TextEngine):
+        def submit(self, request: SearchRequest) -> PendingHypotheses:
+            prefixes = [list(prefix) for prefix in request.target_prefixes]
+            if not request.next_token_alternatives:
+                return lambda: [
+                    [Hypothesis([START, *each, END], -1.0 / (len(each) + 1))] for each in prefixes
+                ]
+            (prefix,) = prefixes
+            known = {
+                pieces.index(piece): value for piece, value in log_probabilities.items() if piece in pieces
+            }
+            ranked = [
+                Hypothesis([START, *prefix, id], each / (len(prefix) + 1)) for id, each in known.items()
+            ]
+            return lambda: [ranked]
+
+    translator = Translator(Scripted(tokenizers, list), tokenizers, config)
+    found = translator.next_token_alternatives("ta", "la", 9)
+    assert [(each.text.strip(), each.probability) for each in found] == [
+        ("la", pytest.approx(np.exp(-1.0))),
+        ("la!", pytest.approx(np.exp(-2.0))),
+    ]
+    for each in found:  # the score is that of the whole translation after the prefix
+        assert each.score * (len(each.ids) - 1) == pytest.approx(np.log(each.probability) - 1.0)
+    assert len(translator.next_token_alternatives("ta", "la", 1)) == 1
+    assert len(translator.next_token_alternatives("ta", "", 9)) == 4

@@ -33,7 +33,10 @@ async def alternatives(request: Request, service: SharedService) -> schemas.Alte
     work = service.run(lambda translator: translator.next_token_alternatives(body.q, body.prefix, body.count))
     found = await answer_in_time(request, work, service.limits.seconds)
     return schemas.AlternativesAnswer(
-        alternatives=[schemas.AlternativeTranslation(text=each.text, score=each.score) for each in found]
+        alternatives=[
+            schemas.AlternativeTranslation(text=each.text, score=each.score, probability=each.probability)
+            for each in found
+        ]
     )
 
 
