@@ -7,6 +7,8 @@ a noise changes both sides, the target shows what the translation of such a sour
 import re
 import unicodedata
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache, partial
 from random import Random
 
 from ptenmt.config import AugmentConfig, DataConfig
@@ -26,25 +28,9 @@ _WORD = re.compile(rf"[^\W\d_{''.join(PLACEHOLDERS)}]{{3,}}")
 _END_PUNCTUATION = re.compile(r"\s*[.!?…]+$")
 _KEYBOARD = ("qwertyuiop", "asdfghjklç", "zxcvbnm")
 """The letters of the Portuguese keyboard; each row is shifted to the right by less than a key."""
-
-
-def _neighbours() -> dict[str, str]:
-    places = {
-        letter: (row, column)
-        for row, keys in enumerate(_KEYBOARD)
-        for column, key in enumerate(keys)
-        for letter in key
-    }
-    near = {(0, -1), (0, 1), (-1, 0), (-1, 1), (1, -1), (1, 0)}
-    return {
-        letter: "".join(
-            other for other, (below, right) in places.items() if (below - row, right - column) in near
-        )
-        for letter, (row, column) in places.items()
-    }
-
-
-_NEIGHBOURS = _neighbours()
+_KEYS = {key: (row, column) for row, keys in enumerate(_KEYBOARD) for column, key in enumerate(keys)}
+_STEPS = {(0, -1), (0, 1), (-1, 0), (-1, 1), (1, -1), (1, 0)}
+"""From a key to the next ones, in rows and columns."""
 
 
 def add_typos(source: str, target: str, random: Random) -> SentencePair:
@@ -74,19 +60,14 @@ def drop_end_punctuation(source: str, target: str, _random: Random) -> SentenceP
     return shorter[0], shorter[1]
 
 
-def upper_case(source: str, target: str, _random: Random) -> SentencePair:
-    """Write both sides IN CAPITALS, except for entities such as URLs."""
-    return _in_case(str.upper, source), _in_case(str.upper, target)
+def change_case(change: Callable[[str], str], source: str, target: str, _random: Random) -> SentencePair:
+    """Change the case of both sides, except for entities such as URLs."""
+    (source, sources), (target, targets) = mask(source), mask(target)
+    return unmask(change(source), sources), unmask(change(target), targets)
 
 
-def title_case(source: str, target: str, _random: Random) -> SentencePair:
-    """Begin Each Word Of Both Sides With A Capital, except for entities."""
-    return _in_case(_capitalised, source), _in_case(_capitalised, target)
-
-
-def lower_case(source: str, target: str, _random: Random) -> SentencePair:
-    """Write both sides in lower case, except for entities."""
-    return _in_case(str.lower, source), _in_case(str.lower, target)
+def _capitalised(text: str) -> str:
+    return word_pattern().sub(lambda word: word[0][:1].upper() + word[0][1:], text)
 
 
 def add_symbols(source: str, target: str, random: Random) -> SentencePair:
@@ -111,9 +92,9 @@ def joined(pairs: Sequence[SentencePair]) -> SentencePair:
 NOISES: Mapping[str, Callable[[str, str, Random], SentencePair]] = {
     "typos": add_typos,
     "drop_end_punctuation": drop_end_punctuation,
-    "upper_case": upper_case,
-    "title_case": title_case,
-    "lower_case": lower_case,
+    "upper_case": partial(change_case, str.upper),
+    "title_case": partial(change_case, _capitalised),
+    "lower_case": partial(change_case, str.lower),
     "symbols": add_symbols,
     "placeholders": add_placeholders,
 }
@@ -122,19 +103,13 @@ NOISES: Mapping[str, Callable[[str, str, Random], SentencePair]] = {
 
 def draw_noises(options: AugmentConfig, random: Random) -> list[str]:
     """Draw the noises of ``NOISES`` for one pair, each with the probability that is its option."""
-    cases = (options.upper_case, options.title_case, options.lower_case)
-    others = {
-        "typos": options.typos,
-        "drop_end_punctuation": options.drop_end_punctuation,
-        "symbols": options.symbols,
-        "placeholders": options.placeholders,
-    }
-    drawn = {name for name, share in others.items() if random.random() < share}
+    shares = vars(options)
+    drawn = {name for name in NOISES if name not in CASES and random.random() < shares[name]}
     number = random.random()
-    for name, share in zip(CASES, cases, strict=True):
-        if 0 <= number < share:
+    for name in CASES:
+        if 0 <= number < shares[name]:
             drawn.add(name)
-        number -= share
+        number -= shares[name]
     return [name for name in NOISES if name in drawn]
 
 
@@ -145,30 +120,25 @@ def add_noises(names: Sequence[str], pair: SentencePair, random: Random) -> Sent
     return pair
 
 
+@dataclass(frozen=True)
 class NoisyTexts:
-    """Sentence pairs with the noise of a config, to train tokenizers on: they need its capitals and symbols.
+    """Training pairs with the noise of a config, for tokenizers, which need its capitals and symbols."""
 
-    Args:
-        pairs: The training pairs.
-        data: The options ``augment`` and the tags of the files.
-    """
-
-    def __init__(self, pairs: Pairs, data: DataConfig) -> None:
-        self._pairs = pairs
-        self._data = data
+    pairs: Pairs
+    data: DataConfig
 
     def __len__(self) -> int:
-        return len(self._pairs)
+        return len(self.pairs)
 
     def __iter__(self) -> Iterator[SentencePair]:
-        return (self._noisy(row, pair) for row, pair in enumerate(self._pairs))
+        return (self._noisy(row, pair) for row, pair in enumerate(self.pairs))
 
     def __getitem__(self, row: int) -> SentencePair:
-        return self._noisy(row, self._pairs[row])
+        return self._noisy(row, self.pairs[row])
 
     def _noisy(self, row: int, pair: SentencePair) -> SentencePair:
-        random, tag = Random(row), tag_of(pair[0], self._data)
-        names = draw_noises(self._data.augment, random)
+        random, tag = Random(row), tag_of(pair[0], self.data)
+        names = draw_noises(self.data.augment, random)
         source, target = add_noises(names, (pair[0].removeprefix(tag), pair[1]), random)
         return tag + source, target
 
@@ -206,16 +176,16 @@ def _mistyped(word: str, random: Random) -> str:
         changes.append(before + after[0] + letter + after[1:])
     if bare != letter:
         changes.append(before + bare + after)
-    if near := _NEIGHBOURS.get(letter.lower()) or _NEIGHBOURS.get(bare.lower()):
+    if near := _neighbours(letter.lower()) or _neighbours(bare.lower()):
         typed = random.choice(near)
         changes.append(before + (typed.upper() if letter.isupper() else typed) + after)
     return random.choice(changes)
 
 
-def _in_case(change: Callable[[str], str], text: str) -> str:
-    masked, entities = mask(text)
-    return unmask(change(masked), entities)
-
-
-def _capitalised(text: str) -> str:
-    return word_pattern().sub(lambda word: word[0][:1].upper() + word[0][1:], text)
+@cache
+def _neighbours(letter: str) -> str:
+    """The letters around a letter on the keyboard; empty if it has no key."""
+    if letter not in _KEYS:
+        return ""
+    row, column = _KEYS[letter]
+    return "".join(key for key, (below, right) in _KEYS.items() if (below - row, right - column) in _STEPS)

@@ -1,7 +1,7 @@
 """Training pairs that are tokenized for each batch: with noise, placeholders and sampled segmentations."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import cached_property
 from random import Random
 
@@ -10,7 +10,7 @@ import numpy as np
 from ptenmt.config import DataConfig
 from ptenmt.data.augmentation import add_noises, draw_noises, joined, tag_of
 from ptenmt.data.readers import SentencePair
-from ptenmt.data.store import Ragged, TextPairs
+from ptenmt.data.store import Ragged, RaggedIds, TextPairs
 from ptenmt.tokenizers import END, START, TokenizerPair
 from ptenmt.tokenizers.sentencepiece import SentencePieceTokenizer
 
@@ -19,7 +19,7 @@ _SHARE_THAT_FITS = 0.9
 _ATTEMPTS = 3
 _SHORTEST_FILL = 0.75
 
-_Ids = tuple[list[int], list[int]]
+_Ids = list[list[int]]
 """Source and target ids of a pair, [START] and [END] included."""
 
 
@@ -83,52 +83,42 @@ class AugmentedPairs:
         """Return pairs as ids, which follow from ``seed``; see ``TrainingPairs``."""
         planned = int(self._planned_lengths[rows].max())
         room = width or min(math.ceil(planned * self._growth), self._max_positions)
-        ids = self._sampled(rows, room, seed) if self._sampling else {}
+        ids: list[_Ids] = [[side[row].tolist() for side in self._clean] for row in rows.tolist()]
+        if self._sampling:
+            sampled = self._encoded([self._texts[row] for row in rows.tolist()], seed)
+            for best, pair in zip(ids, sampled, strict=True):
+                best[:] = [new if len(new) <= room else old for old, new in zip(best, pair, strict=True)]
         if any(vars(self._augment).values()):
-            ids |= self._with_noise(rows.tolist(), room, seed)
-        source, target = (
-            _padded(clean, rows, width, {place: pair[side] for place, pair in ids.items()})
-            for side, clean in enumerate(self._clean)
-        )
+            for place, pair in self._with_noise(rows.tolist(), room, seed):
+                ids[place] = pair
+        every = np.arange(len(rows))
+        source, target = (RaggedIds(side).padded(every, width) for side in zip(*ids, strict=True))
         return source, target
 
-    def _sampled(self, rows: np.ndarray, room: int, seed: Sequence[int]) -> dict[int, _Ids]:
-        """The pairs in sampled segmentations by place, a side that is too long in its best one."""
-        drawn = self._encoded([self._texts[row] for row in rows.tolist()], seed)
-        best = ([side[row].tolist() for row in rows.tolist()] for side in self._clean)
-        return {
-            place: (pair[0] if len(pair[0]) <= room else source, pair[1] if len(pair[1]) <= room else target)
-            for place, (pair, source, target) in enumerate(zip(drawn, *best, strict=True))
-        }
-
-    def _with_noise(self, rows: Sequence[int], room: int, seed: Sequence[int]) -> dict[int, _Ids]:
-        """The pairs that get noise by place, all of which fit."""
-        randoms = [Random(repr((*map(int, seed), place))) for place in range(len(rows))]
-        noises = [draw_noises(self._augment, random) for random in randoms]
-        chosen = {
-            place: self._with_partners(row, random)
-            for place, (row, names, random) in enumerate(zip(rows, noises, randoms, strict=True))
-            if names or self._planned_lengths[row] > self._lengths[row]
-        }
-        ids: dict[int, _Ids] = {}
+    def _with_noise(self, rows: Sequence[int], room: int, seed: Sequence[int]) -> Iterator[tuple[int, _Ids]]:
+        """Yield the places of pairs that get noise, and the ids, all of which fit."""
+        waiting = {}
+        for place, row in enumerate(rows):
+            random = Random(repr((*map(int, seed), place)))
+            names = draw_noises(self._augment, random)
+            if names or self._planned_lengths[row] > self._lengths[row]:
+                waiting[place] = names, random, self._with_partners(row, random)
         for attempt in range(_ATTEMPTS):
-            texts: dict[int, SentencePair] = {}
-            for place, some in chosen.items():
-                noisy = self._noisy(some, noises[place], randoms[place]) if some else None
-                if noisy is not None:
-                    texts[place] = noisy
-            outgrown: dict[int, list[int]] = {}
-            for place, pair in zip(texts, self._encoded([*texts.values()], (*seed, attempt)), strict=True):
-                length = max(map(len, pair))
+            noisy = {place: self._noisy(*what) for place, what in waiting.items()}
+            texts = {place: text for place, text in noisy.items() if text}
+            outgrown = {}
+            for place, ids in zip(texts, self._encoded([*texts.values()], (*seed, attempt)), strict=True):
+                names, random, chosen = waiting[place]
+                length = max(map(len, ids))
                 if length <= room:
-                    ids[place] = pair
+                    yield place, ids
                     continue
-                limit = (self._content(chosen[place]) + 2) * room / length
-                outgrown[place] = self._shorter(rows[place], limit, randoms[place])
-            chosen = outgrown
-        return ids
+                limit = (self._content(chosen) + 2) * room / length
+                if shorter := self._shorter(rows[place], limit, random):
+                    outgrown[place] = names, random, shorter
+            waiting = outgrown
 
-    def _noisy(self, rows: Sequence[int], names: Sequence[str], random: Random) -> SentencePair | None:
+    def _noisy(self, names: Sequence[str], random: Random, rows: Sequence[int]) -> SentencePair | None:
         """Pairs of one file, joined and with noise, after their tag; None for a pair without a change."""
         pairs = [self._texts[row] for row in rows]
         tag = tag_of(pairs[0][0], self._data)
@@ -146,7 +136,7 @@ class AugmentedPairs:
             else:
                 encoded = tokenizer.encode(texts)
             sides.append([[START, *ids, END] for ids in encoded])
-        return list(zip(*sides, strict=True))
+        return [list(pair) for pair in zip(*sides, strict=True)]
 
     def _with_joins(self) -> np.ndarray:
         """The length of each pair, int32 [pairs], of those to be joined with one or two random partners."""
@@ -201,15 +191,3 @@ class AugmentedPairs:
         drawn = self._encoded([self._texts[row] for row in rows.tolist()], (0,))
         growth = np.array([max(map(len, ids)) for ids in drawn]) / self._lengths[rows]
         return max(1.0, float(np.quantile(growth, _SHARE_THAT_FITS)))
-
-
-def _padded(clean: Ragged, rows: np.ndarray, width: int | None, changed: dict[int, list[int]]) -> np.ndarray:
-    """Rows as int64 [B, width], some of which are replaced, padded with 0."""
-    lengths = clean.lengths[rows].tolist()
-    for place, ids in changed.items():
-        lengths[place] = len(ids)
-    table = clean.padded(rows, width or max(lengths))
-    for place, ids in changed.items():
-        table[place] = 0
-        table[place, : len(ids)] = ids
-    return table

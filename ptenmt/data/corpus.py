@@ -19,7 +19,6 @@ from ptenmt.data.filters import (
     FilterReport,
     complete,
     duplicate_filters,
-    num_removed,
     overlap_filter,
     pair_filters,
 )
@@ -71,7 +70,7 @@ class Corpus:
     @property
     def removed(self) -> dict[str, int]:
         """Number of training pairs that each filter removed, in the order of application."""
-        return num_removed(self.reports)
+        return FilterReport.total(self.reports).num_removed
 
 
 def fetch_sources(config: Config, on_progress: OnProgress | None = None) -> TokenizerConfig:
@@ -247,7 +246,7 @@ def _write_training_pairs(folder: Path, data: DataConfig, seed: int) -> dict[str
     for report, size in zip(reports, sizes, strict=True):
         report.num_left = size
     pairs = TextPairs(folder, sizes)
-    _require_pairs("training", pairs, num_removed(reports))
+    _require_pairs("training", pairs, FilterReport.total(reports).num_removed)
     return {
         "sizes": sizes,
         "fingerprint": checksum.hexdigest(),

@@ -104,6 +104,25 @@ class FilterReport:
                 chunk = list(compress(chunk, stays))
         return chunk
 
+    @classmethod
+    def total(cls, reports: Iterable["FilterReport"]) -> "FilterReport":
+        """Return the report of all files together."""
+        total = cls("all files")
+        for report in reports:
+            total.add(report)
+        return total
+
+    @property
+    def num_removed(self) -> dict[str, int]:
+        """Number of pairs that each filter removed, in the order of application."""
+        return {name: removed.count for name, removed in self.removed.items()}
+
+    @property
+    def affected(self) -> dict[str, Removed]:
+        """The pairs that each filter removed, and those that were changed, where there are any."""
+        every = {**self.removed, "HTML entities (changed, not removed)": self.unescaped}
+        return {name: removed for name, removed in every.items() if removed.count}
+
     def add(self, other: "FilterReport") -> None:
         """Add the report of other pairs of the file."""
         self.num_read += other.num_read
@@ -112,15 +131,6 @@ class FilterReport:
         self.unescaped.add(other.unescaped.examples, other.unescaped.count)
         for name, removed in other.removed.items():
             self.removed.setdefault(name, Removed()).add(removed.examples, removed.count)
-
-
-def num_removed(reports: Iterable[FilterReport]) -> dict[str, int]:
-    """Return the number of pairs that each filter removed from all files, in the order of application."""
-    total: dict[str, int] = {}
-    for report in reports:
-        for name, removed in report.removed.items():
-            total[name] = total.get(name, 0) + removed.count
-    return total
 
 
 # The filters
@@ -145,18 +155,14 @@ def pair_filters(data: DataConfig) -> dict[str, Filter]:
     """
     options = data.filters
     filters: dict[str, Filter] = {}
-    if options.max_words is not None:
-        filters[f"over {options.max_words} words"] = partial(_of_words, options.max_words)
-    if options.max_length_ratio is not None:
-        filters[f"length ratio over {options.max_length_ratio}"] = partial(
-            _of_ratio, options.max_length_ratio
-        )
-    if options.max_word_length is not None:
-        name = f"word over {options.max_word_length} characters"
-        filters[name] = partial(_each_side, partial(_has_short_words, options.max_word_length))
-    if options.min_letters:
-        name = f"letters under {options.min_letters:.0%}"
-        filters[name] = partial(_each_side, partial(_has_letters, options.min_letters))
+    if words := options.max_words:
+        filters[f"over {words} words"] = partial(_each_side, partial(_has_few_words, words))
+    if ratio := options.max_length_ratio:
+        filters[f"length ratio over {ratio}"] = partial(_each_pair, partial(_have_similar_lengths, ratio))
+    if length := options.max_word_length:
+        filters[f"word over {length} characters"] = partial(_each_side, partial(_has_short_words, length))
+    if share := options.min_letters:
+        filters[f"letters under {share:.0%}"] = partial(_each_side, partial(_has_letters, share))
     if options.different_sides:
         filters["identical sides"] = partial(_each_pair, _differ)
     if options.same_numbers:
@@ -207,17 +213,6 @@ def _without_overlap(sources: set[bytes], targets: set[bytes], chunk: Chunk) -> 
     return [_bare(source) not in sources and _bare(target) not in targets for source, target in chunk]
 
 
-def _of_words(limit: int, chunk: Chunk) -> Sequence[bool]:
-    return [max(_word_counts(pair)) <= limit for pair in chunk]
-
-
-def _of_ratio(limit: float, chunk: Chunk) -> Sequence[bool]:
-    return [
-        max(counts) / min(counts) <= limit or max(lengths) / min(lengths) <= limit
-        for counts, lengths in ((_word_counts(pair), tuple(map(len, pair))) for pair in chunk)
-    ]
-
-
 def _in_languages(languages: tuple[str, str], chunk: Chunk) -> Sequence[bool]:
     check = _language_check(languages)
     sides = [[pair[side] for pair in chunk] for side in (0, 1)]
@@ -233,8 +228,13 @@ def _each_side(test: Callable[[str], bool], chunk: Chunk) -> Sequence[bool]:
     return [test(source) and test(target) for source, target in chunk]
 
 
-def _word_counts(pair: SentencePair) -> tuple[int, int]:
-    return pair[0].count(" ") + 1, pair[1].count(" ") + 1
+def _has_few_words(limit: int, text: str) -> bool:
+    return text.count(" ") < limit
+
+
+def _have_similar_lengths(limit: float, source: str, target: str) -> bool:
+    words, characters = (source.count(" ") + 1, target.count(" ") + 1), (len(source), len(target))
+    return any(max(lengths) / min(lengths) <= limit for lengths in (words, characters))
 
 
 def _has_short_words(limit: int, text: str) -> bool:

@@ -2,8 +2,9 @@
 
 import hashlib
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import accumulate
 
 import numpy as np
 
@@ -44,33 +45,21 @@ class Mixture:
         """
         if not data.train:  # several files of one data set are one source
             return cls.once(sum(sizes))
-        names = tuple(file.label for file in data.train)
-        if not data.stages:
-            counts = tuple(
-                int(file.weight * size + 0.5) for file, size in zip(data.train, sizes, strict=True)
-            )
-            if not sum(counts):
+        available = {file.label: size for file, size in zip(data.train, sizes, strict=True)}
+        if data.stages:
+            first_epochs = [0, *accumulate(stage.epochs or 0 for stage in data.stages[:-1])]
+            counts = [
+                _counts(f"data.stages[{number}]", stage.mix, available)
+                for number, stage in enumerate(data.stages)
+            ]
+        else:
+            first_epochs = [0]
+            counts = [tuple(int(file.weight * available[file.label] + 0.5) for file in data.train)]
+            if not sum(counts[0]):
                 raise DataError(
                     "the weights leave an epoch no pair", "raise the weight of a file in data.train"
                 )
-            return cls(names, tuple(sizes), ((0, counts),))
-        stages, first_epoch = [], 0
-        for number, stage in enumerate(data.stages):
-            for name in stage.mix:
-                if not sizes[names.index(name)]:
-                    raise DataError(
-                        f"data.stages[{number}] reads {name}, of which filters and limits leave no pair",
-                        "loosen the section data.filters, raise data.limit, or leave it out of the stage",
-                    )
-            first = next(iter(stage.mix))
-            num_per_share = sizes[names.index(first)] / stage.mix[first]
-            counts = tuple(
-                max(1, int(stage.mix[name] * num_per_share + 0.5)) if name in stage.mix else 0
-                for name in names
-            )
-            stages.append((first_epoch, counts))
-            first_epoch += stage.epochs or 0
-        return cls(names, tuple(sizes), tuple(stages))
+        return cls(tuple(available), tuple(sizes), tuple(zip(first_epochs, counts, strict=True)))
 
     @property
     def first_epochs(self) -> list[int]:
@@ -104,6 +93,19 @@ class Mixture:
             return checksum
         facts = [checksum, self.stages] + [self.sizes] * by_source
         return hashlib.sha256(json.dumps(facts).encode()).hexdigest()
+
+
+def _counts(stage: str, mix: Mapping[str, float], available: Mapping[str, int]) -> tuple[int, ...]:
+    """The number of pairs of each source that an epoch of a stage reads."""
+    for name in mix:
+        if not available[name]:
+            raise DataError(
+                f"{stage} reads {name}, of which filters and limits leave no pair",
+                "loosen the section data.filters, raise data.limit, or leave it out of the stage",
+            )
+    first = next(iter(mix))
+    num_per_share = available[first] / mix[first]
+    return tuple(max(1, int(mix[name] * num_per_share + 0.5)) if name in mix else 0 for name in available)
 
 
 class SourceRows:
@@ -149,11 +151,8 @@ class SourceRows:
         rows = self._rows[start : start + size]
         whole, rest = divmod(count, max(size, 1))
         drawn = [rows] * whole
-        position, end = epoch * rest, (epoch + 1) * rest
-        while position < end:
-            number, begin = divmod(position, size)
-            taken = min(size - begin, end - position)
+        begin, end = epoch * rest, (epoch + 1) * rest
+        for number in range(begin // max(size, 1), -(-end // max(size, 1))):
             shuffled = np.random.default_rng([*self._seed, level, number, 1]).permutation(rows)
-            drawn.append(shuffled[begin : begin + taken])
-            position += taken
+            drawn.append(shuffled[max(begin - number * size, 0) : end - number * size])
         return drawn

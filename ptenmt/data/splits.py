@@ -1,8 +1,8 @@
 """Validation and test pairs drawn from the training pairs."""
 
-from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from functools import partial
+from itertools import tee
 
 import numpy as np
 
@@ -35,14 +35,12 @@ def split_off(
     while sizes:
         ranked, num_different = _first_ranked(read(), seed, num_candidates, 10 * max(sizes.values()))
         are_all = len(ranked) < num_candidates
-        drawn: dict[str, list[SentencePair]] = {}
-        is_enough = True
-        for split, size in sizes.items():
-            wanted = max(1, min(size, num_different // 10))
-            drawn[split] = ranked[:wanted]
-            is_enough = is_enough and len(drawn[split]) == wanted
+        drawn = {}
+        wanted = {split: max(1, min(size, num_different // 10)) for split, size in sizes.items()}
+        for split, count in wanted.items():
+            drawn[split] = ranked[:count]
             ranked = _sharing_no_side(ranked, drawn[split])
-        if is_enough or are_all:
+        if are_all or all(len(drawn[split]) == count for split, count in wanted.items()):
             return drawn
         num_candidates *= 4
     return {}
@@ -57,18 +55,11 @@ def _first_ranked(
     chunks: Iterable[Chunk], seed: int, limit: int, most_counted: int
 ) -> tuple[list[SentencePair], int]:
     """Return the first different pairs by rank, and their total number, exact up to ``most_counted``."""
-    pending: deque[Chunk] = deque()
-
-    def remembered() -> Iterator[Chunk]:
-        for chunk in chunks:
-            pending.append(chunk)
-            yield chunk
-
+    chunks, ranked_chunks = tee(chunks)
     best: dict[int, SentencePair] = {}
     different: set[int] = set()
     highest = (1 << 64) - 1
-    for ranks in parallel_map(partial(_ranks, seed), remembered()):
-        chunk = pending.popleft()
+    for chunk, ranks in zip(chunks, parallel_map(partial(_ranks, seed), ranked_chunks), strict=True):
         if len(different) < most_counted:
             different.update(ranks.tolist())
         for row in np.flatnonzero(ranks <= highest).tolist():

@@ -10,7 +10,7 @@ from ptenmt.config import DataConfig
 from ptenmt.config.loading import show_value
 from ptenmt.data.filters import FilterReport, Removed
 from ptenmt.evaluation.report import ExampleText, ReportSection, render, report_format
-from ptenmt.evaluation.tables import affected, files_table, filters_table, total_report
+from ptenmt.evaluation.tables import files_table, filters_table
 from ptenmt.inspection.figures import Table
 
 
@@ -29,31 +29,32 @@ def write_data_report(reports: Sequence[FilterReport], data: DataConfig, file: P
     if form == "json":
         write_text(file, json_text([asdict(report) for report in reports], indent=2) + "\n")
         return
-    total, source, target = total_report(reports), data.source_language, data.target_language
+    total = FilterReport.total(reports)
     tiles = [
         (name, f"{count:,}", f"{count / max(total.num_read, 1):.1%}")
         for name, count in (("pairs read", total.num_read), ("pairs left", total.num_left))
     ]
     sections = [ReportSection(title="Training files", tiles=tiles, tables=[files_table(reports)])]
-    if affected(total):
+    if total.affected:
         sections.append(ReportSection(title="Removed by filter", tables=[filters_table(reports)]))
-    sections += [_examples(name, reports, (source, target)) for name in affected(total)]
+    sections += [_examples(name, reports, data) for name in total.affected]
     options = [(name, show_value(value)) for name, value in asdict(data.filters).items()]
     table = Table(title="Options", header=("option", "value"), rows=options)
     sections.append(ReportSection(title="Options of data.filters", tables=[table], is_folded=True))
     page = render(
         form,
         title=f"Training data: {total.num_left:,} of {total.num_read:,} pairs",
-        subtitle=f"{source} → {target} · {datetime.now(UTC):%Y-%m-%d %H:%M} UTC",
+        subtitle=f"{data.source_language} → {data.target_language} · {datetime.now(UTC):%Y-%m-%d %H:%M} UTC",
         sections=sections,
     )
     write_text(file, page)
 
 
-def _examples(name: str, reports: Sequence[FilterReport], languages: tuple[str, str]) -> ReportSection:
+def _examples(name: str, reports: Sequence[FilterReport], data: DataConfig) -> ReportSection:
+    languages = (data.source_language, data.target_language)
     examples: list[tuple[str, list[ExampleText]]] = []
     for report in reports:
-        removed = affected(report).get(name, Removed())
+        removed = report.affected.get(name, Removed())
         for number, pair in enumerate(removed.examples, start=1):
             texts = zip(("source", "target"), pair, languages, strict=True)
             title = f"{report.name} · {number} of {removed.count:,}"

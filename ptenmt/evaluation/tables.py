@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from ptenmt.data.filters import FilterReport, Removed
+from ptenmt.data.filters import FilterReport
 from ptenmt.evaluation.error_analysis import Breakdown, EvaluatedSentence
 from ptenmt.evaluation.evaluation import Evaluation
 from ptenmt.evaluation.minimal_pairs import MinimalPairResults
@@ -78,31 +78,16 @@ def data_tables(reports: Sequence[FilterReport]) -> list[Table]:
             title=f"{name}: examples",
             rows=[row for pair in removed.examples for row in zip(("source", "target"), pair, strict=True)],
         )
-        for name, removed in affected(total_report(reports)).items()
+        for name, removed in FilterReport.total(reports).affected.items()
     ]
     return [files_table(reports), *([filters_table(reports)] if examples else []), *examples]
-
-
-def total_report(reports: Sequence[FilterReport]) -> FilterReport:
-    """What the filters did to all files."""
-    total = FilterReport("all files")
-    for report in reports:
-        total.add(report)
-    return total
-
-
-def affected(report: FilterReport) -> dict[str, Removed]:
-    """The pairs that each filter removed, and those that were changed, where there are any."""
-    every = {**report.removed, "HTML entities (changed, not removed)": report.unescaped}
-    return {name: removed for name, removed in every.items() if removed.count}
 
 
 def files_table(reports: Sequence[FilterReport]) -> Table:
     """How many pairs were read from each training file, and how many are trained on."""
     rows = []
-    for report in [*reports, total_report(reports)] if len(reports) > 1 else reports:
-        removed = sum(each.count for each in report.removed.values())
-        counts = (report.num_read, report.num_drawn, removed, report.num_left)
+    for report in [*reports, FilterReport.total(reports)] if len(reports) > 1 else reports:
+        counts = (report.num_read, report.num_drawn, sum(report.num_removed.values()), report.num_left)
         share = f"{report.num_left / max(report.num_read, 1):.1%}"
         rows.append((report.name, *(f"{count:,}" for count in counts), share))
     header = ("file", "pairs", "held out", "removed", "left", "share left")
@@ -113,9 +98,9 @@ def filters_table(reports: Sequence[FilterReport]) -> Table:
     """How many pairs each filter removed from each training file."""
     rows = [
         (name, report.name, f"{found.count:,}", f"{found.count / report.num_read:.2%}")
-        for name in affected(total_report(reports))
+        for name in FilterReport.total(reports).affected
         for report in reports
-        if (found := affected(report).get(name))
+        if (found := report.affected.get(name))
     ]
     header = ("filter", "file", "pairs", "share")
     return Table(title="Removed by filter", header=header, rows=rows, numbers={2, 3})
