@@ -1,5 +1,14 @@
 """The errors that a user can cause and fix; everything else is a bug and shows its traceback."""
 
+import difflib
+from collections.abc import Iterable
+
+
+def did_you_mean(name: str, known: Iterable[str], cutoff: float = 0.5, num: int = 1) -> str:
+    """Return `` — did you mean …?`` with the known names that are most similar; empty if none is similar."""
+    near = difflib.get_close_matches(name, list(known), num, cutoff)
+    return f" — did you mean {' or '.join(near)}?" if near else ""
+
 
 class PtenmtError(Exception):
     """Base of all errors that ptenmt raises for its users.

@@ -1,7 +1,8 @@
 """Processes: the cores that one may use, and a function applied by one process per core.
 
 ``multiprocessing`` would import the main module of the program in each process: TensorFlow with it, or a
-script without a main guard a second time. The processes here import only what the function needs.
+script without a main guard a second time. The processes here import only what the function needs, and end
+when this one is killed. loky's, of joblib, outlive it, and joblib reads all items ahead of a slow consumer.
 """
 
 import os
@@ -12,11 +13,10 @@ import sys
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager, suppress
 from itertools import chain, islice
 from pathlib import Path
-from types import TracebackType
-from typing import Any, Self, TypeVar
+from typing import Any, TypeVar
 
 from ptenmt.errors import DataError
 
@@ -58,19 +58,18 @@ def parallel_map(function: Callable[[_Item], _Result], items: Iterable[_Item]) -
     if num_processes == 1 or not following:
         yield from map(function, chain(following, iterator))
         return
-    idle: queue.SimpleQueue[_Worker] = queue.SimpleQueue()
+    idle: queue.SimpleQueue[Callable[[_Item], _Result]] = queue.SimpleQueue()
 
     def run(item: _Item) -> _Result:
-        worker = idle.get()
+        apply = idle.get()
         try:
-            result: _Result = worker(item)
-            return result
+            return apply(item)
         finally:
-            idle.put(worker)
+            idle.put(apply)
 
     with ExitStack() as stack:
         for _ in range(num_processes):
-            idle.put(stack.enter_context(_Worker(function)))
+            idle.put(stack.enter_context(_worker(function)))
         threads = stack.enter_context(ThreadPoolExecutor(num_processes))
         stack.callback(threads.shutdown, cancel_futures=True)
         pending: deque[Future[_Result]] = deque()
@@ -78,56 +77,43 @@ def parallel_map(function: Callable[[_Item], _Result], items: Iterable[_Item]) -
             pending.append(threads.submit(run, item))
             if len(pending) > 2 * num_processes:
                 yield pending.popleft().result()
-        while pending:
-            yield pending.popleft().result()
+        yield from (future.result() for future in pending)
 
 
-class _Worker:
-    """Another process that applies a function to one item after the other."""
+@contextmanager
+def _worker(function: Callable[[Any], Any]) -> Iterator[Callable[[Any], Any]]:
+    """Start another process for the ``with`` block; yields what applies the function to an item there."""
+    process = subprocess.Popen(
+        [sys.executable, "-P", "-c", _START.format(path=str(Path(__file__).parents[1]), module=__name__)],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        start_new_session=True,  # Ctrl-C at a terminal does not reach it; the parent ends it
+    )
+    assert process.stdin is not None
+    assert process.stdout is not None
+    requests, answers = process.stdin, process.stdout
 
-    def __init__(self, function: Callable[[Any], Any]) -> None:
-        code = _START.format(path=str(Path(__file__).parents[1]), module=__name__)
-        self._process = subprocess.Popen(
-            [sys.executable, "-P", "-c", code],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            start_new_session=True,  # Ctrl-C at a terminal does not reach it; the parent ends it
-        )
-        self._send(function)
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> None:
-        self._process.kill()
-        self._process.communicate()
-
-    def __call__(self, item: Any) -> Any:
-        self._send(item)
-        assert self._process.stdout is not None
+    def apply(item: Any) -> Any:
         try:
-            result, error = pickle.load(self._process.stdout)  # this program wrote it
-        except EOFError as ended:
-            raise self._ended() from ended
+            pickle.dump(item, requests, pickle.HIGHEST_PROTOCOL)
+            requests.flush()
+            result, error = pickle.load(answers)  # this program wrote it
+        except (BrokenPipeError, EOFError) as ended:
+            raise DataError(
+                f"a process that prepares the corpus ended with code {process.wait()}",
+                "was it killed for lack of memory? the rest of the machine's memory may be in use",
+            ) from ended
         if error is not None:
             raise error
         return result
 
-    def _send(self, value: Any) -> None:
-        assert self._process.stdin is not None
-        try:
-            pickle.dump(value, self._process.stdin, pickle.HIGHEST_PROTOCOL)
-            self._process.stdin.flush()
-        except BrokenPipeError as ended:
-            raise self._ended() from ended
-
-    def _ended(self) -> DataError:
-        return DataError(
-            f"a process that prepares the corpus ended with code {self._process.wait()}",
-            "was it killed for lack of memory? the rest of the machine's memory may be in use",
-        )
+    try:
+        with suppress(BrokenPipeError):  # the first item is an error then
+            pickle.dump(function, requests, pickle.HIGHEST_PROTOCOL)
+        yield apply
+    finally:
+        process.kill()
+        process.communicate()
 
 
 def work() -> None:
@@ -140,9 +126,8 @@ def work() -> None:
             item = pickle.load(sys.stdin.buffer)
         except EOFError:
             return
-        answer: tuple[Any, Exception | None]
         try:
-            answer = function(item), None
+            answer: tuple[Any, Exception | None] = function(item), None
         except Exception as error:  # raised again by the parent
             answer = None, error
         pickle.dump(answer, results, pickle.HIGHEST_PROTOCOL)

@@ -1,6 +1,7 @@
 """``ptenmt corpora``."""
 
 from typing import Annotated
+from urllib.parse import urlsplit
 
 import typer
 
@@ -42,7 +43,13 @@ def corpora(
         screen.say(f"no corpus of {languages}" + (f" has {search} in its name" if search else ""))
         return
     rows = [
-        (each.name, each.version, each.host, each.licence, ", ".join(each.citations) or "none")
+        (
+            each["name"],
+            each["version"],
+            urlsplit(each["urls"][0]).hostname or each["urls"][0],
+            each["licence"],
+            ", ".join(each["citations"]) or "none",
+        )
         for each in found
     ]
     title = f"public corpora of {languages}: {len(rows):,}"

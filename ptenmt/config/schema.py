@@ -4,14 +4,13 @@ Each option has its name, type, default and meaning here. A config is checked wh
 the rest of the code never sees an invalid one.
 """
 
-import difflib
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any, Literal
 
-from ptenmt.errors import ConfigError
+from ptenmt.errors import ConfigError, did_you_mean
 
 TaskName = Literal["translation", "next-word"]
 Tokenization = Literal["none", "given", "moses"]
@@ -318,39 +317,39 @@ class DataConfig:
                     file.weight == 1 and file.tag is None,
                     f"data.{option}: {file.label} has a weight or a tag, which only training files can have",
                 )
-        require(
-            bool(self.train) or not self.stages, "data.stages mixes the files of data.train, which has none"
-        )
-        for number, stage in enumerate(self.stages):
-            self._check_stage(f"data.stages[{number}]", stage, names, number == len(self.stages) - 1)
+        if self.stages:
+            self._check_stages(names)
 
-    def _check_stage(self, where: str, stage: StageConfig, names: Sequence[str], is_last: bool) -> None:
-        require(bool(stage.mix), f"{where}.mix names no file; files of data.train: {', '.join(names)}")
-        for name, share in stage.mix.items():
-            near = difflib.get_close_matches(name, names, 1, 0)
-            require(
-                name in names,
-                f"{where}.mix names {name}, which is no file of data.train"
-                + (f" — did you mean {near[0]}?" if near else ""),
-            )
-            require(
-                share > 0, f"{where}.mix: the share of {name} is {share}; it must be above 0, or left out"
-            )
+    def _check_stages(self, names: Sequence[str]) -> None:
+        require(bool(names), "data.stages mixes the files of data.train, which has none")
         weighted = [file.label for file in self.train if file.weight != 1]
         require(
             not weighted,
             f"data.stages and the weight of {', '.join(weighted)} cannot be used together: "
             "the shares of a stage define how often a file is read",
         )
-        if is_last:
+        for number, stage in enumerate(self.stages):
+            where = f"data.stages[{number}]"
+            require(bool(stage.mix), f"{where}.mix names no file; files of data.train: {', '.join(names)}")
+            for name, share in stage.mix.items():
+                require(
+                    name in names,
+                    f"{where}.mix names {name}, which is no file of data.train{did_you_mean(name, names, 0)}",
+                )
+                require(
+                    share > 0, f"{where}.mix: the share of {name} is {share}; it must be above 0, or left out"
+                )
+            _require_least(where, stage, 1, "epochs")
+            is_last = number == len(self.stages) - 1
             require(
-                stage.epochs is None,
+                is_last or stage.epochs is not None,
+                f"{where} never ends: it has no epochs, and a stage follows it",
+            )
+            require(
+                not is_last or stage.epochs is None,
                 f"{where}.epochs={stage.epochs}: the last stage lasts to the end of the training "
                 "(training.epochs); leave its epochs out",
             )
-        else:
-            require(stage.epochs is not None, f"{where} never ends: it has no epochs, and a stage follows it")
-            _require_least(where, stage, 1, "epochs")
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -7,9 +7,7 @@ corpus is stored in ``corpora/<name>/`` of the user's cache: its pairs, and a JS
 
 import bz2
 import contextlib
-import difflib
 import gzip
-import hashlib
 import json
 import logging
 import lzma
@@ -22,18 +20,16 @@ import warnings
 import zipfile
 import zlib
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
-from urllib.parse import urlsplit
 
 import platformdirs
 
-from ptenmt.atomic_files import exclusive, folder_written_whole, json_text, write_text
+from ptenmt.atomic_files import exclusive, folder_written_whole, json_text, output_errors, write_text
 from ptenmt.config import CorpusFile, DataConfig
-from ptenmt.data.download import OnProgress, fetch
+from ptenmt.data.download import OnProgress, fetch, file_checksum
 from ptenmt.data.readers import SentencePair, read_pairs
-from ptenmt.errors import ConfigError, DataError, DownloadError
+from ptenmt.errors import ConfigError, DataError, DownloadError, did_you_mean
 from ptenmt.events import DownloadProgress
 
 logger = logging.getLogger(__name__)
@@ -63,26 +59,7 @@ _LICENCES = {
 }
 
 
-@dataclass(frozen=True, kw_only=True)
-class PublicCorpus:
-    """What mtdata knows of a corpus, and the licence its publisher states."""
-
-    name: str
-    """``<source>-<data set>-<version>-<language>-<language>``, with ISO 639-3 codes."""
-    version: str
-    languages: list[str]
-    urls: list[str]
-    licence: str
-    citations: list[str]
-    """Keys of BibTeX entries, such as ``tiedemann2012parallel``."""
-
-    @property
-    def host(self) -> str:
-        """Where it is downloaded from."""
-        return urlsplit(self.urls[0]).hostname or self.urls[0]
-
-
-def list_corpora(source_language: str, target_language: str, search: str = "") -> list[PublicCorpus]:
+def list_corpora(source_language: str, target_language: str, search: str = "") -> list[dict[str, Any]]:
     """List the corpora of a language pair, in either direction; needs no network.
 
     Args:
@@ -90,12 +67,16 @@ def list_corpora(source_language: str, target_language: str, search: str = "") -
         target_language: The same.
         search: Only names that contain this, in any case.
 
+    Returns:
+        Of each corpus ``name`` (``<source>-<data set>-<version>-<language>-<language>``), ``version``,
+        ``languages`` (ISO 639-3 codes), ``urls``, ``licence`` and ``citations`` (keys of BibTeX entries).
+
     Raises:
         ConfigError: A language is unknown.
     """
     with _mtdata():
         entries = _entries(_tags(source_language, target_language))
-    return [_described(entry) for entry in entries if search.lower() in str(entry.did).lower()]
+    return [_facts(entry) for entry in entries if search.lower() in str(entry.did).lower()]
 
 
 def fetch_corpora(data: DataConfig, on_progress: OnProgress | None = None) -> list[dict[str, Any]]:
@@ -106,28 +87,23 @@ def fetch_corpora(data: DataConfig, on_progress: OnProgress | None = None) -> li
         on_progress: Called with the state of each download and conversion.
 
     Returns:
-        Facts of each corpus for ``run.json``: those of ``PublicCorpus``, ``bibtex``, ``pairs``, ``skipped``
+        Facts of each corpus for ``run.json``: those of ``list_corpora``, ``bibtex``, ``pairs``, ``skipped``
         (pairs without text on one side) and ``sha256`` of its archives.
 
     Raises:
         ConfigError: A language of the config is unknown.
         DataError: A corpus is unknown, of other languages, empty, or its sides differ in length.
         DownloadError: A corpus cannot be fetched, or its archive is damaged.
+        OutputError: The cache cannot be written.
     """
     files = [*data.train, *data.validation, *data.test]
     names = list(dict.fromkeys(file.corpus for file in files if file.corpus))
     if any(_stored(name) is None for name in names):
-        try:
-            with exclusive(_folder() / "lock"), _mtdata():
-                missing = [name for name in names if _stored(name) is None]  # others may have fetched some
-                for entry in [_entry(name, data) for name in missing]:  # all, before the first download
-                    _fetch(entry, on_progress)
-                shutil.rmtree(_folder() / _DOWNLOADS, ignore_errors=True)  # some corpora share an archive
-        except OSError as error:
-            raise DownloadError(
-                f"cannot write {error.filename or _folder()}: {error.strerror or error}",
-                hint="make room or fix the permissions there",
-            ) from error
+        with output_errors(f"write {_folder()}"), exclusive(_folder() / "lock"), _mtdata():
+            missing = [name for name in names if _stored(name) is None]  # others may have fetched some
+            for entry in [_entry(name, data) for name in missing]:  # all, before the first download
+                _fetch(entry, on_progress)
+            shutil.rmtree(_folder() / _DOWNLOADS, ignore_errors=True)  # some corpora share an archive
     return [corpus_facts(name, data) for name in names]
 
 
@@ -245,16 +221,13 @@ def _is_swapped(name: str, languages: Sequence[str], data: DataConfig) -> bool:
 
 def _entry(name: str, data: DataConfig) -> Any:
     index = _index().INDEX
-    found = [index[identity] for identity in _identities(name) if identity in index]
-    if not found:
-        known = [str(each.did) for each in _entries(_tags(data.source_language, data.target_language))]
-        near = difflib.get_close_matches(name, known, n=3, cutoff=0.5)
-        suggestion = f" — did you mean {' or '.join(near)}?" if near else ""
-        pair = f"{data.source_language}-{data.target_language}"
+    entry = next((index[identity] for identity in _identities(name) if identity in index), None)
+    if entry is None:
+        known = (str(each.did) for each in _entries(_tags(data.source_language, data.target_language)))
         raise DataError(
-            f"there is no corpus {name}{suggestion}", f"list all: ptenmt corpora --languages {pair}"
+            f"there is no corpus {name}{did_you_mean(name, known, num=3)}",
+            f"list all: ptenmt corpora --languages {data.source_language}-{data.target_language}",
         )
-    entry = found[0]
     _is_swapped(name, [str(tag) for tag in entry.did.langs], data)
     if entry.ext == "hfds":
         raise DataError(
@@ -276,12 +249,9 @@ def _fetch(entry: Any, on_progress: OnProgress | None) -> None:
         cache.get_flag_file(archives[-1]).touch()  # tells mtdata that it is complete
     try:
         with folder_written_whole(_folder() / str(entry.did)) as folder:
-            facts = asdict(_described(entry)) | _convert(entry, cache, folder / _PAIRS, on_progress)
-            facts["bibtex"] = [_index().INDEX.ref_db.get_bibtex(key) for key in entry.cite or ()]
-            facts["sha256"] = []
-            for archive in archives:
-                with archive.open("rb") as stream:
-                    facts["sha256"].append(hashlib.file_digest(stream, "sha256").hexdigest())
+            facts = _facts(entry) | _convert(entry, cache, folder / _PAIRS, on_progress)
+            facts["bibtex"] = [_index().INDEX.ref_db.get_bibtex(key) for key in facts["citations"]]
+            facts["sha256"] = [file_checksum(archive) for archive in archives]
             write_text(folder / _FACTS, json_text(facts, indent=2) + "\n")
     except DownloadError:
         for archive in archives:  # or the next attempt would find it again
@@ -350,13 +320,13 @@ def _urls(entry: Any) -> list[str]:
     return [entry.url] if isinstance(entry.url, str) else list(entry.url)
 
 
-def _described(entry: Any) -> PublicCorpus:
+def _facts(entry: Any) -> dict[str, Any]:
     licences = (licence for name, licence in _LICENCES.items() if entry.did.name.startswith(name))
-    return PublicCorpus(
-        name=str(entry.did),
-        version=entry.did.version,
-        languages=[str(tag) for tag in entry.did.langs],
-        urls=_urls(entry),
-        licence=next(licences, "unknown"),
-        citations=list(entry.cite or ()),
-    )
+    return {
+        "name": str(entry.did),
+        "version": entry.did.version,
+        "languages": [str(tag) for tag in entry.did.langs],
+        "urls": _urls(entry),
+        "licence": next(licences, "unknown"),
+        "citations": list(entry.cite or ()),
+    }

@@ -72,10 +72,11 @@ class _Download:
 
 def is_complete(file: Path, sha256: str | None) -> bool:
     """Whether a file exists and has the checksum; None accepts any content."""
-    return file.is_file() and (sha256 is None or _checksum(file) == sha256.lower())
+    return file.is_file() and (sha256 is None or file_checksum(file) == sha256.lower())
 
 
-def _checksum(file: Path) -> str:
+def file_checksum(file: Path) -> str:
+    """Return the SHA-256 checksum of a file, in hexadecimal."""
     with file.open("rb") as stream:
         return hashlib.file_digest(stream, "sha256").hexdigest()
 
@@ -128,7 +129,7 @@ def _download(job: _Download) -> None:
             job.part.unlink()
             _receive(session, job)
     if not is_complete(job.part, job.sha256):
-        actual = _checksum(job.part)
+        actual = file_checksum(job.part)
         job.part.unlink()
         raise DownloadError(
             f"{job.url} has SHA-256 {actual}, expected {job.sha256}; the download was deleted",

@@ -5,14 +5,13 @@ archive is put there, and TFDS never uses the network. This module imports Tenso
 """
 
 import contextlib
-import difflib
 import io
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 from ptenmt.data.download import OnProgress, fetch
-from ptenmt.errors import DataError
+from ptenmt.errors import DataError, did_you_mean
 from ptenmt.native_libraries import load_tensorflow
 
 load_tensorflow()
@@ -134,9 +133,7 @@ def _reverse(config: str) -> str:
 
 
 def _unknown(dataset: str, known: list[str]) -> DataError:
-    close = difflib.get_close_matches(dataset, known, n=1, cutoff=0.5)
-    suggestion = f" — did you mean {close[0]}?" if close else ""
     return DataError(
-        f"TensorFlow Datasets has no {dataset}{suggestion}",
+        f"TensorFlow Datasets has no {dataset}{did_you_mean(dataset, known)}",
         hint="data.dataset is name/config, such as ted_hrlr_translate/pt_to_en",
     )

@@ -1,6 +1,5 @@
 """Published test sets by name, such as ``mtedx/test``: sacreBLEU's catalogue and downloads."""
 
-import difflib
 import logging
 import shutil
 import tarfile
@@ -12,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from ptenmt.config import DataConfig
-from ptenmt.errors import ConfigError, DownloadError
+from ptenmt.errors import ConfigError, DownloadError, did_you_mean
 from ptenmt.evaluation.test_set import EvaluationFiles
 
 _BROKEN = (OSError, EOFError, zlib.error, tarfile.TarError, zipfile.BadZipFile, SystemExit)
@@ -39,8 +38,8 @@ def with_test_set(files: EvaluationFiles, data: DataConfig) -> EvaluationFiles:
     name, pair = str(files.test_set), "-".join(data.languages)
     hint = "list the sets of this pair: ptenmt evaluate --test-set list"
     if name not in DATASETS:
-        near = difflib.get_close_matches(name, [*list_test_sets(data), *DATASETS], n=1, cutoff=0)
-        raise ConfigError(f"sacreBLEU has no test set {name} — did you mean {near[0]}?", hint)
+        nearest = did_you_mean(name, [*list_test_sets(data), *DATASETS], cutoff=0)
+        raise ConfigError(f"sacreBLEU has no test set {name}{nearest}", hint)
     dataset = DATASETS[name]
     if pair not in dataset.langpairs:
         raise ConfigError(f"test set {name} is not in {pair}, only in {', '.join(dataset.langpairs)}", hint)

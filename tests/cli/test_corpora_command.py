@@ -7,16 +7,15 @@ from typing import Any
 import pytest
 
 from ptenmt.config import DataConfig
-from ptenmt.data.corpora import PublicCorpus
 
-TED = PublicCorpus(
-    name="OPUS-ted2020-v1-eng-por",
-    version="v1",
-    languages=["eng", "por"],
-    urls=["https://example.org/en-pt.zip"],
-    licence="CC BY-NC-ND 4.0",
-    citations=["tiedemann2012parallel"],
-)
+TED: dict[str, Any] = {
+    "name": "OPUS-ted2020-v1-eng-por",
+    "version": "v1",
+    "languages": ["eng", "por"],
+    "urls": ["https://example.org/en-pt.zip"],
+    "licence": "CC BY-NC-ND 4.0",
+    "citations": ["tiedemann2012parallel"],
+}
 
 
 @pytest.fixture
@@ -24,9 +23,9 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, ...]]:
     """A list of one corpus; holds what it was asked for."""
     asked: list[tuple[str, ...]] = []
 
-    def list_corpora(*arguments: str) -> list[PublicCorpus]:
+    def list_corpora(*arguments: str) -> list[dict[str, Any]]:
         asked.append(arguments)
-        return [TED] if arguments[2] in TED.name else []
+        return [TED] if arguments[2] in TED["name"] else []
 
     monkeypatch.setattr("ptenmt.cli.corpora.list_corpora", list_corpora)
     return asked

@@ -1,6 +1,7 @@
 """Public corpora: mtdata's own code, from a loopback server to pairs in the config's direction."""
 
 import gzip
+import hashlib
 import io
 import logging
 import lzma
@@ -172,7 +173,7 @@ def test_facts_have_licence_citation_and_checksum(register: Register) -> None:
     assert facts["citations"] == ["tiedemann2012parallel"]
     assert "Parallel Data, Tools and Interfaces in" in facts["bibtex"][0]
     assert facts["version"] == "v2"
-    assert facts["sha256"] == [corpora.hashlib.sha256(body).hexdigest()]
+    assert facts["sha256"] == [hashlib.sha256(body).hexdigest()]
     (other,) = fetch_corpora(config(register("OPUS-elsewhere-v1-eng-por", body, **MOSES)))
     assert other["licence"] == "unknown"
 
@@ -364,12 +365,15 @@ def test_the_list_needs_no_network(register: Register) -> None:
     register("OPUS-ted2020-v1-eng-por", b"", url="https://example.org/a.zip", **MOSES)
     register("OPUS-qed-v2-eng-por_BR", b"", url="https://example.org/a.zip", **MOSES)
     register("OPUS-ted2020-v1-deu-eng", b"", url="https://example.org/a.zip", **MOSES)
-    assert [each.name for each in list_corpora("pt", "en")] == [
+    assert [each["name"] for each in list_corpora("pt", "en")] == [
         "OPUS-ted2020-v1-eng-por",
         "OPUS-qed-v2-eng-por_BR",
     ]
     (found,) = list_corpora("eng", "por", "TED")
-    assert (found.host, found.licence) == ("example.org", "CC BY-NC-ND 4.0 (TED Talks Usage Policy)")
+    assert (found["urls"], found["licence"]) == (
+        ["https://example.org/a.zip"],
+        "CC BY-NC-ND 4.0 (TED Talks Usage Policy)",
+    )
     assert list_corpora("pt", "de") == []
     with pytest.raises(ConfigError, match="Klingonish"):
         list_corpora("pt", "Klingonish")
