@@ -2,7 +2,7 @@
 
 ``multiprocessing`` would import the main module of the program in each process: TensorFlow with it, or a
 script without a main guard a second time. The processes here import only what the function needs, and end
-when this one is killed. loky's, of joblib, outlive it, and joblib reads all items ahead of a slow consumer.
+when this one is killed, which those of loky do not.
 """
 
 import os

@@ -9,7 +9,7 @@ from ptenmt.cli.console import Screen, load_tensorflow
 from ptenmt.cli.options import ConfigName, Overrides, Quiet, Verbose
 from ptenmt.cli.tables import print_tables
 from ptenmt.config.loading import load_config
-from ptenmt.data.corpus import fetch_data, load_filter_reports
+from ptenmt.data.corpus import fetch_data, load_corpus
 from ptenmt.errors import ConfigError
 from ptenmt.evaluation.tables import data_tables
 
@@ -52,7 +52,7 @@ def data(
     with screen.downloads() as show_download:
         fetch_data(options.data, show_download)
     with screen.working("reading and filtering the pairs"):
-        reports = load_filter_reports(options.data, options.seed)
+        reports = load_corpus(options.data, options.seed).reports
     print_tables(data_tables(reports))
     if report is not None:
         write_data_report(reports, options.data, report)

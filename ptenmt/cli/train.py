@@ -19,7 +19,7 @@ from ptenmt.cli.options import ConfigName, InitFrom, Overrides, Quiet, RunToTrai
 from ptenmt.cli.tables import print_facts, print_tables
 from ptenmt.cli.training_view import TrainingView
 from ptenmt.config.loading import find_config, load_config
-from ptenmt.data.corpus import load_filter_reports
+from ptenmt.data.corpus import load_corpus
 from ptenmt.runs import COMMANDS, Run
 from ptenmt.weights import best_weights
 
@@ -77,7 +77,7 @@ def train(
                 from ptenmt.evaluation.tables import data_tables
 
                 typer.echo()
-                print_tables(data_tables(load_filter_reports(options.data, options.seed)))
+                print_tables(data_tables(load_corpus(options.data, options.seed).reports))
             return
         result = train_run(options, name, on_event=view.show, on_download=show_download, **given)
     if not result.is_chief:  # one worker's messages are enough

@@ -14,23 +14,9 @@ from ptenmt.data.augmentation import NoisyTexts, tokenizer_symbols
 from ptenmt.data.augmented_pairs import AugmentedPairs
 from ptenmt.data.mixing import Mixture, SourceRows
 from ptenmt.data.readers import SentencePair
-from ptenmt.data.store import (
-    CorpusCache,
-    Packed,
-    Ragged,
-    RaggedIds,
-    TextPairs,
-    packed_ids,
-    ragged_writer,
-)
+from ptenmt.data.store import CorpusCache, Packed, Ragged, RaggedIds, TextPairs, packed_ids, ragged_writer
 from ptenmt.processes import parallel_map
-from ptenmt.tokenizers import (
-    Tokenizer,
-    TokenizerPair,
-    build_tokenizers,
-    encode_framed,
-    load_tokenizers,
-)
+from ptenmt.tokenizers import Tokenizer, TokenizerPair, build_tokenizers, encode_framed, load_tokenizers
 
 Batch = tuple[np.ndarray, np.ndarray]
 """Source ids [B, S] and target ids [B, T + 1], int64, padded with 0."""
@@ -161,10 +147,7 @@ def _write_ids(
     folder: Path, tokenizers: TokenizerPair, train: TextPairs, max_positions: int
 ) -> dict[str, Any]:
     num_truncated = 0
-    with (
-        ragged_writer(folder, "source") as append_source,
-        ragged_writer(folder, "target") as append_target,
-    ):
+    with ragged_writer(folder, "source") as append_source, ragged_writer(folder, "target") as append_target:
         encode = partial(_packed_pairs, tokenizers, max_positions)
         for sources, targets, num_new in parallel_map(encode, train.chunks()):
             append_source(sources)

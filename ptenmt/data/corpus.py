@@ -1,7 +1,6 @@
 """The sentence pairs of a run from any source: read, prepared, filtered and split."""
 
-import hashlib
-from collections.abc import Iterable, Iterator, Mapping, Sequence, Sized
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Sized
 from dataclasses import asdict, dataclass, replace
 from functools import partial
 from importlib import metadata
@@ -24,24 +23,17 @@ from ptenmt.data.filters import (
 )
 from ptenmt.data.readers import DEMO_FILE, SentencePair, demo_pairs, read_pairs, status
 from ptenmt.data.splits import split_off
-from ptenmt.data.store import (
-    Chunk,
-    Entry,
-    NumberedChunk,
-    TextPairs,
-    checked_text,
-    corpus_cache,
-    in_chunks,
-    write_texts,
-)
+from ptenmt.data.store import Chunk, Entry, NumberedChunk, TextPairs, corpus_cache, in_chunks, write_texts
 from ptenmt.data.text import TextPreparation
 from ptenmt.errors import DataError
 from ptenmt.processes import parallel_map
 
 HeldOutSplit = Literal["validation", "test"]
 """The splits that are not used for training."""
+_Split = Literal["train"] | HeldOutSplit
 
 _HELD_OUT: tuple[HeldOutSplit, ...] = ("validation", "test")
+_SPLITS: tuple[_Split, ...] = ("train", *_HELD_OUT)
 # Options that the training pairs do not depend on, or only through the files that they name.
 _ELSEWHERE = {
     "cache_dir",
@@ -119,21 +111,16 @@ def load_corpus(data: DataConfig, seed: int) -> Corpus:
         OutputError: The cache cannot be written.
     """
     given = {split: _given_pairs(data, split) for split in _HELD_OUT}
-    entry = _training_entry(data, seed)
+    cache = corpus_cache(data.cache_dir)
+    entry = cache.entry("text", _key(data, seed), lambda folder: _write_training_pairs(folder, data, seed))
     splits = {split: _directed(data, pairs or _drawn_pairs(entry, split)) for split, pairs in given.items()}
     for split, pairs in splits.items():
         _require_pairs(split, pairs)
-    return Corpus(train=_text_pairs(entry), reports=_reports(entry, data), **splits)
-
-
-def load_training_pairs(data: DataConfig, seed: int) -> TextPairs:
-    """Load the training pairs alone; arguments and errors as for ``load_corpus``."""
-    return _text_pairs(_training_entry(data, seed))
-
-
-def load_filter_reports(data: DataConfig, seed: int) -> list[FilterReport]:
-    """Load what the filters did to each training file; arguments and errors as for ``load_corpus``."""
-    return _reports(_training_entry(data, seed), data)
+    return Corpus(
+        train=TextPairs(entry.folder, entry.facts["sizes"], entry.facts["fingerprint"]),
+        reports=[FilterReport.from_json(values) for values in entry.facts["reports"]],
+        **splits,
+    )
 
 
 def load_split(data: DataConfig, seed: int, split: HeldOutSplit) -> list[SentencePair]:
@@ -156,22 +143,6 @@ def load_split(data: DataConfig, seed: int, split: HeldOutSplit) -> list[Sentenc
             pairs = split_off(partial(_complete_chunks, data), _sizes(data), seed)[split]
     _require_pairs(split, pairs)
     return _directed(data, pairs)
-
-
-def _training_entry(data: DataConfig, seed: int) -> Entry:
-    """Find or write the cache entry of the training pairs and of the splits that are drawn from them."""
-    cache = corpus_cache(data.cache_dir)
-    return cache.entry("text", _key(data, seed), lambda folder: _write_training_pairs(folder, data, seed))
-
-
-def _text_pairs(entry: Entry) -> TextPairs:
-    return TextPairs(entry.folder, entry.facts["sizes"], entry.facts["fingerprint"])
-
-
-def _reports(entry: Entry, data: DataConfig) -> list[FilterReport]:
-    """The reports, with the names that this config gives the files."""
-    named = zip(entry.facts["reports"], _source_names(data), strict=True)
-    return [FilterReport.from_json(values | {"name": name}) for values, name in named]
 
 
 def _drawn_pairs(entry: Entry, split: HeldOutSplit) -> list[SentencePair]:
@@ -203,14 +174,15 @@ class _ChunkWork:
 
 
 def _write_training_pairs(folder: Path, data: DataConfig, seed: int) -> dict[str, Any]:
-    reports = [FilterReport(name) for name in _source_names(data)]
+    sources = _sources(data, "train")
+    reports = [FilterReport(source.name) for source in sources]
 
     def done(work: _ChunkWork, chunks: Iterable[NumberedChunk]) -> Iterator[NumberedChunk]:
         for number, chunk, report in parallel_map(work, chunks):
             reports[number].add(report)
             yield number, chunk
 
-    has_own = [split for split in _HELD_OUT if data.source != "files" or _files(data, split)]
+    has_own = [split for split in _HELD_OUT if _sources(data, split)]
     given = list(chain.from_iterable(_given_pairs(data, split) or () for split in has_own))
     filters = {_OVERLAP: overlap_filter(given)} if given or data.hold_out else {}
     filters |= pair_filters(data)
@@ -219,37 +191,29 @@ def _write_training_pairs(folder: Path, data: DataConfig, seed: int) -> dict[str
         if _sizes(data):
             # The held-out pairs are known when all are read; text is prepared once, during that reading.
             prepared = done(_ChunkWork(data, {"empty": complete}), _numbered_chunks(data))
-            stored = TextPairs(Path(spool), write_texts(Path(spool), prepared, len(reports)))
+            stored = write_texts(Path(spool), prepared, len(reports))
             drawn = split_off(stored.chunks, _sizes(data), seed)
             held_out = list(chain.from_iterable(drawn.values()))
             filters[_OVERLAP] = overlap_filter(given, held_out)
             filtered = done(_ChunkWork(None, filters), _without_drawn(stored, held_out, reports))
         else:
             filtered = done(_ChunkWork(data, {"empty": complete, **filters}), _numbered_chunks(data))
-        unseen, tags = duplicate_filters(data), _tags(data)
-        checksum = hashlib.sha256()
+        unseen = duplicate_filters(data)
         left: Iterator[NumberedChunk] = (
             (number, reports[number].apply(chunk, unseen)) for number, chunk in filtered
         )
         if data.limit is not None:  # how many pairs the filters leave is known when all are read
             every = Path(spool) / "every"
             every.mkdir()
-            left = _limited(TextPairs(every, write_texts(every, left, len(reports))), data.limit)
-
-        def finished() -> Iterator[NumberedChunk]:
-            for number, chunk in left:
-                chunk = _directed(data, chunk, tags[number])
-                checksum.update(checked_text(chunk))
-                yield number, chunk
-
-        sizes = write_texts(folder, finished(), len(reports))
-    for report, size in zip(reports, sizes, strict=True):
+            left = _limited(write_texts(every, left, len(reports)), data.limit)
+        final = ((number, _directed(data, chunk, sources[number].tag)) for number, chunk in left)
+        train = write_texts(folder, final, len(reports))
+    for report, size in zip(reports, train.sizes, strict=True):
         report.num_left = size
-    pairs = TextPairs(folder, sizes)
-    _require_pairs("training", pairs, FilterReport.total(reports).num_removed)
+    _require_pairs("training", train, FilterReport.total(reports).num_removed)
     return {
-        "sizes": sizes,
-        "fingerprint": checksum.hexdigest(),
+        "sizes": train.sizes,
+        "fingerprint": train.fingerprint,
         "reports": [asdict(report) for report in reports],
         "held_out": drawn,
     }
@@ -257,8 +221,8 @@ def _write_training_pairs(folder: Path, data: DataConfig, seed: int) -> dict[str
 
 def _numbered_chunks(data: DataConfig) -> Iterator[NumberedChunk]:
     """Yield the pairs of all training files, unprepared."""
-    for number, pairs in enumerate(_training_sources(data)):
-        for chunk in in_chunks(pairs):
+    for number, source in enumerate(_sources(data, "train")):
+        for chunk in in_chunks(source.read()):
             yield number, chunk
 
 
@@ -289,11 +253,6 @@ def _directed(data: DataConfig, pairs: list[SentencePair], tag: str | None = Non
     return [(f"{tag} {source}", target) for source, target in pairs] if tag else pairs
 
 
-def _tags(data: DataConfig) -> list[str | None]:
-    """Return the tag of each source of training pairs."""
-    return [file.tag for file in _training_files(data)] if data.source == "files" else [None]
-
-
 def _limited(stored: TextPairs, limit: int) -> Iterator[NumberedChunk]:
     """Yield this many of the stored pairs, evenly spaced over all files."""
     first = 0
@@ -321,44 +280,60 @@ def _key(data: DataConfig, seed: int) -> dict[str, Any]:
     return {
         "options": options | {"split_off": list(sizes), "seed": seed if sizes else None},
         "versions": [unidata_version, *map(metadata.version, packages)],
-        "files": [[file.tag, file.limit, *_file_states(file)] for file in _training_files(data)],
-        "held_out": [
-            [file.limit, *_file_states(file)] for split in _HELD_OUT for file in _files(data, split)
-        ],
+        "sources": {
+            split: [
+                [source.name, source.tag, source.limit, *source.states()] for source in _sources(data, split)
+            ]
+            for split in _SPLITS
+        },
     }
 
 
-def _file_states(file: CorpusFile) -> Iterator[list[Any]]:
-    """Yield path, size and times of each file, which change with its content."""
-    corpus = str(stored_pairs(file.corpus)) if file.corpus else None
-    for path in filter(None, (file.path, file.source, file.target, corpus)):
-        state = status(Path(path))
-        yield [str(Path(path).absolute()), state.st_size, state.st_mtime_ns, state.st_ctime_ns]
+@dataclass(frozen=True)
+class _Source:
+    """Pairs of a split that are read, tagged and reported together."""
+
+    name: str
+    read: Callable[[], Iterable[SentencePair]]
+    """Reads the pairs, unprepared and in their own direction."""
+    paths: Sequence[Path]
+    """The files that they are read from."""
+    tag: str | None = None
+    limit: int | None = None
+
+    def states(self) -> Iterator[list[Any]]:
+        """Yield path, size and times of each file, which change with its content."""
+        for path in self.paths:
+            state = status(path)
+            yield [str(path.absolute()), state.st_size, state.st_mtime_ns, state.st_ctime_ns]
 
 
-def _training_files(data: DataConfig) -> list[CorpusFile]:
+def _sources(data: DataConfig, split: _Split) -> list[_Source]:
+    """Return where the pairs of a split come from; nothing if they are drawn from the training pairs."""
+    files: Sequence[CorpusFile] = getattr(data, split)
+    if split == "train" and data.path:
+        files = [CorpusFile(path=data.path)]
+    if files or data.source == "files":
+        return [
+            _Source(file.label, partial(_file_pairs, data, file), _paths(file), file.tag, file.limit)
+            for file in files
+        ]
     if data.source == "demo":
-        return [CorpusFile(path=str(DEMO_FILE))]
-    if data.source == "files":
-        return list(data.train or (CorpusFile(path=data.path),))
-    from ptenmt.data.tfds import tfds_files
+        return [_Source("demo", partial(demo_pairs, split), [DEMO_FILE])]
+    from ptenmt.data.tfds import read_tfds, tfds_files  # which imports TensorFlow
 
-    return [CorpusFile(path=str(path)) for path in tfds_files(data.dataset, data.data_dir)]
-
-
-def _source_names(data: DataConfig) -> list[str]:
-    """Return the names of the training files, or of the published corpus."""
-    if data.source == "files":
-        return [file.label for file in _training_files(data)]
-    return [data.dataset if data.source == "tfds" else data.source]
+    read = partial(read_tfds, data.dataset, data.data_dir, split)
+    return [_Source(data.dataset, read, tfds_files(data.dataset, data.data_dir))]
 
 
-def _training_sources(data: DataConfig) -> Iterator[Iterable[SentencePair]]:
-    """Yield the pairs of each training file, or of the published corpus, unprepared."""
-    if data.source == "files":
-        yield from (_file_pairs(data, file) for file in _training_files(data))
-    else:
-        yield published_pairs(data, "train")
+def _paths(file: CorpusFile) -> list[Path]:
+    corpus = stored_pairs(file.corpus) if file.corpus else None
+    return [Path(path) for path in (file.path, file.source, file.target, corpus) if path]
+
+
+def raw_training_pairs(data: DataConfig) -> Iterator[SentencePair]:
+    """Read the training pairs, unprepared and in their own direction."""
+    return chain.from_iterable(source.read() for source in _sources(data, "train"))
 
 
 def _file_pairs(data: DataConfig, file: CorpusFile) -> Iterator[SentencePair]:
@@ -372,43 +347,25 @@ def _file_pairs(data: DataConfig, file: CorpusFile) -> Iterator[SentencePair]:
 
 def _given_pairs(data: DataConfig, split: HeldOutSplit) -> list[SentencePair] | None:
     """Read a split of its own, or all training pairs; None if it is drawn from the training pairs."""
-    files = _files(data, split)
-    if files:
-        return [pair for file in files for pair in _complete_pairs(data, file, split)]
-    if data.source == "files" and not data.hold_out:
-        return list(chain.from_iterable(_complete_chunks(data)))
-    return None if data.source == "files" else list(_prepared(data, published_pairs(data, split)))
-
-
-def _complete_pairs(data: DataConfig, file: CorpusFile, split: str) -> Iterator[SentencePair]:
-    """Read and prepare the pairs of a file; DataError for one without text on a side."""
-    for number, pair in enumerate(_prepared(data, _file_pairs(data, file)), start=1):
-        if not all(pair):
-            raise DataError(
-                f"pair {number} of {file.label} has an empty side",
-                f"every {split} pair needs both: add or remove it",
-            )
-        yield pair
-
-
-def _files(data: DataConfig, split: HeldOutSplit) -> tuple[CorpusFile, ...]:
-    return data.validation if split == "validation" else data.test
+    sources, is_published = _sources(data, split), not getattr(data, split)
+    if not sources:
+        return None if data.hold_out else list(chain.from_iterable(_complete_chunks(data)))
+    pairs = []
+    for source in sources:
+        for number, pair in enumerate(_prepared(data, source.read()), start=1):
+            if not (all(pair) or is_published):
+                raise DataError(
+                    f"pair {number} of {source.name} has an empty side",
+                    f"every {split} pair needs both: add or remove it",
+                )
+            pairs.append(pair)
+    return pairs
 
 
 def _sizes(data: DataConfig) -> dict[str, int]:
     """Number of pairs to draw for each split that has none of its own."""
     sizes = {"validation": data.validation_pairs, "test": data.test_pairs}
-    is_split = data.source == "files" and data.hold_out
-    return {split: sizes[split] for split in _HELD_OUT if is_split and not _files(data, split)}
-
-
-def published_pairs(data: DataConfig, split: HeldOutSplit | Literal["train"]) -> Iterable[SentencePair]:
-    """Read a split of a published corpus, unprepared and in its own direction."""
-    if data.source == "demo":
-        return demo_pairs(split)
-    from ptenmt.data.tfds import read_tfds
-
-    return read_tfds(data.dataset, data.data_dir, split)
+    return {split: sizes[split] for split in _HELD_OUT if data.hold_out and not _sources(data, split)}
 
 
 def _prepared(data: DataConfig, pairs: Iterable[SentencePair]) -> Iterator[SentencePair]:

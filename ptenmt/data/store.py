@@ -141,11 +141,11 @@ class TextPairs:
 
     Args:
         folder: The folder that it wrote.
-        sizes: What it returned.
-        checksum: The pairs' ``fingerprint``, if it is known.
+        sizes: Number of pairs of each file.
+        checksum: The pairs' ``fingerprint``.
     """
 
-    def __init__(self, folder: Path, sizes: Sequence[int], checksum: str = "") -> None:
+    def __init__(self, folder: Path, sizes: Sequence[int], checksum: str) -> None:
         self.fingerprint = checksum
         self.sizes = tuple(sizes)
         self.source = Ragged.mapped(folder, "source", np.uint8)
@@ -171,22 +171,20 @@ class TextPairs:
             yield list(zip(_texts(self.source, start, stop), _texts(self.target, start, stop), strict=True))
 
 
-def write_texts(folder: Path, chunks: Iterable[NumberedChunk], num_files: int) -> list[int]:
-    """Write the pairs of several files, one after the other, to an empty folder; returns their numbers.
+def write_texts(folder: Path, chunks: Iterable[NumberedChunk], num_files: int) -> TextPairs:
+    """Write the pairs of several files, one after the other, to an empty folder.
 
     Raises:
         OSError: The folder cannot be written.
     """
-    sizes = [0] * num_files
-    with (
-        ragged_writer(folder, "source") as append_source,
-        ragged_writer(folder, "target") as append_target,
-    ):
+    sizes, checksum = [0] * num_files, hashlib.sha256()
+    with ragged_writer(folder, "source") as append_source, ragged_writer(folder, "target") as append_target:
         for number, chunk in chunks:
             append_source(packed_texts(source for source, _ in chunk))
             append_target(packed_texts(target for _, target in chunk))
             sizes[number] += len(chunk)
-    return sizes
+            checksum.update(_checked_text(chunk))
+    return TextPairs(folder, sizes, checksum.hexdigest())
 
 
 def in_chunks(pairs: Iterable[SentencePair]) -> Iterator[Chunk]:
@@ -200,12 +198,12 @@ def fingerprint(pairs: Iterable[SentencePair]) -> str:
     """Return the SHA-256 checksum of sentence pairs in order, in hexadecimal."""
     checksum = hashlib.sha256()
     for chunk in in_chunks(pairs):
-        checksum.update(checked_text(chunk))
+        checksum.update(_checked_text(chunk))
     return checksum.hexdigest()
 
 
-def checked_text(pairs: Iterable[SentencePair]) -> bytes:
-    """Return the text of pairs of which ``fingerprint`` is the checksum."""
+def _checked_text(pairs: Iterable[SentencePair]) -> bytes:
+    """The text of pairs of which ``fingerprint`` is the checksum."""
     return "".join([f"{source}\t{target}\n" for source, target in pairs]).encode()
 
 

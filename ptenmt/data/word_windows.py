@@ -9,7 +9,7 @@ import numpy as np
 from ptenmt.config import DataConfig
 from ptenmt.config.schema import Punctuation
 from ptenmt.data.batches import Batch
-from ptenmt.data.corpus import published_pairs
+from ptenmt.data.corpus import raw_training_pairs
 from ptenmt.data.readers import read_lines
 from ptenmt.data.text import TextPreparation
 from ptenmt.errors import DataError
@@ -29,7 +29,7 @@ def read_prose(data: DataConfig, punctuation: Punctuation) -> list[str]:
         DataError: The file cannot be read or is not UTF-8, or has no word.
     """
     prepare, language = TextPreparation(data).prepare, data.languages[1]
-    lines = read_lines(Path(data.path)) if data.path else (pair[1] for pair in published_pairs(data, "train"))
+    lines = read_lines(Path(data.path)) if data.path else (target for _, target in raw_training_pairs(data))
     words = [
         word
         for line in _first(lines, data.characters)

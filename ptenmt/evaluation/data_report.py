@@ -18,7 +18,7 @@ def write_data_report(reports: Sequence[FilterReport], data: DataConfig, file: P
     """Write what the filters removed, with examples for each file, in the format of the file's extension.
 
     Args:
-        reports: See ``load_filter_reports``.
+        reports: Of a ``Corpus``.
         data: The options of the section.
         file: Replaced if it exists.
 

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any, Self
 
 from ptenmt.atomic_files import make_folder, write_text
-from ptenmt.data.corpus import HeldOutSplit, load_split, load_training_pairs
+from ptenmt.data.corpus import HeldOutSplit, load_corpus, load_split
 from ptenmt.data.store import fingerprint
 from ptenmt.data.text import spacing
 from ptenmt.errors import ConfigError, PtenmtError, RunError
@@ -359,7 +359,7 @@ def _source_words(request: EvaluationRequest, on_progress: OnProgress) -> Source
     on_progress("counting training words", 0, 1)
     tokenizer, config = load_tokenizers(run.tokenizer_folder).source, run.config()
     try:
-        pairs = load_training_pairs(config.data, config.seed)
+        pairs = load_corpus(config.data, config.seed).train
     except PtenmtError as error:
         reason = f"the training data cannot be read: {error.message}"
         return SourceWords(prepared, tokenizer, None, reason)

@@ -33,13 +33,7 @@ from ptenmt.evaluation.test_set import TestSet
 from ptenmt.events import CorpusReady, Sample, Scores, ValidationStep
 from ptenmt.inspection.alignment import choose_layer
 from ptenmt.model.transformer import Transformer
-from ptenmt.tokenizers import (
-    UNK,
-    TokenizerPair,
-    load_tokenizers,
-    require_symbols,
-    suppressed_ids,
-)
+from ptenmt.tokenizers import UNK, TokenizerPair, load_tokenizers, require_symbols, suppressed_ids
 from ptenmt.trained_model import TrainedModel
 from ptenmt.training.distributed import Workers
 from ptenmt.training.task import HeldOutLoss, Split

@@ -13,9 +13,7 @@ from ptenmt.data import tfds as tfds_source
 from ptenmt.data.corpus import (
     Corpus,
     load_corpus,
-    load_filter_reports,
     load_split,
-    load_training_pairs,
 )
 from ptenmt.data.readers import SentencePair, demo_pairs
 from ptenmt.data.store import fingerprint
@@ -318,11 +316,6 @@ def test_a_file_takes_the_place_of_the_source(tmp_path: Path) -> None:
     assert DataConfig(train=(CorpusFile(path=path),)).source == "files"
 
 
-def test_the_training_pairs_alone_are_those_of_the_corpus(tmp_path: Path) -> None:
-    for data in (three_files(tmp_path, HUNDRED), one_file(tmp_path, HUNDRED)):
-        assert list(load_training_pairs(data, 1)) == list(load_corpus(data, 1).train)
-
-
 LEAK = ("Isto é o teste, de fato.", "This isn't the test.")
 
 
@@ -359,7 +352,6 @@ def test_each_file_has_a_report_that_the_cache_keeps(tmp_path: Path) -> None:
         assert one.unescaped.examples == [("a b", "A &amp; B")]
         assert one.removed["over 2 words"].examples == [("a b", "A & B")]
         assert (corpus.removed["over 2 words"], corpus.removed["empty"]) == (2, 1)
-        assert load_filter_reports(data, 1) == corpus.reports
 
 
 @pytest.mark.parametrize("pairs", [None, HUNDRED])
