@@ -131,15 +131,12 @@ class NoisyTexts:
         return len(self.pairs)
 
     def __iter__(self) -> Iterator[SentencePair]:
-        return (self._noisy(row, pair) for row, pair in enumerate(self.pairs))
+        return (self[row] for row in range(len(self)))
 
     def __getitem__(self, row: int) -> SentencePair:
-        return self._noisy(row, self.pairs[row])
-
-    def _noisy(self, row: int, pair: SentencePair) -> SentencePair:
-        random, tag = Random(row), tag_of(pair[0], self.data)
-        names = draw_noises(self.data.augment, random)
-        source, target = add_noises(names, (pair[0].removeprefix(tag), pair[1]), random)
+        (source, target), random = self.pairs[row], Random(row)
+        tag, names = tag_of(source, self.data), draw_noises(self.data.augment, random)
+        source, target = add_noises(names, (source.removeprefix(tag), target), random)
         return tag + source, target
 
 
