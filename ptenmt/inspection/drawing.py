@@ -36,14 +36,14 @@ from ptenmt.inspection.probabilities import RUNNERS_UP, probability_bars, token_
 from ptenmt.inspection.tokens import token_panels
 from ptenmt.runs import Run, find_run
 
-MAX_LABELS = 60
+MAX_LABELS = 64
 """Rows and columns of a labelled panel beyond this number are left out: they would be unreadable."""
 _MAX_NUMBERS = 900  # in the cells of a heat map: more take many seconds to draw
 
 _COLOURMAPS = {"blues": "Blues", "reds": "Reds", "greys": "Greys", "diverging": "RdBu"}
 _MAX_WIDTH = 20.0  # inches, as are the following
 _MAX_CELL = 0.3
-_MIN_CELL = 0.14
+_MIN_CELL = 0.1375
 _PLOT_SIZE = 6.0, 3.6
 _BAR_ROOM = 4.0  # for bars and axis, without names and notes
 _MAX_NAME = 3.0
