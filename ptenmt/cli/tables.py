@@ -47,10 +47,11 @@ def print_table(table: Table) -> None:
         if least + _GAP * (len(widths) - 1) <= console.width:
             console.print(_columns(table, widths))
             return
+        names = max(map(cell_len, table.header[1:]), default=0)
         for first, *others in table.rows:
             console.print(Text(first, style="cyan"))
             for name, cell in zip(table.header[1:] or [""] * len(others), others, strict=True):
-                text = Text(f"{name}  {cell}" if name else cell, overflow="fold")
+                text = Text(f"{name:{names}}  {cell}" if name else cell, overflow="fold")
                 console.print(Padding(text, (0, 0, 0, _GAP)))
 
 

@@ -65,11 +65,11 @@ def test_on_a_narrow_one_a_row_is_a_block(monkeypatch: pytest.MonkeyPatch) -> No
         "scores",
         "BLEU",
         "  value  9.10",
-        "  how  nrefs:1 case:mixed",
+        "  how    nrefs:1 case:mixed",
         "  eff:no tok:13a",
         "loss",
         "  value  12.34",
-        "  how  nats a token",
+        "  how    nats a token",
     ]
 
 
