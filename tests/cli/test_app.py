@@ -13,6 +13,8 @@ import pytest
 
 import ptenmt as package
 from ptenmt.cli import app as cli
+from ptenmt.config import Config
+from ptenmt.runs import Run
 
 COMMANDS = ["download", "train", "evaluate", "translate", "average", "export", "info", "serve", "compare"]
 
@@ -188,6 +190,30 @@ def test_completion_offers_configs_and_runs(empty: Path) -> None:
     assert options.complete_run("") == []
     assert options.complete_option("model.d_") == ["model.d_model=", "model.d_ff="]
     assert options.complete_decoding("decoding.top") == ["decoding.top_k=", "decoding.top_p="]
+
+
+@pytest.mark.parametrize(
+    ("words", "expected"),
+    [
+        ("tr", ["train", "translate"]),
+        ("train --config de", ["demo.yaml"]),
+        ("evaluate --baseline m", ["mine"]),
+        ("inspect attention --run m", ["mine"]),
+        ("translate --set decoding.top", ["decoding.top_k=", "decoding.top_p="]),
+    ],
+)
+def test_a_shell_is_offered_what_fits(empty: Path, words: str, expected: list[str]) -> None:
+    Run(empty / "checkpoints" / "mine").write(Config(), {})
+    line = {"COMP_WORDS": f"ptenmt {words}", "COMP_CWORD": str(len(words.split()))}
+    answer = subprocess.run(
+        [sys.executable, "-m", "ptenmt"],
+        capture_output=True,
+        text=True,
+        check=False,
+        cwd=empty,
+        env={**os.environ, **line, "_PTENMT_COMPLETE": "complete_bash"},
+    )
+    assert answer.stdout.split() == expected
 
 
 def test_texts_on_the_command_line_are_utf_8_in_any_locale(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -234,6 +234,15 @@ def test_the_bars_of_a_resumed_training_start_where_it_stopped() -> None:
     assert " 200/810 " in epoch
 
 
+def test_the_first_step_is_compiled_before_it_is_done() -> None:
+    assert "compiling the first step…" in [line.strip() for line in bars(iter([STARTED]))]
+
+
+def test_an_endless_sample_is_truncated_in_a_file_too() -> None:
+    lines = shown(piped(), iter([replace(READY, samples=[("palavra " * 200_000, "a word")])]))
+    assert 2_000 <= max(map(len, lines)) < 2_100
+
+
 def test_the_bars_follow_steps_and_validation() -> None:
     everything, epoch, figures, _ = bars(iter([STARTED, step(405)]))
     assert " 405/16200 1 h 01 min left" in everything
