@@ -1,6 +1,5 @@
 """The ``ptenmt`` command: collects the subcommands, and turns errors into messages and exit codes."""
 
-import atexit
 import contextlib
 import io
 import os
@@ -17,6 +16,7 @@ from typer.core import TyperGroup
 from ptenmt import __version__
 from ptenmt.cli.console import print_error
 from ptenmt.cli.options import COMMAND_LINE, MARKUP
+from ptenmt.cli.process_signals import process_signals
 from ptenmt.errors import PtenmtError
 
 COMMANDS = (
@@ -36,56 +36,6 @@ COMMANDS = (
 )
 """Each is a function or a Typer app of this name in the module ``ptenmt.cli.<name>``."""
 _INTERRUPTED = 128 + signal.SIGINT
-_TERMINATIONS = [getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name)]
-
-
-class _Signals:
-    """Ends the process as a shell expects on SIGINT, SIGTERM and SIGHUP, and at once.
-
-    Libraries may turn a KeyboardInterrupt into an error of their own (Keras does while it traces a layer):
-    hence ``is_interrupted``. The exit handler, registered first, runs last: it skips TensorFlow's slow exit.
-    """
-
-    def __init__(self) -> None:
-        self.is_interrupted = False
-        self.exit_code: int | None = None
-
-    def install(self) -> None:
-        for number in _TERMINATIONS:
-            if signal.getsignal(number) is signal.SIG_DFL:
-                signal.signal(number, self._terminate)
-        atexit.register(self._leave)
-
-    @contextlib.contextmanager
-    def interruptible(self) -> Iterator[None]:
-        """Raise KeyboardInterrupt on SIGINT, where the process would end at once (see ``__main__``)."""
-        outside = signal.getsignal(signal.SIGINT)
-        if outside in (signal.SIG_IGN, signal.default_int_handler):
-            yield
-            return
-        signal.signal(signal.SIGINT, self._interrupt)
-        try:
-            yield
-        finally:
-            signal.signal(signal.SIGINT, outside)
-
-    def _interrupt(self, _number: int, _frame: Any) -> None:
-        self.is_interrupted = True
-        raise KeyboardInterrupt
-
-    def _terminate(self, number: int, _frame: Any) -> None:
-        raise SystemExit(128 + number)
-
-    def _leave(self) -> None:
-        if self.exit_code is None:
-            return
-        for stream in filter(None, (sys.stdout, sys.stderr)):
-            with contextlib.suppress(OSError, ValueError):
-                stream.flush()
-        os._exit(self.exit_code)
-
-
-_signals = _Signals()
 
 
 class _Group(TyperGroup):
@@ -122,7 +72,7 @@ class _Group(TyperGroup):
 def _reported_errors(ctx: Any = None) -> Iterator[None]:
     """Print errors that a user can fix, and exit; ``ctx`` is that of a command that runs."""
     try:
-        with _signals.interruptible():
+        with process_signals.interruptible():
             yield
     except (PtenmtError, ModuleNotFoundError) as error:
         known = error if isinstance(error, PtenmtError) else _missing_package(error)
@@ -146,7 +96,7 @@ def _reported_errors(ctx: Any = None) -> Iterator[None]:
     except typer.Exit:
         raise
     except BaseException as error:
-        if not (isinstance(error, KeyboardInterrupt) or _signals.is_interrupted):
+        if not (isinstance(error, KeyboardInterrupt) or process_signals.is_interrupted):
             raise
         typer.echo("interrupted", err=True)
         raise typer.Exit(_INTERRUPTED) from None
@@ -193,10 +143,11 @@ def main() -> None:
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):  # input is UTF-8 whatever the locale is, and so is output
             stream.reconfigure(encoding="utf-8", errors="replace")
-    _signals.install()
+    process_signals.install()
     try:
         app(prog_name="ptenmt")
     except SystemExit as end:
-        if isinstance(end.code, int) and end.code > 128:  # a signal ended it
-            _signals.exit_code = end.code
+        code = end.code if isinstance(end.code, int) else 0
+        if code > 128 or process_signals.is_interrupted:  # a signal ended it, or a library has swallowed one
+            process_signals.exit_code = code
         raise

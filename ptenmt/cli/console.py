@@ -12,6 +12,7 @@ from typing import IO, TYPE_CHECKING, Any
 
 from ptenmt import native_libraries
 from ptenmt.cli.formatting import duration
+from ptenmt.cli.process_signals import process_signals
 from ptenmt.errors import OutputError, PtenmtError
 from ptenmt.events import DownloadProgress
 from ptenmt.native_libraries import silent_stderr
@@ -182,6 +183,7 @@ def load_tensorflow(screen: Screen) -> None:
         os.environ["TF_CPP_MIN_LOG_LEVEL"] = "0"
     with screen.working("loading TensorFlow…"):
         native_libraries.load_tensorflow()
+    process_signals.make_up()
 
 
 @contextmanager

@@ -13,6 +13,7 @@ import pytest
 
 import ptenmt as package
 from ptenmt.cli import app as cli
+from ptenmt.cli.process_signals import process_signals
 from ptenmt.config import Config
 from ptenmt.runs import Run
 
@@ -133,11 +134,22 @@ def test_an_interruption_is_no_traceback(ptenmt, monkeypatch: pytest.MonkeyPatch
 @pytest.mark.usefixtures("empty")
 def test_an_error_that_a_library_makes_of_an_interruption(ptenmt, monkeypatch: pytest.MonkeyPatch) -> None:
     def interrupt(**_options: object) -> None:
-        monkeypatch.setattr(cli._signals, "is_interrupted", True)
+        monkeypatch.setattr(process_signals, "is_interrupted", True)
         raise ValueError("Exception encountered when calling Dense.call()")
 
     monkeypatch.setattr("ptenmt.cli.info.list_runs", interrupt)
     assert ptenmt("info", code=130).stderr == "interrupted\n"
+
+
+@pytest.mark.usefixtures("empty")
+def test_an_interruption_that_tensorflow_swallows_is_made_up_for(
+    ptenmt, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def load() -> None:
+        monkeypatch.setattr(process_signals, "is_interrupted", True)
+
+    monkeypatch.setattr("ptenmt.native_libraries.load_tensorflow", load)
+    assert ptenmt("average", "--run", "nowhere", code=130).stderr == "interrupted\n"
 
 
 def test_output_is_utf8_whatever_the_locale(empty: Path) -> None:
