@@ -80,6 +80,7 @@ def _json_facts(translation: Translation) -> dict[str, Any]:
         ],
         "milliseconds": round(translation.milliseconds, 3),
         "is_complete": translation.is_complete,
+        "is_retried": translation.is_retried,
         "is_split": translation.is_split,
         "unknown": translation.unknown,
     }

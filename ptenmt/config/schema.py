@@ -654,6 +654,9 @@ class DecodingConfig:
     split_sentences: bool = _resumable(True)
     """Translate texts sentence by sentence; if false, line by line. Lines of a corpus stay whole in
     scoring."""
+    safeguards: bool = _resumable(True)
+    """Carry URLs, numbers and other entities over, translate capitals like ordinary text, and translate once
+    more what loops or reaches the length limit. If false, the model's own translations."""
 
     def __post_init__(self) -> None:
         _require_least("decoding", self, 1, "max_length", "beam_size", "num_hypotheses")

@@ -66,7 +66,8 @@ def change_case(change: Callable[[str], str], source: str, target: str, _random:
     return unmask(change(source), sources), unmask(change(target), targets)
 
 
-def _capitalised(text: str) -> str:
+def capitalized(text: str) -> str:
+    """Begin each word with a capital."""
     return word_pattern().sub(lambda word: word[0][:1].upper() + word[0][1:], text)
 
 
@@ -93,7 +94,7 @@ NOISES: Mapping[str, Callable[[str, str, Random], SentencePair]] = {
     "typos": add_typos,
     "drop_end_punctuation": drop_end_punctuation,
     "upper_case": partial(change_case, str.upper),
-    "title_case": partial(change_case, _capitalised),
+    "title_case": partial(change_case, capitalized),
     "lower_case": partial(change_case, str.lower),
     "symbols": add_symbols,
     "placeholders": add_placeholders,

@@ -85,8 +85,13 @@ def without_entities(text: str) -> str:
     return entity_pattern().sub("", text) if _SIGNS.search(text) else text
 
 
+def find_entities(text: str) -> list[re.Match[str]]:
+    """Find the entities of a text, in order."""
+    return list(entity_pattern().finditer(text)) if _SIGNS.search(text) else []
+
+
 def _entities(text: str) -> list[str]:
-    return entity_pattern().findall(text) if _SIGNS.search(text) else []
+    return [entity[0] for entity in find_entities(text)]
 
 
 def _in_order(entities: Sequence[str]) -> list[str]:

@@ -16,7 +16,7 @@ from ptenmt.inspection.figures import HeatMap
 from ptenmt.inspection.inspector import Inspector, Reading
 from ptenmt.model.numpy_transformer import NumpyTransformer
 from ptenmt.trained_model import TrainedModel, default_alignment_layer
-from ptenmt.translation.postprocessing import word_weights, words_of
+from ptenmt.translation.word_alignment import word_weights, words_of
 
 BATCH_SENTENCES = 32
 BUFFER_SENTENCES = 1024

@@ -72,7 +72,7 @@ class TranslationValidator:
         self._held_out = HeldOutLoss(model, self._workers)
         self._model = model
         self._tokenizers = tokenizers
-        greedy = DecodingConfig(max_length=config.decoding.max_length, beam_size=1)
+        greedy = DecodingConfig(max_length=config.decoding.max_length, beam_size=1, safeguards=False)
         self._config = replace(config, decoding=greedy)
         is_expressible = not why_not_ctranslate2(config.model)
         self._keras = None if is_expressible else Translator.from_model(model, tokenizers, self._config)
@@ -105,7 +105,7 @@ class TranslationValidator:
         )
 
     def _translator(self) -> Translator:
-        """A greedy translator with the current weights."""
+        """A greedy translator with the current weights: the model alone, without second tries."""
         if self._keras is not None:
             return self._keras
         weights = {weight.path: weight.numpy() for weight in self._model.trainable_variables}

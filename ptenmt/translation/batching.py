@@ -3,12 +3,12 @@
 import time
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import groupby
 from typing import NamedTuple
 
 from ptenmt.config import DecodingConfig
-from ptenmt.tokenizers import END, START, UNK
+from ptenmt.tokenizers import END, START
 from ptenmt.translation.engine import Engine, Hypothesis, PendingHypotheses, SearchRequest
 from ptenmt.translation.postprocessing import Translation
 from ptenmt.translation.segmentation import Segment, SegmentedText
@@ -22,6 +22,8 @@ MAX_BUFFER_CHARACTERS = 250_000
 """A few seconds' work for buffers of long texts, so that progress can be shown and saved."""
 PAUSE = 0.1
 """Seconds that the texts of a buffer wait for more, where the stream may pause."""
+_LONGEST_RETRY, _LONGER_RETRY, _NO_REPEAT_NGRAM = 1.5, 10, 3
+"""Of a translation after one with a loop: the most tokens, by those of the source, and its n-grams."""
 BLANK = [Hypothesis([START, END])]
 """The hypotheses of a segment without anything to translate."""
 
@@ -68,18 +70,25 @@ class Buffer:
             tokens: The most source tokens in a batch with padding; a single segment may have more.
         """
         parts = [
-            Part(row, number, segment)
+            part_of(row, number, segment)
             for row, text in enumerate(self.segmented)
             for number, segment in enumerate(text.segments)
             if not segment.is_blank
         ]
-        parts.sort(key=lambda part: -len(part.segment.ids))
-        for most, group in groupby(parts, key=lambda part: max_length(len(part.segment.ids))):
-            similar = list(group)
+        for similar, most in grouped(parts, max_length):
             while similar:
                 size = max(1, min(sentences, tokens // len(similar[0].segment.ids)))
                 yield Batch(self, similar[:size], most)
                 del similar[:size]
+
+
+class Search(NamedTuple):
+    """How a segment is searched for, besides the options."""
+
+    with_attention: bool = False
+    n_best: bool = False
+    """Whether to return all hypotheses of the beam, one of which may meet the constraints."""
+    avoids_loops: bool = False
 
 
 class Part(NamedTuple):
@@ -88,6 +97,34 @@ class Part(NamedTuple):
     row: int
     number: int
     segment: Segment
+    search: Search = Search()
+    earlier: list[Hypothesis] | None = None
+    """Those of the search before this one, which loop or are truncated."""
+    is_apart: bool = False
+    """Whether the segment is without entities, which it lost in the search before."""
+
+
+def part_of(row: int, number: int, segment: Segment) -> Part:
+    """A segment to be translated for the first time."""
+    constraints = segment.constraints
+    if constraints is None:
+        return Part(row, number, segment)
+    return Part(row, number, segment, Search(with_attention=bool(constraints.edits), n_best=True))
+
+
+def grouped(parts: list[Part], max_length: Callable[[int], int]) -> Iterator[tuple[list[Part], int]]:
+    """Parts with the same search and maximum length of translations, longest first, and that length."""
+
+    def key(part: Part) -> tuple[Search, int]:
+        length = len(part.segment.ids)
+        most = max_length(length)
+        if part.search.avoids_loops:
+            most = min(most, int(_LONGEST_RETRY * length) + _LONGER_RETRY)
+        return part.search, most
+
+    parts.sort(key=lambda part: (part.search, -len(part.segment.ids)))
+    for (_, most), group in groupby(parts, key):
+        yield list(group), most
 
 
 @dataclass
@@ -108,15 +145,16 @@ class BatchQueue:
         engine: Translates the batches.
         options: Search options.
         target_prefix: Ids that the translation of every text starts with.
-        copies_unknown: Whether hypotheses with [UNK] need attention. Only those sentences are translated
-            again, since attention costs much more than a second search.
+        max_length: The most tokens of a translation, given the number of source tokens.
+        review: Accepts the hypotheses of a segment, or returns it as it is to be translated once more.
         with_scores: Whether scores are needed.
     """
 
     engine: Engine
     options: DecodingConfig
+    max_length: Callable[[int], int]
+    review: Callable[[Part, list[Hypothesis]], Part | tuple[Segment, list[Hypothesis]]]
     target_prefix: Sequence[int] = ()
-    copies_unknown: bool = False
     with_scores: bool = True
 
     def __post_init__(self) -> None:
@@ -126,7 +164,7 @@ class BatchQueue:
     def submit(self, batch: Batch) -> None:
         """Start to translate a batch."""
         started = time.perf_counter()
-        self._pending.append((batch, self._submit(batch, batch.parts), started))
+        self._pending.append((batch, self._submit(batch), started))
 
     def finished(self, *, wait_for_all: bool = False) -> Iterator[tuple[Buffer, list[int]]]:
         """Wait until no more batches are pending than the engine needs to stay busy, or none.
@@ -137,34 +175,35 @@ class BatchQueue:
         while len(self._pending) > (0 if wait_for_all else self.engine.max_pending_batches):
             batch, wait, started = self._pending.popleft()
             found = wait()
-            if self.copies_unknown:
-                self._add_attention(batch, found)
             started, self._last = max(started, self._last), time.perf_counter()
-            buffer = batch.buffer
+            buffer, again = batch.buffer, []
             for part, hypotheses in zip(batch.parts, found, strict=True):
-                buffer.hypotheses[part.row][part.number] = hypotheses
                 buffer.milliseconds[part.row] += 1000 * (self._last - started) / len(found)
+                reviewed = self.review(part, hypotheses)
+                if isinstance(reviewed, Part):
+                    again.append(reviewed)
+                else:
+                    segment, accepted = reviewed
+                    buffer.segmented[part.row].segments[part.number] = segment
+                    buffer.hypotheses[part.row][part.number] = accepted
+            for parts, most in grouped(again, self.max_length):
+                self.submit(Batch(buffer, parts, most))
             rows = dict.fromkeys(part.row for part in batch.parts)
             yield buffer, [row for row in rows if all(buffer.hypotheses[row])]
 
-    def _add_attention(self, batch: Batch, found: list[list[Hypothesis]]) -> None:
-        """Translate the sentences with [UNK] in a hypothesis again, with attention."""
-        unknown = [row for row, each in enumerate(found) if any(UNK in hypothesis.ids for hypothesis in each)]
-        if unknown:
-            again = self._submit(batch, [batch.parts[row] for row in unknown], with_attention=True)
-            for row, hypotheses in zip(unknown, again(), strict=True):
-                found[row] = hypotheses
-
-    def _submit(
-        self, batch: Batch, parts: Sequence[Part], *, with_attention: bool = False
-    ) -> PendingHypotheses:
-        first_only = [self.target_prefix if part.number == 0 else () for part in parts]
+    def _submit(self, batch: Batch) -> PendingHypotheses:
+        search, options = batch.parts[0].search, self.options
+        if search.n_best:
+            options = replace(options, num_hypotheses=max(options.num_hypotheses, options.beam_size))
+        if search.avoids_loops:
+            options = replace(options, no_repeat_ngram=options.no_repeat_ngram or _NO_REPEAT_NGRAM)
+        first_only = [self.target_prefix if part.number == 0 else () for part in batch.parts]
         request = SearchRequest(
-            [part.segment.ids for part in parts],
+            [part.segment.ids for part in batch.parts],
             batch.max_length,
-            self.options,
+            options,
             target_prefixes=first_only if self.target_prefix else (),
-            with_attention=with_attention,
+            with_attention=search.with_attention,
             with_scores=self.with_scores,
         )
         return self.engine.submit(request)

@@ -1,24 +1,14 @@
-"""Post-processing: from the token ids of hypotheses to text, and from attention over tokens to words."""
+"""Post-processing: from the token ids of hypotheses to text."""
 
-import unicodedata
-from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from itertools import pairwise
-from typing import TYPE_CHECKING
 
 from ptenmt.config import Config
 from ptenmt.data.text import TextPreparation, detokenize_tokens, repair_wordpiece
-from ptenmt.tokenizers import END, PAD, SPECIAL_PIECES, START, UNK, Tokenizer, TokenizerPair
-from ptenmt.tokenizers.words import WordTokenizer, word_pattern
+from ptenmt.tokenizers import END, PAD, START, UNK, Tokenizer, TokenizerPair
+from ptenmt.tokenizers.words import WordTokenizer
 from ptenmt.translation.engine import Hypothesis
 from ptenmt.translation.segmentation import Segment, SegmentedText
-
-if TYPE_CHECKING:
-    import numpy as np
-
-_SEARCH_WINDOW = 16
-"""How many characters to skip at most to find a token: its spelling may differ from the text's."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -50,6 +40,9 @@ class Translation(Alternative):
     """The text before any preparation."""
     alternatives: list[Alternative] = field(default_factory=list)
     """The other translations, best first: ``decoding.num_hypotheses`` - 1."""
+    is_retried: bool = False
+    """Whether a sentence was translated a second time: the first translation looped, reached the length limit
+    or lost an entity."""
     is_split: bool = False
     """Whether a sentence was longer than the model can read, and was translated in parts."""
     unknown: list[str] = field(default_factory=list)
@@ -63,11 +56,13 @@ class Postprocessor:
 
     def __init__(self, tokenizers: TokenizerPair, config: Config) -> None:
         self._tokenizer: Tokenizer = tokenizers.target
-        source = tokenizers.source
+        self._source = source = tokenizers.source
         self._source_words = source.split if isinstance(source, WordTokenizer) else None
         self._preparation = TextPreparation(config.data)
         self._language = config.data.languages[1]
         self._is_wordpiece = config.tokenizer.kind == "wordpiece"
+        split = self._tokenizer.splits_punctuation
+        self._join_tokens = detokenize_tokens if split else self._preparation.detokenize
         self._length_penalty = config.decoding.length_penalty
 
     def n_best(
@@ -108,10 +103,15 @@ class Postprocessor:
                 unknown |= {word: None for word, token in words if token == UNK}
         return list(unknown)
 
+    def unconstrained(self, hypothesis: Hypothesis) -> str:
+        """The text of a hypothesis without what constraints put into it."""
+        (raw,) = self._tokenizer.decode([hypothesis.ids])
+        return self._join_tokens(repair_wordpiece(raw) if self._is_wordpiece else raw, self._language)
+
     def _detokenize(self, pairs: Sequence[tuple[Segment, Hypothesis]]) -> list[Alternative]:
         """Decode and detokenize hypotheses; copy unknown words."""
         decoded = self._tokenizer.decode([hypothesis.ids for _, hypothesis in pairs])
-        join = detokenize_tokens if self._tokenizer.splits_punctuation else self._preparation.detokenize
+        join = self._join_tokens
         alternatives = []
         for (segment, hypothesis), decoded_text in zip(pairs, decoded, strict=True):
             raw = decoded_text
@@ -122,10 +122,19 @@ class Postprocessor:
                 raw = " ".join(token for token, id in spelled if id not in (PAD, START, END))
             if self._is_wordpiece:
                 raw = repair_wordpiece(raw)
+            text = join(raw, self._language)
+            if segment.is_blank:
+                text = raw = segment.text
+            elif segment.constraints is not None:
+                source_tokens = self._source.pieces(segment.ids)
+                text, raw = (
+                    segment.constraints.complete(each, hypothesis.attention, source_tokens, tokens[1:])
+                    for each in (text, raw)
+                )
             alternatives.append(
                 Alternative(
-                    text=segment.text if segment.is_blank else join(raw, self._language),
-                    raw=segment.text if segment.is_blank else raw,
+                    text=text,
+                    raw=raw,
                     tokens=tokens,
                     ids=hypothesis.ids,
                     is_complete=hypothesis.is_complete,
@@ -160,98 +169,3 @@ def _copy_unknown(words: Sequence[str], hypothesis: Hypothesis, tokens: Sequence
         words[nearest[place - 1]] if token == UNK and 0 < place <= len(nearest) else piece
         for place, (token, piece) in enumerate(zip(hypothesis.ids, tokens, strict=True))
     ]
-
-
-@dataclass(frozen=True, kw_only=True)
-class Alignment:
-    """Which source tokens each token of a translation attends to."""
-
-    source: str
-    translation: str
-    source_tokens: list[str]
-    """S tokens, [START] and [END] included."""
-    target_tokens: list[str]
-    """T tokens in the order of generation; [END] last if it was generated."""
-    weights: "np.ndarray"
-    """[T, S]; a row sums to 1. The mean over the heads of ``Engine.alignment_layer``."""
-
-    def of_words(self) -> "WordAlignment":
-        """Sum the weights of sub-words over words."""
-        source_words, target_words = words_of(self.source), words_of(self.translation)
-        source, target = (source_words, self.source_tokens), (target_words, self.target_tokens)
-        return WordAlignment(
-            translation=self.translation,
-            source_words=source_words,
-            target_words=target_words,
-            weights=word_weights(self.weights, source, target),
-        )
-
-
-@dataclass(frozen=True, kw_only=True)
-class WordAlignment:
-    """Which words of a sentence each word of its translation attends to; joined, words give the texts."""
-
-    translation: str
-    source_words: list[str]
-    target_words: list[str]
-    weights: list[list[float]]
-    """A row for each target word, a column for each source word; see ``word_weights``."""
-
-
-def words_of(text: str) -> list[str]:
-    """Split a text into words and punctuation marks, which joined give the text.
-
-    White space belongs to the word after it; at the end of the text, to the last word.
-    """
-    ends = [word.end() for word in word_pattern().finditer(text)]
-    if not ends:
-        return [text] if text else []
-    return [text[begin:end] for begin, end in pairwise([0, *ends[:-1], len(text)])]
-
-
-def word_weights(
-    attention: "np.ndarray", source: tuple[list[str], list[str]], target: tuple[list[str], list[str]]
-) -> list[list[float]]:
-    """Sum the attention [T, S] of tokens over words; ``source`` and ``target`` are words and tokens.
-
-    Returns:
-        A row for each target word, a column for each source word. A row sums to 1, or to 0 if its tokens
-        cannot be located in the word or attend to no word.
-    """
-    columns, rows = words_of_tokens(*source), words_of_tokens(*target)
-    weights = [[0.0] * len(source[0]) for _ in target[0]]
-    for row, values in zip(rows, attention.tolist(), strict=True):
-        for column, value in zip(columns, values, strict=True):
-            if row is not None and column is not None:
-                weights[row][column] += value
-    return [[round(value / (sum(row) or 1.0), 4) for value in row] for row in weights]
-
-
-def words_of_tokens(words: Sequence[str], tokens: Sequence[str]) -> list[int | None]:
-    """The index of the word that each token is part of; None for those not found, [START], [END] and [PAD].
-
-    Tokenizers normalize text, so case, accents and white space are ignored.
-    """
-    folded = [_fold(word) for word in words]
-    characters = "".join(folded)
-    owners = [number for number, word in enumerate(folded) for _ in word]
-    found: list[int | None] = []
-    place = after_unknown = 0
-    for token in tokens:
-        if token == SPECIAL_PIECES[UNK]:  # stands for the next word, or for characters of it
-            start = max(place, after_unknown)
-            owner = owners[start] if start < len(owners) else None
-            found.append(owner)
-            after_unknown = start if owner is None else bisect_right(owners, owner)
-            continue
-        spelled = "" if token in SPECIAL_PIECES else _fold(token.removeprefix("##").replace("▁", " "))
-        end = max(place, after_unknown) + _SEARCH_WINDOW
-        at = characters.find(spelled, place, end + len(spelled)) if spelled else -1
-        found.append(None if at < 0 else owners[at])
-        place = place if at < 0 else at + len(spelled)
-    return found
-
-
-def _fold(text: str) -> str:
-    decomposed = unicodedata.normalize("NFKD", text).casefold()
-    return "".join(char for char in decomposed if not (char.isspace() or unicodedata.combining(char)))

@@ -11,7 +11,7 @@ import unicodedata
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from functools import lru_cache
 from itertools import chain
 from textwrap import shorten
 
@@ -19,8 +19,9 @@ from ptenmt.config import Config
 from ptenmt.data.placeholders import without_entities
 from ptenmt.data.text import TextPreparation
 from ptenmt.errors import ConfigError
-from ptenmt.tokenizers import SPECIAL_PIECES, UNK, TokenizerPair, encode_framed, frame
+from ptenmt.tokenizers import SPECIAL_PIECES, UNK, Tokenizer, TokenizerPair, encode_framed, frame
 from ptenmt.tokenizers.words import WordTokenizer
+from ptenmt.translation.constraints import ConstrainedSource, Constrainer
 
 _ELLIPSIS = re.compile(r"…[\"'”’»)]*\s+(?=[\"'“‘«(]*[A-ZÀ-Þ])")
 """Ends a sentence before a capital; sentencex knows three full stops only."""
@@ -43,6 +44,10 @@ class Segment:
     """The segment as the tokenizer reads it; as it was typed, if there is nothing to translate."""
     ids: list[int]
     """[START] … [END]."""
+    constraints: ConstrainedSource | None = None
+    """What its translation must keep, if anything."""
+    is_retried: bool = False
+    """Whether it was translated a second time, because of a fault of the first translation."""
 
     @property
     def is_blank(self) -> bool:
@@ -80,6 +85,8 @@ class TextEncoder:
         self._max_length = config.model.max_positions
         self._splits_sentences = config.decoding.split_sentences
         self._preparation = TextPreparation(config.data)
+        self._constrainer = Constrainer(tokenizers.source, config)
+        self._has_safeguards = config.decoding.safeguards
 
     def prepare_source(self, text: str) -> str:
         """A source sentence as its tokenizer reads it."""
@@ -139,22 +146,25 @@ class TextEncoder:
         prepare = str if is_prepared else self.prepare_source
         splits_sentences = self._splits_sentences and not (is_prepared or is_sentence)
         split = [self._sentences(text, splits_sentences, is_line=is_prepared) for text in texts]
-        sentences = [sentence for of_text, _ in split for _, sentence in of_text]
-        # Sentences that may fit are encoded in one call, which is fastest.
         most = self._max_length - _NUM_FRAME_TOKENS
-        is_read = [
-            len(sentence) <= _MAX_CHARACTERS_PER_TOKEN * most and self._has_words(sentence)
-            for sentence in sentences
-        ]
-        prepared = [prepare(each) if read else "" for each, read in zip(sentences, is_read, strict=True)]
-        encoded = zip(prepared, self._tokenizers.source.encode(prepared), strict=True)
+
+        def read(sentence: str) -> tuple[str, ConstrainedSource | None]:
+            if len(sentence) > _MAX_CHARACTERS_PER_TOKEN * most or not self._has_words(sentence):
+                return "", None
+            constraints = None if is_sentence else self._constraints(sentence)
+            return prepare(constraints.text if constraints else sentence), constraints
+
+        # Sentences that may fit are encoded in one call, which is fastest.
+        prepared = [read(sentence) for of_text, _ in split for _, sentence in of_text]
+        encoded = iter(self._tokenizers.source.encode([text for text, _ in prepared]))
+        may_fit = iter(prepared)
         segmented = []
         for of_text, after in split:
             parts: list[list[Segment]] = []
             for before, sentence in of_text:
-                text, ids = next(encoded)
+                ids, (text, constraints) = next(encoded), next(may_fit)
                 if ids and len(ids) <= most:
-                    parts.append([Segment(before, text, frame(ids, self._max_length))])
+                    parts.append([Segment(before, text, frame(ids, self._max_length), constraints)])
                 else:
                     parts.append(list(self._fit(before, sentence, prepare)))
             is_split = any(len(part) > 1 for part in parts)
@@ -211,22 +221,23 @@ class TextEncoder:
                 yield begun
             start = end
 
+    def apart(self, segment: Segment) -> Segment:
+        """The segment without its entities, which its translation gets in the end."""
+        assert segment.constraints is not None
+        typed = segment.constraints.typed
+        constraints = self._constrainer.constrain(typed, takes_out_all=True)
+        assert constraints is not None
+        (ids,) = self._tokenizers.source.encode([text := self.prepare_source(constraints.text)])
+        framed = frame(ids, self._max_length)
+        return Segment(segment.before, text if ids else typed, framed, constraints if ids else None)
+
+    def _constraints(self, sentence: str) -> ConstrainedSource | None:
+        return self._constrainer.constrain(sentence) if self._has_safeguards else None
+
     def _has_words(self, text: str) -> bool:
         """Whether there is a letter of the source language outside entities."""
-        return any(char.isalpha() and _script(char) in self._scripts for char in without_entities(text))
-
-    @cached_property
-    def _scripts(self) -> frozenset[str]:
-        """The scripts of the source language, by the letters of the vocabulary."""
-        source = self._tokenizers.source
-        pieces = "".join(source.pieces(range(len(SPECIAL_PIECES), source.vocabulary_size)))
-        counts: Counter[str] = Counter()
-        for char, count in Counter(pieces).items():
-            if char.isalpha():
-                counts[_script(char)] += count
-        return frozenset(
-            script for script, count in counts.items() if count >= _MIN_SCRIPT_SHARE * counts.total()
-        )
+        scripts = _scripts(self._tokenizers.source)
+        return any(char.isalpha() and _script(char) in scripts for char in without_entities(text))
 
     def _fit(self, before: str, text: str, prepare: Callable[[str], str]) -> Iterator[Segment]:
         """Split a sentence into segments that the model can read."""
@@ -235,11 +246,12 @@ class TextEncoder:
             return
         max_tokens = self._max_length - _NUM_FRAME_TOKENS
         if len(text) <= _MAX_CHARACTERS_PER_TOKEN * max_tokens:
-            prepared = prepare(text)
+            constraints = self._constraints(text)
+            prepared = prepare(constraints.text if constraints else text)
             (ids,) = self._tokenizers.source.encode([prepared])
             # A single character cannot be split, even if it has more tokens than the model has positions.
             if len(ids) <= max_tokens or len(text) == 1:
-                yield Segment(before, prepared, frame(ids, self._max_length))
+                yield Segment(before, prepared, frame(ids, self._max_length), constraints)
                 return
         place = _split_place(text)
         _, first, space = _split_edges(text[:place])
@@ -255,6 +267,19 @@ def _split_edges(text: str) -> tuple[str, str, str]:
         return "", text, ""
     begin = len(text) - len(text.lstrip())
     return text[:begin], core, text[begin + len(core) :]
+
+
+@lru_cache
+def _scripts(tokenizer: Tokenizer) -> frozenset[str]:
+    """The scripts of a language, by the letters of its vocabulary."""
+    counts: Counter[str] = Counter()
+    pieces = tokenizer.pieces(range(len(SPECIAL_PIECES), tokenizer.vocabulary_size))
+    for char, count in Counter("".join(pieces)).items():
+        if char.isalpha():
+            counts[_script(char)] += count
+    return frozenset(
+        script for script, count in counts.items() if count >= _MIN_SCRIPT_SHARE * counts.total()
+    )
 
 
 @lru_cache(maxsize=1 << 14)

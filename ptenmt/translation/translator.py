@@ -24,8 +24,10 @@ from ptenmt.trained_model import TrainedModel
 from ptenmt.translation.batching import BLANK, BatchQueue, Buffer, read_buffers
 from ptenmt.translation.ctranslate2_engine import CTranslate2Engine
 from ptenmt.translation.engine import Engine, EngineName, Hypothesis, SearchRequest
-from ptenmt.translation.postprocessing import Alignment, Alternative, Postprocessor, Translation
+from ptenmt.translation.postprocessing import Alternative, Postprocessor, Translation
+from ptenmt.translation.review import Reviewer
 from ptenmt.translation.segmentation import TextEncoder
+from ptenmt.translation.word_alignment import Alignment
 
 if TYPE_CHECKING:
     from ptenmt.model.transformer import Transformer
@@ -47,6 +49,15 @@ class Translator:
         self.config = config
         self.encoder = TextEncoder(tokenizers, config)
         self._postprocessor = Postprocessor(tokenizers, config)
+        self._copies_unknown = config.tokenizer.kind == "words"
+        self._reviewer = Reviewer(
+            self.encoder,
+            self._postprocessor,
+            tokenizers,
+            config.decoding,
+            copies_unknown=self._copies_unknown,
+            avoids_loops=engine.name == "ctranslate2",
+        )
 
     @classmethod
     def load(
@@ -222,15 +233,15 @@ class Translator:
         with_scores: bool,
     ) -> Iterator[dict[int, Translation]]:
         """Batch, translate and post-process buffers; yields the texts of a buffer as they are complete."""
+        engine, max_length = self.engine, partial(self.max_length, num_prefix_tokens=len(target_prefix))
         queue = BatchQueue(
             self._engine(),
             self.config.decoding,
+            max_length,
+            self._reviewer.review,
             target_prefix,
-            copies_unknown=self._copies_unknown,
             with_scores=with_scores,
         )
-        engine = self.engine
-        max_length = partial(self.max_length, num_prefix_tokens=len(target_prefix))
         for buffer in buffers:
             yield self._postprocess(buffer, buffer.blank_rows)
             for batch in buffer.batches(max_length, engine.batch_sentences, engine.batch_tokens):
@@ -253,6 +264,7 @@ class Translator:
                 **vars(best),
                 source=buffer.texts[row],
                 alternatives=others,
+                is_retried=any(segment.is_retried for segment in text.segments),
                 is_split=text.is_split,
                 unknown=self._postprocessor.unknown_words(text),
                 milliseconds=buffer.milliseconds[row],
@@ -330,10 +342,6 @@ class Translator:
         ]
         least = found[0][1] + _LEAST_LOG_ODDS if found else 0.0
         return [(token, score) for token, score in found[:count] if score >= least]
-
-    @property
-    def _copies_unknown(self) -> bool:
-        return self.config.tokenizer.kind == "words"
 
     def align(self, text: str, prefix: str = "") -> Alignment:
         """Translate a sentence, and return which source tokens each target token attends to.

@@ -28,6 +28,7 @@ KEYS = [
     "alternatives",
     "milliseconds",
     "is_complete",
+    "is_retried",
     "is_split",
     "unknown",
 ]

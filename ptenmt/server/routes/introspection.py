@@ -65,7 +65,7 @@ def _attention(service: Service, translator: Translator, text: str, translation:
     """
     source = translator.encoder.segment_single([text])[0].segments[0].ids
     if translation is None:
-        best = translator.translate(text)[0]
+        best = translator.with_options(split_sentences=False, safeguards=False).translate(text)[0]
         translation, target = best.text, best.ids
     else:
         target = translator.encoder.targets([translation])[0][0]

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from ptenmt.translation.postprocessing import word_weights, words_of, words_of_tokens
+from ptenmt.translation.word_alignment import word_weights, words_of, words_of_tokens
 
 
 @pytest.mark.parametrize(

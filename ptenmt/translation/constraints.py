@@ -1,0 +1,317 @@
+"""What a translation must keep of its source: entities such as URLs and numbers, and capitals.
+
+Before a sentence is translated, its entities become placeholders, if the model was trained with them; else
+they are taken out, except for numbers, which the model translates. Capitals become those of an ordinary
+sentence. Afterwards a placeholder is replaced by its entity, and the rest put where the word alignment says.
+"""
+
+import re
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import accumulate, compress
+from typing import TYPE_CHECKING, Literal, NamedTuple
+
+from ptenmt.config import Config
+from ptenmt.data.augmentation import capitalized
+from ptenmt.data.placeholders import PLACEHOLDERS, find_entities, unmask
+from ptenmt.data.text import lowers_typed
+from ptenmt.tokenizers import UNK, Tokenizer
+from ptenmt.tokenizers.words import word_pattern
+from ptenmt.translation.word_alignment import word_weights, words_of
+
+if TYPE_CHECKING:
+    import numpy as np
+
+_CAPITAL = "[A-ZÀ-ÖØ-ÞΑ-ΩА-Я]"
+_UNUSUAL_CAPITALS = re.compile(
+    rf"{_CAPITAL}[’'-]?{_CAPITAL}|(?:{_CAPITAL}\w*\W+(?:\w{{1,3}}\W+)?){{2}}{_CAPITAL}"
+)
+"""Two in a row, or three capitalized words: most sentences have neither."""
+_LONG_WORD = 3
+"""Letters; in titles shorter words may be in lower case."""
+_MIN_TITLE_WORDS = 3
+_NUMBER = re.compile(r"\d[\d.,:/–-]*")
+_OPENING = "([{“‘«\"'/-–—¿¡"
+_BRACKETS = ("()", "[]", "{}", "“”", "‘’", "«»", '""', "''")
+_DISTANCE_DECAY = 0.7
+
+
+class Edit(NamedTuple):
+    """A change of the translation, made at the words that are aligned to a part of the source."""
+
+    begin: int
+    end: int
+    """Characters of ``ConstrainedSource.text``; if equal, the change is an insertion."""
+    text: str | None = None
+    """What stands in the translation; None: the aligned words in capitals."""
+    is_attached: bool = False
+    """Whether an insertion has no space before it."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class ConstrainedSource:
+    """A sentence in the form in which it is translated, and how its translation is completed."""
+
+    typed: str
+    """The sentence as it was typed."""
+    text: str
+    """The sentence that is translated, before its preparation for the tokenizer."""
+    entities: tuple[str, ...] = ()
+    """The n-th stands in ``text`` as the n-th of ``PLACEHOLDERS``."""
+    numbers: tuple[str, ...] = ()
+    """The digits of the numbers that stand in ``text``, and have to stand in the translation."""
+    case: Literal["upper", "title"] | None = None
+    """The capitals of the translation, if ``text`` is in another case than ``typed``."""
+    edits: tuple[Edit, ...] = ()
+
+    def is_met(self, translation: str) -> bool:
+        """Whether a translation of ``text`` has all placeholders and numbers, as often as it has."""
+        signs = [sign for sign in self.text if sign in PLACEHOLDERS]
+        if Counter(signs) != Counter(sign for sign in translation if sign in PLACEHOLDERS):
+            return False
+        found = Counter(_digits(entity[0]) for entity in find_entities(translation))
+        return all(found[number] == count for number, count in Counter(self.numbers).items())
+
+    def complete(
+        self,
+        translation: str,
+        attention: "np.ndarray | None",
+        source_tokens: Sequence[str],
+        target_tokens: Sequence[str],
+    ) -> str:
+        """Put entities and capitals into a translation of ``text``.
+
+        Args:
+            translation: The translation.
+            attention: [T, S]; needed for ``edits``.
+            source_tokens: S tokens of ``text``.
+            target_tokens: T tokens of the translation.
+        """
+        words = words_of(translation)
+        if self.edits and attention is not None:
+            source = words_of(self.text)
+            weights = word_weights(attention, (source, list(source_tokens)), (words, list(target_tokens)))
+            text = _edited(words, self.case, source, weights, self.edits)
+        else:
+            text = "".join(_in_case(word, self.case) for word in words)
+        return unmask(text, self.entities)
+
+
+class Constrainer:
+    """Finds what the translations of sentences must keep.
+
+    Args:
+        tokenizer: That of the source language.
+        config: The options of the run.
+    """
+
+    def __init__(self, tokenizer: Tokenizer, config: Config) -> None:
+        self._tokenizer = tokenizer
+        self._has_placeholders = config.data.augment.placeholders > 0
+        self._is_cased = not (config.has_lowercase_text or lowers_typed(config.data))
+
+    def constrain(self, sentence: str, *, takes_out_all: bool = False) -> ConstrainedSource | None:
+        """The sentence with its constraints; None if it has none.
+
+        Args:
+            sentence: The sentence as it was typed.
+            takes_out_all: Take all entities out of it, also those that the model can carry over.
+        """
+        entities = find_entities(sentence)
+        is_unusual = self._is_cased and _UNUSUAL_CAPITALS.search(sentence) is not None
+        if not (entities or is_unusual):
+            return None
+        spans = [(entity.start(), entity.end()) for entity in entities]
+        case, cased = self._usual_capitals(sentence, spans) if is_unusual else (None, {})
+        masked: list[str] = []
+        numbers: list[str] = []
+        source = _Builder(sentence)
+        changes = sorted([*spans, *((begin, begin + len(word)) for begin, word in cased.items())])
+        for begin, end in changes:
+            part = sentence[begin:end]
+            if begin in cased:
+                source.replace(begin, end, cased[begin], Edit(0, 0) if case is None else None)
+            elif takes_out_all or not self._is_carried(part, masked):
+                source.take_out(begin, end)
+            elif _is_left_to_model(part) or not self._has_placeholders:
+                numbers.append(_digits(part))
+            else:
+                if part not in masked:
+                    masked.append(part)
+                source.replace(begin, end, PLACEHOLDERS[masked.index(part)])
+        text, edits = source.finish()
+        if text == sentence and not numbers:
+            return None
+        return ConstrainedSource(
+            typed=sentence,
+            text=text,
+            entities=tuple(masked),
+            numbers=tuple(numbers),
+            case=case,
+            edits=tuple(edits),
+        )
+
+    def _is_carried(self, entity: str, masked: Sequence[str]) -> bool:
+        """Whether the model can carry an entity over."""
+        if self._has_placeholders:
+            return _is_left_to_model(entity) or entity in masked or len(masked) < len(PLACEHOLDERS)
+        return _NUMBER.fullmatch(entity) is not None
+
+    def _usual_capitals(
+        self, sentence: str, entities: Sequence[tuple[int, int]]
+    ) -> tuple[Literal["upper", "title"] | None, dict[int, str]]:
+        """The case of the sentence, if it is unusual, and the words to change, by where they begin."""
+        found = [
+            word
+            for word in word_pattern().finditer(sentence)
+            if word[0][0].isalpha()
+            and not any(begin < word.end() and word.start() < end for begin, end in entities)
+        ]
+        several = [word for word in found if sum(map(str.isalpha, word[0])) > 1]
+        long = [word for word in found if len(word[0]) >= _LONG_WORD]
+        case: Literal["upper", "title"] | None = None
+        if several and all(word[0].isupper() for word in several):
+            case = "upper"
+        elif len(long) >= _MIN_TITLE_WORDS and all(word[0][0].isupper() for word in long):
+            case = "title"
+        changed = found if case else [word for word in several if word[0].isupper()]
+        usual = self._usual_case([word[0] for word in changed], keeps_ties=case is None)
+        first = found[0].start() if found else 0
+        cased = {
+            word.start(): new if word.start() > first else new[:1].upper() + new[1:]
+            for word, new in zip(changed, usual, strict=True)
+        }
+        cased = {begin: new for begin, new in cased.items() if not sentence.startswith(new, begin)}
+        return (case if cased else None), cased
+
+    def _usual_case(self, words: Sequence[str], *, keeps_ties: bool) -> Iterator[str]:
+        """Truecasing: each word in the case in which it has the fewest tokens.
+
+        Frequent words have one token in their usual case: ``Maria``, ``casa``, ``ONU``.
+        """
+        forms = [[word.lower(), capitalized(word.lower()), word] for word in words]
+        encoded = iter(self._tokenizer.encode([form for of_word in forms for form in of_word]))
+        for of_word in forms:
+            costs = [(UNK in ids, len(ids)) for ids in (next(encoded) for _ in of_word)]
+            best = min(range(len(costs)), key=costs.__getitem__)
+            yield of_word[-1] if keeps_ties and costs[-1] <= costs[best] else of_word[best]
+
+
+class _Builder:
+    """Builds the changed sentence from left to right, with the edits at their places in it."""
+
+    def __init__(self, sentence: str) -> None:
+        self._sentence = sentence
+        self._done = ""
+        self._place = 0
+        self._edits: list[Edit] = []
+
+    def replace(self, begin: int, end: int, text: str, edit: Edit | None = None) -> None:
+        """Replace characters of the sentence; the edit concerns what stands there now."""
+        self._copy(begin)
+        start = len(self._done)
+        self._done += text
+        self._place = end
+        if edit is not None:
+            self._edits.append(edit._replace(begin=start, end=len(self._done)))
+
+    def take_out(self, begin: int, end: int) -> None:
+        """Leave characters out, with the space on one side of them, and insert them in the translation."""
+        if self._sentence[begin - 1 : begin] + self._sentence[end : end + 1] in _BRACKETS:
+            begin, end = begin - 1, end + 1
+        is_attached = begin > 0 and not self._sentence[begin - 1].isspace()
+        self._copy(begin)
+        self._place = end
+        after = self._sentence[end : end + 1]
+        if not self._done:
+            self._place += len(self._sentence[end:]) - len(self._sentence[end:].lstrip())
+        elif not after or after.isspace() or not (after.isalnum() or after in _OPENING):
+            self._done = self._done.rstrip()
+        entity = self._sentence[begin:end]
+        self._edits.append(Edit(len(self._done), len(self._done), entity, is_attached))
+
+    def finish(self) -> tuple[str, list[Edit]]:
+        """The sentence and the edits."""
+        self._copy(len(self._sentence))
+        return self._done, self._edits
+
+    def _copy(self, end: int) -> None:
+        self._done += self._sentence[self._place : end]
+
+
+def _edited(
+    words: list[str],
+    case: Literal["upper", "title"] | None,
+    source: list[str],
+    weights: list[list[float]],
+    edits: Sequence[Edit],
+) -> str:
+    """A translation after edits, by its words; ``weights`` [target words, source words] align them."""
+    ends = list(accumulate(map(len, source)))
+    starts = [0, *accumulate(map(len, words))]
+    entities = find_entities("".join(words))
+    allowed = [not any(each.start() < start < each.end() for each in entities) for start in starts]
+    changed = [_in_case(word, case) for word in words]
+    inserted: list[str] = [""] * (len(words) + 1)
+    for edit in edits:
+        if edit.begin == edit.end:
+            first = sum(end <= edit.begin for end in ends)
+            place = _boundary(words, source, weights, first, allowed)
+            before = inserted[place] or "".join(changed[:place])
+            needs_space = before and not (edit.is_attached and not before[-1].isalnum())
+            inserted[place] += f"{' ' * bool(needs_space)}{edit.text}"
+        else:
+            columns = [
+                column
+                for column, (word, end) in enumerate(zip(source, ends, strict=True))
+                if end > edit.begin and end - len(word.lstrip()) < edit.end
+            ]
+            for row, of_word in enumerate(weights):
+                if sum(of_word[column] for column in columns) >= 0.5:
+                    changed[row] = changed[row].upper()
+    parts = []
+    for place, word in enumerate([*changed, ""]):
+        parts.append(inserted[place])
+        is_joined = inserted[place] and word[:1] and (word[0].isalnum() or word[0] in _OPENING)
+        parts.append(f" {word}" if is_joined else word)
+    return "".join(parts)
+
+
+def _boundary(
+    words: list[str], source: list[str], weights: list[list[float]], first: int, allowed: Sequence[bool]
+) -> int:
+    """Between which words of a translation stands what stands before the ``first`` word of the source.
+
+    The number of words before it, such that those attend to the source before that place, and later ones
+    behind it, as far as possible; near words count more. Marks follow their like in the source. Only
+    ``allowed`` numbers are returned.
+    """
+    near = [_DISTANCE_DECAY ** (first - 1 - column) for column in range(first)]
+    near += [-(_DISTANCE_DECAY ** (column - first)) for column in range(first, len(source))]
+    left = {word.strip() for word in source[:first]}
+    right = {word.strip() for word in source[first:]}
+    votes = []
+    for word, of_word in zip(words, weights, strict=True):
+        mark = word.strip()
+        if any(map(str.isalnum, mark)):
+            votes.append(sum(weight * value for weight, value in zip(of_word, near, strict=True)))
+        else:
+            votes.append(0.1 * ((mark in left) - (mark in right)))
+    totals = [0.0, *accumulate(votes)]
+    return max(compress(range(len(totals)), allowed), key=totals.__getitem__)
+
+
+def _in_case(word: str, case: Literal["upper", "title"] | None) -> str:
+    if case is None:
+        return word
+    return word.upper() if case == "upper" else capitalized(word)
+
+
+def _digits(text: str) -> str:
+    return "".join(filter(str.isdigit, text))
+
+
+def _is_left_to_model(entity: str) -> bool:
+    """Whether an entity is a number with separators, which differ between languages: 1.000,5 is 1,000.5."""
+    return _NUMBER.fullmatch(entity) is not None and ("." in entity or "," in entity)

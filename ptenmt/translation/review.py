@@ -1,0 +1,115 @@
+"""A second try for translations that loop, reach the length limit, or lost a number or a placeholder."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from itertools import pairwise
+from typing import NamedTuple
+
+from ptenmt.config import DecodingConfig
+from ptenmt.tokenizers import UNK, TokenizerPair
+from ptenmt.translation.batching import Part, Search
+from ptenmt.translation.engine import Hypothesis
+from ptenmt.translation.postprocessing import Postprocessor
+from ptenmt.translation.segmentation import Segment, TextEncoder
+
+_LONGEST_PERIOD = 16
+_MIN_REPEATS = {1: 3, 2: 2, 3: 2}
+"""How often an n-gram of one, two or three tokens is repeated at least in a loop; a longer one is once."""
+_TIMES_SOURCE = 1.5
+
+
+_LOOP = (False, True, 0)
+"""A hypothesis with these faults or worse ones is not accepted at once."""
+
+
+class Reviewed(NamedTuple):
+    """The accepted hypotheses of a segment, and the segment as it was translated."""
+
+    segment: Segment
+    hypotheses: list[Hypothesis]
+
+
+class Reviewer:
+    """Accepts the hypotheses of a segment, or asks for another search.
+
+    Args:
+        encoder: Encodes the segments.
+        postprocessor: Decodes hypotheses.
+        tokenizers: Of both languages.
+        options: The options of the search.
+        copies_unknown: Whether hypotheses with [UNK] need attention. Only those sentences are translated
+            again, since attention costs much more than a second search.
+        avoids_loops: Whether the engine supports ``no_repeat_ngram``.
+    """
+
+    def __init__(
+        self,
+        encoder: TextEncoder,
+        postprocessor: Postprocessor,
+        tokenizers: TokenizerPair,
+        options: DecodingConfig,
+        *,
+        copies_unknown: bool,
+        avoids_loops: bool,
+    ) -> None:
+        self._encoder, self._postprocessor = encoder, postprocessor
+        self._source, self._target = tokenizers.source, tokenizers.target
+        self._options = options
+        self._copies_unknown = copies_unknown
+        self._avoids_loops = avoids_loops and options.safeguards
+
+    def review(self, part: Part, hypotheses: list[Hypothesis]) -> Reviewed | Part:
+        """The accepted hypotheses; or the segment as it is to be translated once more."""
+        needs_attention = self._copies_unknown and not part.search.with_attention
+        if needs_attention and any(UNK in hypothesis.ids for hypothesis in hypotheses):
+            return part._replace(search=part.search._replace(with_attention=True))
+        if not self._options.safeguards:
+            return Reviewed(part.segment, hypotheses)
+        segment = part.segment
+        if segment.constraints is not None:
+            hypotheses = sorted(hypotheses, key=lambda each: not self._is_met(segment, each))
+            hypotheses = hypotheses[: self._options.num_hypotheses]
+        if part.earlier:
+            before, now = self._faults(segment, part.earlier[0]), self._faults(segment, hypotheses[0])
+            hypotheses = part.earlier if before < now else hypotheses
+        elif self._avoids_loops and self._faults(segment, hypotheses[0]) >= _LOOP:
+            search = part.search._replace(avoids_loops=True)
+            return part._replace(search=search, earlier=hypotheses)
+        if not part.is_apart and not self._is_met(segment, hypotheses[0]):
+            apart = self._encoder.apart(segment)
+            search = Search(with_attention=True)
+            return part._replace(segment=apart, search=search, earlier=None, is_apart=True)
+        if part.earlier or part.is_apart:
+            segment = replace(segment, is_retried=True)
+        return Reviewed(segment, hypotheses)
+
+    def _is_met(self, segment: Segment, hypothesis: Hypothesis) -> bool:
+        constraints = segment.constraints
+        return constraints is None or constraints.is_met(self._postprocessor.unconstrained(hypothesis))
+
+    def _faults(self, segment: Segment, hypothesis: Hypothesis) -> tuple[bool, bool, int]:
+        """Whether it loops, whether the length limit truncated it, and its length: the less the better."""
+        is_truncated = not hypothesis.is_complete and self._options.max_length is None
+        repeats = _repeats(self._target.pieces(hypothesis.ids)) if _may_loop(hypothesis.ids) else 0.0
+        loops = repeats >= 1 and repeats > _TIMES_SOURCE * _repeats(self._source.pieces(segment.ids))
+        return loops, is_truncated, len(hypothesis.ids)
+
+
+def _may_loop(ids: Sequence[int]) -> bool:
+    """Whether two tokens stand next to each other twice, as in every loop."""
+    return len(set(pairwise(ids))) < len(ids) - 1
+
+
+def _repeats(tokens: Sequence[str]) -> float:
+    """How often an n-gram follows itself, as a multiple of what makes a loop; digits may repeat more."""
+    most = 0.0
+    for period in range(1, min(_LONGEST_PERIOD, len(tokens) // 2) + 1):
+        least = _MIN_REPEATS.get(period, 1)
+        num_equal = 0
+        for place, token in enumerate(tokens[period:]):
+            num_equal = num_equal + 1 if token == tokens[place] else 0
+            repeats = num_equal // period / least
+            if repeats > most:
+                has_letters = any(map(str.isalpha, "".join(tokens[place : place + period])))
+                most = max(most, repeats if has_letters else repeats / 4)
+    return most

@@ -1,0 +1,161 @@
+"""Entities and capitals survive any model."""
+
+import random
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from scripted import TextEngine
+
+from ptenmt.config import AugmentConfig, Config, DataConfig, DecodingConfig, TokenizerConfig
+from ptenmt.data.augmentation import tokenizer_symbols
+from ptenmt.data.placeholders import PLACEHOLDERS
+from ptenmt.data.readers import demo_pairs
+from ptenmt.tokenizers import TokenizerPair, build_tokenizers
+from ptenmt.translation import Translation, Translator
+
+SENTENCES = [source for source, _ in demo_pairs("validation") if source[-1] in ".?!" and "? " not in source]
+ENTITIES = ["https://example.org/a?b=c", "foo@example.org", "25", "12/03/2024", "10:30", "{name}", "%1$s"]
+ENTITIES += ["#TAG#", "#agora", "@ana", "😀", "👍🏽", "www.a.pt/x", "${valor}", "🇵🇹"]
+WITH, WITHOUT = 0.5, 0.0
+_SIGNS = "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZÃÉÊÁÍÓÚÇÕÀÂ.,:/-«»“”{}()!?"
+
+
+@pytest.fixture(scope="module")
+def runs() -> dict[float, tuple[TokenizerPair, Config]]:
+    """Runs with and without placeholders in training."""
+    found = {}
+    for share in (WITH, WITHOUT):
+        data = DataConfig(source="demo", augment=AugmentConfig(placeholders=share))
+        config = Config(data=data, tokenizer=TokenizerConfig(kind="sentencepiece", vocabulary_size=200))
+        texts = [*SENTENCES, _SIGNS, " ".join(_SIGNS)]
+        pairs = [(text, text) for text in texts]
+        symbols = tokenizer_symbols(data)
+        found[share] = (build_tokenizers(config.tokenizer, pairs, ("pt", "en"), symbols), config)
+    return found
+
+
+@pytest.fixture
+def make(runs) -> Callable[..., Translator]:
+    """A translator with a script: ``make(share, script, **decoding)``."""
+
+    def translator(share: float, script: Callable[[str], Sequence[str]], **decoding: object) -> Translator:
+        tokenizers, config = runs[share]
+        config = replace(config, decoding=DecodingConfig(**decoding))
+        return Translator(TextEngine(tokenizers, script), tokenizers, config)
+
+    return translator
+
+
+def translate(translator: Translator, text: str) -> Translation:
+    (translation,) = translator.translate(text)
+    return translation
+
+
+def with_entities(numbers: random.Random) -> tuple[str, list[str]]:
+    """A sentence with one to three different entities between its words, and those."""
+    words = numbers.choice(SENTENCES).split()
+    entities = numbers.sample(ENTITIES, numbers.randint(1, 3))
+    for entity in entities:
+        words.insert(numbers.randint(0, len(words) - 1), entity)
+    return " ".join(words), entities
+
+
+@pytest.mark.parametrize("share", [WITH, WITHOUT])
+def test_of_a_model_that_copies_the_translation_is_the_sentence(make, share: float) -> None:
+    numbers = random.Random(1)
+    translator = make(share, lambda text: [text])
+    sentences = [with_entities(numbers)[0] for _ in range(100)]
+    sentences += [sentence.upper() for sentence in SENTENCES[:50]]
+    sentences += [" ".join(word[:1].upper() + word[1:] for word in text.split()) for text in SENTENCES[:50]]
+    sentences += ["Olá (😀), vê {a}, {b} e “@ana”!", "😀 Ela tem 3 gatos 😀", "{x}: ela NÃO tem tempo?"]
+    assert [each.text for each in translator.translate(sentences)] == sentences
+
+
+@pytest.mark.parametrize("share", [WITH, WITHOUT])
+@pytest.mark.parametrize(
+    "script",
+    [
+        lambda text: [" ".join(reversed(text.split()))],
+        lambda text: ["".join(char for char in text if char not in PLACEHOLDERS and not char.isdigit())],
+        lambda text: [f"{text} {text}"],
+        lambda text: ["nada", "".join(char for char in text if char != PLACEHOLDERS[0])],
+    ],
+    ids=["reversed", "lost", "double", "lost by all"],
+)
+def test_every_entity_is_there_exactly_once(make, share: float, script: Callable) -> None:
+    numbers = random.Random(2)
+    translator = make(share, script)
+    for _ in range(60):
+        sentence, entities = with_entities(numbers)
+        text = translate(translator, sentence).text
+        assert [text.count(entity) for entity in entities] == [1] * len(entities), (sentence, text)
+
+
+def test_the_best_hypothesis_with_all_entities_is_taken(make) -> None:
+    script = ["Não.", "A ❶ ❶.", "A ❶ e.", "Ela ❶."]
+    translator = make(WITH, lambda text: script if "❶" in text else ["sem"])
+    translation = translate(translator, "Ela tem 25 gatos.")
+    assert (translation.text, translation.is_retried) == ("A 25 e.", False)
+    both = translate(make(WITH, lambda _: script, num_hypotheses=2), "Ela tem 25 gatos.")
+    assert [both.text, *(other.text for other in both.alternatives)] == ["A 25 e.", "Ela 25."]
+
+
+def test_lost_placeholders_are_translated_around(make) -> None:
+    translator = make(WITH, lambda text: [text.replace("❶", "")])
+    translation = translate(translator, "Ela tem {x} gatos.")
+    assert (translation.text, translation.is_retried) == ("Ela tem {x} gatos.", True)
+    assert translator.engine.seen == ["Ela tem ❶ gatos.", "Ela tem gatos."]
+
+
+def test_a_number_may_have_other_separators_but_no_other_digits(make) -> None:
+    english = {"Tem 1.000,5 euros.": "Tem 1,000.5 euros."}
+    for share in (WITH, WITHOUT):
+        translator = make(share, lambda text: [english.get(text, text)])
+        assert translate(translator, "Tem 1.000,5 euros.").text == "Tem 1,000.5 euros."
+        wrong = make(share, lambda text: [text.replace("1.000,5", "1,5")])
+        assert translate(wrong, "Tem 1.000,5 euros.").text == "Tem 1.000,5 euros."
+
+
+def test_capitals_are_translated_in_their_usual_case_and_given_back(make) -> None:
+    translator = make(WITHOUT, lambda text: [text.replace("gato", "cat").replace("tempo", "time")])
+    for typed, expected, seen in [
+        ("O GATO NÃO TEM TEMPO!", "O CAT NÃO TEM TIME!", "O gato não tem tempo!"),
+        ("O Gato Não Tem Tempo", "O Cat Não Tem Time", "O gato não tem tempo"),
+        ("O GATO VIU HTTPS://A.PT/X {Nome}.", "O CAT VIU HTTPS://A.PT/X {Nome}.", None),
+        ("O gato NÃO tem tempo.", "O cat NÃO tem time.", "O gato não tem tempo."),
+        ("O gato tem tempo.", "O cat tem time.", "O gato tem tempo."),
+    ]:
+        assert translate(translator, typed).text == expected
+        assert seen is None or translator.engine.seen[-1] == seen
+
+
+def test_without_safeguards_the_model_reads_what_was_typed(make) -> None:
+    translator = make(WITHOUT, lambda text: [text.lower()], safeguards=False)
+    assert translate(translator, "ELA TEM 25.").text == "ela tem 25."
+    assert translator.engine.seen == ["ELA TEM 25."]
+
+
+def test_only_constrained_sentences_need_more_of_the_engine(make) -> None:
+    translator = make(WITHOUT, lambda text: [text])
+    translator.translate(["Ela tem tempo.", "Ela tem {x} tempo.", "Ela tem 25 gatos."])
+    needs = {
+        (request.options.num_hypotheses, request.with_attention) for request in translator.engine.requests
+    }
+    assert needs == {(1, False), (4, True), (4, False)}
+    assert translator.engine.seen == ["Ela tem tempo.", "Ela tem 25 gatos.", "Ela tem tempo."]
+
+
+@pytest.mark.parametrize("rest", ["tempo", "25/7", ""])
+def test_attention_of_any_kind_loses_nothing(make, rest: str) -> None:
+    numbers = np.random.default_rng(3)
+    translator = make(WITHOUT, lambda text: [text])
+    source = translator.encoder.segment([f"{{a}} Ela @b TEM {{c}} muito MAU {rest} {{d}}"])[0].segments[0]
+    tokens = translator.tokenizers.source.pieces(source.ids)
+    for _ in range(100):
+        attention = numbers.dirichlet(np.ones(len(tokens)), size=len(tokens) - 1)
+        text = source.constraints.complete(source.text, attention, tokens, tokens[1:])
+        assert sorted(re.findall(r"@b|\{.\}", text)) == ["@b", "{a}", "{c}", "{d}"]
+        assert "  " not in text

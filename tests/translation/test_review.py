@@ -1,0 +1,90 @@
+"""Translations that loop are made again."""
+
+from collections.abc import Callable
+
+import pytest
+from scripted import TextEngine
+
+from ptenmt.config import Config, DataConfig, TokenizerConfig
+from ptenmt.data.readers import demo_pairs
+from ptenmt.tokenizers import build_tokenizers
+from ptenmt.translation import Translator
+from ptenmt.translation.engine import PendingHypotheses, SearchRequest
+
+GOOD = "Ela não tem tempo."
+
+
+@pytest.fixture(scope="module")
+def make() -> Callable[[str, str], Translator]:
+    """A translator that says the first text, and the second if it must not repeat n-grams."""
+    config = Config(
+        data=DataConfig(source="demo"), tokenizer=TokenizerConfig(kind="sentencepiece", vocabulary_size=400)
+    )
+    pairs = [*demo_pairs("validation"), ("0 1", "0 1")]
+    tokenizers = build_tokenizers(config.tokenizer, pairs, ("pt", "en"))
+
+    class Looping(TextEngine):
+        def submit(self, request: SearchRequest) -> PendingHypotheses:
+            self.script = lambda _: [texts[request.options.no_repeat_ngram > 0]]
+            return super().submit(request)
+
+    texts = ["", ""]
+
+    def translator(first: str, second: str) -> Translator:
+        texts[:] = first, second
+        return Translator(Looping(tokenizers, list), tokenizers, config)
+
+    return translator
+
+
+LOOPS = ["tem tem tem tem", "não tem não tem não tem", "a b c a b c a b c", "xx" * 9, "o gato do rei " * 2]
+
+
+@pytest.mark.parametrize("loop", [*LOOPS, "a " * 300])
+def test_a_loop_is_translated_again_without_it(make, loop: str) -> None:
+    (translation,) = make(loop, GOOD).translate("O gato.")
+    assert (translation.text, translation.is_retried) == (GOOD, True)
+
+
+@pytest.mark.parametrize(
+    "text", [GOOD, "muito, muito bom", "1.000.000.000", "o gato e o rei", "...", "sim! sim!"]
+)
+def test_other_translations_are_kept(make, text: str) -> None:
+    (translation,) = make(text, "wrong").translate("O gato.")
+    assert (translation.text, translation.is_retried) == (text, False)
+
+
+def test_what_the_source_repeats_may_be_repeated(make) -> None:
+    (translation,) = make("no no no no no", "wrong").translate("não não não não não")
+    assert (translation.text, translation.is_retried) == ("no no no no no", False)
+    (longer,) = make("no " * 30, GOOD).translate("não não não não não")
+    assert longer.is_retried
+
+
+def test_the_better_translation_is_given(make) -> None:
+    for first, second, expected in [
+        ("tem tem tem tem", "não " * 40, "tem tem tem tem"),  # both loop, the second is truncated
+        ("tem " * 100, "tem tem tem tem", "tem tem tem tem"),
+    ]:
+        (translation,) = make(first, second).translate("O gato.")
+        assert (translation.text, translation.is_retried) == (expected, True)
+
+
+def test_the_second_translation_is_bounded_and_made_once(make) -> None:
+    translator = make("tem " * 100, "tem " * 100)
+    (translation,) = translator.translate("O gato.")
+    first, second = translator.engine.requests
+    assert second.max_length < first.max_length
+    assert (first.options.no_repeat_ngram, second.options.no_repeat_ngram) == (0, 3)
+    assert not translation.is_complete
+
+
+def test_a_length_limit_of_the_user_is_no_fault(make) -> None:
+    translator = make(GOOD * 9, "wrong").with_options(max_length=4)
+    (translation,) = translator.translate("O gato.")
+    assert (translation.is_complete, translation.is_retried) == (False, False)
+
+
+def test_without_safeguards_nothing_is_translated_again(make) -> None:
+    (translation,) = make("tem tem tem tem", GOOD).with_options(safeguards=False).translate("O gato.")
+    assert (translation.text, translation.is_retried) == ("tem tem tem tem", False)
