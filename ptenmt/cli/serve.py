@@ -18,6 +18,7 @@ from ptenmt.server.keys import add_key as make_key
 from ptenmt.server.limits import Limits
 from ptenmt.trained_model import TrainedModel
 from ptenmt.translation import Translator
+from ptenmt.translation.glossary import Glossary
 
 _DEFAULTS = Limits()
 _PACKAGES = "fastapi", "uvicorn", "h11", "python_multipart", "prometheus_client", "lxml", "docx", "srt"
@@ -55,6 +56,16 @@ def serve(
             metavar="NAME",
             help="Do not serve: create a key for NAME, add its hash to --keys, and print the key.",
             show_default=False,
+        ),
+    ] = None,
+    glossaries: Annotated[
+        list[Path] | None,
+        typer.Option(
+            "--glossary",
+            metavar="FILE",
+            help="Terms and their translations, a pair a line, separated by a tab, which requests may name "
+            "as the file without its ending; may be given several times.",
+            show_default="none",
         ),
     ] = None,
     origins: Annotated[
@@ -137,6 +148,7 @@ def serve(
         port=port,
         threads=threads,
         limits=limits,
+        glossaries={file.stem: Glossary.read(file) for file in glossaries or ()},
         keys_file=keys,
         origins=origins or [],
         is_verbose=screen.verbose,

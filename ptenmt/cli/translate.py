@@ -19,6 +19,7 @@ from ptenmt.config.schema import MAX_ALTERNATIVES
 from ptenmt.data.readers import Lines, opened_lines
 from ptenmt.runs import find_run
 from ptenmt.trained_model import TrainedModel
+from ptenmt.translation.glossary import Glossary
 from ptenmt.translation.translator import Translator, uses_keras
 
 _INVALID_HINT = "save the file as UTF-8, or write empty lines for such lines with --skip-invalid"
@@ -78,6 +79,15 @@ def translate(
             help="Show the N most probable next tokens after the prefix, each with its completion and "
             "probability, in the format of --n-best; tokens of less than 1 % of the first one's probability "
             "are left out.",
+        ),
+    ] = None,
+    glossary: Annotated[
+        Path | None,
+        typer.Option(
+            "--glossary",
+            metavar="FILE",
+            help="Terms and their translations, a pair a line, separated by a tab; equal: not translated.",
+            show_default=False,
         ),
     ] = None,
     overrides: options.DecodingOverrides = None,
@@ -145,6 +155,7 @@ def translate(
     options.refuse_together({"--n-best": n_best, "--alternatives": alternatives})
     files = {"TEXT": texts, "--input": input_file, "--output": output_file}
     options.refuse_together({"--interactive": interactive, **files})
+    terms = None if glossary is None else Glossary.read(glossary)
     found = find_run(run, "translation")
     flags = {"beam_size": beam_size, "num_hypotheses": n_best, "max_length": max_length}
     changes = options.decoding_overrides(overrides, flags)
@@ -165,7 +176,7 @@ def translate(
         translator = Translator.from_trained_model(trained, engine, device=device, threads=threads)
         num_best = decoding.num_hypotheses
         job = TranslationJob(
-            translator=translator.with_options(**asdict(decoding)),
+            translator=translator.with_glossary(terms).with_options(**asdict(decoding)),
             weights=trained.info.checksum,
             format=TranslationFormat(
                 raw=raw, as_json=as_json, num_rows=alternatives or (num_best if n_best or num_best > 1 else 0)

@@ -134,10 +134,12 @@ class TranslationJob:
 
     def facts(self) -> dict[str, Any]:
         """Facts that the translations depend on, besides the texts."""
+        glossary = self.translator.glossary
         return {
             "ptenmt": __version__,
             "weights": self.weights,
             "engine": self.translator.engine.identity,
+            "glossary": "" if glossary is None else glossary.checksum,
             "prefix": self.prefix,
             "alternatives": self.alternatives,
             **asdict(self.format),

@@ -5,7 +5,7 @@ import ipaddress
 import logging
 import signal
 import socket
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +20,7 @@ from ptenmt.server.limits import Limits
 from ptenmt.server.service import Service
 from ptenmt.trained_model import TrainedModel
 from ptenmt.translation import Translator
+from ptenmt.translation.glossary import Glossary
 
 SHUTDOWN_SECONDS = 6
 """To finish the requests in progress when the server stops."""
@@ -40,6 +41,7 @@ def serve(
     port: int,
     threads: int,
     limits: Limits,
+    glossaries: Mapping[str, Glossary],
     keys_file: Path | None,
     origins: Sequence[str],
     is_verbose: bool,
@@ -55,6 +57,7 @@ def serve(
         port: The port; 0 for any free one.
         threads: How many batches to translate in parallel.
         limits: The limits of requests.
+        glossaries: Those that requests may name.
         keys_file: The clients' keys; None if no key is required.
         origins: See ``make_app``.
         is_verbose: Whether uvicorn logs more than errors.
@@ -66,7 +69,7 @@ def serve(
         ServerError: The address is unknown or the port is in use.
     """
     keys = Keys() if keys_file is None else Keys.read(keys_file)
-    service = Service(translator, trained, limits, keys, threads=threads)
+    service = Service(translator, trained, limits, keys, threads=threads, glossaries=glossaries)
     bound = bound_socket(host, port)
     url = address_of(bound)
     if not is_loopback(bound) and not keys.are_required:

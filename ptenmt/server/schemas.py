@@ -16,13 +16,19 @@ class Keyed(BaseModel):
     api_key: str | None = Field("", description="If the server requires one; or send it as a bearer token.")
 
 
+class Termed(BaseModel):
+    """A request with a glossary."""
+
+    glossary: str | None = Field("", description="Name of one of the server's glossaries; default: none.")
+
+
 class DetectRequest(Keyed):
     """Texts whose language to detect."""
 
     q: str | list[str] = Field(description="One text or a list.", examples=["Ela não tem tempo."])
 
 
-class TranslateRequest(DetectRequest):
+class TranslateRequest(DetectRequest, Termed):
     """Texts to translate."""
 
     source: Source
@@ -31,7 +37,7 @@ class TranslateRequest(DetectRequest):
     alternatives: int = Field(0, ge=0, le=5, description="Number of alternative translations of each text.")
 
 
-class FileRequest(Keyed):
+class FileRequest(Keyed, Termed):
     """The fields sent with a document."""
 
     source: Source

@@ -4,7 +4,7 @@ import asyncio
 import functools
 import logging
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from concurrent.futures import CancelledError, ThreadPoolExecutor
 from typing import Annotated, Any, TypeVar
 
@@ -21,6 +21,7 @@ from ptenmt.server.schemas import Detection, Keyed
 from ptenmt.trained_model import TrainedModel
 from ptenmt.translation import Translator
 from ptenmt.translation.coalescing_engine import BusyError, CoalescingEngine, SentenceQueue
+from ptenmt.translation.glossary import Glossary
 
 logger = logging.getLogger("ptenmt.server")
 
@@ -41,6 +42,7 @@ class Service:
         limits: The limits of a request.
         keys: The clients' keys.
         threads: How many batches to translate in parallel.
+        glossaries: Those that requests may name.
 
     Raises:
         ConfigError: The run samples its translations.
@@ -54,6 +56,7 @@ class Service:
         keys: Keys,
         *,
         threads: int,
+        glossaries: Mapping[str, Glossary] | None = None,
     ) -> None:
         if translator.config.decoding.is_sampled:
             raise ConfigError(
@@ -67,6 +70,7 @@ class Service:
         self.uploads = asyncio.Semaphore(limits.uploads)
         self.uploads_without_key = asyncio.Semaphore(min(limits.uploads, MAX_WITHOUT_KEY))
         self._translator = translator
+        self._glossaries = dict(glossaries or {})
         self._queue = SentenceQueue(
             translator.engine, threads=threads, max_waiting=limits.queue, on_batch=self.metrics.count_batch
         )
@@ -111,6 +115,13 @@ class Service:
             raise Refusal(error.message) from error
         finally:
             engine.cancel()
+
+    def glossary(self, name: str | None) -> Glossary | None:
+        """The glossary with a name, none for an empty one; refuses an unknown name."""
+        if name and name not in self._glossaries:
+            known = ", ".join(self._glossaries) or "none"
+            raise Refusal(f"there is no glossary {name[:100]}; this server has: {known}")
+        return self._glossaries[name] if name else None
 
     async def aside(self, work: Callable[..., _Result], *arguments: Any) -> _Result:
         """Call a function of a document in one of a few threads; a cancelled caller does not wait for it."""

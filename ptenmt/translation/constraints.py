@@ -1,4 +1,4 @@
-"""What a translation must keep of its source: entities such as URLs and numbers, and capitals.
+"""What a translation must keep of its source: entities such as URLs and numbers, capitals, terms.
 
 Before a sentence is translated, its entities become placeholders, if the model was trained with them; else
 they are taken out, except for numbers, which the model translates. Capitals become those of an ordinary
@@ -7,7 +7,7 @@ sentence. Afterwards a placeholder is replaced by its entity, and the rest put w
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import accumulate, compress
 from typing import TYPE_CHECKING, Literal, NamedTuple
@@ -18,6 +18,7 @@ from ptenmt.data.placeholders import PLACEHOLDERS, find_entities, unmask
 from ptenmt.data.text import lowers_typed
 from ptenmt.tokenizers import UNK, Tokenizer
 from ptenmt.tokenizers.words import word_pattern
+from ptenmt.translation.glossary import Glossary
 from ptenmt.translation.word_alignment import word_weights, words_of
 
 if TYPE_CHECKING:
@@ -35,6 +36,8 @@ _NUMBER = re.compile(r"\d[\d.,:/–-]*")
 _OPENING = "([{“‘«\"'/-–—¿¡"
 _BRACKETS = ("()", "[]", "{}", "“”", "‘’", "«»", '""', "''")
 _DISTANCE_DECAY = 0.7
+_LEAST, _MOST = 0.1, 0.5
+"""The share of a word's attention with which it may belong to a term, and with which it does."""
 
 
 class Edit(NamedTuple):
@@ -44,7 +47,7 @@ class Edit(NamedTuple):
     end: int
     """Characters of ``ConstrainedSource.text``; if equal, the change is an insertion."""
     text: str | None = None
-    """What stands in the translation; None: the aligned words in capitals."""
+    """What stands in the translation in place of the aligned words; None: those in capitals."""
     is_attached: bool = False
     """Whether an insertion has no space before it."""
 
@@ -103,11 +106,14 @@ class Constrainer:
 
     Args:
         tokenizer: That of the source language.
-        config: The options of the run.
+        config: The options of the run; without ``decoding.safeguards`` only terms are found.
+        glossary: Terms with their translations.
     """
 
-    def __init__(self, tokenizer: Tokenizer, config: Config) -> None:
+    def __init__(self, tokenizer: Tokenizer, config: Config, glossary: Glossary | None = None) -> None:
         self._tokenizer = tokenizer
+        self._glossary = glossary
+        self._has_safeguards = config.decoding.safeguards
         self._has_placeholders = config.data.augment.placeholders > 0
         self._is_cased = not (config.has_lowercase_text or lowers_typed(config.data))
 
@@ -118,20 +124,24 @@ class Constrainer:
             sentence: The sentence as it was typed.
             takes_out_all: Take all entities out of it, also those that the model can carry over.
         """
-        entities = find_entities(sentence)
-        is_unusual = self._is_cased and _UNUSUAL_CAPITALS.search(sentence) is not None
-        if not (entities or is_unusual):
+        entities = find_entities(sentence) if self._has_safeguards else []
+        is_unusual = self._has_safeguards and self._is_cased and _UNUSUAL_CAPITALS.search(sentence)
+        spans = [entity.span() for entity in entities]
+        terms = self._terms(sentence, spans) if self._glossary is not None else {}
+        if not (spans or terms or is_unusual):
             return None
-        spans = [(entity.start(), entity.end()) for entity in entities]
         case, cased = self._usual_capitals(sentence, spans) if is_unusual else (None, {})
         masked: list[str] = []
         numbers: list[str] = []
         source = _Builder(sentence)
-        changes = sorted([*spans, *((begin, begin + len(word)) for begin, word in cased.items())])
-        for begin, end in changes:
+        words = [span for span in cased if not _overlaps(span, terms)]
+        for begin, end in sorted([*spans, *terms, *words]):
             part = sentence[begin:end]
-            if begin in cased:
-                source.replace(begin, end, cased[begin], Edit(0, 0) if case is None else None)
+            if (begin, end) in terms:
+                usual = _with_words(sentence, begin, end, cased)
+                source.replace(begin, end, usual, Edit(0, 0, terms[begin, end]))
+            elif (begin, end) in cased:
+                source.replace(begin, end, cased[begin, end], Edit(0, 0) if case is None else None)
             elif takes_out_all or not self._is_carried(part, masked):
                 source.take_out(begin, end)
             elif _is_left_to_model(part) or not self._has_placeholders:
@@ -141,7 +151,7 @@ class Constrainer:
                     masked.append(part)
                 source.replace(begin, end, PLACEHOLDERS[masked.index(part)])
         text, edits = source.finish()
-        if text == sentence and not numbers:
+        if text == sentence and not (numbers or edits):
             return None
         return ConstrainedSource(
             typed=sentence,
@@ -152,6 +162,12 @@ class Constrainer:
             edits=tuple(edits),
         )
 
+    def _terms(self, sentence: str, spans: Sequence[tuple[int, int]]) -> dict[tuple[int, int], str]:
+        """The translations of the terms in a sentence that do not overlap entities, by where they stand."""
+        assert self._glossary is not None
+        found = self._glossary.find(sentence)
+        return {span: translation for span, translation in found if not _overlaps(span, spans)}
+
     def _is_carried(self, entity: str, masked: Sequence[str]) -> bool:
         """Whether the model can carry an entity over."""
         if self._has_placeholders:
@@ -160,13 +176,12 @@ class Constrainer:
 
     def _usual_capitals(
         self, sentence: str, entities: Sequence[tuple[int, int]]
-    ) -> tuple[Literal["upper", "title"] | None, dict[int, str]]:
-        """The case of the sentence, if it is unusual, and the words to change, by where they begin."""
+    ) -> tuple[Literal["upper", "title"] | None, dict[tuple[int, int], str]]:
+        """The case of the sentence, if it is unusual, and the words to change, by where they stand."""
         found = [
             word
             for word in word_pattern().finditer(sentence)
-            if word[0][0].isalpha()
-            and not any(begin < word.end() and word.start() < end for begin, end in entities)
+            if word[0][0].isalpha() and not _overlaps(word.span(), entities)
         ]
         several = [word for word in found if sum(map(str.isalpha, word[0])) > 1]
         long = [word for word in found if len(word[0]) >= _LONG_WORD]
@@ -179,10 +194,10 @@ class Constrainer:
         usual = self._usual_case([word[0] for word in changed], keeps_ties=case is None)
         first = found[0].start() if found else 0
         cased = {
-            word.start(): new if word.start() > first else new[:1].upper() + new[1:]
+            word.span(): new if word.start() > first else self._at_beginning(new)
             for word, new in zip(changed, usual, strict=True)
         }
-        cased = {begin: new for begin, new in cased.items() if not sentence.startswith(new, begin)}
+        cased = {span: new for span, new in cased.items() if new != sentence[slice(*span)]}
         return (case if cased else None), cased
 
     def _usual_case(self, words: Sequence[str], *, keeps_ties: bool) -> Iterator[str]:
@@ -197,14 +212,20 @@ class Constrainer:
             best = min(range(len(costs)), key=costs.__getitem__)
             yield of_word[-1] if keeps_ties and costs[-1] <= costs[best] else of_word[best]
 
+    def _at_beginning(self, word: str) -> str:
+        """A word with a capital, unless the model knows it without one only."""
+        capital = word[:1].upper() + word[1:]
+        with_capital, without = self._tokenizer.encode([capital, word])
+        return word if UNK in with_capital and UNK not in without else capital
+
 
 class _Builder:
     """Builds the changed sentence from left to right, with the edits at their places in it."""
 
-    def __init__(self, sentence: str) -> None:
+    def __init__(self, sentence: str, begin: int = 0) -> None:
         self._sentence = sentence
         self._done = ""
-        self._place = 0
+        self._place = begin
         self._edits: list[Edit] = []
 
     def replace(self, begin: int, end: int, text: str, edit: Edit | None = None) -> None:
@@ -254,28 +275,72 @@ def _edited(
     allowed = [not any(each.start() < start < each.end() for each in entities) for start in starts]
     changed = [_in_case(word, case) for word in words]
     inserted: list[str] = [""] * (len(words) + 1)
+    taken: set[int] = set()
+
+    def insert(edit: Edit, column: int) -> None:
+        place = _boundary(words, source, weights, column, allowed)
+        before = inserted[place] or "".join(changed[:place])
+        needs_space = before and not (edit.is_attached and not before[-1].isalnum())
+        inserted[place] += f"{' ' * bool(needs_space)}{edit.text}"
+
     for edit in edits:
         if edit.begin == edit.end:
-            first = sum(end <= edit.begin for end in ends)
-            place = _boundary(words, source, weights, first, allowed)
-            before = inserted[place] or "".join(changed[:place])
-            needs_space = before and not (edit.is_attached and not before[-1].isalnum())
-            inserted[place] += f"{' ' * bool(needs_space)}{edit.text}"
+            insert(edit, sum(end <= edit.begin for end in ends))
         else:
             columns = [
                 column
                 for column, (word, end) in enumerate(zip(source, ends, strict=True))
                 if end > edit.begin and end - len(word.lstrip()) < edit.end
             ]
-            for row, of_word in enumerate(weights):
-                if sum(of_word[column] for column in columns) >= 0.5:
-                    changed[row] = changed[row].upper()
+            shares = [sum(of_word[column] for column in columns) for of_word in weights]
+            if edit.text is None:
+                changed = [
+                    word.upper() if share >= _MOST else word
+                    for word, share in zip(changed, shares, strict=True)
+                ]
+            elif rows := _rows_of_term(changed, edit.text, shares, taken):
+                taken |= {*rows}
+                space = changed[rows[0]][: -len(changed[rows[0]].lstrip())]
+                changed[rows[0] : rows[-1] + 1] = [space + edit.text, *[""] * (len(rows) - 1)]
+            else:
+                insert(edit, columns[0])
     parts = []
     for place, word in enumerate([*changed, ""]):
         parts.append(inserted[place])
         is_joined = inserted[place] and word[:1] and (word[0].isalnum() or word[0] in _OPENING)
         parts.append(f" {word}" if is_joined else word)
     return "".join(parts)
+
+
+def _rows_of_term(words: list[str], term: str, shares: list[float], taken: set[int]) -> list[int]:
+    """Which words of a translation a term replaces: those that are the term, else those aligned to it.
+
+    Args:
+        words: The words of the translation.
+        term: The term in the target language.
+        shares: How much each word attends to the term in the source.
+        taken: The words that another term has replaced.
+    """
+    wanted = [word.strip().casefold() for word in words_of(term)]
+    folded = [word.strip().casefold() for word in words]
+    places = [
+        range(place, place + len(wanted))
+        for place in range(len(words) - len(wanted) + 1)
+        if folded[place : place + len(wanted)] == wanted
+        and taken.isdisjoint(range(place, place + len(wanted)))
+    ]
+    if places:
+        return list(max(places, key=lambda rows: sum(shares[row] for row in rows)))
+    free = [row for row, word in enumerate(words) if row not in taken and any(map(str.isalnum, word))]
+    best = max(free, key=shares.__getitem__, default=None)
+    if best is None or shares[best] < _LEAST:
+        return []
+    first = last = best
+    while first - 1 in free and shares[first - 1] >= _MOST:
+        first -= 1
+    while last + 1 in free and shares[last + 1] >= _MOST:
+        last += 1
+    return list(range(first, last + 1))
 
 
 def _boundary(
@@ -300,6 +365,19 @@ def _boundary(
             votes.append(0.1 * ((mark in left) - (mark in right)))
     totals = [0.0, *accumulate(votes)]
     return max(compress(range(len(totals)), allowed), key=totals.__getitem__)
+
+
+def _with_words(sentence: str, begin: int, end: int, words: Mapping[tuple[int, int], str]) -> str:
+    """A part of a sentence with other words, by where those of the sentence stand."""
+    part = _Builder(sentence[:end], begin)
+    for (start, stop), word in sorted(words.items()):
+        if begin <= start and stop <= end:
+            part.replace(start, stop, word)
+    return part.finish()[0]
+
+
+def _overlaps(span: tuple[int, int], spans: Iterable[tuple[int, int]]) -> bool:
+    return any(begin < span[1] and span[0] < end for begin, end in spans)
 
 
 def _in_case(word: str, case: Literal["upper", "title"] | None) -> str:

@@ -63,9 +63,9 @@ class Reviewer:
         needs_attention = self._copies_unknown and not part.search.with_attention
         if needs_attention and any(UNK in hypothesis.ids for hypothesis in hypotheses):
             return part._replace(search=part.search._replace(with_attention=True))
-        if not self._options.safeguards:
-            return Reviewed(part.segment, hypotheses)
         segment = part.segment
+        if not self._options.safeguards:
+            return Reviewed(segment, hypotheses[: self._options.num_hypotheses])
         if segment.constraints is not None:
             hypotheses = sorted(hypotheses, key=lambda each: not self._is_met(segment, each))
             hypotheses = hypotheses[: self._options.num_hypotheses]

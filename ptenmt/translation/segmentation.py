@@ -22,6 +22,7 @@ from ptenmt.errors import ConfigError
 from ptenmt.tokenizers import SPECIAL_PIECES, UNK, Tokenizer, TokenizerPair, encode_framed, frame
 from ptenmt.tokenizers.words import WordTokenizer
 from ptenmt.translation.constraints import ConstrainedSource, Constrainer
+from ptenmt.translation.glossary import Glossary
 
 _ELLIPSIS = re.compile(r"…[\"'”’»)]*\s+(?=[\"'“‘«(]*[A-ZÀ-Þ])")
 """Ends a sentence before a capital; sentencex knows three full stops only."""
@@ -79,14 +80,13 @@ class SegmentedText:
 class TextEncoder:
     """Encodes user input the way the training corpus was encoded."""
 
-    def __init__(self, tokenizers: TokenizerPair, config: Config) -> None:
+    def __init__(self, tokenizers: TokenizerPair, config: Config, glossary: Glossary | None = None) -> None:
         self._tokenizers = tokenizers
         self._data = config.data
         self._max_length = config.model.max_positions
         self._splits_sentences = config.decoding.split_sentences
         self._preparation = TextPreparation(config.data)
-        self._constrainer = Constrainer(tokenizers.source, config)
-        self._has_safeguards = config.decoding.safeguards
+        self._constrainer = Constrainer(tokenizers.source, config, glossary)
 
     def prepare_source(self, text: str) -> str:
         """A source sentence as its tokenizer reads it."""
@@ -151,7 +151,7 @@ class TextEncoder:
         def read(sentence: str) -> tuple[str, ConstrainedSource | None]:
             if len(sentence) > _MAX_CHARACTERS_PER_TOKEN * most or not self._has_words(sentence):
                 return "", None
-            constraints = None if is_sentence else self._constraints(sentence)
+            constraints = None if is_sentence else self._constrainer.constrain(sentence)
             return prepare(constraints.text if constraints else sentence), constraints
 
         # Sentences that may fit are encoded in one call, which is fastest.
@@ -231,9 +231,6 @@ class TextEncoder:
         framed = frame(ids, self._max_length)
         return Segment(segment.before, text if ids else typed, framed, constraints if ids else None)
 
-    def _constraints(self, sentence: str) -> ConstrainedSource | None:
-        return self._constrainer.constrain(sentence) if self._has_safeguards else None
-
     def _has_words(self, text: str) -> bool:
         """Whether there is a letter of the source language outside entities."""
         scripts = _scripts(self._tokenizers.source)
@@ -246,7 +243,7 @@ class TextEncoder:
             return
         max_tokens = self._max_length - _NUM_FRAME_TOKENS
         if len(text) <= _MAX_CHARACTERS_PER_TOKEN * max_tokens:
-            constraints = self._constraints(text)
+            constraints = self._constrainer.constrain(text)
             prepared = prepare(constraints.text if constraints else text)
             (ids,) = self._tokenizers.source.encode([prepared])
             # A single character cannot be split, even if it has more tokens than the model has positions.

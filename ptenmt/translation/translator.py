@@ -24,6 +24,7 @@ from ptenmt.trained_model import TrainedModel
 from ptenmt.translation.batching import BLANK, BatchQueue, Buffer, read_buffers
 from ptenmt.translation.ctranslate2_engine import CTranslate2Engine
 from ptenmt.translation.engine import Engine, EngineName, Hypothesis, SearchRequest
+from ptenmt.translation.glossary import Glossary
 from ptenmt.translation.postprocessing import Alternative, Postprocessor, Translation
 from ptenmt.translation.review import Reviewer
 from ptenmt.translation.segmentation import TextEncoder
@@ -43,11 +44,14 @@ _TOKENS_PER_ALTERNATIVE = 4
 class Translator:
     """Translates sentences with a trained model; see ``load``."""
 
-    def __init__(self, engine: Engine, tokenizers: TokenizerPair, config: Config) -> None:
+    def __init__(
+        self, engine: Engine, tokenizers: TokenizerPair, config: Config, glossary: Glossary | None = None
+    ) -> None:
         self.engine = engine
         self.tokenizers = tokenizers
         self.config = config
-        self.encoder = TextEncoder(tokenizers, config)
+        self.glossary = glossary
+        self.encoder = TextEncoder(tokenizers, config, glossary)
         self._postprocessor = Postprocessor(tokenizers, config)
         self._copies_unknown = config.tokenizer.kind == "words"
         self._reviewer = Reviewer(
@@ -134,7 +138,11 @@ class Translator:
     def with_options(self, **changes: Any) -> "Translator":
         """The same translator with other options of the section ``decoding``, such as ``beam_size=1``."""
         config = replace(self.config, decoding=replace(self.config.decoding, **changes))
-        return Translator(self.engine, self.tokenizers, config)
+        return Translator(self.engine, self.tokenizers, config, self.glossary)
+
+    def with_glossary(self, glossary: Glossary | None) -> "Translator":
+        """The same translator with another glossary, or without one."""
+        return Translator(self.engine, self.tokenizers, self.config, glossary)
 
     def translate(
         self, texts: str | Iterable[str], *, prefix: str = "", max_segments: int | None = None

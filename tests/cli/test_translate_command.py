@@ -323,3 +323,12 @@ def test_a_sentence_beyond_the_positions_is_a_warning(ptenmt) -> None:
     answer = ptenmt("translate", "--json", "o gato come " * 834, "o gato")
     assert [json.loads(line)["is_split"] for line in answer.lines] == [True, False]
     assert "which was split: 1\n" in answer.stderr
+
+
+def test_a_glossary_gives_terms_their_translations(ptenmt, tmp_path: Path) -> None:
+    terms = tmp_path / "terms.tsv"
+    terms.write_text("gato\tZebra\n", encoding="utf-8")
+    answer = ptenmt("translate", "--glossary", str(terms), LINES[0], LINES[2])
+    assert [line.count("Zebra") for line in answer.lines] == [1, 0]
+    terms.write_text("gato\n", encoding="utf-8")
+    assert "line 1: not a term" in ptenmt("translate", "--glossary", str(terms), LINES[0], code=1).stderr

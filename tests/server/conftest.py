@@ -1,7 +1,7 @@
 """A server in a thread, whose model is scripted: it translates into capitals."""
 
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -20,6 +20,7 @@ from ptenmt.server.service import Service
 from ptenmt.tokenizers import END, START, TokenizerPair, build_tokenizers
 from ptenmt.translation import Translator
 from ptenmt.translation.engine import Hypothesis, PendingHypotheses, SearchRequest
+from ptenmt.translation.glossary import Glossary
 
 _SMALL = (
     "o gato bebe leite . a mãe não tem tempo , e o cão ? já fez quê - queixou - se ! "
@@ -176,13 +177,15 @@ def serve(capitals: tuple[TokenizerPair, Config]) -> Serve:
         keys: Keys | None = None,
         origins: Sequence[str] = (),
         load_model: Callable[[], Any] = RandomModel,
+        glossaries: Mapping[str, Glossary] | None = None,
         **limits: Any,
     ) -> Iterator[Served]:
         tokenizers, config = capitals
         engine = CapitalsEngine(tokenizers)
         translator = Translator(engine, tokenizers, config)
         trained: Any = LazyModel(load_model)
-        service = Service(translator, trained, Limits(**limits), keys or Keys(), threads=2)
+        access = keys or Keys()
+        service = Service(translator, trained, Limits(**limits), access, threads=2, glossaries=glossaries)
         started = threading.Event()
         app = make_app(service, origins=origins)
         server = make_server(app, is_verbose=False, on_start=started.set)

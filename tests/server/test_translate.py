@@ -7,6 +7,8 @@ import pytest
 import requests
 from libretranslatepy import LibreTranslateAPI
 
+from ptenmt.translation.glossary import Glossary
+
 HTML = (
     '<p class="a" title="olá">o gato <b>bebe</b>&nbsp;leite</p><script>var gato = "<p>gato</p>";</script>'
     "<!-- o gato --><br/>a &amp; b &lt;script&gt;"
@@ -261,3 +263,25 @@ def test_a_document_that_is_missing_is_said(served) -> None:
     two = [("file", ("a.txt", b"a")), ("file", ("b.txt", b"b"))]
     assert "Too many files" in served.refused("/translate_file", 400, files=two)
     assert requests.get(f"{served.url}/download_file/{'x' * 43}", timeout=20).status_code == 404
+
+
+def test_a_request_may_name_a_glossary_of_the_server(serve) -> None:
+    glossaries = {"animals": Glossary({"gato": "Katze"}), "same": Glossary({"gato": "gato"})}
+    with serve(glossaries=glossaries) as served:
+        for name, expected in (
+            ("animals", "O Katze!"),
+            ("same", "O gato!"),
+            ("", "O GATO!"),
+            (None, "O GATO!"),
+        ):
+            answer = served.post("/translate", q="o gato!", source="pt", target="en", glossary=name)
+            assert answer == {"translatedText": expected}
+        body = {"q": "o gato", "source": "pt", "target": "en", "glossary": "../animals"}
+        assert (
+            served.refused("/translate", 400, json=body)
+            == "there is no glossary ../animals; this server has: animals, same"
+        )
+        form = {"source": "pt", "target": "en", "glossary": "animals"}
+        file = {"file": ("a.txt", b"o gato!\r\n1")}
+        answer = requests.post(f"{served.url}/translate_file", data=form, files=file, timeout=20).json()
+        assert requests.get(answer["translatedFileUrl"], timeout=20).content == b"O Katze!\r\n1"

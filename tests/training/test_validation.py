@@ -146,4 +146,4 @@ def test_a_validation_translates_greedily_up_to_the_limit(
         assert isinstance(scores, Scores)
         assert scores.loss > 1
         assert [sample.translation for sample in scores.samples] == [" ".join([f"t{favourite}"] * 3)] * 2
-    assert set(submitted) == {(DecodingConfig(beam_size=1, max_length=3), False)}
+    assert set(submitted) == {(DecodingConfig(beam_size=1, max_length=3, safeguards=False), False)}

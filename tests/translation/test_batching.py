@@ -12,6 +12,8 @@ from ptenmt.translation.batching import (
     Batch,
     BatchQueue,
     Buffer,
+    Part,
+    Search,
     read_buffers,
 )
 from ptenmt.translation.engine import Hypothesis, PendingHypotheses, SearchRequest
@@ -54,9 +56,13 @@ def batches_of(buffer: Buffer, max_length: Callable[[int], int] = limit) -> list
     return list(buffer.batches(max_length, BATCH_SENTENCES, BATCH_TOKENS))
 
 
+def accept(part: Part, hypotheses: list[Hypothesis]) -> tuple[Segment, list[Hypothesis]]:
+    return part.segment, hypotheses
+
+
 def run(engine: Any, buffer: Buffer, **options: Any) -> list[list[int]]:
     """The rows that are complete with each batch."""
-    queue = BatchQueue(engine, DecodingConfig(), **options)
+    queue = BatchQueue(engine, DecodingConfig(), limit, **{"review": accept, **options})
     rows = []
     for batch in batches_of(buffer):
         queue.submit(batch)
@@ -165,21 +171,27 @@ def test_a_target_prefix_is_of_the_first_segment():
     assert prefixes == [[(7, 8), ()], ()]
 
 
-@pytest.mark.parametrize("copies_unknown", [True, False])
-def test_sentences_with_unknown_words_are_translated_again_with_attention(copies_unknown: bool):
-    asked: list[tuple[int, object]] = []
+def test_what_the_review_does_not_accept_is_translated_again():
+    asked: list[tuple[int, bool]] = []
 
     class Noting(Echo):
         def submit(self, request):
             asked.append((len(request.sources), request.with_attention))
             return super().submit(request)
 
+    def review(part: Part, hypotheses: list[Hypothesis]) -> Part | tuple[Segment, list[Hypothesis]]:
+        if part.segment.text == "?" and not part.search.with_attention:
+            return part._replace(search=Search(with_attention=True), segment=better)
+        return part.segment, hypotheses
+
+    better = Segment("", "!", [START, UNK, 5, END])
     unknown = SegmentedText([Segment("", "?", [START, UNK, END])])
     buffer = Buffer(["a", "?", "b"], [whole("a"), unknown, whole("b")])
-    assert run(Noting(), buffer, copies_unknown=copies_unknown) == [[0, 1, 2]]
-    assert asked == [(3, False), (1, True)][: 2 if copies_unknown else 1]
+    assert run(Noting(), buffer, review=review) == [[0, 2], [1]]
+    assert asked == [(3, False), (1, True)]
     assert [each[0].ids for (each,) in buffer.hypotheses] == [
         [START, 4, END],
-        [START, UNK, END],
+        [START, UNK, 5, END],
         [START, 4, END],
     ]
+    assert buffer.segmented[1].segments == [better]

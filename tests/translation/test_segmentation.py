@@ -33,7 +33,7 @@ def cut(text: str, *, longest: int = 1000, splits: bool = True, **how: bool) -> 
     config = Config(
         data=DataConfig(source="files", path="pairs.tsv", normalization="none"),
         model=ModelConfig(max_positions=longest),
-        decoding=DecodingConfig(split_sentences=splits),
+        decoding=DecodingConfig(split_sentences=splits, safeguards=False),
     )
     encoder = TextEncoder(TokenizerPair(letters, letters), config)
     (segmented,) = encoder.segment([text], **how)

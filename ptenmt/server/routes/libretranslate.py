@@ -119,6 +119,7 @@ def _translate(
     flat = [part for of_text, wanted in zip(parts, is_translated, strict=True) if wanted for part in of_text]
     count = 1 + body.alternatives
     beam_size = max(translator.config.decoding.beam_size, count)
+    translator = translator.with_glossary(service.glossary(body.glossary))
     translator = translator.with_options(num_hypotheses=count, beam_size=beam_size)
     translations = iter(translator.translate(flat, max_segments=service.limits.sentences))
     ranked_texts = [
@@ -224,13 +225,16 @@ async def download_file(request: Request, token: str) -> Response:
 async def _translate_document(
     service: Service, body: schemas.FileRequest, name: str, content: bytes
 ) -> bytes:
+    glossary = service.glossary(body.glossary)
     document, texts = await service.aside(_parse, service, body, name, content)
     source = body.source
     if source == "auto":
         source = (await service.aside(service.detect, " ".join(texts)))[0].language
     if not check_direction(service, source, body.target):
         return content
-    translations = await service.run(lambda translator: translator.translate(texts), is_document=True)
+    translations = await service.run(
+        lambda translator: translator.with_glossary(glossary).translate(texts), is_document=True
+    )
     return await service.aside(document.with_texts, [translation.text for translation in translations])
 
 
