@@ -1,5 +1,7 @@
 """Writing files and folders whole or not at all, and locks between processes."""
 
+import gzip
+import io
 import json
 import logging
 import math
@@ -45,14 +47,22 @@ def temporary_folder() -> Iterator[Path]:
 
 @contextmanager
 def written_whole(file: Path) -> Iterator[IO[str]]:
-    """Write a text file whole or not at all: a temporary file beside it, fsync, rename.
+    """Write a text file whole or not at all: a temporary file beside it, fsync, rename; ``.gz`` compressed.
 
     A link is followed. A device or a pipe, such as ``/dev/null``, is written to directly.
 
     Raises:
         OutputError: It cannot be written; what was there before is unharmed.
     """
-    with _opened(file, mode="w", encoding="utf-8", newline="") as stream:
+    if file.suffix.lower() != ".gz":
+        with _opened(file, mode="w", encoding="utf-8", newline="") as stream:
+            yield stream
+        return
+    with (
+        _opened(file, mode="wb") as stored,
+        gzip.GzipFile(filename="", mode="wb", fileobj=stored, mtime=0) as packed,
+        io.TextIOWrapper(packed, encoding="utf-8", newline="") as stream,
+    ):
         yield stream
 
 

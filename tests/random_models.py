@@ -2,15 +2,19 @@
 
 from collections.abc import Sequence
 from itertools import product
+from pathlib import Path
 
 import keras
 import numpy as np
 
-from ptenmt.config import ModelConfig
+from ptenmt.config import Config, DataConfig, DecodingConfig, ModelConfig, TokenizerConfig
+from ptenmt.data.readers import SentencePair
 from ptenmt.data.store import RaggedIds
 from ptenmt.model.transformer import Transformer
-from ptenmt.tokenizers import END, SPECIAL_PIECES, START, TokenizerPair
+from ptenmt.runs import Run
+from ptenmt.tokenizers import END, SPECIAL_PIECES, START, TokenizerPair, build_tokenizers
 from ptenmt.tokenizers.words import WordTokenizer
+from ptenmt.weights import write_weights
 
 SMALL = ModelConfig(num_layers=2, d_model=16, num_heads=2, d_ff=24, max_positions=24)
 LIMIT = 12
@@ -68,6 +72,31 @@ def random_model(config: ModelConfig, source_size: int, target_size: int, seed: 
 
 def weights_of(model: Transformer) -> dict[str, np.ndarray]:
     return {weight.path: weight.numpy() for weight in model.trainable_variables}
+
+
+def write_random_run(folder: Path, data: DataConfig, pairs: Sequence[SentencePair]) -> Run:
+    """A run with SentencePiece tokenizers of these pairs, in the model's direction, and random weights."""
+    run = Run(folder)
+    config = Config(
+        data=data,
+        tokenizer=TokenizerConfig(kind="sentencepiece", vocabulary_size=80),
+        model=ModelConfig(num_layers=1, d_model=16, num_heads=2, d_ff=32, max_positions=500),
+        decoding=DecodingConfig(beam_size=1, max_length=8, no_repeat_ngram=1),
+    )
+    tokenizers = build_tokenizers(config.tokenizer, pairs, data.languages)
+    model = Transformer(config.model, tokenizers.source.vocabulary_size, tokenizers.target.vocabulary_size)
+    numbers = np.random.default_rng(1)
+    weights = {
+        variable.path: numbers.normal(size=variable.shape).astype(np.float32)
+        if len(variable.shape) > 1
+        else variable.numpy()
+        for variable in model.trainable_variables
+    }
+    run.write(config, {})
+    tokenizers.save(run.tokenizer_folder)
+    best = run.weights_folder / "best.safetensors"
+    write_weights(best, weights, config=config.model, step=1, metric="bleu", score=1.0)
+    return run
 
 
 def made_up_words(source_size: int, target_size: int | None = None) -> TokenizerPair:

@@ -23,6 +23,7 @@ COMMANDS = (
     "corpora",
     "download",
     "data",
+    "clean",
     "train",
     "evaluate",
     "translate",

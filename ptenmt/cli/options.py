@@ -109,6 +109,11 @@ def _run_option(text: str, default: str | bool) -> Any:
     )
 
 
+def _run_to_score(name: str, direction: str) -> Any:
+    text = f"A run that translates {direction}."
+    return typer.Option(name, metavar="NAME|DIR", help=text, autocompletion=complete_run)
+
+
 _WHICH = "A folder, or a name below checkpoints/."
 _LAST = "the run trained or averaged last"
 RunName = Annotated[str | None, _run_option(_WHICH, _LAST)]
@@ -126,6 +131,8 @@ RunsToCompare = Annotated[
     list[str] | None,
     _run_option("A folder, or a name below checkpoints/; may be given several times.", _LAST),
 ]
+ForwardRun = Annotated[str, _run_to_score("--forward", "in the config's direction")]
+BackwardRun = Annotated[str, _run_to_score("--backward", "in the other direction")]
 RunToDraw = Annotated[str | None, _run_option("Draw this run's own.", False)]
 RunToDescribe = Annotated[str | None, _run_option("The run to describe.", False)]
 WhichWeights = Annotated[

@@ -28,7 +28,7 @@ import platformdirs
 from ptenmt.atomic_files import exclusive, folder_written_whole, json_text, output_errors, write_text
 from ptenmt.config import CorpusFile, DataConfig
 from ptenmt.data.download import OnProgress, fetch, file_checksum
-from ptenmt.data.readers import SentencePair, read_pairs
+from ptenmt.data.readers import SentencePair, read_pairs, tsv_line
 from ptenmt.errors import ConfigError, DataError, DownloadError, did_you_mean
 from ptenmt.events import DownloadProgress
 
@@ -37,7 +37,6 @@ logger = logging.getLogger(__name__)
 _PAIRS, _FACTS, _DOWNLOADS = "pairs.tsv.gz", "corpus.json", "downloads"
 _REPORT_EVERY = 20_000  # pairs
 _COMPRESSION = 3  # of gzip: twice as fast as 6, 8% larger
-_ONE_LINE = str.maketrans("\t\n\r", "   ")
 _OPENERS = {".gz": gzip.open, ".xz": lzma.open, ".bz2": bz2.open}
 _BROKEN = (OSError, EOFError, zlib.error, lzma.LZMAError, zipfile.BadZipFile, tarfile.TarError)
 # mtdata has no licences. What publishers state, by the beginning of a data set's name.
@@ -273,8 +272,7 @@ def _convert(entry: Any, cache: Any, file: Path, on_progress: OnProgress | None)
             if not second or entry.is_noisy(seg1=first, seg2=second):
                 num_skipped += 1
                 continue
-            line = f"{first.translate(_ONE_LINE)}\t{second.translate(_ONE_LINE)}\n"
-            num_bytes += stream.write(line)
+            num_bytes += stream.write(tsv_line(first, second))
             num_written += 1
             if num_written % _REPORT_EVERY == 1:
                 report(None)

@@ -1,5 +1,6 @@
 """The sentence pairs of a run from any source: read, prepared, filtered and split."""
 
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Sized
 from dataclasses import asdict, dataclass, replace
 from functools import partial
@@ -121,6 +122,42 @@ def load_corpus(data: DataConfig, seed: int) -> Corpus:
         reports=[FilterReport.from_json(values) for values in entry.facts["reports"]],
         **splits,
     )
+
+
+def original_pairs(
+    data: DataConfig, corpus: Corpus
+) -> Iterator[tuple[int, list[tuple[SentencePair, int | None]]]]:
+    """Read the pairs of a loaded corpus without tags once more as its files have them, unprepared.
+
+    Yields:
+        The number of a file and some of its pairs in order, each with its row in ``corpus.train``; None for
+        one that is drawn for validation or test. Pairs that were removed are left out.
+
+    Raises:
+        DataError: A file cannot be read, or has changed since the corpus was loaded.
+    """
+    originals: deque[Chunk] = deque()
+
+    def read() -> Iterator[NumberedChunk]:
+        for number, chunk in _numbered_chunks(data):
+            originals.append(chunk)
+            yield number, chunk
+
+    drawn = {pair for split in _sizes(data) for pair in getattr(corpus, split)}
+    rows = enumerate(corpus.train)  # a subsequence of all prepared pairs
+    row, expected = next(rows)
+    for number, chunk, _ in parallel_map(_ChunkWork(data, {}), read()):
+        found: list[tuple[SentencePair, int | None]] = []
+        for pair, prepared in zip(originals.popleft(), _directed(data, chunk), strict=True):
+            if prepared in drawn:
+                drawn.remove(prepared)
+                found.append((pair, None))
+            elif prepared == expected:
+                found.append((pair, row))
+                row, expected = next(rows, (row, ("", "")))
+        yield number, found
+    if all(expected):
+        raise DataError("the training files have changed since they were read", "run the command again")
 
 
 def load_split(data: DataConfig, seed: int, split: HeldOutSplit) -> list[SentencePair]:

@@ -193,6 +193,7 @@ SentencePair = tuple[str, str]
 DEMO_FILE = Path(__file__).with_name("demo.tsv.gz")
 """Written by ``tools/demo_corpus``: everyday Portuguese–English sentence pairs."""
 
+_ONE_LINE = str.maketrans("\t\n\r", "   ")
 _ENDINGS = (".tsv", ".tsv.gz", ".csv", ".csv.gz")
 
 
@@ -246,6 +247,11 @@ def _column_pairs(path: Path) -> Iterator[SentencePair]:
                 f"separated by {'commas' if is_csv else 'tabs'}",
             )
         yield row[0], row[1]
+
+
+def tsv_line(*columns: str) -> str:
+    """A line of a ``.tsv`` file; tabs and line ends in a column become spaces."""
+    return "\t".join(column.translate(_ONE_LINE) for column in columns) + "\n"
 
 
 def _is_number(text: str) -> bool:

@@ -146,6 +146,7 @@ class TextPairs:
     """
 
     def __init__(self, folder: Path, sizes: Sequence[int], checksum: str) -> None:
+        self.folder = folder
         self.fingerprint = checksum
         self.sizes = tuple(sizes)
         self.source = Ragged.mapped(folder, "source", np.uint8)

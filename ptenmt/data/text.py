@@ -98,6 +98,15 @@ def spacing(data: DataConfig) -> Tokenization:
     return data.tokenization or ("given" if data.source == "tfds" else "none")
 
 
+def preparation_options(data: DataConfig) -> dict[str, str | bool]:
+    """Everything that the form of prepared text depends on besides its language, by option."""
+    return {
+        "tokenization": spacing(data),
+        "normalization": data.normalization,
+        "lowercase": data.lowercase,
+    }
+
+
 def lowers_typed(data: DataConfig) -> bool:
     """Whether user input is lower-cased, as TED is: its models' vocabularies have no upper case."""
     return data.lowercase or (data.source == "tfds" and spacing(data) == "given")

@@ -8,7 +8,7 @@ from typing import Self
 from ptenmt.config import DataConfig
 from ptenmt.data.readers import SentencePair, read_lines
 from ptenmt.data.store import fingerprint
-from ptenmt.data.text import TextPreparation, spacing
+from ptenmt.data.text import TextPreparation, preparation_options, spacing
 from ptenmt.errors import ConfigError, DataError
 from ptenmt.evaluation.scores import TextForm
 from ptenmt.translation import Translation
@@ -195,7 +195,8 @@ class TestSet:
 
     def is_prepared_like(self, data: DataConfig) -> bool:
         """Whether another corpus is prepared in the same way, so that its model can read ``prepared``."""
-        return _preparation_options(self.data) == _preparation_options(data)
+        forms = [(preparation_options(each), each.languages) for each in (self.data, data)]
+        return forms[0] == forms[1]
 
     def hypotheses_from_translations(self, translations: Sequence[Translation]) -> Hypotheses:
         """Translations by a run whose corpus is prepared as this one."""
@@ -264,8 +265,3 @@ def _without_blanks(columns: Mapping[Path, Sequence[str]]) -> list[list[str | No
 def _first(references: Sequence[Sequence[str | None]]) -> list[str]:
     """The first reference that each sentence has."""
     return [next(text for text in row if text is not None) for row in zip(*references, strict=True)]
-
-
-def _preparation_options(data: DataConfig) -> tuple[str | bool, ...]:
-    """Everything that the form of a corpus depends on."""
-    return (spacing(data), data.normalization, data.lowercase, *data.languages)

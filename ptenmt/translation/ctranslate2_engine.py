@@ -2,6 +2,8 @@
 
 import math
 import time
+from collections.abc import Callable, Sequence
+from statistics import fmean
 from typing import Any, Self
 
 import ctranslate2
@@ -14,6 +16,8 @@ from ptenmt.tokenizers import PAD, SPECIAL_PIECES, START, TokenizerPair
 from ptenmt.translation.batching import BATCH_SENTENCES, BATCH_TOKENS
 from ptenmt.translation.engine import Hypothesis, PendingHypotheses, SearchRequest
 
+PendingScores = Callable[[], list[float]]
+"""Waits for the mean log-probability per token of each target, [END] included."""
 PENDING_BATCHES_PER_THREAD = 8
 """Enough that no thread idles while texts are read."""
 
@@ -99,6 +103,18 @@ class CTranslate2Engine:
             return [self._hypotheses(_result(each), request.with_attention, penalty) for each in pending]
 
         return wait
+
+    def score(self, sources: Sequence[Sequence[int]], targets: Sequence[Sequence[int]]) -> PendingScores:
+        """Start to score targets by teacher forcing; ids of both sides from [START] to [END]."""
+        pending = self._translator.score_batch(
+            [[self._source_tokens[token] for token in ids] for ids in sources],
+            [[self._target_tokens[token] for token in ids[1:-1]] for ids in targets],  # it adds both itself
+            max_batch_size=self.batch_tokens,
+            batch_type="tokens",
+            max_input_length=0,
+            asynchronous=True,
+        )
+        return lambda: [fmean(_result(each).log_probs) for each in pending]
 
     def seeded(self, seed: int) -> Self:
         """A new engine with a single thread and this seed."""

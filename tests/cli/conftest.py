@@ -121,33 +121,9 @@ def empty(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 @pytest.fixture(scope="session")
 def random_run(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A run with SentencePiece tokenizers and random weights, whose translations vary."""
-    import numpy as np
+    from random_models import write_random_run
 
-    from ptenmt.config import Config, DataConfig, DecodingConfig, ModelConfig, TokenizerConfig
-    from ptenmt.model.transformer import Transformer
-    from ptenmt.runs import Run
-    from ptenmt.tokenizers import build_tokenizers
-    from ptenmt.weights import write_weights
+    from ptenmt.config import DataConfig
 
-    run = Run(tmp_path_factory.mktemp("runs") / "random")
-    config = Config(
-        data=DataConfig(source="files", path="pairs.tsv"),
-        tokenizer=TokenizerConfig(kind="sentencepiece", vocabulary_size=80),
-        model=ModelConfig(num_layers=1, d_model=16, num_heads=2, d_ff=32, max_positions=500),
-        decoding=DecodingConfig(beam_size=1, max_length=8, no_repeat_ngram=1),
-    )
-    tokenizers = build_tokenizers(config.tokenizer, PAIRS, ("pt", "en"))
-    sizes = tokenizers.source.vocabulary_size, tokenizers.target.vocabulary_size
-    model = Transformer(config.model, *sizes)
-    numbers = np.random.default_rng(1)
-    weights = {
-        variable.path: numbers.normal(size=variable.shape).astype(np.float32)
-        if len(variable.shape) > 1
-        else variable.numpy()
-        for variable in model.trainable_variables
-    }
-    run.write(config, {})
-    tokenizers.save(run.tokenizer_folder)
-    best = run.weights_folder / "best.safetensors"
-    write_weights(best, weights, config=config.model, step=1, metric="bleu", score=1.0)
-    return run.path
+    data = DataConfig(source="files", path="pairs.tsv")
+    return write_random_run(tmp_path_factory.mktemp("runs") / "random", data, PAIRS).path

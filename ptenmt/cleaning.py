@@ -1,0 +1,219 @@
+"""Cleaning: two models, one in each direction, score the training pairs, and the best are kept.
+
+The score is that of Junczys-Dowmunt (2018), "Dual Conditional Cross-Entropy Filtering of Noisy Parallel
+Corpora": high where both models find a pair probable, and about equally probable.
+"""
+
+import hashlib
+import os
+import warnings
+from collections import deque
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from itertools import chain, islice
+from pathlib import Path
+
+import numpy as np
+
+from ptenmt.atomic_files import written_whole
+from ptenmt.config import Config
+from ptenmt.config.schema import require
+from ptenmt.ctranslate2_export import ctranslate2_model
+from ptenmt.data.corpus import load_corpus, original_pairs
+from ptenmt.data.filters import FilterReport, Removed
+from ptenmt.data.readers import tsv_line
+from ptenmt.data.store import TextPairs
+from ptenmt.data.text import preparation_options
+from ptenmt.errors import OutputError, RunError
+from ptenmt.runs import Run, check_task
+from ptenmt.tokenizers import encode_framed
+from ptenmt.trained_model import TrainedModel
+from ptenmt.translation.ctranslate2_engine import CTranslate2Engine, PendingScores
+from ptenmt.translation.resumable_output import locked, open_resumable
+
+OnProgress = Callable[[str, int, int], None]
+"""Called with the current activity, how much of it is done, and how much there is."""
+_BUFFER_PAIRS = 2048
+
+
+def dual_scores(forward: np.ndarray, backward: np.ndarray) -> np.ndarray:
+    """Return ``exp(-(|F - B| + (F + B) / 2))`` of each pair, the paper's *adq*, between 0 and 1.
+
+    Args:
+        forward: Cross-entropies F of the targets given the sources, in nats per token, [pairs].
+        backward: Cross-entropies B of the sources given the targets, the same.
+    """
+    return np.asarray(np.exp(-(np.abs(forward - backward) + (forward + backward) / 2)))
+
+
+@dataclass(frozen=True, kw_only=True)
+class Cleaning:
+    """The training pairs of a config, two runs that score them, and the file for the best.
+
+    Raises:
+        ConfigError: ``keep`` is out of range, or the config has no pairs, or weights, tags or stages.
+        RunError: A run is of another task, direction or text preparation than the config.
+        OutputError: The output has an unknown ending, or is a file of the config.
+    """
+
+    config: Config
+    forward: Run
+    """Translates in the config's direction."""
+    backward: Run
+    """Translates in the other direction."""
+    keep: float
+    """The share of the pairs to keep, above 0 and at most 1."""
+    output: Path
+    """A ``.tsv`` or ``.tsv.gz`` file."""
+
+    def __post_init__(self) -> None:
+        data = self.config.data
+        require(0 < self.keep <= 1, f"--keep {self.keep:g} must be above 0 and at most 1")
+        require(self.config.task == "translation", f"task={self.config.task} has no sentence pairs")
+        require(
+            not data.stages and all(file.weight == 1 and not file.tag for file in data.train),
+            "one file of clean pairs cannot have the weights, tags or stages of this config: name the files "
+            "to clean in a config without them",
+        )
+        if not self.output.name.lower().endswith((".tsv", ".tsv.gz")):
+            raise OutputError(f"--output {self.output} must end in .tsv or .tsv.gz")
+        named = (
+            (each.path, each.source, each.target) for each in (*data.train, *data.validation, *data.test)
+        )
+        for file in filter(None, (data.path, *chain.from_iterable(named))):
+            if os.path.exists(file) and self.output.exists() and self.output.samefile(file):
+                raise OutputError(f"--output {self.output} is a file of the config", "choose another file")
+        self._check_runs()
+
+    def _check_runs(self) -> None:
+        data, runs = self.config.data, {"--forward": self.forward, "--backward": self.backward}
+        trained = [run.config() for run in runs.values()]
+        for run, config in zip(runs.values(), trained, strict=True):
+            check_task(run, config.task, "translation")
+        found = [config.data.languages for config in trained]
+        wanted = [data.languages, data.languages[::-1]]
+        if found != wanted:
+            facts = [
+                f"{option} {run.name} translates {_arrow(its)}, not {_arrow(ours)}"
+                for (option, run), its, ours in zip(runs.items(), found, wanted, strict=True)
+                if its != ours
+            ]
+            is_swapped = found == wanted[::-1]
+            hint = "exchange the two" if is_swapped else "data.reverse=true trains the other direction"
+            raise RunError(" and ".join(facts), hint)
+        ours = preparation_options(data)
+        for (option, run), config in zip(runs.items(), trained, strict=True):
+            for name, value in preparation_options(config.data).items():
+                if value != ours[name]:
+                    raise RunError(
+                        f"{option} {run.name} has data.{name}={value}, the config has {ours[name]}",
+                        "the runs must read text that is prepared as the config's",
+                    )
+
+    def run(
+        self,
+        on_progress: OnProgress = lambda _activity, _done, _total: None,
+        *,
+        device: str = "cpu",
+        threads: int | None = None,
+        on_warning: Callable[[str], None] = warnings.warn,
+    ) -> list[FilterReport]:
+        """Score all pairs that the config's filters leave, and write the best to the output.
+
+        It has the pairs as the files have them, in their order and direction; the third column is the score.
+        Pairs that are split off for validation or test are there too, without a score, so that the same
+        config, with the output in place of its files, has the same splits. Scores are cached.
+
+        Args:
+            on_progress: Called after every step.
+            device: What CTranslate2 computes on: ``cpu``, ``cuda`` or ``auto``.
+            threads: How many batches CTranslate2 scores in parallel; by default one per core.
+            on_warning: Called with a message for each damaged file of weights.
+
+        Returns:
+            For each training file how many pairs are left, and examples of the others.
+
+        Raises:
+            PtenmtError: A model or a file cannot be read, no pair is left, or the output or the cache cannot
+                be written.
+        """
+        with locked(self.output):
+            models = [
+                _ScoringModel(TrainedModel.load(run, on_warning=on_warning), device, threads)
+                for run in (self.forward, self.backward)
+            ]
+            on_progress("reading the pairs", 0, 1)
+            corpus = load_corpus(self.config.data, self.config.seed)
+            scores = dual_scores(
+                models[0].cross_entropies(corpus.train, (0, 1), on_progress),
+                models[1].cross_entropies(corpus.train, (1, 0), on_progress),
+            )
+            num_removed = len(scores) - max(1, round(self.keep * len(scores)))
+            lowest = np.partition(scores, num_removed)[num_removed]
+            reports = [
+                FilterReport(each.name, each.num_left + each.num_drawn, each.num_drawn)
+                for each in corpus.reports
+            ]
+            with written_whole(self.output) as stream:
+                for number, chunk in original_pairs(self.config.data, corpus):
+                    low = [pair for pair, row in chunk if row is not None and scores[row] < lowest]
+                    removed = reports[number].removed.setdefault(f"score under {lowest:.3g}", Removed())
+                    removed.add(low, len(low))
+                    for pair, row in chunk:
+                        if row is None:
+                            stream.write(tsv_line(*pair))
+                        elif scores[row] >= lowest:
+                            stream.write(tsv_line(*pair, f"{scores[row]:.4g}"))
+                            reports[number].num_left += 1
+            return reports
+
+
+class _ScoringModel:
+    """A translation model that scores the targets of given pairs, as CTranslate2 computes it."""
+
+    def __init__(self, trained: TrainedModel, device: str, threads: int | None) -> None:
+        self._config, self._tokenizers = trained.config, trained.tokenizers
+        self._engine = CTranslate2Engine(
+            ctranslate2_model(trained), trained.tokenizers, with_unknown=True, device=device, threads=threads
+        )
+
+    def cross_entropies(
+        self, pairs: TextPairs, sides: tuple[int, int], on_progress: OnProgress
+    ) -> np.ndarray:
+        """Return the cross-entropy of each target in nats per token, float32 [pairs].
+
+        They are written to a file beside the pairs, and read from there the next time.
+
+        Args:
+            pairs: The pairs.
+            sides: Which of a pair's sentences, 0 or 1, is the source and which the target.
+            on_progress: Called after every buffer.
+        """
+        facts = {"engine": self._engine.identity, "sides": list(sides)}
+        file = pairs.folder / f"scores-{hashlib.sha256(repr(facts).encode()).hexdigest()[:16]}.txt"
+        if not file.exists():
+            lines = (f"{source}\t{target}" for source, target in pairs)
+            pending: deque[tuple[list[str], PendingScores]] = deque()
+            with locked(file), open_resumable(file, facts, lines, resume=True) as output:
+                num_done = output.num_saved
+                while (buffer := list(islice(lines, _BUFFER_PAIRS))) or pending:
+                    if buffer:
+                        pending.append((buffer, self._submit(buffer, sides)))
+                    if len(pending) > 1 or not buffer:  # the next buffer is encoded while the engine works
+                        texts, wait = pending.popleft()
+                        output.append(texts, "".join(f"{-score:.6g}\n" for score in wait()))
+                        num_done += len(texts)
+                        on_progress(f"scoring {_arrow(self._config.data.languages)}", num_done, len(pairs))
+        return np.fromfile(file, np.float32, sep="\n")
+
+    def _submit(self, lines: Sequence[str], sides: tuple[int, int]) -> PendingScores:
+        columns = list(zip(*(line.split("\t") for line in lines), strict=True))
+        sources, targets = (
+            encode_framed(tokenizer, columns[side], self._config.model.max_positions)[0]
+            for tokenizer, side in zip((self._tokenizers.source, self._tokenizers.target), sides, strict=True)
+        )
+        return self._engine.score(sources, targets)
+
+
+def _arrow(languages: tuple[str, str]) -> str:
+    return "→".join(languages)
