@@ -1,8 +1,8 @@
 """Validation and test pairs drawn from the training pairs."""
 
-from collections.abc import Callable, Iterable, Mapping
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
-from itertools import tee
 
 import numpy as np
 
@@ -55,11 +55,18 @@ def _first_ranked(
     chunks: Iterable[Chunk], seed: int, limit: int, most_counted: int
 ) -> tuple[list[SentencePair], int]:
     """Return the first different pairs by rank, and their total number, exact up to ``most_counted``."""
-    chunks, ranked_chunks = tee(chunks)
+    pending: deque[Chunk] = deque()  # itertools.tee would keep 57 chunks
+
+    def remembered() -> Iterator[Chunk]:
+        for chunk in chunks:
+            pending.append(chunk)
+            yield chunk
+
     best: dict[int, SentencePair] = {}
     different: set[int] = set()
     highest = (1 << 64) - 1
-    for chunk, ranks in zip(chunks, parallel_map(partial(_ranks, seed), ranked_chunks), strict=True):
+    for ranks in parallel_map(partial(_ranks, seed), remembered()):
+        chunk = pending.popleft()
         if len(different) < most_counted:
             different.update(ranks.tolist())
         for row in np.flatnonzero(ranks <= highest).tolist():
