@@ -9,14 +9,14 @@ import os
 import warnings
 from collections import deque
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import chain, islice
 from pathlib import Path
 
 import numpy as np
 
 from ptenmt.atomic_files import written_whole
-from ptenmt.config import Config
+from ptenmt.config import Config, DataConfig
 from ptenmt.config.schema import require
 from ptenmt.ctranslate2_export import ctranslate2_model
 from ptenmt.data.corpus import load_corpus, original_pairs
@@ -86,29 +86,20 @@ class Cleaning:
         self._check_runs()
 
     def _check_runs(self) -> None:
-        data, runs = self.config.data, {"--forward": self.forward, "--backward": self.backward}
-        trained = [run.config() for run in runs.values()]
-        for run, config in zip(runs.values(), trained, strict=True):
+        data, wrong = self.config.data, []
+        other = replace(data, reverse=not data.reverse)
+        for option, run, like in (("--forward", self.forward, data), ("--backward", self.backward, other)):
+            config = run.config()
             check_task(run, config.task, "translation")
-        found = [config.data.languages for config in trained]
-        wanted = [data.languages, data.languages[::-1]]
-        if found != wanted:
-            facts = [
-                f"{option} {run.name} translates {_arrow(its)}, not {_arrow(ours)}"
-                for (option, run), its, ours in zip(runs.items(), found, wanted, strict=True)
-                if its != ours
+            found = _form(config.data)
+            wrong += [
+                f"{option} {run.name} has {name} {found[name]}, not {value}"
+                for name, value in _form(like).items()
+                if found[name] != value
             ]
-            is_swapped = found == wanted[::-1]
-            hint = "exchange the two" if is_swapped else "data.reverse=true trains the other direction"
-            raise RunError(" and ".join(facts), hint)
-        ours = preparation_options(data)
-        for (option, run), config in zip(runs.items(), trained, strict=True):
-            for name, value in preparation_options(config.data).items():
-                if value != ours[name]:
-                    raise RunError(
-                        f"{option} {run.name} has data.{name}={value}, the config has {ours[name]}",
-                        "the runs must read text that is prepared as the config's",
-                    )
+        if wrong:
+            hint = "both must read text prepared as the config's, --backward in the other direction"
+            raise RunError("; ".join(wrong), hint)
 
     def run(
         self,
@@ -156,15 +147,16 @@ class Cleaning:
             ]
             with written_whole(self.output) as stream:
                 for number, chunk in original_pairs(self.config.data, corpus):
-                    low = [pair for pair, row in chunk if row is not None and scores[row] < lowest]
-                    removed = reports[number].removed.setdefault(f"score under {lowest:.3g}", Removed())
-                    removed.add(low, len(low))
+                    report, low = reports[number], []
                     for pair, row in chunk:
                         if row is None:
                             stream.write(tsv_line(*pair))
                         elif scores[row] >= lowest:
                             stream.write(tsv_line(*pair, f"{scores[row]:.4g}"))
-                            reports[number].num_left += 1
+                            report.num_left += 1
+                        else:
+                            low.append(pair)
+                    report.removed.setdefault(f"score under {lowest:.3g}", Removed()).add(low, len(low))
             return reports
 
 
@@ -193,6 +185,7 @@ class _ScoringModel:
         file = pairs.folder / f"scores-{hashlib.sha256(repr(facts).encode()).hexdigest()[:16]}.txt"
         if not file.exists():
             lines = (f"{source}\t{target}" for source, target in pairs)
+            direction = "→".join(self._config.data.languages)
             pending: deque[tuple[list[str], PendingScores]] = deque()
             with locked(file), open_resumable(file, facts, lines, resume=True) as output:
                 num_done = output.num_saved
@@ -203,7 +196,7 @@ class _ScoringModel:
                         texts, wait = pending.popleft()
                         output.append(texts, "".join(f"{-score:.6g}\n" for score in wait()))
                         num_done += len(texts)
-                        on_progress(f"scoring {_arrow(self._config.data.languages)}", num_done, len(pairs))
+                        on_progress(f"scoring {direction}", num_done, len(pairs))
         return np.fromfile(file, np.float32, sep="\n")
 
     def _submit(self, lines: Sequence[str], sides: tuple[int, int]) -> PendingScores:
@@ -215,5 +208,6 @@ class _ScoringModel:
         return self._engine.score(sources, targets)
 
 
-def _arrow(languages: tuple[str, str]) -> str:
-    return "→".join(languages)
+def _form(data: DataConfig) -> dict[str, str | bool]:
+    """The form of the text that a model reads, and the direction it translates in."""
+    return {"direction": "→".join(data.languages), **preparation_options(data)}

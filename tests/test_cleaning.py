@@ -215,15 +215,16 @@ def test_refusals(tmp_path: Path, runs: dict[str, Run]) -> None:
         refused(OutputError, f"{name} is a file of the config", output=tmp_path / name)
     refused(OutputError, "cannot write .*: No such file or directory", output=tmp_path / "no" / "clean.tsv")
     swapped = {"forward": runs["backward"], "backward": runs["forward"]}
-    message = "--forward en-pt translates en→pt, not pt→en and --backward pt-en translates pt→en, not en→pt"
-    assert refused(RunError, message, **swapped) == "exchange the two"
-    message = "^--backward pt-en translates pt→en, not en→pt$"
-    assert "data.reverse=true" in refused(RunError, message, backward=runs["forward"])
+    message = (
+        "^--forward en-pt has direction en→pt, not pt→en; --backward pt-en has direction pt→en, not en→pt$"
+    )
+    assert "--backward in the other direction" in refused(RunError, message, **swapped)
+    refused(RunError, "^--backward pt-en has direction pt→en, not en→pt$", backward=runs["forward"])
     spanish = Config(data=replace(data, source_language="es"))
-    refused(RunError, "--forward pt-en translates pt→en, not es→en and", config=spanish)
+    refused(RunError, "--forward pt-en has direction pt→en, not es→en; ", config=spanish)
     for option, value in {"lowercase": True, "normalization": "NFC", "tokenization": "moses"}.items():
         other = Config(data=replace(data, **{option: value}))
-        refused(RunError, f"--forward pt-en has data.{option}=.*, the config has {value}", config=other)
+        refused(RunError, f"--forward pt-en has {option} .*, not {value}; --backward", config=other)
     message = "cannot have the weights, tags or stages"
     (first, second) = data.train
     for train in ((replace(first, weight=2.0), second), (replace(first, tag="<bt>"), second)):

@@ -46,9 +46,9 @@ def test_tables_and_a_file(ptenmt, files: Path) -> None:
 def test_refusals_leave_no_file(ptenmt) -> None:
     for arguments, message in {
         ("--keep", "1.5"): "--keep 1.5 must be above 0 and at most 1",
-        ("--forward", "back", "--backward", "there"): "--forward back translates en→pt, not pt→en and",
+        ("--forward", "back", "--backward", "there"): "--forward back has direction en→pt, not pt→en; ",
         ("--forward", "ther"): "no run in checkpoints/ther",
-        ("--set", "data.lowercase=true"): "--forward there has data.lowercase=False, the config has True",
+        ("--set", "data.lowercase=true"): "--forward there has lowercase False, not True; ",
         ("--device", "cuda"): "cannot compute on device cuda",
     }.items():
         answer = ptenmt(*COMMAND, "--output", "clean.tsv", *arguments, code=1)
