@@ -29,8 +29,9 @@ check: setup
 	$(BIN)/mypy
 	$(BIN)/python -m pytest -q tests/test_architecture.py
 
-# Files of tests go to several processes: tests in one file share costly fixtures.
-PYTEST := $(BIN)/python -m pytest --numprocesses=auto --maxprocesses=4 --dist=loadfile
+# Files of tests go to several processes: tests in one file share costly fixtures. They go in the order of
+# tests/conftest.py, long ones first.
+PYTEST := $(BIN)/python -m pytest --numprocesses=auto --maxprocesses=4 --dist=loadfile --no-loadscope-reorder
 
 test: setup
 	$(PYTEST)

@@ -1,11 +1,17 @@
 import logging
+import os
+import pickle
+import shutil
 import signal
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-from copy_task import TrainedRun, copy_config, write_pairs
+from copy_task import TrainedRun, copy_config, uncompiled, write_pairs
+from filelock import FileLock
 
 from ptenmt.config import BatchConfig, CheckpointConfig, DataConfig, ModelConfig, TrainingConfig
 
@@ -39,23 +45,60 @@ def _own_log() -> Iterator[None]:
     log.handlers[:] = handlers
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Files of trainings take longest; they come first, so that no process is left with one at the end."""
+    items.sort(key=lambda item: item.path.parent.name != "training")
+
+
+@pytest.fixture
+def _uncompiled() -> Iterator[None]:
+    """Steps run op by op during the test."""
+    with uncompiled():
+        yield
+
+
 @pytest.fixture(scope="session")
-def copied(tmp_path_factory: pytest.TempPathFactory) -> TrainedRun:
+def made_once(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Path]:
+    """Fills a folder in one of the processes that run tests, and gives each of them a copy of its own."""
+    base = tmp_path_factory.getbasetemp()
+    shared = base.parent if "PYTEST_XDIST_WORKER" in os.environ else base
+
+    def copy(name: str, fill: Callable[[Path], None]) -> Path:
+        original, complete = shared / f"{name}-original", shared / f"{name}-complete"
+        with FileLock(shared / f"{name}.lock"):
+            if not complete.exists():
+                original.mkdir(exist_ok=True)
+                fill(original)
+                complete.touch()
+        return Path(shutil.copytree(original, tmp_path_factory.mktemp(name) / name))
+
+    return copy
+
+
+@pytest.fixture(scope="session")
+def copied(made_once: Callable[..., Path]) -> TrainedRun:
     """A run that learnt to copy: 24 epochs, saved after 10, 20 and 24 of them, two checkpoints kept."""
     from ptenmt.training import train
 
-    folder = tmp_path_factory.mktemp("copied")
-    config = copy_config(
-        write_pairs(folder / "pairs.tsv", 500),
-        data=DataConfig(source="files", path=str(folder / "pairs.tsv"), validation_pairs=20, test_pairs=30),
-        model=ModelConfig(num_layers=1, d_model=32, num_heads=4, d_ff=64, dropout=0.1, max_positions=32),
-        batch=BatchConfig(sentences=16),
-        training=TrainingConfig(epochs=24, warmup_steps=300),
-        checkpoint=CheckpointConfig(every_epochs=10, keep=2),
-    )
-    events: list[Event] = []
-    result = train(config, folder / "run", on_event=events.append)
-    return TrainedRun(result.run, config, events, result.history)
+    def train_it(folder: Path) -> None:
+        config = copy_config(
+            write_pairs(folder / "pairs.tsv", 500),
+            data=DataConfig(
+                source="files", path=str(folder / "pairs.tsv"), validation_pairs=20, test_pairs=30
+            ),
+            model=ModelConfig(num_layers=1, d_model=32, num_heads=4, d_ff=64, dropout=0.1, max_positions=32),
+            batch=BatchConfig(sentences=16),
+            training=TrainingConfig(epochs=24, warmup_steps=300),
+            checkpoint=CheckpointConfig(every_epochs=10, keep=2),
+        )
+        events: list[Event] = []
+        result = train(config, folder / "run", on_event=events.append)
+        trained = TrainedRun(result.run, config, events, result.history)
+        (folder / "trained.pickle").write_bytes(pickle.dumps(trained))
+
+    folder = made_once("copied", train_it)
+    trained: TrainedRun = pickle.loads((folder / "trained.pickle").read_bytes())
+    return replace(trained, path=folder / "run")
 
 
 @pytest.fixture(scope="session")

@@ -2,9 +2,12 @@
 
 import random
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+import pytest
 
 from ptenmt.config import (
     BatchConfig,
@@ -41,6 +44,23 @@ def copy_config(pairs: Path, **changes: Any) -> Config:
         "checkpoint": CheckpointConfig(every_epochs=1, keep=5),
     }
     return Config(**sections | changes)
+
+
+@contextmanager
+def uncompiled() -> Iterator[None]:
+    """Run training steps and their like as Python, op by op.
+
+    Compiling the step of a tiny model takes as long as twenty steps without it: this is for trainings of
+    fewer steps that ask what becomes of them, not whether they compile.
+    """
+    import tensorflow as tf
+
+    def call(function: Any = None, *_signature: Any, **_options: Any) -> Any:
+        return function or (lambda decorated: decorated)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(tf, "function", call)
+        yield
 
 
 class InstantValidator:

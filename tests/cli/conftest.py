@@ -1,4 +1,4 @@
-import os
+import contextlib
 import shutil
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -79,20 +79,18 @@ def ptenmt() -> Command:
 
 
 @pytest.fixture(scope="session")
-def trained(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def trained(made_once: Callable[..., Path]) -> Path:
     """Holds pairs.tsv, tiny.yaml and checkpoints/tiny, which learnt its pairs in 10 epochs; read only."""
-    folder = tmp_path_factory.mktemp("trained")
-    (folder / "pairs.tsv").write_text("".join(f"{pt}\t{en}\n" for pt, en in PAIRS), encoding="utf-8")
-    (folder / "tiny.yaml").write_text(CONFIG, encoding="utf-8")
-    before = Path.cwd()
-    os.chdir(folder)
-    try:
-        answer = run_command("train", "--config", "tiny.yaml")
-    finally:
-        os.chdir(before)
-    (folder / "train.out").write_text(answer.stdout, encoding="utf-8")
-    (folder / "train.err").write_text(answer.stderr, encoding="utf-8")
-    return folder
+
+    def train_it(folder: Path) -> None:
+        (folder / "pairs.tsv").write_text("".join(f"{pt}\t{en}\n" for pt, en in PAIRS), encoding="utf-8")
+        (folder / "tiny.yaml").write_text(CONFIG, encoding="utf-8")
+        with contextlib.chdir(folder):
+            answer = run_command("train", "--config", "tiny.yaml")
+        (folder / "train.out").write_text(answer.stdout, encoding="utf-8")
+        (folder / "train.err").write_text(answer.stderr, encoding="utf-8")
+
+    return made_once("trained", train_it)
 
 
 @pytest.fixture

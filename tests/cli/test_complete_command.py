@@ -272,6 +272,7 @@ def test_held_out_words_that_are_all_unknown(ptenmt: Command, empty: Path):
     assert "every word that the held-out windows are to predict is unknown" in error
 
 
+@pytest.mark.usefixtures("_uncompiled")
 def test_a_dry_run(ptenmt: Command, story: Path, empty: Path):
     options = arguments(f"data.path={story / 'book.txt'}")
     facts = ptenmt("train", "--config", "next-word.yaml", "--dry-run", *options).stdout

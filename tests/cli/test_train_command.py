@@ -8,6 +8,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from itertools import islice
 from pathlib import Path
 from types import SimpleNamespace
@@ -19,7 +20,7 @@ from ptenmt.cli.options import COMMAND_LINE, resume_command
 from ptenmt.cli.training_view import TrainingView
 from ptenmt.config.loading import load_config
 from ptenmt.errors import OutputError
-from ptenmt.events import CheckpointSaved, Event
+from ptenmt.events import CheckpointSaved, Event, StepDone
 from ptenmt.history import History
 from ptenmt.runs import Run
 from ptenmt.weights import best_weights
@@ -49,11 +50,13 @@ def test_a_first_training(trained: Path) -> None:
 
 @pytest.mark.usefixtures("beside")
 def test_the_run_remembers_its_config() -> None:
-    assert Run(RUN).config() == load_config("tiny.yaml")
+    found, config = Run(RUN).config(), load_config("tiny.yaml")
+    assert Path(str(found.data.path)).name == "pairs.tsv"  # in the folder that "beside" is a copy of
+    assert replace(found, data=replace(found.data, path=config.data.path)) == config
     assert epochs_recorded() == [*range(1, 11)]
 
 
-@pytest.mark.usefixtures("copied_run")
+@pytest.mark.usefixtures("copied_run", "_uncompiled")
 def test_a_training_is_resumed(ptenmt) -> None:
     answer = ptenmt("train", "-c", "tiny.yaml", "--set", "training.epochs=11", "--set", "checkpoint.keep=1")
     assert "resuming after epoch 10 of 11, from checkpoints/tiny/state/ckpt-1\n" in answer.stderr
@@ -69,7 +72,7 @@ def test_a_training_is_resumed(ptenmt) -> None:
     assert epochs_recorded() == [*range(1, 12)]
 
 
-@pytest.mark.usefixtures("copied_run")
+@pytest.mark.usefixtures("copied_run", "_uncompiled")
 def test_a_fresh_start_keeps_the_old_run(ptenmt) -> None:
     arguments = ["--set", "training.epochs=1", "--set", "model.d_ff=16", "--fresh"]
     answer = ptenmt("train", "--config", "tiny.yaml", *arguments)
@@ -172,10 +175,15 @@ def read_until(stream: IO[str], pattern: str) -> str:
     raise AssertionError(f"no {pattern} in {text}")
 
 
-def test_signals_stop_after_the_step_and_save(ptenmt, copied_run: Path) -> None:
-    with long_training(copied_run, "my long run") as first, long_training(copied_run, "other") as second:
-        _stop(first, signal.SIGINT, "my long run")
-        _stop(second, signal.SIGTERM, "other")
+@pytest.mark.usefixtures("_uncompiled")
+def test_ctrl_c_stops_after_the_step_and_saves(ptenmt, copied_run: Path) -> None:
+    with long_training(copied_run, "my long run") as process:
+        assert process.stderr is not None
+        read_until(process.stderr, r"^epoch +3/1000000 ")
+        process.send_signal(signal.SIGINT)
+        said = process.stderr.read()
+        assert process.wait() == 128 + signal.SIGINT, said
+    check_stopped(said, "my long run", "1000000")
     again = ["train", "--config", "tiny.yaml", "--run", "my long run"]
     epochs = len(History(copied_run / "checkpoints" / "my long run").validations())
 
@@ -184,15 +192,24 @@ def test_signals_stop_after_the_step_and_save(ptenmt, copied_run: Path) -> None:
     assert epochs_recorded(copied_run / "checkpoints" / "my long run")[-1] == epochs + 1
 
 
-def _stop(process: subprocess.Popen[str], number: int, name: str) -> None:
-    """Stop a training after some epochs, and check what it says and leaves behind."""
-    assert process.stderr is not None
-    read_until(process.stderr, r"^epoch +3/1000000 ")
-    process.send_signal(number)
-    said = process.stderr.read()
-    assert process.wait() == 128 + number, said
-    assert "Traceback" not in said
+@pytest.mark.usefixtures("copied_run", "_uncompiled")
+def test_so_does_sigterm(ptenmt, monkeypatch: pytest.MonkeyPatch) -> None:
+    show = TrainingView.show
 
+    def show_and_stop(view: TrainingView, event: Event) -> None:
+        show(view, event)
+        if isinstance(event, StepDone):
+            signal.raise_signal(signal.SIGTERM)
+
+    monkeypatch.setattr(TrainingView, "show", show_and_stop)
+    arguments = ["train", "--config", "tiny.yaml", "--set", "training.epochs=12", "--run", "tiny"]
+    answer = ptenmt(*arguments, code=128 + signal.SIGTERM)
+    check_stopped(answer.stderr, "tiny", "12")
+
+
+def check_stopped(said: str, name: str, epochs: str) -> None:
+    """Check what a training that was stopped reports and leaves behind."""
+    assert "Traceback" not in said
     run = Run(Path("checkpoints") / name)
     place = r"^saved after (?:step \d of )?epoch (\d+): (.*)$"
     epoch, path = re.findall(place, said, re.MULTILINE)[-1]
@@ -201,7 +218,7 @@ def _stop(process: subprocess.Popen[str], number: int, name: str) -> None:
 
     *_, message, command = said.splitlines()
     assert message == "stopped; resume with"
-    arguments = ["--config", "tiny.yaml", "--set", "training.epochs=1000000", "--run", name]
+    arguments = ["--config", "tiny.yaml", "--set", f"training.epochs={epochs}", "--run", name]
     assert shlex.split(command) == ["ptenmt", "train", *arguments]
 
 
@@ -226,6 +243,7 @@ def test_a_closed_terminal_saves_too(copied_run: Path) -> None:
         process.kill()
 
 
+@pytest.mark.usefixtures("_uncompiled")
 def test_a_run_that_somebody_removed_is_not_done(
     ptenmt, copied_run: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -270,6 +288,7 @@ def test_a_fresh_start_that_is_stopped_at_once_is_still_to_be_made(
     assert [path.name for path in (copied_run / "checkpoints").glob("[!.]*")] == ["tiny"]
 
 
+@pytest.mark.usefixtures("_uncompiled")
 def test_a_dry_run_reports_sizes_and_writes_nothing(ptenmt, beside: Path) -> None:
     before = sorted(beside.rglob("*"))
     answer = ptenmt("train", "--config", "tiny.yaml", "--run", "new", "--dry-run")
@@ -291,7 +310,7 @@ def test_a_dry_run_reports_sizes_and_writes_nothing(ptenmt, beside: Path) -> Non
     assert sorted(beside.rglob("*")) == before
 
 
-@pytest.mark.usefixtures("beside")
+@pytest.mark.usefixtures("beside", "_uncompiled")
 def test_a_dry_run_shows_what_filters_removed(ptenmt) -> None:
     answer = ptenmt(
         "train", "--config", "tiny.yaml", "--run", "new", "--dry-run", "--set", "data.filters.max_words=5"
@@ -305,7 +324,7 @@ def test_a_dry_run_shows_what_filters_removed(ptenmt) -> None:
     assert examples.startswith("over 5 words: examples\nsource  ")
 
 
-@pytest.mark.usefixtures("beside")
+@pytest.mark.usefixtures("beside", "_uncompiled")
 def test_a_dry_run_tells_what_is_left(ptenmt, beside: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     again = ["train", "--config", "tiny.yaml", "--dry-run"]
     facts = ptenmt(*again).stdout

@@ -225,6 +225,7 @@ def test_training_pairs_validation_and_limit(register: Register) -> None:
     )
 
 
+@pytest.mark.usefixtures("_uncompiled")
 def test_a_run_remembers_licence_and_citation(register: Register, tmp_path: Path) -> None:
     from ptenmt.training import train
 

@@ -5,6 +5,7 @@ import io
 import shutil
 import tarfile
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -23,7 +24,9 @@ REFERENCES = ["Bala Dico", "galo hime jaro lume"]
 PAIRS = {"pt-en": ["test/set.pt", "test/set.en"], "es-en": ["test/set.es", "test/set.en"]}
 
 
+@cache
 def archive() -> bytes:
+    """Made once: gzip writes the time into it."""
     content = io.BytesIO()
     with tarfile.open(fileobj=content, mode="w:gz") as packed:
         for name, lines in {"test/set.pt": SOURCES, "test/set.en": REFERENCES}.items():

@@ -1,4 +1,5 @@
 import resource
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -40,10 +41,11 @@ DATA, INDEX = "ckpt-3.data-00000-of-00001", "ckpt-3.index"
 class Saved:
     """A training state with values of its own everywhere, and its checkpoints in a folder."""
 
-    def __init__(self, folder: Path, keep: int = 5) -> None:
+    def __init__(self, folder: Path) -> None:
         self.model = Transformer(CONFIG, 30, 40)
         self.state = TrainingState(self.model, Adam(self.model.trainable_variables, OptimizerConfig(ema=0.9)))
-        self.checkpoints = Checkpoints(self.state.trackable(), Run(folder), keep)
+        self.checkpoints = Checkpoints(self.state.trackable(), Run(folder), keep=5)
+        self.folder = folder
 
     @property
     def variables(self) -> dict[str, Any]:
@@ -83,15 +85,21 @@ def reader(tmp_path_factory: pytest.TempPathFactory) -> Saved:
     return Saved(tmp_path_factory.mktemp("reader"))
 
 
-@pytest.fixture
-def three(writer: Saved, tmp_path: Path) -> list[dict[str, np.ndarray]]:
-    """Three checkpoints in ``tmp_path``, and the values of each."""
-    checkpoints = Checkpoints(writer.state.trackable(), Run(tmp_path), keep=5)
+@pytest.fixture(scope="module")
+def saved(writer: Saved) -> list[dict[str, np.ndarray]]:
+    """Three checkpoints in the writer's folder, and the values of each."""
     values = []
     for number in range(3):
         values.append(writer.fill(number))
-        checkpoints.save()
+        writer.checkpoints.save()
     return values
+
+
+@pytest.fixture
+def three(writer: Saved, saved: list[dict[str, np.ndarray]], tmp_path: Path) -> list[dict[str, np.ndarray]]:
+    """Copies of the three checkpoints in ``tmp_path``, and the values of each."""
+    shutil.copytree(writer.folder / "state", tmp_path / "state")
+    return saved
 
 
 def restore(reader: Saved, folder: Path) -> tuple[Checkpoints, Path | None, list[str]]:
@@ -120,6 +128,7 @@ def test_every_weight_comes_back_without_the_rest(
     assert step == three[2]["global_step"]
     assert len(weights) == 2 + 2 * (8 + 4 + 4) + 2 * (16 + 4 + 6) + 2
     assert_same(weights, {path: three[2][f"average of {path}"] for path in weights})
+    writer.fill(2)
     assert_same(weights, writer.state.weights())
 
 

@@ -38,7 +38,9 @@ def test_sizes_and_times_are_found_and_nothing_is_written(
     assert {StepDone, ValidationStep} <= {type(event) for event in events}
 
 
-def test_a_run_that_is_there_is_left_alone(copied: TrainedRun):
+@pytest.mark.usefixtures("_uncompiled")
+def test_a_run_that_is_there_is_left_alone(copied: TrainedRun, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr("ptenmt.training.dry_run.MAX_STEPS", 2)
     before = files(copied.path)
     found = dry_run(copied.config, copied.path)
     assert files(copied.path) == before

@@ -1,13 +1,14 @@
 """All that a recipe carries from step to step, and all that must not matter to it, bit for bit."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import NamedTuple
 
 import numpy as np
 import pytest
 import tensorflow as tf
+from trainer_setup import TrainerSetup
 
 from ptenmt.config import (
     BatchConfig,
@@ -18,11 +19,34 @@ from ptenmt.config import (
     TrainingConfig,
     ValidationConfig,
 )
-from ptenmt.events import CheckpointSaved, CurvePoint, StepDone
+from ptenmt.events import CheckpointSaved, CurvePoint, EpochDone, Event, Scores, StepDone
 from ptenmt.history import History
 from ptenmt.runs import Run
+from ptenmt.weights import read_weights
 
-Build = Callable[[Config, Path], Any]
+Build = Callable[..., TrainerSetup]
+
+
+class Rising:
+    """Each validation scores one more than the one before: the last is the best."""
+
+    def __init__(self, first: float = 1.0) -> None:
+        self._score = first - 1
+
+    def validate(self) -> Iterator[Scores]:
+        self._score += 1
+        yield Scores(loss=1.0, accuracy=0.5, bleu=self._score, chrf=20.0, samples=[])
+
+
+class Trained(NamedTuple):
+    """A training that came to its end."""
+
+    setup: TrainerSetup
+    events: list[Event]
+
+    @property
+    def run(self) -> Run:
+        return self.setup.run
 
 
 @pytest.fixture(scope="module")
@@ -31,7 +55,9 @@ def rich(quick: Config) -> Config:
     return replace(
         quick,
         batch=BatchConfig(sentences=8, accumulate=2),
-        training=TrainingConfig(epochs=5, warmup_steps=20, label_smoothing=0.1, log_every_steps=4),
+        training=TrainingConfig(
+            epochs=5, warmup_steps=20, label_smoothing=0.1, r_drop=1.0, log_every_steps=4
+        ),
         optimizer=OptimizerConfig(kind="adamw", clip_norm=0.5, ema=0.9),
         validation=ValidationConfig(every_epochs=None, every_steps=7, patience=9),
         checkpoint=CheckpointConfig(every_epochs=9, keep_best=2),
@@ -40,10 +66,9 @@ def rich(quick: Config) -> Config:
 
 
 @pytest.fixture(scope="module")
-def straight(rich: Config, build_trainer: Build, tmp_path_factory: pytest.TempPathFactory) -> Run:
-    built = build_trainer(rich, tmp_path_factory.mktemp("rich") / "run")
-    assert list(built.trainer.fit())
-    return built.run
+def straight(rich: Config, build_trainer: Build, tmp_path_factory: pytest.TempPathFactory) -> Trained:
+    built = build_trainer(rich, tmp_path_factory.mktemp("rich") / "run", Rising())
+    return Trained(built, list(built.trainer.fit()))
 
 
 def tensors(run: Run, groups: tuple[str, ...] = ("",)) -> dict[str, np.ndarray]:
@@ -62,45 +87,65 @@ def assert_same(found: dict[str, np.ndarray], expected: dict[str, np.ndarray]) -
 
 
 def test_ended_at_a_limit_and_resumed_equals_straight_through(
-    rich: Config, build_trainer: Build, straight: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    rich: Config, build_trainer: Build, straight: Trained, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
     """Reading ahead, reporting and saving are other than before, which must not matter either."""
     monkeypatch.setattr("ptenmt.training.trainer.SECONDS_BETWEEN_REPORTS", 0)
     monkeypatch.setattr("ptenmt.training.input_pipeline._PREFETCHED_BATCHES", 1)
     config = replace(rich, checkpoint=CheckpointConfig(every_steps=2, every_minutes=1e-6, keep_best=2))
     limited = replace(config, training=replace(rich.training, max_steps=7))
-    assert list(build_trainer(limited, tmp_path / "run").trainer.fit())
-    last = build_trainer(config, tmp_path / "run")
+    assert list(build_trainer(limited, tmp_path / "run", Rising()).trainer.fit())
+    last = build_trainer(config, tmp_path / "run", Rising(2.0))
     started, *events = last.trainer.fit()
     assert (started.epoch, started.step_in_epoch) == (2, 1)
     assert sum(isinstance(event, StepDone) for event in events) == 8
     assert sum(isinstance(event, CheckpointSaved) for event in events) >= 8
 
-    expected = tensors(straight)
+    expected = tensors(straight.run)
     assert expected["global_step/.ATTRIBUTES/VARIABLE_VALUE"] == 15
     assert expected["loss_scale/.ATTRIBUTES/VARIABLE_VALUE"] > 1
     assert any(name.startswith("averages/") for name in expected)
     assert_same(tensors(last.run), expected)
-    for file in straight.weights_folder.iterdir():
+    for file in straight.run.weights_folder.iterdir():
         assert (last.run.weights_folder / file.name).read_bytes() == file.read_bytes(), file.name
     times = ("seconds", "peak_memory")
     mine, theirs = (
         [{name: line[name] for name in line if name not in times} for line in History(run.path).validations()]
-        for run in (last.run, straight)
+        for run in (last.run, straight.run)
     )
     assert mine == theirs
     assert [line["step"] for line in mine] == [7, 14, 15]
 
 
 def test_logging_and_scoring_change_no_weight(
-    rich: Config, build_trainer: Build, straight: Run, tmp_path: Path
+    rich: Config, build_trainer: Build, straight: Trained, tmp_path: Path
 ):
     other = replace(
         rich,
         training=replace(rich.training, log_every_steps=1),
         validation=replace(rich.validation, every_epochs=1, every_steps=2),
     )
-    built = build_trainer(other, tmp_path / "run")
+    built = build_trainer(other, tmp_path / "run", Rising())
     assert sum(isinstance(event, CurvePoint) for event in built.trainer.fit()) == 15
     groups = ("weights", "optimizer", "averages", "of_epoch", "loss_scale", "gradient_norm", "global_step")
-    assert_same(tensors(built.run, groups), tensors(straight, groups))
+    assert_same(tensors(built.run, groups), tensors(straight.run, groups))
+
+
+def test_half_precision_keeps_whole_weights(straight: Trained):
+    assert {weight.dtype for weight in straight.setup.model.trainable_variables} == {"float32"}
+    losses = [event.loss for event in straight.events if isinstance(event, EpochDone)]
+    assert losses[-1] < losses[0]
+    norms = [event.gradient_norm for event in straight.events if isinstance(event, CurvePoint)]
+    assert all(norm < 100 for norm in norms), "without the scale of the loss"
+
+
+def test_translation_uses_the_moving_averages(straight: Trained):
+    """The last validation is the best, and of the last step."""
+    averages = straight.setup.trainer._optimizer.averages
+    trained = {weight.path: weight.numpy() for weight in straight.setup.model.trainable_variables}
+    assert any((value.numpy() != trained[path]).any() for path, value in averages.items())
+    for choice in ("best", "latest"):
+        _, weights = read_weights(straight.run.weights_folder / f"{choice}.safetensors")
+        assert weights.keys() == averages.keys()
+        for path, value in weights.items():
+            np.testing.assert_array_equal(value, averages[path].numpy(), err_msg=f"{choice} {path}")

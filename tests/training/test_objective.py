@@ -22,7 +22,11 @@ class Learnt(NamedTuple):
 
 @pytest.fixture
 def learn(
-    _every_step: None, quick: Config, build_trainer: Callable[[Config, Path], Any], tmp_path: Path
+    _every_step: None,
+    _uncompiled: None,
+    quick: Config,
+    build_trainer: Callable[[Config, Path], Any],
+    tmp_path: Path,
 ) -> Callable[..., Learnt]:
     """One update of the same weights by the same batch, with these options."""
 

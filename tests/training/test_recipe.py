@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 import tensorflow as tf
-from copy_task import InstantValidator
+from copy_task import InstantValidator, uncompiled
 
 from ptenmt.config import (
     BatchConfig,
@@ -17,11 +17,10 @@ from ptenmt.config import (
     MachineConfig,
     OptimizerConfig,
     TrainingConfig,
-    ValidationConfig,
 )
 from ptenmt.data.batches import Batch, BatchPlan
 from ptenmt.errors import TrainingError
-from ptenmt.events import CheckpointSaved, CurvePoint, EpochDone, Event, Warned
+from ptenmt.events import CheckpointSaved, EpochDone, Event, Warned
 from ptenmt.history import History
 from ptenmt.training import Trainer
 from ptenmt.weights import read_weights
@@ -60,10 +59,11 @@ class Halves:
             yield source[half:], target[half:]
 
 
+@pytest.mark.usefixtures("_uncompiled")
 def test_two_small_batches_make_the_update_of_a_large_one(
     steady: Config, build_trainer: Build, tmp_path: Path
 ):
-    batch = BatchConfig(sentences=16)
+    batch = BatchConfig(sentences=24)
     large = build_trainer(replace(steady, batch=batch), tmp_path / "large")
     small = build_trainer(replace(steady, batch=replace(batch, accumulate=2)), tmp_path / "small")
     halves = Halves(BatchPlan(small.pairs, batch, steady.seed))
@@ -103,7 +103,8 @@ def plain_losses(
     quick: Config, build_trainer: Build, tmp_path_factory: pytest.TempPathFactory
 ) -> list[float]:
     config = replace(quick, training=TrainingConfig(epochs=1, warmup_steps=20))
-    return losses(build_trainer(config, tmp_path_factory.mktemp("plain")).trainer.fit())
+    with uncompiled():
+        return losses(build_trainer(config, tmp_path_factory.mktemp("plain")).trainer.fit())
 
 
 @pytest.mark.parametrize(
@@ -114,6 +115,7 @@ def plain_losses(
     ],
     ids=["optimizer", "bfloat16"],
 )
+@pytest.mark.usefixtures("_uncompiled")
 def test_an_option_changes_what_is_learnt(
     quick: Config, build_trainer: Build, tmp_path: Path, changed: dict[str, Any], plain_losses: list[float]
 ):
@@ -122,30 +124,6 @@ def test_an_option_changes_what_is_learnt(
     found = losses(build_trainer(replace(config, **changed), tmp_path / "other").trainer.fit())
     assert found != plain_losses
     assert found == pytest.approx(plain_losses, rel=0.2)
-
-
-def test_half_precision_keeps_whole_weights(quick: Config, build_trainer: Build, tmp_path: Path):
-    config = replace(quick, machine=MachineConfig(precision="mixed_float16"))
-    built = build_trainer(config, tmp_path / "run")
-    events = list(built.trainer.fit())
-    assert {weight.dtype for weight in built.model.trainable_variables} == {"float32"}
-    assert losses(events)[-1] < losses(events)[0]
-    assert float(built.trainer._state.loss_scale) > 1
-    norms = [event.gradient_norm for event in events if isinstance(event, CurvePoint)]
-    assert all(norm < 100 for norm in norms), "without the scale of the loss"
-
-
-def test_translation_uses_the_moving_averages(steady: Config, build_trainer: Build, tmp_path: Path):
-    """The last validation is the only one, and so the best."""
-    config = replace(steady, optimizer=OptimizerConfig(ema=0.9), validation=ValidationConfig(every_epochs=3))
-    built = build_trainer(config, tmp_path / "run")
-    list(built.trainer.fit())
-    averages = {path: value.numpy() for path, value in built.trainer._optimizer.averages.items()}
-    trained = weights(built.model)
-    assert any((averages[path] != trained[path]).any() for path in averages)
-    for choice in ("best", "latest"):
-        for path, value in read_weights(built.run.weights_folder / f"{choice}.safetensors")[1].items():
-            np.testing.assert_array_equal(value, averages[path], err_msg=f"{choice} {path}")
 
 
 def poison(monkeypatch: pytest.MonkeyPatch, is_bad: Callable[[Any], Any]) -> None:
@@ -183,56 +161,40 @@ def test_a_step_that_is_not_finite_is_skipped_and_reported(
 
 
 @pytest.mark.usefixtures("_every_step")
-def test_a_training_that_has_diverged_ends_and_leaves_its_checkpoints(
+def test_a_training_that_has_diverged_ends_and_leaves_its_last_finite_weights(
     steady: Config, build_trainer: Build, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
-    poison(monkeypatch, lambda updates: updates >= 6)
-    built = build_trainer(steady, tmp_path / "run")
+    """A save is due after each step, and one checkpoint is kept: none may come of a step that was skipped."""
+    poison(monkeypatch, lambda updates: updates >= 7)
+    config = replace(steady, checkpoint=CheckpointConfig(every_steps=1, keep=1))
+    built = build_trainer(config, tmp_path / "run")
     events: list[Event] = []
     with pytest.raises(
-        TrainingError, match=r"not finite at step 16 .*epoch 3.* 10 steps in a row"
+        TrainingError, match=r"not finite at step 17 .*epoch 3.* 10 steps in a row"
     ) as failure:
         events.extend(built.trainer.fit())
     assert "optimizer.clip_norm" in failure.value.hint
-    saved = [event.path for event in events if isinstance(event, CheckpointSaved)]
-    assert built.run.checkpoints() == saved[::-1] != []
+    (kept,) = built.run.checkpoints()
+    assert [event.path for event in events if isinstance(event, CheckpointSaved)][-1] == kept
+    saved = tf.train.load_checkpoint(str(kept))
+    assert int(saved.get_tensor("global_step/.ATTRIBUTES/VARIABLE_VALUE")) == 7, "the last that was learnt"
     before = weights(built.model)
     _, latest = read_weights(built.run.weights_folder / "latest.safetensors")
     for path, value in latest.items():
         np.testing.assert_array_equal(value, before[path])
 
 
-def test_non_finite_weights_do_not_replace_finite_ones(
-    steady: Config, build_trainer: Build, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-):
-    poison(monkeypatch, lambda updates: updates >= 7)
-    config = replace(steady, checkpoint=CheckpointConfig(every_steps=1, keep=1))
-    built = build_trainer(config, tmp_path / "run")
-    with pytest.raises(TrainingError, match="not finite"):
-        list(built.trainer.fit())
-    (kept,) = built.run.checkpoints()
-    saved = tf.train.load_checkpoint(str(kept))
-    assert int(saved.get_tensor("global_step/.ATTRIBUTES/VARIABLE_VALUE")) == 7, "the last that was learnt"
-
-
 def test_a_save_that_falls_on_a_skipped_step_is_made_up_for(
     steady: Config, build_trainer: Build, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
+    """And all skipped steps are reported, though most likely only the first and last of an epoch report."""
     poison(monkeypatch, lambda updates: (updates >= 3) & (updates < 5))  # steps 4 and 5 of 6 an epoch
     config = replace(steady, checkpoint=CheckpointConfig(every_steps=4, every_epochs=9))
-    events = build_trainer(config, tmp_path / "run").trainer.fit()
+    events = list(build_trainer(config, tmp_path / "run").trainer.fit())
     saved = [event for event in events if isinstance(event, CheckpointSaved)]
     assert [(event.epoch, event.step_in_epoch) for event in saved] == [(1, 0), (1, 2), (2, 0), (2, 4), (3, 0)]
-
-
-def test_all_skipped_steps_are_reported_at_rare_reports(
-    steady: Config, build_trainer: Build, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-):
-    """Most likely the only reports are the first and the last of an epoch; these steps are good ones."""
-    poison(monkeypatch, lambda updates: (updates > 1) & (updates < 5))
-    events = list(build_trainer(steady, tmp_path / "run").trainer.fit())
     warnings = [event.message for event in events if isinstance(event, Warned)]
-    assert sum(int(message.split()[1].replace("a", "1")) for message in warnings) == 3
+    assert sum(int(message.split()[1].replace("a", "1")) for message in warnings) == 2
 
 
 @pytest.mark.usefixtures("_every_step")
@@ -253,7 +215,7 @@ def test_xla_computes_the_same(steady: Config, build_trainer: Build, tmp_path: P
     one_shape = replace(
         steady, batch=BatchConfig(sentences=64), training=TrainingConfig(epochs=2, warmup_steps=20)
     )
-    plain = build_trainer(one_shape, tmp_path / "plain")
+    with uncompiled():
+        expected = losses(build_trainer(one_shape, tmp_path / "plain").trainer.fit())
     compiled = build_trainer(replace(one_shape, machine=MachineConfig(xla="always")), tmp_path / "xla")
-    events = [list(each.trainer.fit()) for each in (plain, compiled)]
-    assert losses(events[1]) == pytest.approx(losses(events[0]), rel=1e-4)
+    assert losses(compiled.trainer.fit()) == pytest.approx(expected, rel=1e-4)

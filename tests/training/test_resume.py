@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 import tensorflow as tf
+from copy_task import uncompiled
 
 from ptenmt.config import Config
 from ptenmt.events import (
@@ -26,7 +27,8 @@ pytestmark = pytest.mark.usefixtures("_report_steps")
 
 @pytest.fixture(scope="module")
 def _report_steps() -> Iterator[None]:
-    with pytest.MonkeyPatch.context() as patch:
+    """Report each step, and run it as Python: test_exact_recipe.py does the same with compiled steps."""
+    with pytest.MonkeyPatch.context() as patch, uncompiled():
         patch.setattr("ptenmt.training.trainer.SECONDS_BETWEEN_REPORTS", 0)
         yield
 

@@ -5,13 +5,15 @@ import zipfile
 from dataclasses import replace
 from pathlib import Path
 
+import pytest
 from copy_task import copy_config, write_pairs
 
 from ptenmt import Translator, evaluate, export_model, load_config, train
-from ptenmt.config import TokenizerConfig, TrainingConfig
+from ptenmt.config import BatchConfig, TokenizerConfig, TrainingConfig
 from ptenmt.data.corpus import load_split
 
 
+@pytest.mark.usefixtures("_uncompiled")
 def test_a_reversed_run_is_reversed_everywhere(tmp_path: Path) -> None:
     """The sources are in capitals only in the file's target column."""
     lines = write_pairs(tmp_path / "same.tsv", 200).read_text().splitlines()
@@ -21,7 +23,8 @@ def test_a_reversed_run_is_reversed_everywhere(tmp_path: Path) -> None:
     config = copy_config(
         file,
         tokenizer=TokenizerConfig(kind="sentencepiece", vocabulary_size=60, shared=True),
-        training=TrainingConfig(epochs=1, warmup_steps=20),
+        batch=BatchConfig(sentences=64),
+        training=TrainingConfig(epochs=1, warmup_steps=3),
     )
     config = replace(config, data=replace(config.data, reverse=True, validation_pairs=20, test_pairs=20))
     run = train(config, tmp_path / "run").run

@@ -145,6 +145,7 @@ def test_options_that_do_not_go_together_are_refused_by_name(options: dict[str, 
         TrainingConfig(**options)
 
 
+@pytest.mark.usefixtures("_uncompiled")
 def test_training_goes_at_the_rate_of_the_options(
     build_trainer: Callable[[Config, Path], Any], quick: Config, tmp_path: Path
 ):

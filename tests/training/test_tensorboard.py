@@ -40,6 +40,7 @@ def watched(quick: Config) -> Config:
     )
 
 
+@pytest.mark.usefixtures("_uncompiled")
 def test_curves_scores_and_samples(watched: Config, tmp_path: Path):
     """Killed after two and a half epochs, of which two are saved, and resumed: no point comes twice."""
     events: list[Event] = []

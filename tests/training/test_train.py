@@ -85,7 +85,8 @@ def test_events_of_steps_and_epochs_agree(copied: TrainedRun):
 def test_checkpoints_are_announced_and_kept(copied: TrainedRun):
     saved = of(CheckpointSaved, copied.events)
     assert [(event.epoch, event.step_in_epoch) for event in saved] == [(10, 0), (20, 0), (24, 0)]
-    assert Run(copied.path).checkpoints() == [saved[2].path, saved[1].path]
+    names = [path.name for path in Run(copied.path).checkpoints()]
+    assert names == [saved[2].path.name, saved[1].path.name]
 
 
 def test_the_history_has_the_events(copied: TrainedRun):
@@ -147,6 +148,7 @@ def test_the_run_describes_itself(copied: TrainedRun):
     assert re.fullmatch("[0-9a-f]{64}", facts["data"]["train"]["fingerprint"])
 
 
+@pytest.mark.usefixtures("_uncompiled")
 def test_signals_save_and_stop_and_the_handlers_come_back(quick: Config, tmp_path: Path):
     before = [signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)]
     parts: list[list[Event]] = []

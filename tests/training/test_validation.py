@@ -88,6 +88,7 @@ def test_weights_that_cannot_be_converted_are_a_warning(run: Run, copied: Traine
     assert warning.startswith("cannot prepare the best weights for translating: ")
 
 
+@pytest.mark.usefixtures("_uncompiled")
 def test_moving_averages_are_saved_and_converted(quick: Config, tmp_path: Path):
     config = replace(
         quick,
@@ -106,6 +107,8 @@ def test_moving_averages_are_saved_and_converted(quick: Config, tmp_path: Path):
     assert TrainedModel.load(run).info == info, "without any best, the latest"
 
 
+@pytest.mark.usefixtures("_uncompiled")
+@pytest.mark.filterwarnings("ignore:.*using a softmax over axis -1 of a tensor of shape.*:UserWarning")
 def test_without_ctranslate2_training_warns_once(quick: Config, tmp_path: Path):
     config = replace(
         quick,

@@ -35,6 +35,7 @@ def events_of(config: Config, run: Path, kind: type, **options: Any) -> list[Any
     return [event for event in events if isinstance(event, kind)]
 
 
+@pytest.mark.usefixtures("_uncompiled")
 def test_weights_are_reused(copied: TrainedRun, other_data: Config, tmp_path: Path):
     fresh = events_of(other_data, tmp_path / "fresh", CurvePoint)
     tuned = events_of(other_data, tmp_path / "tuned", CurvePoint, init_from=copied.path)

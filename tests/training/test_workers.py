@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 import tensorflow as tf
-from copy_task import copy_config, write_pairs
+from copy_task import copy_config, uncompiled, write_pairs
 from worker_processes import working
 
 from ptenmt.config import (
@@ -132,7 +132,8 @@ def test_two_workers_train_as_one_process_does(config: Config, tmp_path: Path):
         assert workers.wait() == [0, 0], workers.log(0) + workers.log(1)
         assert "done:" in workers.log(0)
         assert "epoch" not in workers.log(1)
-    train(config, alone.path)
+    with uncompiled():
+        train(config, alone.path)
     histories = History(alone.path).validations(), History(together.path).validations()
     for mine, theirs in zip(*histories, strict=True):
         assert theirs["train"] == pytest.approx(mine["train"], rel=1e-5)

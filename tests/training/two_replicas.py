@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 import tensorflow as tf
-from copy_task import copy_config
+from copy_task import copy_config, uncompiled
 from trainer_setup import build_trainer
 
 from ptenmt.config import BatchConfig, Config, MachineConfig, ModelConfig, OptimizerConfig, TrainingConfig
@@ -92,13 +92,16 @@ def main(pairs: Path, folder: Path) -> None:
         optimizer=OptimizerConfig(kind="adamw", weight_decay=0.01, clip_norm=0.5, ema=0.9),
     )
     two = prepare(config, print)
+    with uncompiled():
+        one = train(config, folder / "one")
+        masks = draw_masks(pairs, folder / "masks", two)
     facts = {
         "replicas": two.num_replicas_in_sync,
-        "one": train(config, folder / "one"),
+        "one": one,
         "two": train(config, folder / "two", two),
         "two, then one": resume(config, folder / "two"),
         "one, then two": resume(config, folder / "one", two),
-        "masks": draw_masks(pairs, folder / "masks", two),
+        "masks": masks,
     }
     (folder / "facts.json").write_text(json.dumps(facts))
 
