@@ -118,7 +118,7 @@ def convert(
     from ptenmt.ctranslate2_specification import specification
 
     check_ctranslate2(config)
-    layer = alignment_layer or default_alignment_layer(config.num_layers)
+    layer = alignment_layer or default_alignment_layer(config.num_decoder_layers)
     spec = specification(config, weights, tokenizers, layer)
     spec.config.add_source_bos = spec.config.add_source_eos = adds_marks
     spec.validate()

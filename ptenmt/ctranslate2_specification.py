@@ -32,7 +32,6 @@ def specification(
     The attention of ``alignment_layer``, counted from 1, is what CTranslate2 returns.
     """
     options: dict[str, Any] = {
-        "num_layers": config.num_layers,
         "num_heads": config.num_heads,
         "pre_norm": config.norm == "pre",
         "activation": _ACTIVATIONS[config.activation],
@@ -40,9 +39,12 @@ def specification(
         "head_dim": config.key_size or config.d_model // config.num_heads,
     }
     spec = transformer_spec.TransformerSpec(
-        transformer_spec.TransformerEncoderSpec(**options),
+        transformer_spec.TransformerEncoderSpec(config.num_encoder_layers, **options),
         transformer_spec.TransformerDecoderSpec(
-            **options, alignment_layer=alignment_layer - 1, alignment_heads=config.num_heads
+            config.num_decoder_layers,
+            **options,
+            alignment_layer=alignment_layer - 1,
+            alignment_heads=config.num_heads,
         ),
     )
     weights = {name.partition("/")[2]: array for name, array in weights.items()}  # without the model's name

@@ -101,7 +101,7 @@ class TrainedModel:
         Training chooses it on the validation pairs (``ptenmt.inspection.alignment.choose_layer``).
         """
         chosen = self.run.facts().get("alignment_layer")
-        num_layers = self.config.model.num_layers
+        num_layers = self.config.model.num_decoder_layers
         return chosen if isinstance(chosen, int) else default_alignment_layer(num_layers)
 
     @cached_property
@@ -177,7 +177,7 @@ def assign_weights(model: Any, weights: Mapping[str, "np.ndarray"], file: Path) 
 
 
 def default_alignment_layer(num_layers: int) -> int:
-    """The layer whose cross-attention aligns words best in most models: the last but one of 3 or more.
+    """The decoder layer whose cross-attention aligns words best in most models: last but one of 3 or more.
 
     In deeper models the last layer also represents the next token (measured on base.yaml with 4 layers;
     Garg et al. 2019 find the penultimate layer best, too). In a model of 2 layers only the last aligns.

@@ -118,6 +118,15 @@ def test_the_model_is_made_of_keras_alone() -> None:
     assert [module for module in imported if module.split(".")[0].startswith("tensorflow")] == []
 
 
+def readers(file: Path) -> list[ast.AST]:
+    """What uses options: a whole module, but of ``config``, which also checks them, only the properties."""
+    module = ast.parse(file.read_text(encoding="utf-8"))
+    if file.parent.name != "config":
+        return [module]
+    functions = (node for node in ast.walk(module) if isinstance(node, ast.FunctionDef))
+    return [each for each in functions if "property" in map(ast.unparse, each.decorator_list)]
+
+
 def test_every_option_is_read() -> None:
     options = {
         f"{kind.__name__}.{option.name}": option.name
@@ -128,8 +137,8 @@ def test_every_option_is_read() -> None:
     read = {
         node.attr
         for file in FILES
-        if file.parent.name != "config"
-        for node in ast.walk(ast.parse(file.read_text(encoding="utf-8")))
+        for reader in readers(file)
+        for node in ast.walk(reader)
         if isinstance(node, ast.Attribute)
     } | {*NOISES}
     assert "ModelConfig.d_model" in options

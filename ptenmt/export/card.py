@@ -76,8 +76,9 @@ def _summary(trained: TrainedModel, facts: dict[str, Any], source: str, target: 
     model = trained.config.model
     num_parameters = sum(array.size for array in trained.weights.values())
     now = datetime.now(UTC).date().isoformat()
+    layers = f"{model.num_encoder_layers} encoder and {model.num_decoder_layers} decoder"
     text = (
-        f"A Transformer that translates {source} into {target}: {model.num_layers} layers, width "
+        f"A Transformer that translates {source} into {target}: {layers} layers, width "
         f"{model.d_model}, {model.num_heads} heads, {num_parameters:,} parameters. "
         f"Trained with ptenmt until {str(facts.get('trained'))[:10]}; exported on {now}: weights "
         f"{trained.info.label}, checksum `{trained.info.checksum}`."

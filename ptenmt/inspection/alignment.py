@@ -72,7 +72,7 @@ def choose_layer(trained: TrainedModel, pairs: Sequence[SentencePair]) -> int:
     config, tokenizers = trained.config.model, trained.tokenizers
     model = NumpyTransformer(config, trained.weights)
     sure_pairs = [pair for pair in pairs if _sure_words(*pair)][:_MAX_SURE_PAIRS]
-    layers = range(1, config.num_layers + 1)
+    layers = range(1, config.num_decoder_layers + 1)
     hits: dict[str, list[list[bool]]] = {}  # of each word, for each time that it occurs, of each layer
     for first in range(0, len(sure_pairs), BATCH_SENTENCES):
         batch = sure_pairs[first : first + BATCH_SENTENCES]
@@ -97,7 +97,7 @@ def choose_layer(trained: TrainedModel, pairs: Sequence[SentencePair]) -> int:
                 place, wanted = words[1].index(word), words[0].index(word)
                 linked = [int(np.argmax(weights[place])) == wanted for weights in of_layers]
                 hits.setdefault(word, []).append(linked)
-    default = default_alignment_layer(config.num_layers)
+    default = default_alignment_layer(config.num_decoder_layers)
     if sum(map(len, hits.values())) < _MIN_SURE_WORDS:
         return default
     shares = np.mean([np.mean(each, axis=0) for each in hits.values()], axis=0)  # [layers]
@@ -192,8 +192,9 @@ def _aligned(
     inspector: Inspector, readings: Sequence[Reading], layer: int | None, head: int | Literal["mean"]
 ) -> Iterator[AlignedPair]:
     """Align one batch."""
-    num_layers = inspector.model.config.num_layers
-    layer = check_number("layer", inspector.alignment_layer if layer is None else layer, num_layers)
+    num_layers = inspector.model.config.num_decoder_layers
+    layer = inspector.alignment_layer if layer is None else layer
+    layer = check_number("layer", layer, num_layers, "decoder")
     rows = np.arange(len(readings))
     source = RaggedIds(reading.source for reading in readings).padded(rows)
     target = RaggedIds(reading.target[:-1] for reading in readings).padded(rows)

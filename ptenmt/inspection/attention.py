@@ -44,14 +44,14 @@ class AttentionWeights:
     alignment_layer: int | None = None
     """The decoder layer whose cross-attention aligns words best, counted from 1; None: unknown."""
 
-    @property
-    def num_layers(self) -> int:
-        """The number of layers of the encoder, and of the decoder."""
-        return sum(name.startswith("encoder") for name in self.weights)
+    def num_layers(self, block: Block) -> int:
+        """The number of layers that have this block: those of the encoder, or of the decoder."""
+        numbers = range(1, len(self.weights) + 1)
+        return sum(weights_name(block, number) in self.weights for number in numbers)
 
     def default_layer(self, block: Block) -> int:
         """The layer that is shown first: of cross-attention the one that aligns best, otherwise the last."""
-        return self.alignment_layer if block == "cross" and self.alignment_layer else self.num_layers
+        return self.alignment_layer if block == "cross" and self.alignment_layer else self.num_layers(block)
 
 
 def weights_name(block: Block, layer: int) -> str:
@@ -109,7 +109,9 @@ def attention_panels(
     block = block or ("cross" if found.target_pieces else "encoder")
     if block != "encoder" and not found.target_pieces:
         raise ConfigError(f"there is no block {block}: the model is an encoder alone", "--block encoder")
-    layer = check_number("layer", found.default_layer(block) if layer is None else layer, found.num_layers)
+    owner = "encoder" if block == "encoder" else "decoder"
+    layer = found.default_layer(block) if layer is None else layer
+    layer = check_number("layer", layer, found.num_layers(block), owner)
     name, seen, palette = _SEEN[block]
     if not found.target_pieces:
         seen = seen.replace("source tokens", "words")
@@ -138,11 +140,11 @@ def chosen_heads(weights: np.ndarray, head: Head) -> dict[str, np.ndarray]:
     return {f"head {head}": weights[check_number("head", head, num_heads) - 1]}
 
 
-def check_number(what: str, number: int, count: int) -> int:
-    """Return the number of a layer or head, counted from 1; a ConfigError if the model has no such one."""
+def check_number(what: str, number: int, count: int, owner: str = "model") -> int:
+    """Return the number of a layer or head, counted from 1; a ConfigError if its owner has no such one."""
     if not 1 <= number <= count:
         known = f"{what}s 1 to {count}" if count > 1 else f"one {what}, which is 1"
-        raise ConfigError(f"there is no {what} {number}: the model has {known}", f"choose with --{what}")
+        raise ConfigError(f"there is no {what} {number}: the {owner} has {known}", f"choose with --{what}")
     return number
 
 
@@ -168,7 +170,6 @@ def attention_page(found: AttentionWeights) -> str:
     data = {
         **shown,
         "next": found.written_pieces[:MAX_PAGE_TOKENS],
-        "layers": found.num_layers,
         "alignmentLayer": found.default_layer("cross"),
         "heads": len(found.weights[weights_name("encoder", 1)]),
         "note": " ".join(
@@ -179,7 +180,7 @@ def attention_page(found: AttentionWeights) -> str:
         "weights": {
             block: [
                 _packed(found.weights[weights_name(block, layer)][:, :num_rows, :num_columns])
-                for layer in range(1, found.num_layers + 1)
+                for layer in range(1, found.num_layers(block) + 1)
             ]
             for block, (num_rows, num_columns) in shapes.items()
         },

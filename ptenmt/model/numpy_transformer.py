@@ -69,7 +69,7 @@ class _NumpyModel:
     def _encode(self, ids: np.ndarray, mask: np.ndarray, attention: Arrays) -> np.ndarray:
         """Encode ids [B, S] -> [B, S, D], and add every layer's attention weights to ``attention``."""
         x = self._embed("encoder", ids)
-        for i in range(1, self.config.num_layers + 1):
+        for i in range(1, self.config.num_encoder_layers + 1):
             block = f"encoder/block{i}"
             x, attention[f"encoder_layer{i}"] = self._attention(f"{block}/self_attention", x, None, mask)
             x = self._feed_forward(f"{block}/feed_forward", x)
@@ -180,7 +180,7 @@ class NumpyTransformer(_NumpyModel):
         self_mask = np.tri(target.shape[1], dtype=bool) & _padding_mask(target)  # [B, 1, T, T]
         memory = self._encode(source, cross_mask, attention)
         x = self._embed("decoder", target)
-        for i in range(1, self.config.num_layers + 1):
+        for i in range(1, self.config.num_decoder_layers + 1):
             block, name = f"decoder/block{i}", f"decoder_layer{i}"
             x, attention[f"{name}_block1"] = self._attention(f"{block}/self_attention", x, None, self_mask)
             x, attention[f"{name}_block2"] = self._attention(

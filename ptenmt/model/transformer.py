@@ -178,6 +178,7 @@ class _Stack(FromConfig, keras.layers.Layer):
         config: ModelConfig,
         vocabulary_size: int,
         block: type[_Block],
+        num_blocks: int,
         *,
         tied: bool,
         embedding: keras.layers.Embedding | None = None,
@@ -199,7 +200,7 @@ class _Stack(FromConfig, keras.layers.Layer):
             name="embedding",
             dtype=dtype,
         )
-        numbers = range(1, config.num_layers + 1)
+        numbers = range(1, num_blocks + 1)
         self.blocks: list[Any] = [block(config, name=f"block{i}", dtype=dtype) for i in numbers]
         is_pre = config.norm == "pre"
         self.norm = layer_norm(dtype) if is_pre else keras.layers.Identity(name="norm", dtype=dtype)
@@ -217,8 +218,8 @@ class Encoder(_Stack):
     """Embeddings and encoder blocks: source ids [B, S] -> memory [B, S, D]."""
 
     def __init__(self, config: ModelConfig, vocabulary_size: int, **kwargs: Any) -> None:
-        tied = config.tied_embeddings == "all"
-        super().__init__(config, vocabulary_size, EncoderBlock, tied=tied, **kwargs)
+        tied, num_blocks = config.tied_embeddings == "all", config.num_encoder_layers
+        super().__init__(config, vocabulary_size, EncoderBlock, num_blocks, tied=tied, **kwargs)
 
     def build(self, source_shape: Any) -> None:
         """Build all layers."""
@@ -259,8 +260,10 @@ class Decoder(_Stack):
     def __init__(
         self, config: ModelConfig, vocabulary_size: int, *, embedding: Any = None, **kwargs: Any
     ) -> None:
-        tied = config.tied_embeddings != "none"
-        super().__init__(config, vocabulary_size, DecoderBlock, tied=tied, embedding=embedding, **kwargs)
+        tied, num_blocks = config.tied_embeddings != "none", config.num_decoder_layers
+        super().__init__(
+            config, vocabulary_size, DecoderBlock, num_blocks, tied=tied, embedding=embedding, **kwargs
+        )
 
     def build(self, target_shape: Any, memory_shape: Any) -> None:
         """Build all layers."""

@@ -37,7 +37,7 @@ class KerasEngine:
         self, model: Transformer, suppressed: Sequence[int], alignment_layer: int | None = None
     ) -> None:
         self.model = model
-        self.alignment_layer = alignment_layer or default_alignment_layer(model.config.num_layers)
+        self.alignment_layer = alignment_layer or default_alignment_layer(model.config.num_decoder_layers)
         self.compute_type = model.compute_dtype
         self._suppressed = list(suppressed)
         ids = tf.TensorSpec([None, None], tf.int64)

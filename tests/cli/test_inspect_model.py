@@ -57,7 +57,7 @@ def test_attention_is_drawn_into_a_file_by_its_ending(ptenmt, tmp_path: Path):
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (["attention", TEXT, "--layer", "5"], "there is no layer 5: the model has one layer, which is 1"),
+        (["attention", TEXT, "--layer", "5"], "there is no layer 5: the decoder has one layer, which is 1"),
         (["attention", TEXT, "--head", "3"], "there is no head 3: the model has heads 1 to 2"),
         (["attention", TEXT, "--head", "first"], "--head first: there is no such head"),
         (["attention", ""], "nothing is left of '' for the model to read"),

@@ -19,7 +19,7 @@ PAIRS = [
     ("Os pássaros cantam já; é manhã!", "The birds are singing already; it's morning!"),
 ]
 DECODING = DecodingConfig(beam_size=3, max_length=12)
-MODEL = ModelConfig(num_layers=1, d_model=16, num_heads=2, d_ff=24, max_positions=40)
+MODEL = ModelConfig(encoder_layers=2, decoder_layers=1, d_model=16, num_heads=2, d_ff=24, max_positions=40)
 
 
 def tokenizers(kind: str, **options: object) -> TokenizerPair:

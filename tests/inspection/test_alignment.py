@@ -100,7 +100,7 @@ def test_the_layer_that_links_equal_words_is_chosen_and_kept(
     run = Run(Path(shutil.copytree(copied.path, tmp_path / "run")))
     trained = TrainedModel.load(run)
     assert trained.weights
-    trained.config = replace(trained.config, model=replace(trained.config.model, num_layers=3))
+    trained.config = replace(trained.config, model=replace(trained.config.model, decoder_layers=3))
     pairs = [(sentence, sentence) for sentence in SENTENCES if sentence]
     assert trained.alignment_layer == 1 == copied.config.model.num_layers
     assert choose_layer(trained, pairs) == aligning
@@ -151,7 +151,7 @@ def test_head_and_layer_choose(inspector: Inspector):
     np.testing.assert_allclose(word_alignment(inspector, text).weights, np.mean(heads, axis=0), atol=2e-3)
     with pytest.raises(ConfigError, match="no head 5: the model has heads 1 to 4"):
         word_alignment(inspector, text, head=5)
-    with pytest.raises(ConfigError, match="no layer 2: the model has one layer, which is 1"):
+    with pytest.raises(ConfigError, match="no layer 2: the decoder has one layer, which is 1"):
         word_alignment(inspector, text, layer=2)
 
 

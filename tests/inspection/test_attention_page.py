@@ -64,7 +64,12 @@ def shown(folder: Path, action: str = "") -> Shown:
         source_pieces=SOURCE,
         target_pieces=TARGET,
         written_pieces=[*TARGET[1:], "[END]"],
-        weights={"encoder_layer1": ENCODER, "decoder_layer1_block1": SELF, "decoder_layer1_block2": CROSS},
+        weights={
+            "encoder_layer1": ENCODER[::-1],
+            "encoder_layer2": ENCODER,
+            "decoder_layer1_block1": SELF,
+            "decoder_layer1_block2": CROSS,
+        },
     )
     file = folder / "page.html"
     file.write_text(attention_page(found).replace("</body>", f"<script>{action}</script></body>"), "utf-8")
@@ -107,4 +112,5 @@ def test_a_click_asks_for_a_word_and_for_a_head(tmp_path: Path) -> None:
     word = shown(tmp_path, "document.querySelectorAll('#source .token')[1].click()")
     assert word.texts["source"] == ["[START]", "13%", "o", "63%", "gato", "13%", "[END]", "13%"]
     assert word.texts["target"] == [*TARGET, "[END]"], "the encoder sees no translation"
-    assert word.texts["described"][0] == "“o” (layer 1, mean over the heads):"
+    assert word.texts["described"][0] == "“o” (layer 2, mean over the heads):", "the encoder's last"
+    assert [text for text in word.texts["grids"] if text.startswith("layer")] == ["layer 1", "layer 2"]

@@ -36,15 +36,19 @@ def found(inspector: Inspector) -> AttentionWeights:
     return attention_weights(inspector, TEXT)
 
 
-def made_up(source: list[str], target: list[str], layers: int = 2, heads: int = 3) -> AttentionWeights:
-    """Random weights, rows of which sum to 1."""
+def made_up(
+    source: list[str], target: list[str], layers: int = 2, heads: int = 3, encoder_layers: int = 2
+) -> AttentionWeights:
+    """Random weights, rows of which sum to 1; ``layers`` are the decoder's."""
     chance, weights = np.random.default_rng(1), {}
-    for layer in range(1, layers + 1):
+    for layer in range(1, max(layers, encoder_layers) + 1):
         for name, rows, columns in (
             (f"encoder_layer{layer}", source, source),
             (f"decoder_layer{layer}_block1", target, target),
             (f"decoder_layer{layer}_block2", target, source),
         ):
+            if layer > (encoder_layers if name.startswith("encoder") else layers):
+                continue
             values = chance.random((heads, len(rows), len(columns)))
             weights[name] = values / values.sum(axis=-1, keepdims=True)
     return AttentionWeights(
@@ -108,8 +112,8 @@ def test_the_layer_that_aligns_best_is_the_default_of_cross_attention_alone():
 @pytest.mark.parametrize(
     ("layer", "head", "message"),
     [
-        (3, "all", "no layer 3: the model has layers 1 to 2"),
-        (0, "all", "no layer 0: the model has layers 1 to 2"),
+        (3, "all", "no layer 3: the decoder has layers 1 to 2"),
+        (0, "all", "no layer 0: the decoder has layers 1 to 2"),
         (None, 4, "no head 4: the model has heads 1 to 3"),
         (None, -1, "no head -1"),
     ],
@@ -117,8 +121,16 @@ def test_the_layer_that_aligns_best_is_the_default_of_cross_attention_alone():
 def test_an_error_of_layer_or_head_has_the_range(layer: int | None, head: Head, message: str):
     with pytest.raises(ConfigError, match=message):
         attention_panels(made_up(["a"], ["x"]), layer=layer, head=head)
-    with pytest.raises(ConfigError, match="no layer 2: the model has one layer, which is 1"):
+    with pytest.raises(ConfigError, match="no layer 2: the decoder has one layer, which is 1"):
         attention_panels(made_up(["a"], ["x"], layers=1), layer=2)
+    with pytest.raises(ConfigError, match="no layer 3: the encoder has layers 1 to 2"):
+        attention_panels(made_up(["a"], ["x"], layers=3), block="encoder", layer=3)
+
+
+def test_the_last_layer_is_that_of_the_block():
+    found = made_up(["a", "b"], ["[START]", "x"], layers=1, encoder_layers=3)
+    assert "layer 3" in attention_panels(found, block="encoder")[0]
+    assert "layer 1" in attention_panels(found, block="cross")[0]
 
 
 def test_the_figure_has_a_panel_per_head_and_tokens_as_labels(inspector: Inspector):
@@ -139,7 +151,7 @@ def test_a_page_holds_all_weights_and_asks_for_nothing_outside(found: AttentionW
     page = attention_page(found)
     data = data_of(page)
     assert (data["source"], data["target"]) == (found.source_pieces, found.target_pieces)
-    assert (data["layers"], data["heads"], data["note"]) == (1, 4, "")
+    assert (data["heads"], data["note"]) == (4, "")
     packed = data["weights"]["cross"][0]  # type: ignore[index]
     read = np.frombuffer(base64.b64decode(packed), "<u2").reshape(4, 5, 6) / 65535
     np.testing.assert_allclose(read, found.weights["decoder_layer1_block2"], atol=1e-5)

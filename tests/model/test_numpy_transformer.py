@@ -25,8 +25,10 @@ FED = RaggedIds([ids[:-1] for ids in random_sources(4, SIZE, seed=5)]).padded(np
         {"dropout": 0.5, "attention_dropout": 0.5, "activation_dropout": 0.5, "word_dropout": 0.5},
         {"tied_embeddings": "target", "activation": "gelu", "num_heads": 3, "key_size": 5, "value_size": 7},
         {"tied_embeddings": "all", "activation": "swiglu", "norm": "pre"},
+        {"encoder_layers": 3, "decoder_layers": 1},
+        {"encoder_layers": 1, "norm": "pre"},
     ],
-    ids=["post", "other widths", "pre"],
+    ids=["post", "other widths", "pre", "3+1", "1+2"],
 )
 def test_it_computes_what_keras_computes(options: dict[str, Any]):
     model = random_model(replace(SMALL, **options), SIZE, SIZE)

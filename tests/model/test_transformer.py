@@ -56,6 +56,18 @@ def test_base_has_the_published_number_of_parameters(base: Transformer):
     assert [part.count_params() for part in parts] == [1_787_008, 1_955_584, 904_290]
 
 
+@pytest.mark.parametrize(
+    "options", [{"encoder_layers": 6, "decoder_layers": 1}, {"num_layers": 1, "encoder_layers": 6}]
+)
+def test_encoder_and_decoder_may_differ_in_depth(base: Transformer, options: dict[str, Any]):
+    block, in_decoder = (part.blocks[0].count_params() for part in (base.encoder, base.decoder))
+    model = build(ModelConfig(**options), 7765, 7010)
+    assert [len(part.blocks) for part in (model.encoder, model.decoder)] == [6, 1]
+    assert model.count_params() == base.count_params() + 2 * block - 3 * in_decoder
+    again = Transformer.from_config(model.get_config())
+    assert [weight.path for weight in again.weights] == [weight.path for weight in model.weights]
+
+
 def test_attention_weights_have_the_published_names_and_shapes(base: Transformer):
     source, target = np.full((1, 7), 5), np.full((1, 8), 6)
     shapes = {name: weights.shape for name, weights in base.attention(source, target).items()}
@@ -113,6 +125,7 @@ def test_attention_weights_are_those_that_the_model_uses(model: Transformer):
         {"norm": "pre"},
         {"norm": "pre", "tied_embeddings": "all", "activation": "swiglu"},
         {"tied_embeddings": "target", "activation": "gelu"},
+        {"encoder_layers": 1, "decoder_layers": 3},
     ],
     ids=str,
 )

@@ -27,7 +27,12 @@ _SMALL = (
     "às 10 : 30 & < > / \" ' ;"
 )
 _LETTERS = "abcdefghijklmnopqrstuvwxyzáâãàçéêíóôõú0123456789"
-LAYERS = {"encoder_layer1": "SS", "decoder_layer1_block1": "TT", "decoder_layer1_block2": "TS"}
+LAYERS = {
+    "encoder_layer1": "SS",
+    "decoder_layer1_block1": "TT",
+    "decoder_layer1_block2": "TS",
+    "encoder_layer2": "SS",
+}
 
 
 @dataclass

@@ -50,7 +50,7 @@ def test_attention_of_every_layer_and_head(served, translation: str | None) -> N
     assert answer["alignment_layer"] == 1
     assert "".join(target[1:]).replace("▁", " ").strip() == (translation or "O GATO")
     sizes = {"encoder_layer1": (source, source), "decoder_layer1_block1": (target, target)}
-    sizes["decoder_layer1_block2"] = (target, source)
+    sizes |= {"decoder_layer1_block2": (target, source), "encoder_layer2": (source, source)}
     assert answer["weights"].keys() == sizes.keys()
     for name, (rows, columns) in sizes.items():
         weights = np.array(answer["weights"][name])

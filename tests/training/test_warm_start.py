@@ -65,18 +65,20 @@ def test_other_sizes_and_tokenizers_are_refused_with_what_mends_it(
 ):
     config = replace(
         other_data,
-        model=replace(other_data.model, d_ff=128),
+        model=replace(other_data.model, decoder_layers=2, d_ff=128),
         tokenizer=TokenizerConfig(kind="sentencepiece", vocabulary_size=100),
     )
     with pytest.raises(RunError) as failure:
         train(config, tmp_path / "run", init_from=copied.path)
     assert failure.value.message == (
         f"the config's model or tokenizer options differ from those of {copied.path}: "
-        "tokenizer.kind: words → sentencepiece; tokenizer.vocabulary_size: 8000 → 100; model.d_ff: 64 → 128"
+        "tokenizer.kind: words → sentencepiece; tokenizer.vocabulary_size: 8000 → 100; "
+        "model.decoder_layers: null → 2; model.d_ff: 64 → 128"
     )
     assert failure.value.hint == (
         "use those of the run: "
-        "--set tokenizer.kind=words --set tokenizer.vocabulary_size=8000 --set model.d_ff=64"
+        "--set tokenizer.kind=words --set tokenizer.vocabulary_size=8000 "
+        "--set model.decoder_layers=null --set model.d_ff=64"
     )
     assert not (tmp_path / "run").exists()
 

@@ -1,6 +1,6 @@
 """Both engines on random models of every architecture: the same translations, scores and attention."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import ctranslate2
 import numpy as np
@@ -27,6 +27,8 @@ SUPPRESSED = [PAD, START, UNK]
 FEW = [18, 4, 8, 10, 14, 15]
 """Each value of an option with each of the others, but for a tie that needs no activation of its own."""
 MORE = [number for number in range(36) if number not in FEW]
+UNEQUAL = [(3, 1), (1, 2)]
+"""Blocks of the encoder and of the decoder."""
 
 
 @dataclass(frozen=True)
@@ -52,12 +54,16 @@ class Both:
 
 
 @pytest.fixture(
-    scope="module", params=[*FEW, *(pytest.param(number, marks=pytest.mark.slow) for number in MORE)]
+    scope="module",
+    params=[*FEW, *UNEQUAL, *(pytest.param(number, marks=pytest.mark.slow) for number in MORE)],
+    ids=str,
 )
 def both(request: pytest.FixtureRequest) -> Both:
-    config, source_size, target_size = drawn(request.param)
+    number, depths = (18, request.param) if request.param in UNEQUAL else (request.param, (None, None))
+    config, source_size, target_size = drawn(number)
+    config = replace(config, encoder_layers=depths[0], decoder_layers=depths[1])
     pair = made_up_words(source_size, target_size)
-    model = random_model(config, source_size, target_size or source_size, seed=request.param)
+    model = random_model(config, source_size, target_size or source_size, seed=number)
     export = convert(config, weights_of(model), pair, "", "float32")
     return Both(
         model,
@@ -109,7 +115,7 @@ def test_they_give_every_reference_the_same_probability(both: Both):
         np.testing.assert_allclose(scores.log_probs, expected, rtol=3e-4, atol=1e-3)
 
 
-@pytest.mark.parametrize("both", [18, 14], indirect=True)
+@pytest.mark.parametrize("both", [18, 14, *UNEQUAL], indirect=True, ids=str)
 def test_they_attend_to_the_same(both: Both):
     expected, found = both.found(beam_size=2, num_hypotheses=2, with_attention=True)
     for source, (mine, theirs) in zip(both.sources, zip(found, expected, strict=True), strict=True):

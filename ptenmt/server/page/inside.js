@@ -44,7 +44,7 @@ export class Inside {
     walkWithArrows(parts.heads, () => [...parts.heads.children], (button) => button.click());
     parts.sentence.addEventListener("change", () => this.#ask());
     parts.block.addEventListener("change", () => {
-      this.#chooseLayer();
+      this.#offerLayers();
       this.#draw();
     });
     parts.layer.addEventListener("change", () => {
@@ -95,12 +95,17 @@ export class Inside {
     this.parts.readout.textContent = "";
   }
 
-  /** List the model's layers. */
+  /** List the layers that have the block: encoder and decoder may differ in depth. */
   #offerLayers() {
-    const { layer } = this.parts;
-    const count = Object.keys(this.#attention.weights).filter((name) => name.startsWith("encoder")).length;
-    if (layer.options.length === count) return;
-    layer.replaceChildren(...Array.from({ length: count }, (_, place) => new Option(String(place + 1))));
+    if (!this.#attention) return;
+    const { block, layer } = this.parts;
+    let count = 0;
+    while (BLOCKS[block.value].name(count + 1) in this.#attention.weights) count++;
+    if (layer.options.length !== count) {
+      const wanted = Number(layer.value);
+      layer.replaceChildren(...Array.from({ length: count }, (_, place) => new Option(String(place + 1))));
+      layer.value = String(Math.min(wanted, count));
+    }
     this.#chooseLayer();
   }
 

@@ -116,7 +116,9 @@ def test_inside_shows_every_head_of_the_servers_answer(page: "Browser") -> None:
     assert [th.text for th in page.all("#map th[scope=row]")] == answer["written_pieces"]
     shown_layer = page.script("return document.getElementById('inside-layer').value")
     assert shown_layer == str(answer["alignment_layer"])
-    page["inside-block"].send_keys("translation to itself")
+    for block, layers in (("encoder", ["1", "2"]), ("decoder", ["1"])):
+        page.all(f"#inside-block option[value={block}]")[0].click()
+        assert [option.text for option in page.all("#inside-layer option")] == layers
     page.until(lambda: len(page.all("#map th[scope=col]")) == len(answer["target_pieces"]))
     future = [weight for y, row in enumerate(table(page)) for x, weight in enumerate(row) if x > y]
     assert set(future) == {0.0}
