@@ -225,13 +225,13 @@ class Encoder(_Stack):
         """Build all layers."""
         self._build(source_shape)
 
-    def call(self, source: Any, attention_mask: Any = None) -> Any:
-        """Encode ids [B, S] -> [B, S, D]; the mask is broadcastable to [B, H, S, S]."""
-        return self.forward(source, attention_mask)[0]
+    def call(self, source: Any, attention_mask: Any = None, kept: Any = None) -> Any:
+        """Encode ids [B, S] -> [B, S, D]; the mask is broadcastable to [B, H, S, S], ``kept`` is [B, S]."""
+        return self.forward(source, attention_mask, kept)[0]
 
-    def forward(self, source: Any, mask: Any = None) -> tuple[Any, list[Any]]:
+    def forward(self, source: Any, mask: Any = None, kept: Any = None) -> tuple[Any, list[Any]]:
         """Encode ids [B, S] -> memory [B, S, D] and every block's attention weights [B, H, S, S]."""
-        x = self.embedding(source)
+        x = self.embedding(source, kept=kept)
         weights = []
         for block in self.blocks:
             x, block_weights = block.forward(x, mask)
@@ -269,16 +269,18 @@ class Decoder(_Stack):
         """Build all layers."""
         self._build(target_shape, memory_shape)
 
-    def call(self, target: Any, memory: Any, cross_mask: Any = None) -> Any:
+    def call(self, target: Any, memory: Any, cross_mask: Any = None, kept: Any = None) -> Any:
         """Decode ids [B, T] -> [B, T, D], each position from those before it and the memory [B, S, D].
 
-        ``cross_mask`` is the padding mask of the source, broadcastable to [B, H, T, S].
+        ``cross_mask`` is the padding mask of the source, broadcastable to [B, H, T, S]; ``kept`` is [B, T].
         """
-        return self.forward(target, memory, cross_mask)[0]
+        return self.forward(target, memory, cross_mask, kept)[0]
 
-    def forward(self, target: Any, memory: Any, cross_mask: Any = None) -> tuple[Any, list[tuple[Any, Any]]]:
+    def forward(
+        self, target: Any, memory: Any, cross_mask: Any = None, kept: Any = None
+    ) -> tuple[Any, list[tuple[Any, Any]]]:
         """As ``call``; also returns every block's attention weights [B, H, T, T] and [B, H, T, S]."""
-        x = self.embedding(target)
+        x = self.embedding(target, kept=kept)
         self_mask = decoder_mask(target)
         weights = []
         for block in self.blocks:
@@ -358,12 +360,17 @@ class Transformer(FromConfig, keras.Model):
         """
         return self.final(self.hidden(inputs, training=training))
 
-    def hidden(self, inputs: tuple[Any, Any], training: bool = False) -> Any:
-        """Return the decoder's output [B, T, D], which ``final`` maps to logits; see ``call``."""
+    def hidden(
+        self, inputs: tuple[Any, Any], training: bool = False, kept: tuple[Any, Any] = (None, None)
+    ) -> Any:
+        """Return the decoder's output [B, T, D], which ``final`` maps to logits; see ``call``.
+
+        ``kept``, boolean [B, S] and [B, T], is False for inputs whose embedding is zeroed.
+        """
         source, target = inputs
         source_mask = padding_mask(source)
-        memory = self.encoder(source, source_mask, training=training)
-        return self.decoder(target, memory, source_mask, training=training)
+        memory = self.encoder(source, source_mask, kept[0], training=training)
+        return self.decoder(target, memory, source_mask, kept[1], training=training)
 
     def encode(self, source: Any) -> Any:
         """Encode source ids [B, S] -> memory [B, S, D]."""

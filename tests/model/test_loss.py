@@ -6,8 +6,10 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from ptenmt.config import TrainingConfig
-from ptenmt.model.loss import TokenSums, real_positions, symmetric_divergence, token_sums, training_loss
+from ptenmt.config import ModelConfig, TrainingConfig
+from ptenmt.model.layers import PositionalEmbedding
+from ptenmt.model.loss import TokenSums, divergence, real_positions, token_sums, training_loss
+from ptenmt.model.transformer import Transformer
 
 LABELS = np.array([[3, 1, 4, 0, 0], [2, 0, 0, 0, 0]])
 LOGITS = np.random.default_rng(0).normal(size=(2, 5, 6)).astype("float32")
@@ -132,7 +134,8 @@ def test_without_options_the_objective_is_the_plain_loss():
 
 def test_two_passes_that_agree_do_not_diverge():
     logits, labels = np.concatenate([LOGITS, LOGITS + 3]), np.concatenate([LABELS, LABELS])
-    assert float(symmetric_divergence(logits, labels)) == pytest.approx(0, abs=1e-5)
+    for is_symmetric in (True, False):
+        assert float(divergence(logits, labels, is_symmetric=is_symmetric)) == pytest.approx(0, abs=1e-5)
     objective, sums = training_loss(logits, labels, TrainingConfig(r_drop=5.0))
     assert float(objective) == pytest.approx(float(sums.loss), rel=1e-5)
     assert as_floats(sums) == pytest.approx(as_floats(token_sums(LOGITS, LABELS)), rel=1e-5)
@@ -142,26 +145,85 @@ def test_the_divergence_of_two_passes_by_hand():
     """p = (3/4, 1/4), q = (1/2, 1/2): (KL(p‖q) + KL(q‖p)) / 2 = ¼ · ln 3 / 2."""
     logits = np.log([[0.75, 0.25], [0.1, 0.9], [0.5, 0.5], [0.9, 0.1]])
     labels = np.array([1, 0, 1, 0])  # the second position is padding
-    divergence = float(symmetric_divergence(logits, labels))
-    assert divergence == pytest.approx(np.log(3) / 8, rel=1e-6)
+    assert float(divergence(logits, labels, is_symmetric=True)) == pytest.approx(np.log(3) / 8, rel=1e-6)
     objective, sums = training_loss(logits, labels, TrainingConfig(r_drop=4.0))
     loss = (np.log(4) + np.log(2)) / 2
     assert as_floats(sums) == pytest.approx([loss, 0, 1])
     assert float(objective) == pytest.approx(loss + 4 / 2 * np.log(3) / 8, rel=1e-5)
+    one_way = 3 / 4 * np.log(3 / 2) + 1 / 4 * np.log(1 / 2)
+    assert float(divergence(logits, labels)) == pytest.approx(one_way, rel=1e-6)
+    objective, sums = training_loss(logits, labels, TrainingConfig(simcut=3.0))
+    assert as_floats(sums) == pytest.approx([np.log(4), 0, 1]), "of the first half"
+    assert float(objective) == pytest.approx(np.log(4) + 3 * one_way, rel=1e-5)
+
+
+def test_simcut_pulls_the_passes_together_from_both_sides():
+    """∂KL(p‖q)/∂logits is p · (log p − log q − KL) for the first pass, and q − p for the second."""
+    logits, labels = np.concatenate([LOGITS, LOGITS[:, ::-1]]), np.concatenate([LABELS, LABELS])
+    slopes = gradient(
+        lambda values: training_loss(values, labels, TrainingConfig(simcut=2.0, label_smoothing=0.1))[0],
+        logits,
+    )
+    smoothed_only = TrainingConfig(label_smoothing=0.1)
+    of_loss = gradient(lambda values: training_loss(values, LABELS, smoothed_only)[0], LOGITS)
+    (log_p, log_q), real = log_softmax(logits).reshape(2, 2, 5, 6), (LABELS != 0)[..., None]
+    p, q = np.exp(log_p), np.exp(log_q)
+    kl = (p * (log_p - log_q)).sum(axis=-1, keepdims=True)
+    np.testing.assert_allclose(slopes[:2], of_loss + 2 * real * p * (log_p - log_q - kl), atol=1e-5)
+    np.testing.assert_allclose(slopes[2:], 2 * real * (q - p), atol=1e-5)
+
+
+def test_the_gradient_of_simcut_is_the_slope_of_its_loss():
+    """Of a whole model, along the gradient: a rise by ε raises the objective by ε times its length."""
+    sizes = {"num_layers": 1, "d_model": 8, "num_heads": 2, "d_ff": 12, "max_positions": 6, "dropout": 0.0}
+    keras.utils.set_random_seed(3)
+    model = Transformer(ModelConfig(**sizes, norm="pre", tied_embeddings="all"), 9, 9)  # type: ignore[arg-type]
+    weights = [weight.value for weight in model.trainable_variables]
+    source, target = np.array([[2, 5, 6, 3], [2, 7, 3, 0]]), np.array([[2, 8, 5, 3], [2, 4, 3, 0]])
+    kept = np.array([[True] * 4, [True] * 4, [True, False, True, True], [True, False, True, True]])
+
+    def objective() -> Any:
+        ids, into = np.tile(source, (2, 1)), np.tile(target, (2, 1))
+        hidden = model.hidden((ids, into[:, :-1]), training=True, kept=(kept, kept[:, :-1]))
+        return training_loss(model.final(hidden), into[:, 1:], TrainingConfig(simcut=9.0))[0]
+
+    with tf.GradientTape() as tape:
+        value = objective()
+    slopes = [tf.convert_to_tensor(slope) for slope in tape.gradient(value, weights)]
+    length = tf.linalg.global_norm(slopes)
+    values = []
+    for step in (1e-2, -2e-2):
+        for weight, slope in zip(weights, slopes, strict=True):
+            weight.assign_add(step / length * slope)
+        values.append(float(objective()))
+    assert (values[0] - values[1]) / 2e-2 == pytest.approx(float(length), rel=1e-2)
+
+
+def test_a_token_that_is_cut_off_leaves_its_position():
+    layer = PositionalEmbedding(9, 8, max_positions=6)
+    layer.build((None, None))
+    ids, kept = np.array([[5, 6, 7]]), np.array([[True, False, True]])
+    whole, cut = np.array(layer(ids)), np.array(layer(ids, kept=kept))
+    np.testing.assert_array_equal(cut[0, [0, 2]], whole[0, [0, 2]])
+    np.testing.assert_allclose(cut[0, 1], layer.encoding[1], rtol=1e-6)
 
 
 def test_r_drop_pulls_both_passes_together():
     logits = np.concatenate([LOGITS, LOGITS[:, ::-1]])
     labels = np.concatenate([LABELS, LABELS])
-    slopes = gradient(lambda values: symmetric_divergence(values, labels), logits)
+    slopes = gradient(lambda values: divergence(values, labels, is_symmetric=True), logits)
     assert slopes[:2][LABELS != 0].any()
     assert slopes[2:][LABELS != 0].any()
     assert not slopes[labels == 0].any()
-    before, after = (float(symmetric_divergence(at, labels)) for at in (logits, logits - 0.05 * slopes))
+    before, after = (
+        float(divergence(at, labels, is_symmetric=True)) for at in (logits, logits - 0.05 * slopes)
+    )
     assert after < before
 
 
-@pytest.mark.parametrize("options", [{}, {"label_smoothing": 0.1}, {"r_drop": 2.0, "label_smoothing": 0.1}])
+@pytest.mark.parametrize(
+    "options", [{}, {"label_smoothing": 0.1}, {"r_drop": 2.0, "label_smoothing": 0.1}, {"simcut": 3.0}]
+)
 def test_leaving_padding_out_changes_neither_loss_nor_gradients(options: dict[str, float]):
     config = TrainingConfig(**options)  # type: ignore[arg-type]
     final = keras.layers.Dense(6)

@@ -1,4 +1,4 @@
-"""Label smoothing and R-Drop, seen from what a training makes of the weights."""
+"""Label smoothing, R-Drop and SimCut, seen from what a training makes of the weights."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -55,3 +55,39 @@ def test_r_drop_weighs_the_disagreement_of_passes_with_dropout(learn: Callable[.
     weak, strong = learn(0.3, r_drop=1e-6), learn(0.3, r_drop=5.0)
     assert weak.loss == pytest.approx(strong.loss, rel=1e-6)
     assert np.mean(np.abs(weak.weights - strong.weights) > 1e-3) > 0.01
+
+
+def test_simcut_that_cuts_nothing_off_is_the_plain_loss(
+    learn: Callable[..., Learnt], monkeypatch: pytest.MonkeyPatch
+):
+    plain, changed = learn(0.0), []
+    for share in (0.0, 0.5):
+        monkeypatch.setattr("ptenmt.training.step.SIMCUT_CUTOFF", share)
+        cut = learn(0.0, simcut=20 + share)
+        assert (cut.loss, cut.accuracy) == pytest.approx((plain.loss, plain.accuracy), rel=1e-5)
+        changed.append(np.mean(np.abs(plain.weights - cut.weights) > 1e-3))
+    # Adam's first update goes by the gradient's sign, which rounding turns where the gradient is zero.
+    assert changed[0] < 0.01 < changed[1]
+
+
+def test_simcut_cuts_off_tokens_of_the_second_pass(
+    quick: Config, build_trainer: Callable[[Config, Path], Any], tmp_path: Path
+):
+    config = replace(quick, training=replace(quick.training, simcut=3.0))
+    step = build_trainer(config, tmp_path / "run").trainer._train_step
+    source = np.repeat([[2, *range(4, 44), 3]], 2000, axis=0)
+
+    def kept(draw: int) -> tuple[np.ndarray, np.ndarray]:
+        return tuple(side.numpy() for side in step._kept_tokens(source, source[:, :-1], np.int64(draw)))
+
+    first, again, other = kept(7), kept(7), kept(8)
+    for side, same, different in zip(first, again, other, strict=True):
+        assert side[:1000].all()
+        assert side[:, 0].all(), "[START]"
+        assert side[1000:, 1:41].mean() == pytest.approx(
+            0.95, abs=0.005
+        )  # 40,000 draws: 4.6 standard deviations
+        np.testing.assert_array_equal(side, same)
+        assert (side != different).any()
+    assert first[0][:, -1].all(), "[END]"
+    assert (first[0][:, :-1] != first[1]).any()

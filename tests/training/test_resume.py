@@ -1,6 +1,6 @@
 import shutil
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -56,17 +56,29 @@ class Interrupted:
 
 
 @pytest.fixture(scope="module")
+def random_steps(quick: Config) -> Config:
+    """Dropout, and SimCut's token cut-off."""
+    return replace(quick, training=replace(quick.training, simcut=3.0))
+
+
+@pytest.fixture(scope="module")
 def straight(
-    quick: Config, build_trainer: Callable, tmp_path_factory: pytest.TempPathFactory, _report_steps: None
+    random_steps: Config,
+    build_trainer: Callable,
+    tmp_path_factory: pytest.TempPathFactory,
+    _report_steps: None,
 ) -> Run:
-    trainer, _, _, run = build_trainer(quick, tmp_path_factory.mktemp("straight") / "run")
+    trainer, _, _, run = build_trainer(random_steps, tmp_path_factory.mktemp("straight") / "run")
     assert sum(isinstance(event, StepDone) for event in trainer.fit()) == 3 * 6
     return run
 
 
 @pytest.fixture(scope="module")
 def interrupted(
-    quick: Config, build_trainer: Callable, tmp_path_factory: pytest.TempPathFactory, _report_steps: None
+    random_steps: Config,
+    build_trainer: Callable,
+    tmp_path_factory: pytest.TempPathFactory,
+    _report_steps: None,
 ) -> Interrupted:
     """Stopped in the middle of epoch 1, during the validation after epoch 2, and in epoch 3."""
     folder = tmp_path_factory.mktemp("interrupted")
@@ -78,7 +90,7 @@ def interrupted(
     ]
     parts = []
     for number, is_time_to_stop in enumerate(stops):
-        trainer = build_trainer(quick, folder / "run").trainer
+        trainer = build_trainer(random_steps, folder / "run").trainer
         parts.append([])
         for event in trainer.fit():
             parts[-1].append(event)
@@ -128,7 +140,7 @@ def test_a_validation_that_was_stopped_is_made_up_for(interrupted: Interrupted):
 
 
 def test_history_after_the_last_checkpoint_is_forgotten(
-    quick: Config, build_trainer: Callable, interrupted: Interrupted, tmp_path: Path
+    random_steps: Config, build_trainer: Callable, interrupted: Interrupted, tmp_path: Path
 ):
     """A training that was killed has more history than its last checkpoint knows."""
     shutil.copytree(interrupted.run.path, tmp_path / "run")
@@ -138,6 +150,6 @@ def test_history_after_the_last_checkpoint_is_forgotten(
             file.unlink()
     with (run.path / "history.jsonl").open("a") as file:
         file.write('{"epoch": 4, "tra')
-    started = next(iter(build_trainer(quick, run.path).trainer.fit()))
+    started = next(iter(build_trainer(random_steps, run.path).trainer.fit()))
     assert started.epoch == 1
     assert [line["epoch"] for line in History(run.path).validations()] == [1]
