@@ -94,6 +94,11 @@ def test_a_value_of_another_type_is_an_error(values: object, expected: str) -> N
         ({"training": {"label_smoothing": 1}}, "training.label_smoothing=1.0 must be at least 0 and below 1"),
         ({"training": {"r_drop": -1}}, "training.r_drop=-1.0 must be 0 or more"),
         ({"training": {"simcut": -1}}, "training.simcut=-1.0 must be 0 or more"),
+        ({"training": {"bidirectional": 1}}, "training.bidirectional=1.0 must be at least 0 and below 1"),
+        (
+            {"training": {"bidirectional": 0.3}},
+            "training.bidirectional=0.3 needs task=translation and tokenizer.",
+        ),
         (
             {"training": {"simcut": 3, "r_drop": 1}},
             "training.r_drop=1.0 and training.simcut=3.0 cannot be used together",
@@ -243,6 +248,7 @@ def test_a_next_word_model_has_one_vocabulary() -> None:
         ("validation.metric=bleu", "task=next-word needs validation.metric=loss, not bleu"),
         ("model.tied_embeddings=target", "which has one embedding matrix: use all"),
         ("model.decoder_layers=2", "model.decoder_layers=2 does not go with task=next-word"),
+        ("training.bidirectional=0.3", "training.bidirectional=0.3 needs task=translation"),
         ("data.train=[a.tsv]", "data.train names pairs, and task=next-word reads one text: data.path"),
         ("data.filters.max_words=3", "data.filters does not go with task=next-word"),
         ("model.max_positions=19", "data.window=20 must be at most model.max_positions=19"),

@@ -526,6 +526,10 @@ class TrainingConfig:
     simcut: float = 0.0
     """Weight of the KL divergence between a pass over whole pairs and one in which the embeddings of 5 % of
     the tokens are zero (SimCut, Gao et al. 2022; 3 for IWSLT14). Above 0 a step takes twice as long."""
+    bidirectional: float = 0.0
+    """Share of the steps, at the beginning, in which half of the pairs are swapped, so that the model learns
+    both directions (BiT, Ding et al. 2021; 0.33 is usual). Rounded to whole epochs, each with other halves; a
+    resumed run keeps their number. Needs ``tokenizer.shared``."""
     deterministic: bool = False
     """Use only TensorFlow operations whose results are bitwise reproducible; slower."""
     log_every_steps: int = _resumable(50)
@@ -535,7 +539,7 @@ class TrainingConfig:
 
     def __post_init__(self) -> None:
         _require_least("training", self, 1, "epochs", "max_steps", "log_every_steps")
-        _require_share("training", self, "label_smoothing")
+        _require_share("training", self, "label_smoothing", "bidirectional")
         _require_least("training", self, 0, "r_drop", "simcut")
         require(
             not (self.r_drop and self.simcut),
@@ -794,6 +798,12 @@ class Config:
             self.model.tied_embeddings != "all" or self.tokenizer.shared,
             "model.tied_embeddings=all does not go with tokenizer.shared=false: "
             "one embedding matrix needs one vocabulary",
+        )
+        share = self.training.bidirectional
+        require(
+            not share or (self.tokenizer.shared and not is_next_word),
+            f"training.bidirectional={share} needs task=translation and tokenizer.shared=true: "
+            "each language is both read and written",
         )
         if is_next_word:
             self._check_data(_SPLITTING + _FILTERING + _MIXING, "translation models")

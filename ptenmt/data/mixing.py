@@ -1,14 +1,20 @@
-"""Mixtures of sources: how many pairs of each source an epoch reads, by stage of the training."""
+"""Mixtures of sources: how many pairs of each source an epoch reads, by stage of the training.
+
+A source is a file of pairs, or a file with the sides of its pairs swapped.
+"""
 
 import hashlib
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import accumulate
 
 import numpy as np
 
 from ptenmt.config import DataConfig
+from ptenmt.data.augmentation import tag_of
+from ptenmt.data.readers import SentencePair
+from ptenmt.data.store import Chunk, TextPairs
 from ptenmt.errors import DataError
 
 
@@ -61,6 +67,27 @@ class Mixture:
                 )
         return cls(tuple(available), tuple(sizes), tuple(zip(first_epochs, counts, strict=True)))
 
+    def bidirectional(self, languages: tuple[str, str], epochs: int) -> "Mixture":
+        """The mixture of ``BothDirections``, whose first ``epochs`` read half of their pairs swapped.
+
+        An epoch then has as many pairs of each file as before. Of a file that it reads once, two epochs read
+        every pair once in each direction.
+
+        Args:
+            languages: That the model translates from, and into.
+            epochs: Number of epochs in both directions.
+        """
+        directions = "→".join(languages), "→".join(languages[::-1])
+        stages = []
+        for number, (first, counts) in enumerate(self.stages):
+            if first < epochs:
+                halves = [count - count // 2 for count in counts], [count // 2 for count in counts]
+                stages.append((first, (*halves[0], *halves[1])))
+            if number == len(self.stages) - 1 or self.stages[number + 1][0] > epochs:
+                stages.append((max(first, epochs), (*counts, *[0] * len(counts))))
+        names = [f"{name} {direction}".strip() for direction in directions for name in self.names]
+        return Mixture(tuple(names), self.sizes * 2, tuple(stages))
+
     @property
     def first_epochs(self) -> list[int]:
         """The first epoch of each stage, from 0."""
@@ -106,6 +133,43 @@ def _counts(stage: str, mix: Mapping[str, float], available: Mapping[str, int]) 
     first = next(iter(mix))
     num_per_share = available[first] / mix[first]
     return tuple(max(1, int(mix[name] * num_per_share + 0.5)) if name in mix else 0 for name in available)
+
+
+class BothDirections(TextPairs):
+    """The pairs of every file, then those of every file with their sides swapped.
+
+    A file's tag stays before the source.
+
+    Args:
+        pairs: The training pairs.
+        data: The files' tags.
+    """
+
+    def __init__(self, pairs: TextPairs, data: DataConfig) -> None:
+        self._pairs = pairs
+        self._data = data
+        self.fingerprint = f"{pairs.fingerprint} in both directions"
+        self.sizes = pairs.sizes * 2
+
+    def __len__(self) -> int:
+        return 2 * len(self._pairs)
+
+    def __getitem__(self, row: int) -> SentencePair:
+        if row < len(self._pairs):
+            return self._pairs[row]
+        return self._swapped(self._pairs[row - len(self._pairs)])
+
+    def chunks(self, file: int | None = None) -> Iterator[Chunk]:
+        """Yield the pairs of one file, or of all, in chunks."""
+        for number in range(len(self.sizes)) if file is None else [file]:
+            is_swapped, original = divmod(number, len(self._pairs.sizes))
+            for chunk in self._pairs.chunks(original):
+                yield [self._swapped(pair) for pair in chunk] if is_swapped else chunk
+
+    def _swapped(self, pair: SentencePair) -> SentencePair:
+        source, target = pair
+        tag = tag_of(source, self._data)
+        return tag + target, source.removeprefix(tag)
 
 
 class SourceRows:

@@ -9,12 +9,12 @@ import tensorflow as tf
 
 from ptenmt.config import Config
 from ptenmt.config.loading import fixed_differences, flat_options, show_value
-from ptenmt.data.batches import BatchPlan
+from ptenmt.data.batches import BatchPlan, TrainingPairs
 from ptenmt.data.corpora import fetch_corpora
 from ptenmt.data.download import OnProgress
 from ptenmt.data.store import corpus_cache
 from ptenmt.epochs import EpochSteps
-from ptenmt.errors import RunError
+from ptenmt.errors import ConfigError, RunError
 from ptenmt.events import Event, Warned
 from ptenmt.runs import Run, check_task, find_run
 from ptenmt.schedule import num_warmup_steps
@@ -72,7 +72,7 @@ class TrainingInputs:
         keras.utils.set_random_seed(config.seed)
         with strategy.scope():
             model = task.new_model()
-        plan = BatchPlan(examples, config.batch, config.seed, task.mixture)
+        plan, directions = self._plan(examples)
         steps_per_epoch = epoch_steps(plan, config.batch.accumulate)
         self._check_schedule(steps_per_epoch)
         facts = {
@@ -89,7 +89,31 @@ class TrainingInputs:
         }
         if corpora := fetch_corpora(config.data):
             facts["corpora"] = corpora
-        return model, plan, facts | self._initialize(model)
+        return model, plan, facts | directions | self._initialize(model)
+
+    def _plan(self, examples: TrainingPairs) -> tuple[BatchPlan, dict[str, Any]]:
+        """The batches of the training, and the number of epochs in both directions, for ``run.json``."""
+        config, mixture = self.config, self.task.mixture
+        plan = BatchPlan(examples, config.batch, config.seed, mixture)
+        if not config.training.bidirectional:
+            return plan, {}
+        epochs = self._bidirectional_epochs(plan)
+        mixture = mixture.bidirectional(config.data.languages, epochs)
+        return BatchPlan(examples, config.batch, config.seed, mixture), {"bidirectional_epochs": epochs}
+
+    def _bidirectional_epochs(self, plan: BatchPlan) -> int:
+        """Share of the steps of a plan in one direction, as epochs; a resumed run keeps its number."""
+        if self.is_resumed:
+            return int(self.run.facts({"bidirectional_epochs"})["bidirectional_epochs"])
+        share, steps = self.config.training.bidirectional, epoch_steps(plan, self.config.batch.accumulate)
+        total_steps = num_total_steps(self.config, steps)
+        epochs = max(1, round(steps.position(round(share * total_steps))))
+        if steps.before(epochs) >= total_steps:
+            raise ConfigError(
+                f"training.bidirectional={share} leaves no step of {total_steps:,} for one direction alone",
+                "raise training.epochs or training.max_steps, since whole epochs are in both directions",
+            )
+        return epochs
 
     def warn(self, message: str) -> None:
         """Emit a warning."""
@@ -109,7 +133,7 @@ class TrainingInputs:
         options = self.config.training
         if steps_per_epoch.stages[-1][0] >= options.epochs:
             self.warn(
-                f"the last of data.stages begins with epoch {steps_per_epoch.stages[-1][0] + 1}, but "
+                f"the last stage of the training begins with epoch {steps_per_epoch.stages[-1][0] + 1}, but "
                 f"training.epochs={options.epochs} ends before it"
             )
         before = self.run.config() if self.is_resumed else self.config

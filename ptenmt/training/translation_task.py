@@ -24,7 +24,7 @@ from ptenmt.data.batches import (
 )
 from ptenmt.data.corpus import Corpus, fetch_sources, load_corpus
 from ptenmt.data.download import OnProgress
-from ptenmt.data.mixing import Mixture
+from ptenmt.data.mixing import BothDirections, Mixture
 from ptenmt.data.readers import SentencePair
 from ptenmt.data.store import CorpusCache, fingerprint
 from ptenmt.errors import OutputError
@@ -169,8 +169,9 @@ class TranslationTask:
     def splits(self) -> dict[str, Split]:
         """The pairs of all splits."""
         train, validation, test = self._corpus.train, self._corpus.validation, self._corpus.test
-        has_noise = any(vars(self._config.data.augment).values())  # it may take pairs of the same source
-        mixed = self.mixture.fingerprint(train.fingerprint, by_source=has_noise)
+        # Noise may take pairs of the same source, and both directions read half of each source.
+        by_source = any(vars(self._config.data.augment).values()) or self._config.training.bidirectional > 0
+        mixed = self.mixture.fingerprint(train.fingerprint, by_source=by_source)
         return {
             "train": Split(size=len(train), fingerprint=mixed),
             "validation": Split(size=len(validation), fingerprint=fingerprint(validation)),
@@ -185,9 +186,10 @@ class TranslationTask:
     def encode(self) -> tuple[TrainingPairs, CorpusReady]:
         """The training pairs as ids, and the event that describes the corpus."""
         train, config = self._corpus.train, self._config
+        texts = BothDirections(train, config.data) if config.training.bidirectional else train
         longest, sampling = config.model.max_positions, config.tokenizer.sampling
         pairs, num_truncated = encode_training_pairs(
-            self.tokenizers, train, config.data, longest, sampling, self._cache
+            self.tokenizers, texts, config.data, longest, sampling, self._cache
         )
         ready = CorpusReady(
             train=len(train),

@@ -8,8 +8,8 @@ import pytest
 
 from ptenmt.config import BatchConfig, CorpusFile, DataConfig, StageConfig
 from ptenmt.data.batches import BatchPlan, EncodedPairs
-from ptenmt.data.mixing import Mixture
-from ptenmt.data.store import RaggedIds
+from ptenmt.data.mixing import BothDirections, Mixture
+from ptenmt.data.store import RaggedIds, TextPairs, write_texts
 from ptenmt.errors import DataError
 
 FIRST, SECOND = 400, 1_000
@@ -120,6 +120,73 @@ def test_a_stage_reads_its_first_file_once_and_the_others_by_their_shares(
     assert plan.num_batches(2) > plan.num_batches(0) > plan.num_batches(3)
     once = [row for row in rows(plan, 0) if row < FIRST]
     assert sorted(once) == list(range(FIRST))
+
+
+@pytest.fixture(scope="module")
+def both(pairs: EncodedPairs) -> EncodedPairs:
+    """The pairs, then as many others: those with their sides swapped."""
+    count = len(pairs)
+    sides = [
+        RaggedIds([side[row][0] + shift, *side[row][1:]] for shift in (0, count) for row in range(count))
+        for side in (pairs.source, pairs.target)
+    ]
+    return EncodedPairs(*sides)
+
+
+def test_two_bidirectional_epochs_read_every_pair_once_in_each_direction(both: EncodedPairs) -> None:
+    mixture = Mixture.configured(DataConfig(train=files(1, 1)), (FIRST, SECOND)).bidirectional(
+        ("pt", "en"), 4
+    )
+    plan = BatchPlan(both, BatchConfig(sentences=32), 1, mixture)
+    epochs = [rows(plan, epoch) for epoch in range(6)]
+    for first in (0, 2):
+        assert sorted(epochs[first] + epochs[first + 1]) == list(range(2 * (FIRST + SECOND)))
+    assert epochs[0] != epochs[2]
+    for epoch in (4, 5):
+        assert sorted(epochs[epoch]) == list(range(FIRST + SECOND))
+    halves = {"ted pt→en": 200, "web pt→en": 500, "ted en→pt": 200, "web en→pt": 500}
+    assert [mixture.pairs(epoch) for epoch in (0, 3)] == [halves] * 2
+    assert mixture.pairs(4) == {"ted pt→en": 400, "web pt→en": 1000}
+    assert Mixture.once(9).bidirectional(("pt", "en"), 2).pairs(1) == {"pt→en": 5, "en→pt": 4}
+
+
+@pytest.mark.parametrize("batch", BATCHES)
+def test_bidirectional_epochs_are_as_long_as_others(both: EncodedPairs, batch: BatchConfig) -> None:
+    weighted = Mixture.configured(DataConfig(train=files(1.5, 0.3)), (FIRST, SECOND))
+    plan = BatchPlan(both, batch, 1, weighted.bidirectional(("pt", "en"), 2))
+    assert plan.num_batches(0) == pytest.approx(plan.num_batches(2), abs=2)
+    found = Counter(row for epoch in (0, 1) for row in rows(plan, epoch))
+    assert sum(found.values()) == 2 * 900
+    assert sum(found[row] for row in range(FIRST + SECOND)) == 900
+
+
+def test_a_stage_may_change_within_the_bidirectional_epochs_and_after_them() -> None:
+    stages = (StageConfig(mix={"ted": 1, "web": 1}, epochs=2), StageConfig(mix={"web": 1}))
+    mixture = Mixture.configured(DataConfig(train=files(1, 1), stages=stages), (FIRST, SECOND))
+    expected = {
+        1: [(0, (200, 200, 200, 200)), (1, (400, 400, 0, 0)), (2, (0, 1000, 0, 0))],
+        2: [(0, (200, 200, 200, 200)), (2, (0, 1000, 0, 0))],
+        5: [(0, (200, 200, 200, 200)), (2, (0, 500, 0, 500)), (5, (0, 1000, 0, 0))],
+    }
+    for epochs, wanted in expected.items():
+        assert list(mixture.bidirectional(("pt", "en"), epochs).stages) == wanted
+
+
+def test_swapped_pairs_keep_their_tag_before_the_source(tmp_path: Path) -> None:
+    chunks = [(0, [("um", "one"), ("dois", "two")]), (1, [("<bt> três", "three")])]
+    texts = TextPairs(tmp_path, write_texts(tmp_path, chunks, 2), "abc")
+    tagged = CorpusFile(path="/web.tsv", tag="<bt>")
+    found = BothDirections(texts, DataConfig(train=(CorpusFile(path="/ted.tsv"), tagged)))
+    swapped = [("one", "um"), ("two", "dois"), ("<bt> three", "três")]
+    assert list(found) == [*texts, *swapped] == [found[row] for row in range(len(found))]
+    assert found.sizes == (2, 1, 2, 1)
+    assert [list(found.chunks(file)) for file in range(4)] == [
+        [chunks[0][1]],
+        [chunks[1][1]],
+        [swapped[:2]],
+        [swapped[2:]],
+    ]
+    assert found.fingerprint not in ("", "abc")
 
 
 def test_an_epoch_without_pairs_is_an_error() -> None:
