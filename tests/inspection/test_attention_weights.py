@@ -37,9 +37,9 @@ def found(inspector: Inspector) -> AttentionWeights:
 
 
 def made_up(
-    source: list[str], target: list[str], layers: int = 2, heads: int = 3, encoder_layers: int = 2
+    source: list[str], target: list[str], layers: int = 2, heads: int = 3, encoder_layers: int = 0
 ) -> AttentionWeights:
-    """Random weights, rows of which sum to 1; ``layers`` are the decoder's."""
+    """Random weights, rows of which sum to 1, of as many encoder as decoder ``layers`` unless given."""
     chance, weights = np.random.default_rng(1), {}
     for layer in range(1, max(layers, encoder_layers) + 1):
         for name, rows, columns in (
@@ -47,7 +47,7 @@ def made_up(
             (f"decoder_layer{layer}_block1", target, target),
             (f"decoder_layer{layer}_block2", target, source),
         ):
-            if layer > (encoder_layers if name.startswith("encoder") else layers):
+            if layer > (encoder_layers or layers if name.startswith("encoder") else layers):
                 continue
             values = chance.random((heads, len(rows), len(columns)))
             weights[name] = values / values.sum(axis=-1, keepdims=True)
@@ -124,7 +124,7 @@ def test_an_error_of_layer_or_head_has_the_range(layer: int | None, head: Head, 
     with pytest.raises(ConfigError, match="no layer 2: the decoder has one layer, which is 1"):
         attention_panels(made_up(["a"], ["x"], layers=1), layer=2)
     with pytest.raises(ConfigError, match="no layer 3: the encoder has layers 1 to 2"):
-        attention_panels(made_up(["a"], ["x"], layers=3), block="encoder", layer=3)
+        attention_panels(made_up(["a"], ["x"], layers=3, encoder_layers=2), block="encoder", layer=3)
 
 
 def test_the_last_layer_is_that_of_the_block():
