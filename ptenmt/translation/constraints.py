@@ -7,9 +7,10 @@ sentence. Afterwards a placeholder is replaced by its entity, and the rest put w
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import accumulate, compress
+from operator import mul
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from ptenmt.config import Config
@@ -35,9 +36,13 @@ _MIN_TITLE_WORDS = 3
 _NUMBER = re.compile(r"\d[\d.,:/–-]*")
 _OPENING = "([{“‘«\"'/-–—¿¡"
 _BRACKETS = ("()", "[]", "{}", "“”", "‘’", "«»", '""', "''")
-_DISTANCE_DECAY = 0.7
+_NEAR, _DISTANCE_DECAY = 12, 0.7
+"""How many words on each side of a place count, and how much less each than the one before it."""
 _LEAST, _MOST = 0.1, 0.5
 """The share of a word's attention with which it may belong to a term, and with which it does."""
+
+
+Case = Literal["upper", "title"]
 
 
 class Edit(NamedTuple):
@@ -64,7 +69,7 @@ class ConstrainedSource:
     """The n-th stands in ``text`` as the n-th of ``PLACEHOLDERS``."""
     numbers: tuple[str, ...] = ()
     """The digits of the numbers that stand in ``text``, and have to stand in the translation."""
-    case: Literal["upper", "title"] | None = None
+    case: Case | None = None
     """The capitals of the translation, if ``text`` is in another case than ``typed``."""
     edits: tuple[Edit, ...] = ()
 
@@ -130,18 +135,15 @@ class Constrainer:
         terms = self._terms(sentence, spans) if self._glossary is not None else {}
         if not (spans or terms or is_unusual):
             return None
-        case, cased = self._usual_capitals(sentence, spans) if is_unusual else (None, {})
+        usual, case, capitals = self._usual_capitals(sentence, spans) if is_unusual else (sentence, None, [])
+        changed = {span: None for span in capitals if not _overlaps(span, terms)} | terms
         masked: list[str] = []
         numbers: list[str] = []
-        source = _Builder(sentence)
-        words = [span for span in cased if not _overlaps(span, terms)]
-        for begin, end in sorted([*spans, *terms, *words]):
+        source = _Builder(usual)
+        for begin, end in sorted([*spans, *changed]):
             part = sentence[begin:end]
-            if (begin, end) in terms:
-                usual = _with_words(sentence, begin, end, cased)
-                source.replace(begin, end, usual, Edit(0, 0, terms[begin, end]))
-            elif (begin, end) in cased:
-                source.replace(begin, end, cased[begin, end], Edit(0, 0) if case is None else None)
+            if (begin, end) in changed:
+                source.mark(begin, end, changed[begin, end])
             elif takes_out_all or not self._is_carried(part, masked):
                 source.take_out(begin, end)
             elif _is_left_to_model(part) or not self._has_placeholders:
@@ -176,8 +178,8 @@ class Constrainer:
 
     def _usual_capitals(
         self, sentence: str, entities: Sequence[tuple[int, int]]
-    ) -> tuple[Literal["upper", "title"] | None, dict[tuple[int, int], str]]:
-        """The case of the sentence, if it is unusual, and the words to change, by where they stand."""
+    ) -> tuple[str, Case | None, list[tuple[int, int]]]:
+        """The sentence in its usual case; its own, if that is another; else where its capitals stand."""
         found = [
             word
             for word in word_pattern().finditer(sentence)
@@ -185,32 +187,32 @@ class Constrainer:
         ]
         several = [word for word in found if sum(map(str.isalpha, word[0])) > 1]
         long = [word for word in found if len(word[0]) >= _LONG_WORD]
-        case: Literal["upper", "title"] | None = None
+        case: Case | None = None
         if several and all(word[0].isupper() for word in several):
             case = "upper"
         elif len(long) >= _MIN_TITLE_WORDS and all(word[0][0].isupper() for word in long):
             case = "title"
         changed = found if case else [word for word in several if word[0].isupper()]
-        usual = self._usual_case([word[0] for word in changed], keeps_ties=case is None)
-        first = found[0].start() if found else 0
-        cased = {
-            word.span(): new if word.start() > first else self._at_beginning(new)
-            for word, new in zip(changed, usual, strict=True)
-        }
-        cased = {span: new for span, new in cased.items() if new != sentence[slice(*span)]}
-        return (case if cased else None), cased
+        usual, spans = sentence, []
+        for word, form in zip(changed, self._usual_forms([word[0] for word in changed], case), strict=True):
+            form = self._at_beginning(form) if word is found[0] else form
+            if form != word[0] and len(form) == len(word[0]):
+                usual = usual[: word.start()] + form + usual[word.end() :]
+                spans.append(word.span())
+        return usual, (case if spans else None), ([] if case else spans)
 
-    def _usual_case(self, words: Sequence[str], *, keeps_ties: bool) -> Iterator[str]:
+    def _usual_forms(self, words: Sequence[str], case: Case | None) -> Iterator[str]:
         """Truecasing: each word in the case in which it has the fewest tokens.
 
-        Frequent words have one token in their usual case: ``Maria``, ``casa``, ``ONU``.
+        Frequent words have one token in their usual case: ``Maria``, ``casa``, ``ONU``. Where only some words
+        of a sentence are in capitals, a word keeps those that are as usual.
         """
         forms = [[word.lower(), capitalized(word.lower()), word] for word in words]
         encoded = iter(self._tokenizer.encode([form for of_word in forms for form in of_word]))
         for of_word in forms:
             costs = [(UNK in ids, len(ids)) for ids in (next(encoded) for _ in of_word)]
             best = min(range(len(costs)), key=costs.__getitem__)
-            yield of_word[-1] if keeps_ties and costs[-1] <= costs[best] else of_word[best]
+            yield of_word[-1] if case is None and costs[-1] <= costs[best] else of_word[best]
 
     def _at_beginning(self, word: str) -> str:
         """A word with a capital, unless the model knows it without one only."""
@@ -222,20 +224,22 @@ class Constrainer:
 class _Builder:
     """Builds the changed sentence from left to right, with the edits at their places in it."""
 
-    def __init__(self, sentence: str, begin: int = 0) -> None:
+    def __init__(self, sentence: str) -> None:
         self._sentence = sentence
         self._done = ""
-        self._place = begin
+        self._place = 0
         self._edits: list[Edit] = []
 
-    def replace(self, begin: int, end: int, text: str, edit: Edit | None = None) -> None:
-        """Replace characters of the sentence; the edit concerns what stands there now."""
+    def replace(self, begin: int, end: int, text: str) -> None:
+        """Replace characters of the sentence."""
         self._copy(begin)
-        start = len(self._done)
         self._done += text
         self._place = end
-        if edit is not None:
-            self._edits.append(edit._replace(begin=start, end=len(self._done)))
+
+    def mark(self, begin: int, end: int, text: str | None) -> None:
+        """Keep characters, and note the edit of their translation."""
+        self._copy(begin)
+        self._edits.append(Edit(len(self._done), len(self._done) + end - begin, text))
 
     def take_out(self, begin: int, end: int) -> None:
         """Leave characters out, with the space on one side of them, and insert them in the translation."""
@@ -259,11 +263,12 @@ class _Builder:
 
     def _copy(self, end: int) -> None:
         self._done += self._sentence[self._place : end]
+        self._place = max(self._place, end)
 
 
 def _edited(
     words: list[str],
-    case: Literal["upper", "title"] | None,
+    case: Case | None,
     source: list[str],
     weights: list[list[float]],
     edits: Sequence[Edit],
@@ -294,10 +299,9 @@ def _edited(
             ]
             shares = [sum(of_word[column] for column in columns) for of_word in weights]
             if edit.text is None:
-                changed = [
-                    word.upper() if share >= _MOST else word
-                    for word, share in zip(changed, shares, strict=True)
-                ]
+                for row, share in enumerate(shares):
+                    if share >= _MOST and row not in taken:
+                        changed[row] = changed[row].upper()
             elif rows := _rows_of_term(changed, edit.text, shares, taken):
                 taken |= {*rows}
                 space = changed[rows[0]][: -len(changed[rows[0]].lstrip())]
@@ -352,35 +356,27 @@ def _boundary(
     behind it, as far as possible; near words count more. Marks follow their like in the source. Only
     ``allowed`` numbers are returned.
     """
-    near = [_DISTANCE_DECAY ** (first - 1 - column) for column in range(first)]
-    near += [-(_DISTANCE_DECAY ** (column - first)) for column in range(first, len(source))]
+    begin, end = max(0, first - _NEAR), first + _NEAR
+    near = [_DISTANCE_DECAY ** (first - 1 - column) for column in range(begin, first)]
+    near += [-(_DISTANCE_DECAY ** (column - first)) for column in range(first, end)]
     left = {word.strip() for word in source[:first]}
     right = {word.strip() for word in source[first:]}
     votes = []
     for word, of_word in zip(words, weights, strict=True):
         mark = word.strip()
         if any(map(str.isalnum, mark)):
-            votes.append(sum(weight * value for weight, value in zip(of_word, near, strict=True)))
+            votes.append(sum(map(mul, of_word[begin:end], near)))
         else:
             votes.append(0.1 * ((mark in left) - (mark in right)))
     totals = [0.0, *accumulate(votes)]
     return max(compress(range(len(totals)), allowed), key=totals.__getitem__)
 
 
-def _with_words(sentence: str, begin: int, end: int, words: Mapping[tuple[int, int], str]) -> str:
-    """A part of a sentence with other words, by where those of the sentence stand."""
-    part = _Builder(sentence[:end], begin)
-    for (start, stop), word in sorted(words.items()):
-        if begin <= start and stop <= end:
-            part.replace(start, stop, word)
-    return part.finish()[0]
-
-
 def _overlaps(span: tuple[int, int], spans: Iterable[tuple[int, int]]) -> bool:
     return any(begin < span[1] and span[0] < end for begin, end in spans)
 
 
-def _in_case(word: str, case: Literal["upper", "title"] | None) -> str:
+def _in_case(word: str, case: Case | None) -> str:
     if case is None:
         return word
     return word.upper() if case == "upper" else capitalized(word)
