@@ -16,6 +16,7 @@ from ptenmt.cli.charts import bar
 from ptenmt.cli.console import Screen, make_console, print_error, standard_output
 from ptenmt.cli.options import chosen_decoding
 from ptenmt.cli.translation_job import TranslationJob
+from ptenmt.data.text import language_name
 from ptenmt.errors import PtenmtError
 from ptenmt.translation import Alignment
 
@@ -119,6 +120,8 @@ class Session:
             self._screen.warn("a sentence is too long for the model: it was split into parts")
         if not translation.is_complete:
             self._screen.warn("truncated at the maximum length (decoding.max_length)")
+        if translation.detected:
+            self._screen.warn(f"this is {language_name(translation.detected)}")
         if translation.unknown:
             self._screen.warn(f"outside the model's vocabulary: {', '.join(translation.unknown)}")
         if self._shows_attention:

@@ -124,7 +124,7 @@ def translate(
         _format_option(
             "--json",
             help="Write a JSON object for each text: source, translation, raw, score, tokens, alternatives, "
-            "milliseconds, is_complete, is_retried, is_split, unknown.",
+            "milliseconds, is_complete, is_retried, is_split, detected, unknown.",
         ),
     ] = False,
     interactive: Annotated[

@@ -3,6 +3,7 @@
 import os
 import re
 import time
+from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import asdict, dataclass
@@ -14,6 +15,7 @@ from ptenmt.atomic_files import json_text, output_errors, written_whole
 from ptenmt.cli.console import Screen, standard_output
 from ptenmt.cli.formatting import counted, duration
 from ptenmt.data.readers import Lines
+from ptenmt.data.text import language_name
 from ptenmt.errors import OutputError, PtenmtError
 from ptenmt.translation import Alternative, Translation, Translator
 from ptenmt.translation.resumable_output import (
@@ -82,6 +84,7 @@ def _json_facts(translation: Translation) -> dict[str, Any]:
         "is_complete": translation.is_complete,
         "is_retried": translation.is_retried,
         "is_split": translation.is_split,
+        "detected": translation.detected,
         "unknown": translation.unknown,
     }
 
@@ -263,6 +266,7 @@ class TranslationView:
         self._num_saved = self._num_done = self._num_bytes = self._num_saved_bytes = 0
         self._num_truncated = self._num_split = self._num_unknown = 0
         self._unknown: dict[str, None] = {}
+        self._foreign: Counter[str] = Counter()
         self._progress: Progress | None = None
         self._began = self._said = time.monotonic()
 
@@ -290,6 +294,7 @@ class TranslationView:
         self._num_bytes += sum(len(translation.source.encode()) + 1 for translation in translations)
         self._num_truncated += sum(not translation.is_complete for translation in translations)
         self._num_split += sum(translation.is_split for translation in translations)
+        self._foreign.update(translation.detected for translation in translations if translation.detected)
         for translation in translations:
             self._num_unknown += len(translation.unknown)
             if len(self._unknown) <= _SHOWN_WORDS:
@@ -349,6 +354,10 @@ class TranslationView:
             yield f"translations truncated at the maximum length (decoding.max_length): {count}"
         if self._num_split:
             yield f"texts with a sentence too long for the model, which was split: {self._num_split:,}"
+        if self._foreign:
+            frequent = sorted(self._foreign, key=lambda language: (-self._foreign[language], language))
+            names = ", ".join(map(language_name, frequent))
+            yield f"texts in another language: {self._foreign.total():,} ({names})"
         if self._unknown:
             first = [word if word.isprintable() else ascii(word) for word in self._unknown][:_SHOWN_WORDS]
             shown = [*first, "…"] if len(self._unknown) > _SHOWN_WORDS else first

@@ -9,7 +9,7 @@ import re
 import unicodedata
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cache, partial
+from functools import partial
 from hashlib import blake2b
 from heapq import nsmallest
 from html.entities import html5
@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from ptenmt.config import DataConfig
-from ptenmt.data.language_identification import LanguageCheck
+from ptenmt.data.language_identification import language_check
 from ptenmt.data.placeholders import ADDRESS
 from ptenmt.data.readers import SentencePair
 from ptenmt.data.store import Chunk
@@ -173,7 +173,7 @@ def pair_filters(data: DataConfig) -> dict[str, Filter]:
         filters["unbalanced brackets or quotes"] = partial(_each_pair, _have_same_balance)
     if options.right_language:
         languages = (data.source_language, data.target_language)
-        _language_check(languages)  # an unknown language is an error now
+        language_check(languages)  # an unknown language is an error now
         filters["wrong language"] = partial(_in_languages, languages)
     return filters
 
@@ -214,7 +214,7 @@ def _without_overlap(sources: set[bytes], targets: set[bytes], chunk: Chunk) -> 
 
 
 def _in_languages(languages: tuple[str, str], chunk: Chunk) -> Sequence[bool]:
-    check = _language_check(languages)
+    check = language_check(languages)
     sides = [[pair[side] for pair in chunk] for side in (0, 1)]
     accepted = [check.accepts(texts, language) for texts, language in zip(sides, languages, strict=True)]
     return list(np.logical_and(*accepted))
@@ -304,9 +304,6 @@ def _have_same_balance(source: str, target: str) -> bool:
 
 def _open_brackets(text: str) -> tuple[int, ...]:
     return tuple(text.count(opening) - text.count(closing) for opening, closing in ("()", "[]", "{}"))
-
-
-_language_check = cache(LanguageCheck)  # one per process: it takes 0.5 s to load
 
 
 class Duplicates:

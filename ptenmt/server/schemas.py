@@ -77,6 +77,9 @@ class TranslateAnswer(BaseModel):
     translatedText: str | list[str]
     detectedLanguage: Detection | list[Detection] | None = Field(None, description="If source is auto.")
     alternatives: list[str] | list[list[str]] | None = Field(None, description="If requested.")
+    detected: str | list[str | None] | None = Field(
+        None, description="The language, if it is surely not the source language; not in LibreTranslate."
+    )
 
 
 class NamedLanguage(BaseModel):

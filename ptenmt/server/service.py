@@ -128,11 +128,16 @@ class Service:
         return await asyncio.get_running_loop().run_in_executor(self._document_threads, work, *arguments)
 
     def detect(self, text: str) -> list[Detection]:
-        """The run's two languages, the more likely one first; the source for a text without letters."""
+        """The run's two languages, the more likely one first; the source for a text without letters.
+
+        A text that is surely in neither has a third one, its own.
+        """
         source, target = self.source_language, self.target_language
         ranked: list[tuple[str, float]] = [(source, 0.0), (target, 0.0)]
         if is_prose(text):
-            ranked = _language_identifier(source, target).rank(text)
+            (other,) = self._translator.foreign_languages([text])
+            third = () if other in (None, target) else (other,)
+            ranked = _language_identifier(source, target, *third).rank(text)
         return [
             Detection(language=language, confidence=round(100 * float(share), 1))
             for language, share in ranked
@@ -177,13 +182,13 @@ class Service:
 
 
 @functools.cache
-def _language_identifier(source: str, target: str) -> Any:
-    """Of the 97 languages that py3langid knows, only those of the run are considered."""
+def _language_identifier(source: str, target: str, *others: str) -> Any:
+    """Of the 97 languages that py3langid knows, only those of the run are considered, and others named."""
     from py3langid.langid import MODEL_FILE, LanguageIdentifier  # takes 0.3 s to load
 
     identifier = LanguageIdentifier.from_model_file(MODEL_FILE, norm_probs=True)
     try:
-        identifier.set_languages([source, target])
+        identifier.set_languages([source, target, *others])
     except ValueError as error:
         raise Refusal(f"{source} and {target} cannot be identified: name the source language") from error
     return identifier

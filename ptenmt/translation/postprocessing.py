@@ -45,6 +45,8 @@ class Translation(Alternative):
     or lost an entity."""
     is_split: bool = False
     """Whether a sentence was longer than the model can read, and was translated in parts."""
+    detected: str | None = None
+    """The text's language, if it is surely another one than the run's source language."""
     unknown: list[str] = field(default_factory=list)
     """The words of the text outside the vocabulary of a model of whole words; sub-word models have none."""
     milliseconds: float = field(default=0.0, compare=False)

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 from ptenmt.config import Config, DecodingConfig
 from ptenmt.config.schema import MAX_ALTERNATIVES, require
 from ptenmt.ctranslate2_export import ctranslate2_model, why_not_ctranslate2
+from ptenmt.data.text import seems_foreign
 from ptenmt.runs import Choice, Run
 from ptenmt.tokenizers import UNK, TokenizerPair, suppressed_ids
 from ptenmt.trained_model import TrainedModel
@@ -266,6 +267,9 @@ class Translator:
     def _postprocess(self, buffer: Buffer, rows: Sequence[int]) -> dict[int, Translation]:
         """Store and return the translations of these texts, of which all segments are translated."""
         segmented = [buffer.segmented[row] for row in rows]
+        texts = [buffer.texts[row] for row in rows]
+        has_safeguards = self.config.decoding.safeguards
+        detected = self.foreign_languages(texts) if has_safeguards else [None] * len(texts)
         ranked = self._postprocessor.n_best(segmented, [buffer.hypotheses[row] for row in rows])
         translations = {
             row: Translation(
@@ -274,13 +278,27 @@ class Translator:
                 alternatives=others,
                 is_retried=any(segment.is_retried for segment in text.segments),
                 is_split=text.is_split,
+                detected=language,
                 unknown=self._postprocessor.unknown_words(text),
                 milliseconds=buffer.milliseconds[row],
             )
-            for row, text, (best, *others) in zip(rows, segmented, ranked, strict=True)
+            for row, text, language, (best, *others) in zip(rows, segmented, detected, ranked, strict=True)
         }
         buffer.translations.update(translations)
         return translations
+
+    def foreign_languages(self, texts: Sequence[str]) -> list[str | None]:
+        """The language of each text that is surely not in the source language; None for the others."""
+        source = self.config.data.languages[0]
+        found: list[str | None] = [None] * len(texts)
+        rows = [row for row, text in enumerate(texts) if seems_foreign(text, source)]
+        if rows:
+            from ptenmt.data.language_identification import language_check  # it loads NumPy
+
+            languages = language_check((source,)).foreign([texts[row] for row in rows], source)
+            for row, language in zip(rows, languages, strict=True):
+                found[row] = language
+        return found
 
     def next_token_alternatives(self, text: str, prefix: str, count: int) -> list[Alternative]:
         """Translations of a sentence that differ in the first token after a target prefix.

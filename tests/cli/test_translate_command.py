@@ -30,6 +30,7 @@ KEYS = [
     "is_complete",
     "is_retried",
     "is_split",
+    "detected",
     "unknown",
 ]
 
@@ -332,3 +333,10 @@ def test_a_glossary_gives_terms_their_translations(ptenmt, tmp_path: Path) -> No
     assert [line.count("Zebra") for line in answer.lines] == [1, 0]
     terms.write_text("gato\n", encoding="utf-8")
     assert "line 1: not a term" in ptenmt("translate", "--glossary", str(terms), LINES[0], code=1).stderr
+
+
+def test_texts_in_another_language_are_a_warning(ptenmt) -> None:
+    texts = ["the cat has no time for this", "der Hund hat heute keine Zeit für uns und dich", LINES[0]]
+    answer = ptenmt("translate", "--json", *texts)
+    assert [json.loads(line)["detected"] for line in answer.lines] == ["en", "de", None]
+    assert "warning: texts in another language: 2 (German, English)\n" in answer.stderr

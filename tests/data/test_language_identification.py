@@ -32,3 +32,15 @@ def test_when_in_doubt_a_text_may_be_in_any_language(check: LanguageCheck) -> No
     assert check.accepts(texts, "en").tolist() == [True, True, True, True, False]
     assert check.accepts(texts, "pt").tolist() == [True] * 5
     assert check.accepts([], "pt").tolist() == []
+
+
+def test_a_foreign_language_is_named(check: LanguageCheck) -> None:
+    texts = [
+        "O gato não tem tempo para isso.",
+        "The cat has no time at all for this.",
+        "Ich habe heute leider keine Zeit für dich.",
+        "Hoy no tengo mucho tiempo para hablar contigo.",
+    ]
+    assert check.foreign(texts, "pt") == [None, "en", "de", "es"]
+    assert check.foreign(texts[:2], "en") == ["pt", None]
+    assert check.foreign([], "pt") == []

@@ -10,7 +10,8 @@ import pytest
 
 from ptenmt.config import DataConfig
 from ptenmt.data.corpus import load_split
-from ptenmt.data.text import TextPreparation, detokenize_tokens, repair_wordpiece, spacing
+from ptenmt.data.readers import demo_pairs
+from ptenmt.data.text import TextPreparation, detokenize_tokens, repair_wordpiece, seems_foreign, spacing
 
 SHARED_TFDS = Path(__file__).parents[3] / "shared" / "data" / "tfds"
 
@@ -201,3 +202,14 @@ def test_spacing_follows_the_source_unless_it_is_given() -> None:
     assert spacing(DataConfig(source="demo")) == "none"
     assert spacing(DataConfig(tokenization="none")) == "none"
     assert spacing(DataConfig(source="demo", tokenization="moses")) == "moses"
+
+
+def test_few_sentences_have_foreign_words_only() -> None:
+    for language, side in (("pt", 0), ("en", 1)):
+        sentences = [pair[side] for pair in demo_pairs("test")]
+        others = [pair[1 - side] for pair in demo_pairs("test")]
+        assert sum(seems_foreign(text, language) for text in sentences) <= 3
+        assert sum(seems_foreign(text, language) for text in others) > 150
+    assert seems_foreign("Ich habe keine Zeit und keine Lust.", "pt")
+    assert not seems_foreign("the cat", "pt")  # too short
+    assert not seems_foreign("the cat and the dog", "xx")

@@ -285,3 +285,14 @@ def test_a_request_may_name_a_glossary_of_the_server(serve) -> None:
         file = {"file": ("a.txt", b"o gato!\r\n1")}
         answer = requests.post(f"{served.url}/translate_file", data=form, files=file, timeout=20).json()
         assert requests.get(answer["translatedFileUrl"], timeout=20).content == b"O Katze!\r\n1"
+
+
+def test_a_text_in_neither_language_is_translated_and_named(served) -> None:
+    texts = ["el perro no tiene tiempo y yo tengo hambre", "o gato não tem tempo"]
+    answer = served.post("/translate", q=texts, source="pt", target="en")
+    assert answer == {"translatedText": [text.upper() for text in texts], "detected": ["es", None]}
+    answer = served.post("/translate", q=texts[0], source="auto", target="en")
+    assert (answer["translatedText"], answer["detected"]) == (texts[0].upper(), "es")
+    assert answer["detectedLanguage"]["language"] == "es"
+    assert [found["language"] for found in served.post("/detect", q=texts[0])][0] == "es"
+    assert len(served.post("/detect", q=texts[1])) == 2

@@ -114,7 +114,9 @@ def _translate(
     sources = [body.source] * len(texts)
     if body.source == "auto":
         answer["detectedLanguage"] = detected = [service.detect(" ".join(each))[0] for each in parts]
-        sources = [language.language for language in detected]
+        known = (service.source_language, service.target_language)
+        # A text in neither language is translated; the answer names its language.
+        sources = [each.language if each.language in known else known[0] for each in detected]
     is_translated = [check_direction(service, source, body.target) for source in sources]
     flat = [part for of_text, wanted in zip(parts, is_translated, strict=True) if wanted for part in of_text]
     count = 1 + body.alternatives
@@ -122,10 +124,17 @@ def _translate(
     translator = translator.with_glossary(service.glossary(body.glossary))
     translator = translator.with_options(num_hypotheses=count, beam_size=beam_size)
     translations = iter(translator.translate(flat, max_segments=service.limits.sentences))
-    ranked_texts = [
-        _rank(markup, [next(translations) for _ in of_text]) if wanted else [text]
-        for text, markup, of_text, wanted in zip(texts, markups, parts, is_translated, strict=True)
+    translated = [
+        [next(translations) for _ in of_text] if wanted else None
+        for of_text, wanted in zip(parts, is_translated, strict=True)
     ]
+    ranked_texts = [
+        [text] if of_parts is None else _rank(markup, of_parts)
+        for text, markup, of_parts in zip(texts, markups, translated, strict=True)
+    ]
+    languages = [next((part.detected for part in each or () if part.detected), None) for each in translated]
+    if any(languages):
+        answer["detected"] = languages
     answer["translatedText"] = [best for best, *_ in ranked_texts]
     if body.alternatives:
         answer["alternatives"] = [others for _, *others in ranked_texts]
@@ -229,7 +238,8 @@ async def _translate_document(
     document, texts = await service.aside(_parse, service, body, name, content)
     source = body.source
     if source == "auto":
-        source = (await service.aside(service.detect, " ".join(texts)))[0].language
+        detected = (await service.aside(service.detect, " ".join(texts)))[0].language
+        source = detected if detected == body.target else service.source_language
     if not check_direction(service, source, body.target):
         return content
     translations = await service.run(
