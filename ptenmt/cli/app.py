@@ -27,6 +27,7 @@ COMMANDS = (
     "train",
     "evaluate",
     "translate",
+    "backtranslate",
     "complete",
     "average",
     "export",

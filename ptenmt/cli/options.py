@@ -117,6 +117,9 @@ def _run_to_score(name: str, direction: str) -> Any:
 _WHICH = "A folder, or a name below checkpoints/."
 _LAST = "the run trained or averaged last"
 RunName = Annotated[str | None, _run_option(_WHICH, _LAST)]
+RunOfReverse = Annotated[
+    str, _run_option("A run of the reverse direction: a folder, or a name below checkpoints/.", False)
+]
 RunToTrain = Annotated[str | None, _run_option(_WHICH, "the config's name")]
 InitFrom = Annotated[
     str | None,
@@ -158,6 +161,10 @@ Threads = Annotated[
         help="Batches that CTranslate2 translates in parallel.",
         show_default="one per core",
     ),
+]
+Resume = Annotated[
+    bool,
+    typer.Option("--resume", help="Resume an interrupted --output; progress is saved every 2,048 lines."),
 ]
 BeamSize = Annotated[
     int | None,

@@ -1,8 +1,7 @@
 """``ptenmt translate``."""
 
-import gc
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import asdict
 from functools import partial
@@ -14,7 +13,13 @@ import typer
 from ptenmt.cli import options
 from ptenmt.cli.console import Screen, load_tensorflow
 from ptenmt.cli.formatting import model_label
-from ptenmt.cli.translation_job import Destination, TranslationFormat, TranslationJob, TranslationView
+from ptenmt.cli.translation_job import (
+    Destination,
+    TranslationFormat,
+    TranslationJob,
+    TranslationView,
+    run_job,
+)
 from ptenmt.config.schema import MAX_ALTERNATIVES
 from ptenmt.data.readers import Lines, opened_lines
 from ptenmt.runs import find_run
@@ -24,7 +29,6 @@ from ptenmt.translation.translator import Translator, uses_keras
 
 _INVALID_HINT = "save the file as UTF-8, or write empty lines for such lines with --skip-invalid"
 _NAMES = {"beam_size": "--beam-size", "num_hypotheses": "--n-best", "max_length": "--max-length"}
-_INTERRUPTED = 130
 _file_option = partial(typer.Option, rich_help_panel="Files")
 _format_option = partial(typer.Option, rich_help_panel="Output format")
 
@@ -104,10 +108,7 @@ def translate(
             help="Write the translations to this file, complete or not at all; -: standard output.",
         ),
     ] = None,
-    resume: Annotated[
-        bool,
-        _file_option("--resume", help="Resume an interrupted --output; progress is saved every 2,048 lines."),
-    ] = False,
+    resume: options.Resume = False,
     skip_invalid: Annotated[
         bool,
         _file_option(
@@ -165,10 +166,7 @@ def translate(
         {option: _NAMES[option] for option, value in flags.items() if value is not None},
     )
     with _open_texts(texts, input_file, skip_invalid=skip_invalid) as lines, destination.locked():
-        if destination.leftover is not None:
-            screen.warn(
-                f"{destination.leftover}, left by an interrupted run, is replaced; --resume continues it"
-            )
+        destination.warn_of_leftover(screen)
         trained = TrainedModel.load(found, checkpoint=checkpoint, task="translation", on_warning=screen.warn)
         if uses_keras(engine, trained.config):
             load_tensorflow(screen)
@@ -196,7 +194,7 @@ def translate(
         file = lines if isinstance(lines, Lines) else None
         view = TranslationView(screen, file, is_shown=bool(file and shows_progress))
         command = options.resume_command(context, add="--resume")
-        _run(job, lines, destination, view, command)
+        run_job(job, lines, destination, view, command)
 
 
 @contextmanager
@@ -210,51 +208,3 @@ def _open_texts(
     file = input_file or Path("-")
     with opened_lines(file, skip_invalid=skip_invalid, keeps_returns=True, hint=_INVALID_HINT) as lines:
         yield lines
-
-
-def _run(
-    job: TranslationJob,
-    texts: Iterable[str],
-    destination: Destination,
-    view: TranslationView,
-    command: Sequence[str],
-) -> None:
-    """Translate all texts; if interrupted, show the command that resumes.
-
-    What is not resumed need not have the same buffers again: there each ends where the input pauses.
-    """
-    stream = iter(texts)
-    output = None
-    try:
-        with (
-            _rare_garbage_collection(),
-            destination.opened(stream, job) as output,
-            view.showing(output.num_saved or 0),
-        ):
-            has_more = None
-            if isinstance(texts, Lines) and output.num_saved is None:
-                has_more = texts.has_more
-            if destination.resume and not output.num_saved:
-                view.screen.say(f"nothing to resume for {destination.file}: starting from the first line")
-            for translations in job.translate(stream, view.show, has_more):
-                output.append([each.source for each in translations], job.format.lines(translations))
-    except BaseException as error:
-        is_error = isinstance(error, Exception)
-        if output is None or output.num_saved is None or (is_error and not output.num_saved):
-            raise
-        view.report_stop(output.num_saved, command)
-        if isinstance(error, KeyboardInterrupt):
-            raise typer.Exit(_INTERRUPTED) from None  # it is reported
-        raise
-    view.report_end()
-
-
-@contextmanager
-def _rare_garbage_collection() -> Iterator[None]:
-    """Collect reference cycles rarely: translating creates none, and the search takes 10% of the time."""
-    thresholds = gc.get_threshold()
-    gc.set_threshold(100_000, *thresholds[1:])
-    try:
-        yield
-    finally:
-        gc.set_threshold(*thresholds)

@@ -1,14 +1,17 @@
 """The job of ``ptenmt translate``: format and destination of translations, and progress."""
 
+import gc
 import os
 import re
 import time
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING, Any, Protocol
+
+import typer
 
 from ptenmt import __version__
 from ptenmt.atomic_files import json_text, output_errors, written_whole
@@ -19,6 +22,7 @@ from ptenmt.data.text import language_name
 from ptenmt.errors import OutputError, PtenmtError
 from ptenmt.translation import Alternative, Translation, Translator
 from ptenmt.translation.resumable_output import (
+    OutputChunk,
     ResumableOutput,
     ResumeError,
     locked,
@@ -30,6 +34,7 @@ from ptenmt.translation.translator import BUFFER_SIZE
 if TYPE_CHECKING:
     from rich.progress import Progress
 
+_INTERRUPTED = 130
 _SECONDS_PER_LINE = 60
 _SHOWN_WORDS = 5
 
@@ -89,6 +94,23 @@ def _json_facts(translation: Translation) -> dict[str, Any]:
     }
 
 
+class Job(Protocol):
+    """What ``run_job`` does with each text of a file."""
+
+    def chunks(
+        self,
+        texts: Iterable[str],
+        on_done: Callable[[Collection[Translation]], None],
+        has_more: Callable[[float], bool] | None,
+    ) -> Iterator[OutputChunk]:
+        """Translate texts, a buffer at a time; arguments as of ``Translator.translate_buffers``."""
+        ...
+
+    def facts(self) -> dict[str, Any]:
+        """Facts that the output depends on, besides the texts."""
+        ...
+
+
 @dataclass(frozen=True, kw_only=True)
 class TranslationJob:
     """A translator with the options of the command line."""
@@ -101,11 +123,6 @@ class TranslationJob:
     """The target prefix of every translation."""
     alternatives: int
     """If above 0: how many next tokens after the prefix to show with their completions."""
-
-    @property
-    def is_sampled(self) -> bool:
-        """Whether a text may have another translation next time."""
-        return self.translator.config.decoding.is_sampled
 
     def translate(
         self,
@@ -123,6 +140,16 @@ class TranslationJob:
             on_done=on_done,
             has_more=has_more,
         )
+
+    def chunks(
+        self,
+        texts: Iterable[str],
+        on_done: Callable[[Collection[Translation]], None],
+        has_more: Callable[[float], bool] | None,
+    ) -> Iterator[OutputChunk]:
+        """Translate texts and format the translations; arguments as of ``translate``."""
+        for translations in self.translate(texts, on_done, has_more):
+            yield OutputChunk([each.source for each in translations], self.format.lines(translations))
 
     def _with_alternatives(
         self, texts: Iterable[str], on_done: Callable[[Collection[Translation]], None]
@@ -157,11 +184,15 @@ class StreamOutput:
 
     def __init__(self, stream: IO[str]) -> None:
         self._stream = stream
+        self.counts: Mapping[str, int] = {}
 
-    def append(self, _texts: Sequence[str], translations: str) -> None:
+    def append(
+        self, _texts: Sequence[str], translations: str, counts: Mapping[str, int] | None = None
+    ) -> None:
         """Write and flush."""
         self._stream.write(translations)
         self._stream.flush()
+        self.counts = Counter(self.counts) + Counter(counts)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -188,33 +219,26 @@ class Destination:
         files = [file for file in (self.input_file, self.file) if file is not None and os.path.exists(file)]
         if len(files) == 2 and files[0].samefile(files[1]):
             raise OutputError(f"--output {self.file} is the input itself", "choose another file")
-        if self.file is not None and self.file.suffix.lower() == ".gz":
-            raise OutputError(
-                f"--output {self.file}: translations are written as plain text", "leave out .gz"
-            )
 
     def locked(self) -> AbstractContextManager[None]:
         """Keep other processes from writing the same file; errors as of ``resumable_output.locked``."""
         return locked(self.file) if self.file is not None and self._is_regular else nullcontext()
 
-    @property
-    def leftover(self) -> Path | None:
-        """The output of an interrupted run that will be replaced."""
+    def warn_of_leftover(self, screen: Screen) -> None:
+        """Warn that the output of an interrupted run will be replaced."""
         if self.file is None or not self._is_regular or self.resume:
-            return None
+            return
         partial = partial_file(self.file.resolve())
-        return partial if os.path.exists(partial) else None
+        if os.path.exists(partial):
+            screen.warn(f"{partial}, left by an interrupted run, is replaced; --resume continues it")
 
     @contextmanager
-    def opened(self, texts: Iterator[str], job: TranslationJob) -> Iterator[StreamOutput | ResumableOutput]:
+    def opened(self, texts: Iterator[str], job: Job) -> Iterator[StreamOutput | ResumableOutput]:
         """Open the output; texts that are translated already are skipped.
 
         Raises:
-            PtenmtError: ``resume`` of sampled translations.
             OutputError: It cannot be written or resumed.
         """
-        if self.resume and job.is_sampled:
-            raise PtenmtError("--resume: sampling (decoding.top_k) cannot be resumed")
         if self.file is None:
             with standard_output() as stream:
                 yield StreamOutput(stream)
@@ -224,7 +248,7 @@ class Destination:
                 open(descriptor, "w", encoding="utf-8", newline="", closefd=False) as stream,
             ):
                 yield StreamOutput(stream)
-        elif job.is_sampled or not self._is_regular:
+        elif not self._is_regular:
             with written_whole(self.file) as stream:
                 yield StreamOutput(stream)
         else:
@@ -364,3 +388,52 @@ class TranslationView:
             yield f"words outside the model's vocabulary: {self._num_unknown:,} ({', '.join(shown)})"
         if self._lines is not None and self._lines.num_invalid:
             yield f"lines that are not valid UTF-8, left empty: {self._lines.num_invalid:,}"
+
+
+def run_job(
+    job: Job, texts: Iterable[str], destination: Destination, view: TranslationView, command: Sequence[str]
+) -> Mapping[str, int]:
+    """Translate all texts; if interrupted, show the command that resumes.
+
+    What is not resumed need not have the same buffers again: there each ends where the input pauses.
+
+    Returns:
+        The sums of the chunks' counts.
+    """
+    stream = iter(texts)
+    output = None
+    try:
+        with (
+            _rare_garbage_collection(),
+            destination.opened(stream, job) as output,
+            view.showing(output.num_saved or 0),
+        ):
+            has_more = None
+            if isinstance(texts, Lines) and output.num_saved is None:
+                has_more = texts.has_more
+            if destination.resume and not output.num_saved:
+                view.screen.say(f"nothing to resume for {destination.file}: starting from the first line")
+            for chunk in job.chunks(stream, view.show, has_more):
+                output.append(*chunk)
+            counts = output.counts
+    except BaseException as error:
+        is_error = isinstance(error, Exception)
+        if output is None or output.num_saved is None or (is_error and not output.num_saved):
+            raise
+        view.report_stop(output.num_saved, command)
+        if isinstance(error, KeyboardInterrupt):
+            raise typer.Exit(_INTERRUPTED) from None  # it is reported
+        raise
+    view.report_end()
+    return counts
+
+
+@contextmanager
+def _rare_garbage_collection() -> Iterator[None]:
+    """Collect reference cycles rarely: translating creates none, and the search takes 10% of the time."""
+    thresholds = gc.get_threshold()
+    gc.set_threshold(100_000, *thresholds[1:])
+    try:
+        yield
+    finally:
+        gc.set_threshold(*thresholds)

@@ -59,9 +59,9 @@ class KerasEngine:
 
         return translate
 
-    def seeded(self, seed: int) -> Self:
+    def seeded(self, seed: int) -> Self:  # noqa: ARG002 — it has none
         """Not supported: this engine does not sample."""
-        raise ConfigError(f"the Keras engine does not sample (decoding.seed={seed})", _HINT)
+        raise ConfigError("the Keras engine does not sample (decoding.top_k)", _HINT)
 
     def _check(self, request: SearchRequest) -> None:
         if any(request.target_prefixes) or request.next_token_alternatives:

@@ -53,6 +53,17 @@ class Translation(Alternative):
     """The text's share of the time its batches took."""
 
 
+def mean_log_probability(translation: Alternative, length_penalty: float) -> float:
+    """The mean log-probability of a translation's tokens, [END] included.
+
+    Args:
+        translation: It has a score.
+        length_penalty: The ``decoding.length_penalty`` of the score.
+    """
+    num_tokens = max(len(translation.ids) - translation.ids.count(START), 1)
+    return float(translation.score * num_tokens ** (length_penalty - 1))
+
+
 class Postprocessor:
     """Detokenizes hypotheses and joins the segments of a text."""
 

@@ -3,24 +3,36 @@
 Until the output is complete, two files stand beside it: ``.NAME.partial`` with the translations so far, and
 ``.NAME.partial.json``, a record of what they depend on and how many are complete, replaced after each buffer
 of texts. A run is resumed after a buffer, since buffers decide which texts share batches: the result is, byte
-for byte, that of an uninterrupted run.
+for byte, that of an uninterrupted run. If the name ends in .gz, each buffer is a member of a gzip file.
 """
 
 import errno
+import gzip
 import json
 import os
 import zlib
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from itertools import islice
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from ptenmt.atomic_files import held, output_errors, sync, write_text
 from ptenmt.errors import OutputError
 
-_FORMAT = 2
+_FORMAT = 3
+
+
+class OutputChunk(NamedTuple):
+    """What a buffer of texts became."""
+
+    texts: Sequence[str]
+    translations: str
+    """As they are to stand in the file."""
+    counts: Mapping[str, int] = {}
+    """Numbers that are summed over all chunks."""
 
 
 class ResumeError(OutputError):
@@ -74,7 +86,9 @@ class _Progress:
     checksum: int = 0
     """CRC-32 of the texts, each with a line end."""
     num_bytes: int = 0
-    """Of the translations."""
+    """Of the translations, as they are stored."""
+    counts: dict[str, int] = field(default_factory=dict)
+    """The sums of the chunks' counts."""
 
 
 class ResumableOutput:
@@ -91,12 +105,17 @@ class ResumableOutput:
         """How many texts need not be translated again when the run is resumed."""
         return self._saved.texts
 
+    @property
+    def counts(self) -> Mapping[str, int]:
+        """The sums of the chunks' counts, those before an interruption included."""
+        return self._written.counts
+
     def skip_done(self, texts: Iterator[str]) -> None:
         """Skip the texts that an interrupted run has translated; raises ResumeError if they differ."""
         if not self._record.exists():
             return
         done = self._read_record()
-        skipped = _Progress(num_bytes=done.num_bytes)
+        skipped = _Progress(num_bytes=done.num_bytes, counts=done.counts)
         for text in islice(texts, done.texts):
             skipped = _with_texts(skipped, [text])
         if skipped != done:
@@ -129,12 +148,18 @@ class ResumableOutput:
                 self._partial.unlink(missing_ok=True)
                 self._record.unlink(missing_ok=True)
 
-    def append(self, texts: Sequence[str], translations: str) -> None:
-        """Write the translations of a buffer, as they are to stand in the file."""
+    def append(
+        self, texts: Sequence[str], translations: str, counts: Mapping[str, int] | None = None
+    ) -> None:
+        """Write what a buffer became; see ``OutputChunk``."""
         self._save()  # the previous buffer was complete; this one may be the last, cut short by an error
-        num_bytes = self._stream.write(translations.encode())
+        content = translations.encode()
+        if self._file.suffix.lower() == ".gz":
+            content = gzip.compress(content, mtime=0)
         done = self._written
-        self._written = _with_texts(replace(done, num_bytes=done.num_bytes + num_bytes), texts)
+        num_bytes = done.num_bytes + self._stream.write(content)
+        sums = dict(Counter(done.counts) + Counter(counts))
+        self._written = _with_texts(replace(done, num_bytes=num_bytes, counts=sums), texts)
 
     def _save(self) -> None:
         """Record that all buffers written so far are complete."""

@@ -7,6 +7,7 @@ encoded (segmentation.py), batched with others of similar length (batching.py), 
 
 import math
 import warnings
+import zlib
 from collections import deque
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import replace
@@ -185,8 +186,8 @@ class Translator:
         """Translate a stream of texts in constant memory.
 
         Batches never mix texts of different buffers, so translations, to the last digit of their scores,
-        depend on the texts of their buffer only: a stream resumed at the start of a buffer continues
-        identically.
+        depend on the texts of their buffer only, sampled ones too: a stream resumed at the start of a buffer
+        continues identically.
 
         Args:
             texts: The texts. If reading them fails, those before are translated, then the error is raised.
@@ -244,21 +245,24 @@ class Translator:
         """Batch, translate and post-process buffers; yields the texts of a buffer as they are complete."""
         engine, max_length = self.engine, partial(self.max_length, num_prefix_tokens=len(target_prefix))
         queue = BatchQueue(
-            self._engine(),
+            self.engine,
             self.config.decoding,
             max_length,
             self._reviewer.review,
             target_prefix,
             with_scores=with_scores,
         )
+        is_sampled = self.config.decoding.is_sampled
         for buffer in buffers:
+            queue.engine = self._engine(buffer.texts)
             yield self._postprocess(buffer, buffer.blank_rows)
             for batch in buffer.batches(max_length, engine.batch_sentences, engine.batch_tokens):
                 queue.submit(batch)
                 for finished in queue.finished():
                     yield self._postprocess(*finished)
-            # Finish a single-text buffer before reading the next; do not let blank buffers queue up.
-            if len(buffer.texts) == 1 or buffer.ends_in_pause or buffer.is_done:
+            # Finish a single-text buffer before reading the next; do not let blank buffers queue up. The next
+            # buffer's seed would also affect threads that have not begun to sample.
+            if is_sampled or len(buffer.texts) == 1 or buffer.ends_in_pause or buffer.is_done:
                 for finished in queue.finished(wait_for_all=True):
                     yield self._postprocess(*finished)
         for finished in queue.finished(wait_for_all=True):
@@ -412,10 +416,12 @@ class Translator:
         length: int = self.config.decoding.limit(num_source_tokens)
         return min(length + num_prefix_tokens, self.config.model.max_positions)
 
-    def _engine(self) -> Engine:
-        """The engine; for sampling, with its random number generator reset."""
+    def _engine(self, texts: Sequence[str] = ()) -> Engine:
+        """The engine; for sampling, with a seed that is a function of ``decoding.seed`` and the texts."""
         options = self.config.decoding
-        return self.engine.seeded(options.seed) if options.is_sampled else self.engine
+        if not options.is_sampled:
+            return self.engine
+        return self.engine.seeded(zlib.crc32("\n".join(texts).encode(errors="replace"), options.seed))
 
 
 def uses_keras(name: EngineName, config: Config) -> bool:

@@ -213,11 +213,23 @@ def test_damaged_partial_output_is_not_resumed(job, stopped, source: Path, tmp_p
     assert told.startswith(f"error: --resume: cannot read {record}: Is a directory\n")
 
 
-def test_sampled_output_is_not_resumed(job, source: Path, tmp_path: Path) -> None:
+def test_sampled_output_is_resumed(job, stopped, source: Path, tmp_path: Path) -> None:
     drawn = ["--set", "decoding.top_k=3"]
-    assert "sampling (decoding.top_k) cannot be resumed" in job(source, *drawn, "--resume", code=1).stderr
-    job(write_lines(tmp_path / "few.txt", ["gato"]), *drawn)
-    assert names(tmp_path) == ["few.txt", "out.txt"]
+    job(source, *drawn)
+    whole = (tmp_path / "out.txt").read_bytes()
+    stopped(2, *drawn)
+    job(source, *drawn, "--resume")
+    assert (tmp_path / "out.txt").read_bytes() == whole
+    job(source, *drawn, "--set", "decoding.seed=1")
+    assert (tmp_path / "out.txt").read_bytes() != whole
+
+
+def test_compressed_output_is_resumed(job, stopped, source: Path, whole: bytes, tmp_path: Path) -> None:
+    last = ["--output", str(tmp_path / "out.txt.gz")]  # of two, the last one counts
+    stopped(1, *last)
+    job(source, *last, "--resume")
+    assert gzip.decompress((tmp_path / "out.txt.gz").read_bytes()) == whole
+    assert names(tmp_path) == ["out.txt.gz"]
 
 
 def test_one_process_at_a_time_writes_a_file(job, source: Path, tmp_path: Path) -> None:

@@ -35,7 +35,6 @@ from ptenmt.trained_model import TrainedModel
         (["--input", "checkpoints"], "cannot read checkpoints: Is a directory"),
         (["olá", "--output", "nowhere/out.txt"], "cannot write nowhere/out.txt: No such file or directory"),
         (["olá", "--output", "checkpoints"], "cannot write checkpoints: Is a directory"),
-        (["olá", "--output", "out.txt.gz"], "--output out.txt.gz: translations are written as plain text"),
         (["--input", "pairs.tsv", "--output", "./pairs.tsv"], "--output pairs.tsv is the input itself"),
         (["olá", "--run", "tny"], "no run in checkpoints/tny\n  did you mean tiny?"),
         (["olá", "--beam-size", "0"], "--beam-size 0 must be 1 or more\n"),

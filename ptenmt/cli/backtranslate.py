@@ -1,0 +1,107 @@
+"""``ptenmt backtranslate``."""
+
+from dataclasses import asdict
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from ptenmt.cli import options
+from ptenmt.cli.console import Screen, load_tensorflow
+from ptenmt.cli.formatting import counted
+from ptenmt.cli.translation_job import Destination, TranslationView, run_job
+from ptenmt.data.readers import opened_lines
+from ptenmt.errors import DataError, PtenmtError
+from ptenmt.runs import find_run
+from ptenmt.trained_model import TrainedModel
+from ptenmt.translation.backtranslation import PAIRS, BackTranslation
+from ptenmt.translation.translator import Translator, uses_keras
+
+_ONE = "decoding.num_hypotheses=1"
+_SAMPLED = ["decoding.beam_size=1", "decoding.top_k=0"]
+
+
+def backtranslate(
+    context: typer.Context,
+    run: options.RunOfReverse,
+    input_file: Annotated[
+        Path,
+        typer.Option(
+            "--input",
+            "-i",
+            metavar="FILE",
+            help="Text in the run's source language, a sentence a line; .gz too.",
+        ),
+    ],
+    output_file: Annotated[
+        Path,
+        typer.Option(
+            "--output", "-o", metavar="FILE", help="The pairs, complete or not at all: .tsv or .tsv.gz."
+        ),
+    ],
+    checkpoint: options.WhichWeights = "best",
+    engine: options.WhichEngine = "auto",
+    device: options.Device = "cpu",
+    threads: options.Threads = None,
+    sample: Annotated[
+        bool,
+        options.search_option(
+            "--sample",
+            help="Sample each token from the model's distribution instead of searching for the most probable "
+            "translation; restrict it with --set decoding.top_k=10.",
+        ),
+    ] = False,
+    beam_size: options.BeamSize = None,
+    overrides: options.DecodingOverrides = None,
+    min_score: Annotated[
+        float | None,
+        typer.Option(metavar="X", help="Leave out pairs with a lower score, such as -1.", show_default="all"),
+    ] = None,
+    max_words: Annotated[int, typer.Option(metavar="N", help="Leave out lines of more words.")] = 100,
+    resume: options.Resume = False,
+    quiet: options.Quiet = False,
+    verbose: options.Verbose = False,
+) -> None:
+    """Translate text of a target language back, to train a model on it: back-translation.
+
+    The run translates in the reverse direction of the future model. Each line of the output is a synthetic
+    source, the original line and the score of the translation, its mean log-probability per token, separated
+    by tabs: name the file in data.train, with a tag. Lines that are empty, too long or in another language
+    are left out, and those whose translation is truncated. Sampling with the same decoding.seed gives the
+    same file.
+
+    Example: ptenmt backtranslate --run english-portuguese --input mono.en.gz --output bt.tsv.gz
+
+    Example: ptenmt backtranslate --run english-portuguese -i mono.en.gz -o bt.tsv.gz --sample --min-score -2
+    """
+    screen = Screen(quiet=quiet, verbose=verbose)
+    options.refuse_together({"--sample": sample, "--beam-size": beam_size})
+    if not output_file.name.lower().endswith((".tsv", ".tsv.gz")):
+        raise PtenmtError(f"--output {output_file}: the name of a file of pairs ends in .tsv or .tsv.gz")
+    destination = Destination(file=output_file, input_file=input_file, resume=resume)
+    found = find_run(run)
+    changes = options.decoding_overrides(overrides, {"beam_size": beam_size})
+    names = {} if beam_size is None else {"beam_size": "--beam-size"}
+    decoding = options.chosen_decoding(
+        found.config().decoding, [_ONE, *(_SAMPLED if sample else []), *changes], names
+    )
+    with opened_lines(input_file) as lines, destination.locked():
+        destination.warn_of_leftover(screen)
+        trained = TrainedModel.load(found, checkpoint=checkpoint, task="translation", on_warning=screen.warn)
+        if uses_keras(engine, trained.config):
+            load_tensorflow(screen)
+        translator = Translator.from_trained_model(trained, engine, device=device, threads=threads)
+        job = BackTranslation(
+            translator=translator.with_options(**asdict(decoding)),
+            weights=trained.info.checksum,
+            max_words=max_words,
+            min_score=min_score,
+            on_warning=screen.warn,
+        )
+        view = TranslationView(screen, lines, is_shown=True)
+        counts = run_job(job, lines, destination, view, options.resume_command(context, add="--resume"))
+    left_out = ", ".join(f"{count:,} {reason}" for reason, count in counts.items() if reason != PAIRS)
+    if not counts.get(PAIRS):
+        raise DataError(f"no line of {input_file} gives a pair: {left_out or 'it is empty'}")
+    pairs = counted(counts[PAIRS], "pair")
+    screen.say(f"{pairs} in {output_file}" + (f"; left out: {left_out}" if left_out else ""))

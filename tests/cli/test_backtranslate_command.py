@@ -1,0 +1,204 @@
+"""``ptenmt backtranslate``: pairs of a translation and its line, the same in one go and in several."""
+
+import gzip
+import random
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from itertools import islice
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from ptenmt.config import CorpusFile
+from ptenmt.data.readers import read_pairs
+from ptenmt.runs import Run
+from ptenmt.trained_model import TrainedModel
+from ptenmt.translation import Translator
+from ptenmt.translation.backtranslation import BackTranslation
+from ptenmt.translation.postprocessing import mean_log_probability
+from ptenmt.translation.resumable_output import OutputChunk
+
+WORDS = ["o gato", "a ave", "o rei", "a mãe", "come", "dorme", "canta", "hoje .", "agora .", ", não é ?"]
+FOREIGN = "There is nothing in this sentence that anybody could mistake for Portuguese."
+SAMPLED = ("--sample", "--set", "decoding.temperature=3")
+
+
+def sentences(count: int) -> list[str]:
+    chosen = random.Random(1)
+    return [" ".join(chosen.choices(WORDS, k=chosen.randint(1, 5))) for _ in range(count)]
+
+
+def write_lines(file: Path, lines: list[str]) -> Path:
+    file.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
+    return file
+
+
+@pytest.fixture(scope="module")
+def mono(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Two whole buffers and a third, with lines of no use in the first and the last."""
+    lines = sentences(4200)
+    lines[5], lines[6], lines[4150], lines[4151] = "", FOREIGN, " ", "gato " * 101
+    return write_lines(tmp_path_factory.mktemp("mono") / "mono.pt", lines)
+
+
+@pytest.fixture
+def job(ptenmt, trained: Path, mono: Path, tmp_path: Path):
+    """Translates a file into bt.tsv.gz, and returns what the file holds and what was said."""
+
+    def backtranslate(*arguments: str, file: Path = mono, name: str = "bt.tsv.gz", code: int = 0):
+        run, output = str(trained / "checkpoints" / "tiny"), tmp_path / name
+        files = ["--run", run, "--input", str(file), "--output", str(output)]
+        answer = ptenmt("backtranslate", *files, *arguments, code=code)
+        content = output.read_bytes() if output.exists() else b""
+        return gzip.decompress(content) if name.endswith("gz") else content, answer
+
+    return backtranslate
+
+
+@pytest.fixture
+def stopped(job, monkeypatch: pytest.MonkeyPatch):
+    """Translates the file until KeyboardInterrupt is raised behind so many buffers."""
+    whole = BackTranslation.chunks
+
+    def backtranslate(num_buffers: int, *arguments: str) -> str:
+        def interrupted(*given: object, **options: object) -> Iterator[OutputChunk]:
+            yield from islice(whole(*given, **options), num_buffers)
+            raise KeyboardInterrupt
+
+        with monkeypatch.context() as patch:
+            patch.setattr(BackTranslation, "chunks", interrupted)
+            return job(*arguments, code=130)[1].stderr
+
+    return backtranslate
+
+
+def test_each_line_becomes_a_pair_with_its_score_or_is_counted(
+    job, trained: Path, mono: Path, tmp_path: Path
+):
+    content, answer = job("--set", "decoding.length_penalty=0.5", "--beam-size", "2")
+    rows = [line.split("\t") for line in content.decode().splitlines()]
+    lines = mono.read_text(encoding="utf-8").splitlines()
+    usable = [line for number, line in enumerate(lines) if number not in (5, 6, 4150, 4151)]
+    translator = Translator.load(trained / "checkpoints" / "tiny")
+    options = {"length_penalty": 0.5, "beam_size": 2}
+    translations = translator.with_options(**options).translate(usable)
+
+    complete = [each for each in translations if each.is_complete]
+    assert [row[:2] for row in rows] == [[" ".join(each.text.split()), each.source] for each in complete]
+    assert len(rows) > 4000
+    assert list(read_pairs(CorpusFile(path=str(tmp_path / "bt.tsv.gz")))) == [(a, b) for a, b, _ in rows]
+    truncated = f", {len(usable) - len(complete):,} translation truncated" * (len(usable) > len(complete))
+    assert (
+        answer.stderr.endswith(
+            f"{len(rows):,} pairs in {tmp_path / 'bt.tsv.gz'}; "
+            f"left out: 2 empty, 1 in another language, 1 too long{truncated}\n"
+        )
+        or truncated
+    )  # in the order of their occurrence
+    assert "translated 4,200 lines in " in answer.stderr
+
+
+def test_the_score_is_the_mean_log_probability_of_the_tokens(trained: Path) -> None:
+    model = TrainedModel.load(trained / "checkpoints" / "tiny")
+    translator = Translator.load(model.run, engine="keras").with_options(length_penalty=0.3, beam_size=3)
+    for translation in translator.translate(["o gato come hoje .", "a ave", "o rei canta agora , não é ?"]):
+        ((source,), _) = translator.encoder.sources([translation.source])
+        losses, _ = model.numpy_model.token_losses(np.array([source]), np.array([translation.ids]))
+        assert mean_log_probability(translation, 0.3) == pytest.approx(-losses.mean(), abs=1e-3)
+        assert translation.score < mean_log_probability(translation, 0.3) - 0.01
+
+
+def test_sampling_gives_the_same_file_with_the_same_seed(job) -> None:
+    first, again, other, best = (
+        job(*options)[0] for options in (SAMPLED, SAMPLED, (*SAMPLED, "--set", "decoding.seed=1"), ())
+    )
+    assert first == again
+    assert len({first, other, best}) == 3
+
+
+@pytest.mark.parametrize("options", [(), SAMPLED], ids=["beam", "sampled"])
+def test_an_interrupted_file_resumes_and_counts_what_was_before(
+    job, stopped, options: tuple[str, ...]
+) -> None:
+    whole, answer = job(*options, name="whole.tsv.gz")
+    assert "stopped: 2,048 lines saved; resume with\n  ptenmt backtranslate --resume" in stopped(1, *options)
+    for _ in range(2):
+        stopped(0, "--resume", *options)
+    resumed, resumed_answer = job("--resume", *options)
+    assert resumed == whole
+    last = answer.stderr.splitlines()[-1].replace("whole.tsv", "bt.tsv")
+    assert resumed_answer.stderr.splitlines()[-1] == last
+
+
+def test_a_killed_file_resumes(trained: Path, job, mono: Path, tmp_path: Path) -> None:
+    whole, _ = job(*SAMPLED, name="whole.tsv")
+    output = tmp_path / "bt.tsv"
+    run = str(trained / "checkpoints" / "tiny")
+    files = ["--run", run, "--input", str(mono), "--output", str(output)]
+    process = subprocess.Popen(
+        [sys.executable, "-m", "ptenmt", "backtranslate", *files, *SAMPLED], stderr=subprocess.DEVNULL
+    )
+    deadline = time.monotonic() + 60
+    while not (tmp_path / ".bt.tsv.partial.json").exists() and process.poll() is None:
+        assert time.monotonic() < deadline
+        time.sleep(0.002)
+    process.send_signal(signal.SIGKILL)
+    process.wait()
+    assert job("--resume", *SAMPLED, name="bt.tsv")[0] == whole
+
+
+def test_pairs_with_a_low_score_are_left_out(job) -> None:
+    everything, _ = job(*SAMPLED)
+    scores = [float(line.split("\t")[2]) for line in everything.decode().splitlines()]
+    limit = sorted(scores)[len(scores) // 3] + 0.00005  # between two of the rounded scores
+    kept, answer = job(*SAMPLED, "--min-score", str(limit))
+    assert kept.decode().splitlines() == [
+        line for line, score in zip(everything.decode().splitlines(), scores, strict=True) if score >= limit
+    ]
+    assert f" {len(scores) - len(kept.splitlines()):,} score too low" in answer.stderr
+
+
+def test_a_corpus_of_tokens_gets_tokens(trained: Path, ptenmt, tmp_path: Path) -> None:
+    run = Run(tmp_path / "given")
+    shutil.copytree(trained / "checkpoints" / "tiny", run.path)
+    config = run.path / "config.yaml"
+    config.write_text(config.read_text().replace("tokenization: null", "tokenization: given"))
+    text = write_lines(tmp_path / "few.pt", ["O gato come, não é?", "o gato come , não é ?"])
+    for name, expected in ((str(run.path), "the cat eats , is n't it ?\to gato come , não é ?"),):
+        ptenmt("backtranslate", "--run", name, "-i", str(text), "-o", str(tmp_path / "few.tsv"))
+        rows = (tmp_path / "few.tsv").read_text(encoding="utf-8").splitlines()
+        assert rows[1].startswith(expected)
+        assert rows[0].split("\t")[1] == "O gato come , não é ?"
+
+
+def test_text_in_another_language_is_warned_of(job, tmp_path: Path) -> None:
+    lines = [FOREIGN, "Nobody has ever seen anything like it before, they said.", "o gato come hoje ."]
+    content, answer = job(file=write_lines(tmp_path / "text.en", lines))
+    assert len(content.splitlines()) == 1
+    warning = "warning: most lines are not in Portuguese, from which the run translates\n"
+    assert answer.stderr.startswith(warning)
+    assert "1 pairs" not in answer.stderr
+    assert "1 pair in" in answer.stderr
+    assert "left out: 2 in another language" in answer.stderr
+
+
+def test_what_cannot_be_translated_back_is_one_line(job, ptenmt, tmp_path: Path) -> None:
+    empty = write_lines(tmp_path / "empty.pt", [])
+    assert f"error: no line of {empty} gives a pair: it is empty\n" in job(file=empty, code=1)[1].stderr
+    blank = write_lines(tmp_path / "blank.pt", ["", " "])
+    assert f"no line of {blank} gives a pair: 2 empty\n" in job(file=blank, code=1)[1].stderr
+    for options, message in (
+        (("--sample", "--beam-size", "2"), "--sample and --beam-size cannot be used together"),
+        (("--min-score", "0.5"), "min_score=0.5 must be at most 0: it is a mean log-probability"),
+        (("--max-words", "0"), "max_words=0 must be 1 or more"),
+        (("--engine", "keras", "--sample"), "the Keras engine does not sample"),
+    ):
+        assert f"error: {message}" in job(*options, code=1)[1].stderr
+    assert "a file of pairs ends in .tsv or .tsv.gz" in job(name="bt.txt", code=1)[1].stderr
+    missing = ptenmt("backtranslate", "--run", "nowhere", "-i", str(blank), "-o", "bt.tsv", code=1)
+    assert missing.stderr.startswith("error: no run in checkpoints/nowhere")
