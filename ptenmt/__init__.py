@@ -37,6 +37,7 @@ if TYPE_CHECKING:  # "as" marks them as public for type checkers
     from ptenmt.inspection.inspector import Inspector as Inspector
     from ptenmt.inspection.probabilities import token_probabilities as token_probabilities
     from ptenmt.training import train as train
+    from ptenmt.training.distillation import distil as distil
     from ptenmt.translation import Translator as Translator
 
 __version__ = "0.1.0"
@@ -65,6 +66,7 @@ _NAMES = {
     "ptenmt.inspection.inspector": ["Inspector"],
     "ptenmt.inspection.probabilities": ["token_probabilities"],
     "ptenmt.training": ["train"],
+    "ptenmt.training.distillation": ["distil"],
     "ptenmt.translation": ["Translator"],
 }
 _MODULES = {name: module for module, names in _NAMES.items() for name in names}

@@ -25,6 +25,7 @@ COMMANDS = (
     "data",
     "clean",
     "train",
+    "distil",
     "evaluate",
     "translate",
     "backtranslate",

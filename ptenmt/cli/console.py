@@ -84,9 +84,14 @@ class Screen:
         )
         with Progress(*columns, console=self.console, transient=True, disable=not self.is_live) as progress:
             task = progress.add_task(what, total=1)
-            yield lambda what, done, total: progress.update(
-                task, description=what, completed=done, total=total
-            )
+
+            def show(what: str, done: int, total: int) -> None:
+                progress.start()
+                progress.update(task, description=what, completed=done, total=total)
+                if done >= total:
+                    progress.stop()  # so that other bars may follow
+
+            yield show
 
     @contextmanager
     def downloads(self) -> Iterator[Callable[[DownloadProgress], None]]:

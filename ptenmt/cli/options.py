@@ -120,6 +120,15 @@ RunName = Annotated[str | None, _run_option(_WHICH, _LAST)]
 RunOfReverse = Annotated[
     str, _run_option("A run of the reverse direction: a folder, or a name below checkpoints/.", False)
 ]
+Teachers = Annotated[
+    list[str],
+    typer.Option(
+        "--teacher",
+        metavar="NAME|DIR",
+        help="A run to learn from: a folder, or a name below checkpoints/; may be given several times.",
+        autocompletion=complete_run,
+    ),
+]
 RunToTrain = Annotated[str | None, _run_option(_WHICH, "the config's name")]
 InitFrom = Annotated[
     str | None,

@@ -16,7 +16,7 @@ from ptenmt.runs import Run
 BEAM_SIZES = (1, 2, 4, 8)
 LENGTH_PENALTIES = (0.0, 0.6, 1.0, 1.4)
 _BLEU: MetricName = "BLEU"
-_NO_SAMPLING = {"top_k": 1, "top_p": 1.0, "temperature": 1.0, "num_hypotheses": 1}
+NO_SAMPLING = {"top_k": 1, "top_p": 1.0, "temperature": 1.0, "num_hypotheses": 1}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -97,7 +97,7 @@ def sweep(
     statistics, scores, seconds = [], [], []
     for number, (beams, penalty) in enumerate(combinations):
         options = {"beam_size": beams} if penalty is None else {"beam_size": beams, "length_penalty": penalty}
-        translator = system.translator.with_options(**options, **_NO_SAMPLING)
+        translator = system.translator.with_options(**options, **NO_SAMPLING)
         with_options = replace(system, translator=translator)
         hypotheses, search = with_options.translate(test_set, partial(report, number))
         statistics.append(scorer.statistics(hypotheses.texts))

@@ -87,6 +87,9 @@ def _summary(trained: TrainedModel, facts: dict[str, Any], source: str, target: 
         text += f" Training started from the weights of the run `{Path(origin).parent.parent.name}`."
     if averaged := facts.get("averaged_from"):
         text += f" The weights are the mean of {len(averaged['checkpoints'])} checkpoints of one training."
+    if distilled := facts.get("distilled_from"):
+        names = ", ".join(f"`{Path(teacher).name}`" for teacher in distilled["teachers"])
+        text += f" It learned from translations by {names}: the licences of their data apply to it, too."
     return text
 
 

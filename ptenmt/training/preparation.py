@@ -47,7 +47,7 @@ class TrainingInputs:
         self.config = config
         self.run = run
         self.on_event = on_event
-        self.is_resumed = _is_resumable(run, config, fresh)
+        self.is_resumed = is_resumable(run, config, fresh)
         self._warm_start: Run | None = None
         if init_from is not None and self.is_resumed:
             self.warn(f"{run.path} resumes from its own checkpoint; --init-from is for new runs")
@@ -126,7 +126,10 @@ class TrainingInputs:
             assign_weights(model, trained.weights, trained.info.file)
             return {"initialized_from": str(trained.info.file.absolute())}
         known = self.run.facts() if self.is_resumed else {}
-        return {name: known[name] for name in ("initialized_from",) if name in known}
+        kept = {"initialized_from", "distilled_from"}
+        if "distilled_from" in known:  # the corpora of the teachers, too
+            kept.add("corpora")
+        return {name: known[name] for name in kept & known.keys()}
 
     def _check_schedule(self, steps_per_epoch: EpochSteps) -> None:
         """Warn of a learning rate that never reaches its peak, or that a changed length changes."""
@@ -152,8 +155,12 @@ class TrainingInputs:
             )
 
 
-def _is_resumable(run: Run, config: Config, fresh: bool) -> bool:
-    """Whether the run has a checkpoint to resume from, which this config fits."""
+def is_resumable(run: Run, config: Config, fresh: bool) -> bool:
+    """Whether the run has a checkpoint to resume from.
+
+    Raises:
+        RunError: The config does not fit it, or the folder holds something else.
+    """
     if not (run.path / "run.json").exists():
         if run.path.is_dir() and any(not file.name.startswith(".") for file in run.path.iterdir()):
             raise RunError(f"{run.path} is not empty and not a run", "choose another name with --run")

@@ -1,7 +1,7 @@
 """Training a run from its config."""
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import nullcontext
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -48,6 +48,7 @@ def train(
     *,
     fresh: bool = False,
     init_from: str | Path | None = None,
+    facts: Mapping[str, Any] | None = None,
     on_event: Callable[[Event], None] = lambda _event: None,
     on_download: OnProgress | None = None,
 ) -> TrainingResult:
@@ -61,6 +62,7 @@ def train(
         run: A path, or a name below ``checkpoints/``.
         fresh: Start over; an existing run of that name is renamed, not deleted.
         init_from: Warm start: a run whose weights and tokenizers a new run starts from (fine-tuning).
+        facts: Further entries of ``run.json``.
         on_event: Called with every event.
         on_download: Called with the progress of a download.
 
@@ -92,7 +94,7 @@ def train(
             stop.reinstall()
             with workers.together():
                 inputs = TrainingInputs(config, directory, fresh, init_from, emit, on_download)
-                is_stopped = _train(inputs, fresh, workers, stop)
+                is_stopped = _train(inputs, fresh, workers, stop, facts or {})
             is_saved = True
         except BaseException as error:
             # During the start, a library may replace the interruption by any other error.
@@ -110,7 +112,9 @@ def train(
     )
 
 
-def _train(inputs: TrainingInputs, fresh: bool, workers: Workers, stop: StopSignals) -> bool:
+def _train(
+    inputs: TrainingInputs, fresh: bool, workers: Workers, stop: StopSignals, given: Mapping[str, Any]
+) -> bool:
     """Build the model and train it; returns whether a signal ended the training."""
     config, run, task = inputs.config, inputs.run, inputs.task
     _check_agreement(inputs, workers)
@@ -124,7 +128,7 @@ def _train(inputs: TrainingInputs, fresh: bool, workers: Workers, stop: StopSign
     for event in trainer.fit():
         if isinstance(event, TrainingStarted) and not event.is_over:
             if workers.is_chief:
-                _write_run(inputs, facts)
+                _write_run(inputs, {**facts, **given})
             _check_shared(run, workers)
         elif isinstance(event, StepDone | CurvePoint):
             stop.on_stop(trainer.stop)

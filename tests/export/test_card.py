@@ -45,12 +45,14 @@ def test_a_card_has_the_other_sections(own_run: Run):
     facts = run.facts() | {
         "initialized_from": "/home/jdoe/other/weights/best.safetensors",
         "averaged_from": {"run": "x", "checkpoints": ["a", "b"]},
+        "distilled_from": {"teachers": ["/home/jdoe/one", "/home/jdoe/two"]},
     }
     run.write(config, facts)
     (run.path / "history.jsonl").unlink()
     card = model_card(TrainedModel.load(run), "use it")
     assert "started from the weights of the run `other`" in card
     assert "the mean of 2 checkpoints" in card
+    assert "It learned from translations by `one`, `two`: the licences of their data" in card
     assert "transcripts of TED talks. Licence: CC BY-NC-ND 4.0." in card
     assert "This model has not been scored." in card
     assert "lower-case and without accents" in card

@@ -1,0 +1,100 @@
+"""``ptenmt distil``."""
+
+import signal
+from typing import Annotated, Literal
+
+import typer
+
+from ptenmt.cli import options
+from ptenmt.cli.console import Screen, load_tensorflow
+from ptenmt.cli.formatting import amount
+from ptenmt.cli.tables import print_table
+from ptenmt.cli.training_view import TrainingView
+from ptenmt.config.loading import find_config, load_config
+from ptenmt.history import NOTHING
+from ptenmt.inspection.figures import Table
+
+
+def distil(
+    context: typer.Context,
+    teachers: options.Teachers,
+    config: options.ConfigName,
+    overrides: options.Overrides = None,
+    run: options.RunToTrain = None,
+    choose: Annotated[
+        Literal["score", "bleu"],
+        typer.Option(
+            help="Of the n-best translations take the one with the best score, or the best sentence-BLEU "
+            "against the reference."
+        ),
+    ] = "score",
+    keep: Annotated[
+        float,
+        typer.Option(metavar="SHARE", help="The share of the pairs to train on, those with the best scores."),
+    ] = 0.9,
+    beam_size: Annotated[
+        int,
+        typer.Option(min=1, metavar="N", help="Beam width of the teachers, and the length of n-best lists."),
+    ] = 4,
+    quiet: options.Quiet = False,
+    verbose: options.Verbose = False,
+) -> None:
+    """Train a student on its teachers' translations of the training sources, and measure it beside them.
+
+    The teachers translate the training pairs of the config into n-best lists; several teachers score each
+    other's translations, and their scores are averaged. The student is trained on the chosen translations,
+    and validated and tested on the pairs of the config. At the end, a table compares its greedy search with
+    the teachers' beam search on the validation pairs. After an interruption, the same command resumes.
+
+    Example: ptenmt distil --teacher good --config student.yaml
+
+    Example: ptenmt distil --teacher one --teacher two --config student.yaml --choose bleu --keep 0.95
+    """
+    screen = Screen(quiet=quiet, verbose=verbose)
+    settings = load_config(config, overrides or [])
+    name = find_config(config).stem if run is None else run
+    load_tensorflow(screen)
+    from ptenmt.training.distillation import distil as distil_run
+
+    view = TrainingView(screen, settings)
+    done = None
+    try:
+        with screen.downloads() as show_download, screen.bar("loading") as show, view.showing():
+            done = distil_run(
+                teachers,
+                settings,
+                name,
+                choose=choose,
+                keep=keep,
+                beam_size=beam_size,
+                on_event=view.show,
+                on_download=show_download,
+                on_progress=show,
+            )
+    except KeyboardInterrupt:  # before or after the training, which handles signals itself
+        pass
+    if done is None or done.student is None:
+        screen.say("stopped; resume with", style="bold")
+        screen.say_command(options.resume_command(context))
+        number = None if done is None else done.training.stopped_by
+        raise typer.Exit(128 + signal.Signals(number or signal.SIGINT))
+    student = done.student
+    rows = [
+        (
+            each.name,
+            each.search,
+            f"{each.bleu:.2f}",
+            NOTHING if each is student or not each.bleu else f"{100 * student.bleu / each.bleu:.1f}%",
+            f"{each.sentences_per_second:,.0f}",
+            NOTHING
+            if each is student
+            else f"{student.sentences_per_second / each.sentences_per_second:.1f} ×",
+            NOTHING if each.num_bytes is None else amount(each.num_bytes),
+        )
+        for each in (student, *done.teachers)
+    ]
+    header = ("run", "search", "BLEU", "student's", "sentences/s", "student's", "int8 model")
+    print_table(Table(title="validation pairs", header=header, rows=rows, numbers=range(2, 7)))
+    for teacher in done.teachers:
+        if teacher.bleu < student.bleu:
+            screen.warn(f"the teacher {teacher.name} scores {teacher.bleu:.2f} BLEU, less than its student")
