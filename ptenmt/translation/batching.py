@@ -22,8 +22,8 @@ MAX_BUFFER_CHARACTERS = 250_000
 """A few seconds' work for buffers of long texts, so that progress can be shown and saved."""
 PAUSE = 0.1
 """Seconds that the texts of a buffer wait for more, where the stream may pause."""
-_LONGEST_RETRY, _LONGER_RETRY, _NO_REPEAT_NGRAM = 1.5, 10, 3
-"""Of a translation after one with a loop: the most tokens, by those of the source, and its n-grams."""
+_LONGEST_RETRY, _LONGER_RETRY = 1.5, 10
+"""The most tokens of a translation after one with a loop: this many times the source's, and some more."""
 BLANK = [Hypothesis([START, END])]
 """The hypotheses of a segment without anything to translate."""
 
@@ -88,7 +88,8 @@ class Search(NamedTuple):
     with_attention: bool = False
     n_best: bool = False
     """Whether to return all hypotheses of the beam, one of which may meet the constraints."""
-    avoids_loops: bool = False
+    no_repeat_ngram: int = 0
+    """If above 0, in a second try: the option of that name, and a lower maximum length."""
 
 
 class Part(NamedTuple):
@@ -118,7 +119,7 @@ def grouped(parts: list[Part], max_length: Callable[[int], int]) -> Iterator[tup
     def key(part: Part) -> tuple[Search, int]:
         length = len(part.segment.ids)
         most = max_length(length)
-        if part.search.avoids_loops:
+        if part.search.no_repeat_ngram:
             most = min(most, int(_LONGEST_RETRY * length) + _LONGER_RETRY)
         return part.search, most
 
@@ -195,8 +196,8 @@ class BatchQueue:
         search, options = batch.parts[0].search, self.options
         if search.n_best:
             options = replace(options, num_hypotheses=max(options.num_hypotheses, options.beam_size))
-        if search.avoids_loops:
-            options = replace(options, no_repeat_ngram=options.no_repeat_ngram or _NO_REPEAT_NGRAM)
+        if search.no_repeat_ngram:
+            options = replace(options, no_repeat_ngram=search.no_repeat_ngram)
         first_only = [self.target_prefix if part.number == 0 else () for part in batch.parts]
         request = SearchRequest(
             [part.segment.ids for part in batch.parts],

@@ -13,13 +13,13 @@ from ptenmt.translation.postprocessing import Postprocessor
 from ptenmt.translation.segmentation import Segment, TextEncoder
 
 _LONGEST_PERIOD = 16
-_MIN_REPEATS = {1: 3, 2: 2, 3: 2}
-"""How often an n-gram of one, two or three tokens is repeated at least in a loop; a longer one is once."""
+_SHORT_PERIOD, _MIN_REPEATS = 3, 2
+"""An n-gram of one, two or three tokens is repeated at least twice in a loop; a longer one once."""
 _TIMES_SOURCE = 1.5
 
 
-_LOOP = (False, True, 0)
-"""A hypothesis with these faults or worse ones is not accepted at once."""
+_TRUNCATED, _LOOP = (False, True, 0), (True, False, 0)
+"""The least faults of hypotheses that are not accepted at once; see ``_faults``."""
 
 
 class Reviewed(NamedTuple):
@@ -72,8 +72,9 @@ class Reviewer:
         if part.earlier:
             before, now = self._faults(segment, part.earlier[0]), self._faults(segment, hypotheses[0])
             hypotheses = part.earlier if before < now else hypotheses
-        elif self._avoids_loops and self._faults(segment, hypotheses[0]) >= _LOOP:
-            search = part.search._replace(avoids_loops=True)
+        elif self._avoids_loops and (faults := self._faults(segment, hypotheses[0])) >= _TRUNCATED:
+            # Without repeated bigrams there is no loop, but in long sentences some are usual.
+            search = part.search._replace(no_repeat_ngram=2 if faults >= _LOOP else 3)
             return part._replace(search=search, earlier=hypotheses)
         if not part.is_apart and not self._is_met(segment, hypotheses[0]):
             apart = self._encoder.apart(segment)
@@ -104,7 +105,7 @@ def _repeats(tokens: Sequence[str]) -> float:
     """How often an n-gram follows itself, as a multiple of what makes a loop; digits may repeat more."""
     most = 0.0
     for period in range(1, min(_LONGEST_PERIOD, len(tokens) // 2) + 1):
-        least = _MIN_REPEATS.get(period, 1)
+        least = _MIN_REPEATS if period <= _SHORT_PERIOD else 1
         num_equal = 0
         for place, token in enumerate(tokens[period:]):
             num_equal = num_equal + 1 if token == tokens[place] else 0

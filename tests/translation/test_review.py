@@ -37,7 +37,7 @@ def make() -> Callable[[str, str], Translator]:
     return translator
 
 
-LOOPS = ["tem tem tem tem", "não tem não tem não tem", "a b c a b c a b c", "xx" * 9, "o gato do rei " * 2]
+LOOPS = ["tem tem tem", "não tem não tem não tem", "a b c a b c a b c", "xx" * 9, "o gato do rei " * 2]
 
 
 @pytest.mark.parametrize("loop", [*LOOPS, "a " * 300])
@@ -75,8 +75,16 @@ def test_the_second_translation_is_bounded_and_made_once(make) -> None:
     (translation,) = translator.translate("O gato.")
     first, second = translator.engine.requests
     assert second.max_length < first.max_length
-    assert (first.options.no_repeat_ngram, second.options.no_repeat_ngram) == (0, 3)
+    assert (first.options.no_repeat_ngram, second.options.no_repeat_ngram) == (0, 2)
     assert not translation.is_complete
+
+
+def test_a_truncated_translation_without_a_loop_may_repeat_bigrams(make) -> None:
+    long = " ".join(source for source, _ in demo_pairs("validation")[:9])
+    translator = make(long, GOOD)
+    (translation,) = translator.translate("O gato.")
+    assert (translation.text, translation.is_retried) == (GOOD, True)
+    assert translator.engine.requests[1].options.no_repeat_ngram == 3
 
 
 def test_a_length_limit_of_the_user_is_no_fault(make) -> None:
