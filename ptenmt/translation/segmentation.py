@@ -106,14 +106,19 @@ class TextEncoder:
         prepared = list(map(self.prepare_target, texts))
         return encode_framed(self._tokenizers.target, prepared, self._max_length)
 
-    def target_prefix(self, text: str) -> list[int]:
+    def target_prefix(self, text: str, *, with_entities: bool = False) -> list[int]:
         """Encode a target prefix, without [START] and [END].
+
+        Args:
+            text: The prefix.
+            with_entities: Its entities, such as emoji, may be [UNK].
 
         Raises:
             ConfigError: It leaves no room for a translation, or is not spelled in the model's vocabulary.
         """
-        (ids,) = self._tokenizers.target.encode([self.prepare_target(text)])
-        if UNK in ids and not isinstance(self._tokenizers.target, WordTokenizer):
+        known = without_entities(text) if with_entities else text
+        ids, known_ids = self._tokenizers.target.encode([*map(self.prepare_target, (text, known))])
+        if UNK in known_ids and not isinstance(self._tokenizers.target, WordTokenizer):
             raise ConfigError(
                 f"the prefix {text!r} contains characters outside the model's vocabulary",
                 "spell it as a translation of this model would be",

@@ -323,7 +323,7 @@ class Translator:
         (segment,) = segmented.segments
         if segment.is_blank:
             return self._postprocessor.n_best([segmented], [[BLANK]])[0]
-        prefix_ids = self.encoder.target_prefix(prefix)
+        prefix_ids = self.encoder.target_prefix(prefix, with_entities=True)
         tokens = self._next_tokens(segment.ids, prefix_ids, count)
         hypotheses: list[Hypothesis] = []
         options = replace(self.config.decoding, num_hypotheses=1)
@@ -341,7 +341,7 @@ class Translator:
         penalty = options.length_penalty
         return [
             replace(
-                each,
+                self._with_typed_prefix(each, prefix, prefix_ids),
                 probability=math.exp(log_probability),
                 score=each.score + log_probability / max(len(each.ids) - 1, 1) ** penalty,
             )
@@ -381,9 +381,9 @@ class Translator:
         """
         (segmented,) = self.encoder.segment_single([text])
         (segment,) = segmented.segments
-        best, weights = BLANK[0], None
+        best, weights, prefix_ids = BLANK[0], None, list[int]()
         if not segment.is_blank:
-            prefix_ids = self.encoder.target_prefix(prefix)
+            prefix_ids = self.encoder.target_prefix(prefix, with_entities=True)
             request = SearchRequest(
                 [segment.ids],
                 self.max_length(len(segment.ids), len(prefix_ids)),
@@ -397,13 +397,21 @@ class Translator:
             import numpy as np
 
             weights = np.zeros((len(best.ids) - 1, len(segment.ids)))
+        found = self._postprocessor.n_best([segmented], [[[best]]])[0][0]
         return Alignment(
             source=text,
-            translation=self._postprocessor.n_best([segmented], [[[best]]])[0][0].text,
+            translation=self._with_typed_prefix(found, prefix, prefix_ids).text,
             source_tokens=self.tokenizers.source.pieces(segment.ids),
             target_tokens=self.tokenizers.target.pieces(best.ids[1:]),
             weights=weights,
         )
+
+    def _with_typed_prefix(self, found: Alternative, prefix: str, prefix_ids: Sequence[int]) -> Alternative:
+        """A translation that begins with the prefix as typed, if the vocabulary lacks an entity in it."""
+        if UNK not in prefix_ids or self._copies_unknown:
+            return found
+        begun, whole = self.tokenizers.target.decode([prefix_ids, found.ids])
+        return replace(found, text=prefix + whole[len(begun) :])
 
     def best(self, sources: Sequence[Sequence[int]]) -> list[list[int]]:
         """Translate a batch of token ids, [START] … [END], to those of the best translations."""

@@ -13,6 +13,7 @@ from ptenmt.config import AugmentConfig, Config, DataConfig, DecodingConfig, Tok
 from ptenmt.data.augmentation import tokenizer_symbols
 from ptenmt.data.placeholders import PLACEHOLDERS
 from ptenmt.data.readers import demo_pairs
+from ptenmt.errors import ConfigError
 from ptenmt.tokenizers import TokenizerPair, build_tokenizers
 from ptenmt.translation import Translation, Translator
 
@@ -159,3 +160,13 @@ def test_attention_of_any_kind_loses_nothing(make, rest: str) -> None:
         text = source.constraints.complete(source.text, attention, tokens, tokens[1:])
         assert sorted(re.findall(r"@b|\{.\}", text)) == ["@b", "{a}", "{c}", "{d}"]
         assert "  " not in text
+
+
+def test_alignments_are_of_translations_with_entities_that_the_vocabulary_lacks(make) -> None:
+    translator = make(WITHOUT, lambda text: [text])
+    for prefix in ("Ela 🎉 tem", "Ela 🎉 tem tempo."):
+        aligned = translator.align("Ela 🎉 tem tempo.", prefix).of_words()
+        assert aligned.translation.startswith(prefix)
+        assert "".join(aligned.target_words) == aligned.translation
+    with pytest.raises(ConfigError, match="outside the model's vocabulary"):
+        translator.align("Ela tem tempo.", "Ela 日本 tem")
