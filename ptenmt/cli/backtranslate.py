@@ -58,6 +58,10 @@ def backtranslate(
         typer.Option(metavar="X", help="Leave out pairs with a lower score, such as -1.", show_default="all"),
     ] = None,
     max_words: Annotated[int, typer.Option(metavar="N", help="Leave out lines of more words.")] = 100,
+    skip_invalid: Annotated[
+        bool,
+        typer.Option("--skip-invalid", help="Leave out lines that are not valid UTF-8, instead of stopping."),
+    ] = False,
     resume: options.Resume = False,
     quiet: options.Quiet = False,
     verbose: options.Verbose = False,
@@ -85,7 +89,8 @@ def backtranslate(
     decoding = options.chosen_decoding(
         found.config().decoding, [_ONE, *(_SAMPLED if sample else []), *changes], names
     )
-    with opened_lines(input_file) as lines, destination.locked():
+    hint = "save the file as UTF-8, or leave out such lines with --skip-invalid"
+    with opened_lines(input_file, skip_invalid=skip_invalid, hint=hint) as lines, destination.locked():
         destination.warn_of_leftover(screen)
         trained = TrainedModel.load(found, checkpoint=checkpoint, task="translation", on_warning=screen.warn)
         if uses_keras(engine, trained.config):

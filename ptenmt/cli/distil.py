@@ -79,6 +79,7 @@ def distil(
         number = None if done is None else done.training.stopped_by
         raise typer.Exit(128 + signal.Signals(number or signal.SIGINT))
     student = done.student
+    screen.say(f"distilled pairs: {done.folder}")
     rows = [
         (
             each.name,

@@ -122,6 +122,7 @@ def distil(
         on_event(Warned(message=message))
 
     loaded = _load_teachers(teachers, config.data, Run(run_path(run)), beam_size, warn)
+    on_progress("loading", 1, 1)
     fetch_sources(config, on_download)
     on_progress("reading", 0, 1)
     untagged = tuple(replace(file, tag=None) for file in config.data.train)

@@ -65,6 +65,7 @@ def test_a_teacher_that_is_worse_than_its_student_is_named(
         ["t2", "greedy", "0.00", "–", "2", "4.0", "×", "–"],
     ]
     assert answer.stderr.splitlines() == [
+        f"distilled pairs: {beside}",
         "warning: the teacher t1 scores 18.50 BLEU, less than its student",
         "warning: the teacher t2 scores 0.00 BLEU, less than its student",
     ]
