@@ -1,10 +1,10 @@
-"""Whether the size of a corpus costs memory, and whether a second training starts at once.
+"""Memory and time to prepare large corpora, and to start a second training from the cache.
 
-Generates sentence pairs, 50,000 and 5,000,000 of them, and begins two trainings on each: the first reads,
-prepares, learns a vocabulary and tokenizes, the second finds all that in the cache. Each is a process of its
-own, stopped after some steps. Prints the peak of the private memory of it and its children (RssAnon, sampled
-from /proc; mapped files are not in it), the seconds until the corpus is ready and until the first step, and
-how many cores were busy meanwhile. Linux only.
+Generates files of 50,000 and 5,000,000 sentence pairs and starts two trainings on each: the first reads,
+prepares and tokenizes the text and learns a vocabulary, the second finds all of it in the cache. Each is a
+separate process, stopped after some steps. Prints peak private memory of the process and its children
+(RssAnon from /proc, sampled; without mapped files), seconds until the corpus is ready and until the first
+step, and the mean number of busy cores until the corpus is ready. Linux only.
 
     python benchmarks/large_corpus.py [--pairs 50000 5000000] [--steps 100] [--folder /tmp]
 """
@@ -37,7 +37,7 @@ OPTIONS = {
 
 
 def generate(file: Path, count: int) -> None:
-    """Pairs of one to five sentences of the demo corpus and a number, none like another."""
+    """Write distinct pairs, each of one to five sentences of the demo corpus and a number."""
     from ptenmt.data.readers import demo_pairs
 
     sentences = demo_pairs("train")
@@ -50,7 +50,7 @@ def generate(file: Path, count: int) -> None:
 
 
 def train_a_little(file: str, run: str, cache: str, steps: int) -> None:
-    """The measured process: tell on stdout when the corpus is ready and when steps are done, then stop."""
+    """The measured process: print events of the training on stdout, and stop after ``steps``."""
     from ptenmt.config.loading import load_config
     from ptenmt.events import CorpusReady, Event, StepDone, TrainingStarted
     from ptenmt.training import train
@@ -69,12 +69,12 @@ def train_a_little(file: str, run: str, cache: str, steps: int) -> None:
 
 
 def private_memory(process: int) -> float:
-    """MB that are the process' own and its children's, now; 0 when it has ended."""
+    """Current private memory of a process and its children in MB; 0 after its end."""
     total = 0
     for folder in Path("/proc").glob("[0-9]*"):
         try:
             status = (folder / "status").read_text()
-        except OSError:  # it has ended
+        except OSError:  # the process has ended
             continue
         facts = dict(line.split(":\t", 1) for line in status.splitlines() if ":\t" in line)
         if process in (int(facts["Pid"]), int(facts["PPid"])):
@@ -83,13 +83,13 @@ def private_memory(process: int) -> float:
 
 
 def cpu_seconds(process: int) -> float:
-    """CPU time of a process and of its children that have ended."""
+    """CPU time of a process and of its finished children."""
     fields = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()
     return sum(map(int, fields[11:15])) / os.sysconf("SC_CLK_TCK")
 
 
 def measure(file: Path, run: Path, cache: Path, steps: int) -> dict[str, float]:
-    """Begin one training; its peaks in MB, when what happened, in seconds, and its CPU time until then."""
+    """Run one training. Returns peaks in MB, seconds until each event, CPU time until the corpus is ready."""
     arguments = [sys.executable, __file__, "--child", str(file), str(run), str(cache), "--steps", str(steps)]
     started = time.monotonic()
     child = subprocess.Popen(arguments, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
@@ -112,17 +112,15 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument("--pairs", type=int, nargs="+", default=[50_000, 5_000_000])
     parser.add_argument("--steps", type=int, default=100)
-    parser.add_argument(
-        "--folder", help="where the pairs are generated; 3 GB for 5,000,000, removed afterwards"
-    )
+    parser.add_argument("--folder", help="for the generated pairs: 3 GB for 5,000,000, deleted afterwards")
     parser.add_argument("--child", nargs=3, help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.child:
         return train_a_little(*options.child, options.steps)
     print(f"{datetime.now(UTC):%Y-%m-%d}, Python {platform.python_version()}, {os.cpu_count()} CPUs\n")
     print(
-        "| pairs | training | peak MB, preparing | peak MB, in all "
-        "| corpus ready, s | cores busy until then | first step, s |"
+        "| pairs | training | peak MB until ready | peak MB, total "
+        "| corpus ready, s | busy cores until ready | first step, s |"
     )
     print("|---|---|---|---|---|---|---|", flush=True)
     folder = Path(tempfile.mkdtemp(prefix="large-corpus-", dir=options.folder))

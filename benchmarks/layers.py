@@ -1,8 +1,8 @@
-"""What the layers of a base-size model cost, beside Keras': forward and backward, in turns, on one thread.
+"""CPU time of the layers of a base-size model, compared with Keras' layers: forward and backward, one thread.
 
     python benchmarks/layers.py
 
-Processor time is printed, not seconds of the clock, so that other work on the machine disturbs little.
+The layers run in turns; CPU time instead of elapsed time reduces the effect of other processes.
 """
 
 import os
@@ -28,13 +28,13 @@ Step = Callable[[], Any]
 def step(layer: Any, call: Callable[[Any, tf.Tensor], tf.Tensor]) -> Step:
     """A compiled forward and backward pass of a layer over 4,096 tokens."""
     inputs = tf.random.stateless_normal((SENTENCES, LENGTH, WIDTH), [1, 2])
-    towards = tf.random.stateless_normal(call(layer, inputs).shape, [3, 4])
+    upstream = tf.random.stateless_normal(call(layer, inputs).shape, [3, 4])
 
     @tf.function
     def compiled(inputs: tf.Tensor) -> Any:
         with tf.GradientTape() as tape:
             tape.watch(inputs)
-            loss = tf.reduce_sum(call(layer, inputs) * towards)
+            loss = tf.reduce_sum(call(layer, inputs) * upstream)
         return tape.gradient(loss, [inputs, *layer.trainable_variables])
 
     compiled(inputs)
@@ -42,7 +42,7 @@ def step(layer: Any, call: Callable[[Any, tf.Tensor], tf.Tensor]) -> Step:
 
 
 def candidates() -> dict[str, Step]:
-    """The layers by name; each of ours is followed by its counterpart."""
+    """The layers by name; Keras' counterpart follows each layer of ptenmt."""
     lengths = np.random.default_rng(0).integers(24, LENGTH + 1, SENTENCES)
     visible = tf.sequence_mask(lengths, LENGTH)
     table = keras.layers.Embedding(WORDS, WIDTH)
@@ -77,7 +77,7 @@ def main() -> None:
                 run()
             milliseconds[name].append((time.process_time() - started) / CALLS * 1000)
     for name, values in milliseconds.items():
-        print(f"{name:20} {statistics.median(values):7.2f} ms (least {min(values):.2f})")
+        print(f"{name:20} {statistics.median(values):7.2f} ms (minimum {min(values):.2f})")
 
 
 if __name__ == "__main__":

@@ -1,10 +1,9 @@
-"""How well next-word models predict held-out text, beside an interpolated trigram model on the same words.
+"""Perplexity of next-word models on held-out text, compared with an interpolated trigram model.
 
     python benchmarks/next_word.py --text english.txt --words 200000
 
-The text is cut to so many words, as the models read them. All see the first 80% of the windows, and predict
-the words after the others: those that the first part has.
-Results: next_word.md.
+Only the first --words words of the text are used. The first 80% of the windows are for training; the word
+after each of the others is predicted, if the training part contains it. Results: next_word.md.
 """
 
 import argparse
@@ -45,7 +44,7 @@ class Trigram:
                 self.before[order][gram[:-1]] += count
 
     def parts(self, words: Sequence[str]) -> np.ndarray:
-        """The four estimates of every known word from the third on: [words, 4]."""
+        """The four estimates of every known word from the third on: [N, 4]."""
         rows = []
         for gram in zip(words, words[1:], words[2:], strict=False):
             unigram = self.counts[0][gram[2:]]
@@ -60,7 +59,7 @@ class Trigram:
 def trigram_perplexity(
     training: Sequence[str], held_out: Sequence[str], window: int
 ) -> tuple[float, list[float]]:
-    """With the weights that are best for the last tenth of the training part, which the counts then lack."""
+    """Perplexity and weights; the weights are tuned on the last tenth of the training part, held out."""
     cut = len(training) * 9 // 10
     tuning = Trigram(training[:cut]).parts(training[cut:])
     best: tuple[float, list[float]] = (math.inf, [])
@@ -75,7 +74,7 @@ def trigram_perplexity(
 
 
 def trained(config: Config, run: Path) -> tuple[float, int, float]:
-    """The lowest held-out loss, its epoch, and the minutes that the training took."""
+    """The lowest held-out loss, its epoch, and the training time in minutes."""
     started = time.perf_counter()
     history = train(config, run).history
     best = min(history, key=lambda line: line["validation"]["loss"])
@@ -90,7 +89,9 @@ def main() -> None:
     parser.add_argument("--text", type=Path, required=True)
     parser.add_argument("--words", type=int, default=200_000)
     parser.add_argument("--variants", nargs="+", default=["pooled", "causal"], choices=VARIANTS)
-    parser.add_argument("--set", dest="overrides", action="append", default=[], help="for all variants")
+    parser.add_argument(
+        "--set", dest="overrides", action="append", default=[], help="options of all variants"
+    )
     given = parser.parse_args()
     with TemporaryDirectory() as name:
         folder = Path(name)
@@ -100,7 +101,7 @@ def main() -> None:
         text.write_text("\n".join(words), encoding="utf-8")
         common = [f"data.path={text}", "validation.patience=2", *given.overrides]
         training, held_out = split_for_windows(words, config.data.window)
-        print(f"{len(words):,} words, {len(set(training)):,} different ones in the training part")
+        print(f"{len(words):,} words, {len(set(training)):,} distinct ones in the training part")
         perplexity, weights = trigram_perplexity(training, held_out, config.data.window)
         shown = " ".join(f"{weight:.2f}" for weight in weights)
         print("| model | held-out perplexity | best epoch | minutes |\n| --- | ---: | ---: | ---: |")

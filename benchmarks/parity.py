@@ -1,8 +1,9 @@
-"""Whether ptenmt's two engines say the same: CTranslate2, which translates, and Keras, the reference.
+"""Whether the CTranslate2 engine gives the same translations as the Keras engine, the reference.
 
-Translates the run's test pairs with both, greedily and with 4 beams, and scores given translations token
-by token. Where greedy translations differ, the Keras model's logits tell how near the two tokens were at the
-first difference. Both exports, float32 and int8, are made for the occasion; the run is not written to.
+Translates the run's test pairs with both engines, with greedy search and with beam 4, and compares the
+log-probabilities of given translations. Where greedy translations differ, it reports the difference between
+the two tokens' logits of the Keras model. The float32 and int8 models are converted in memory; the run is not
+changed.
 
     python benchmarks/parity.py --run DIR/base [--data-dir DIR]
 """
@@ -18,7 +19,7 @@ os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
 import ctranslate2
 import numpy as np
 import tensorflow as tf
-from baselines.bars import Bar, at_least, at_most, show, show_bars
+from baselines.criteria import Criterion, at_least, at_most, print_criteria, print_table
 from baselines.machine import describe, same_command
 
 from ptenmt.ctranslate2_export import CTranslate2Model, convert
@@ -41,69 +42,70 @@ REFERENCE = "Keras"
 
 def parse() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
-    parser.add_argument("--run", help="the trained run; by default the last one")
+    parser.add_argument("--run", help="the trained run (default: the latest)")
     parser.add_argument("--data-dir", help="TFDS folder with the run's corpus, if it was moved")
-    parser.add_argument("--sentences", type=int, help="only the first so many test pairs")
+    parser.add_argument("--sentences", type=int, help="use only the first N test pairs")
     return parser.parse_args()
 
 
 @dataclass(frozen=True)
-class Found:
-    """What one engine made of the test pairs."""
+class EngineResult:
+    """One engine's translations of the test pairs."""
 
     translations: dict[int, list[Translation]]
     """By beam size."""
     bleu: dict[int, dict[str, float]]
-    """By beam size, then by how the text is scored."""
+    """By beam size, then by form of the text."""
 
 
 class Difference(NamedTuple):
-    """Two greedy translations that part."""
+    """The first difference between two greedy translations."""
 
     sentence: int
     position: int
-    """Of the first token that is not the same, [START] not counted."""
+    """Position of the first different token, without [START]."""
     tokens: tuple[str, str]
-    """The reference's there, and the other's."""
+    """The reference's token and the other engine's."""
     gap: float
-    """By how much the reference's logit is the greater."""
+    """Difference between the logits of the two tokens in the reference model."""
 
 
 def translator_of(export: CTranslate2Model, reference: Translator) -> Translator:
-    """One that translates with CTranslate2."""
+    """A translator with a CTranslate2 engine."""
     config, tokenizers = reference.config, reference.tokenizers
     engine = CTranslate2Engine(export, tokenizers, with_unknown=UNK not in suppressed_ids(config.tokenizer))
-    wanted = export.facts.quantization
-    assert engine.compute_type == wanted, f"this processor computes in {engine.compute_type}, not in {wanted}"
+    quantization = export.quantization
+    assert engine.compute_type == quantization, f"{quantization} is not supported: {engine.compute_type}"
     return Translator(engine, tokenizers, config)
 
 
-def translate(translator: Translator, pairs: Sequence[SentencePair]) -> Found:
-    found = Found({}, {})
+def translate(translator: Translator, pairs: Sequence[SentencePair]) -> EngineResult:
+    result = EngineResult({}, {})
     test_set = TestSet.from_pairs(pairs, translator.config.data)
     for beam_size in BEAMS:
-        searching = translator.with_options(beam_size=beam_size)
+        # Second tries that avoid loops are for CTranslate2 only.
+        searching = translator.with_options(beam_size=beam_size, safeguards=False)
         done: dict[int, Translation] = {}
         for some in searching.translate_prepared([source for source, _ in pairs]):
             done |= some
         translations = [done[row] for row in range(len(pairs))]
-        found.translations[beam_size] = translations
+        result.translations[beam_size] = translations
         hypotheses = test_set.hypotheses_from_translations(translations)
-        found.bleu[beam_size] = {
+        result.bleu[beam_size] = {
             form: Scorer(form, references, ("BLEU",)).values(hypotheses.in_form(form))["BLEU"]
             for form, references in test_set.references_by_form.items()
         }
-    return found
+    return result
 
 
-def share_alike(one: Found, other: Found, beam_size: int) -> float:
-    """The share of sentences for which both say the same, token by token."""
+def share_identical(one: EngineResult, other: EngineResult, beam_size: int) -> float:
+    """The share of sentences with identical tokens."""
     both = list(zip(one.translations[beam_size], other.translations[beam_size], strict=True))
     return sum(first.tokens == second.tokens for first, second in both) / len(both)
 
 
-def differences(reference: Translator, one: Found, other: Found) -> Iterator[Difference]:
-    """Where greedy translations part, and how near the two tokens are there."""
+def differences(reference: Translator, one: EngineResult, other: EngineResult) -> Iterator[Difference]:
+    """The first difference of each pair of greedy translations."""
     tokenizers, longest = reference.tokenizers, reference.config.model.max_positions
     target_pieces = tokenizers.target.pieces(range(tokenizers.target.vocabulary_size))
     ids = {piece: token for token, piece in enumerate(target_pieces)}
@@ -122,7 +124,7 @@ def differences(reference: Translator, one: Found, other: Found) -> Iterator[Dif
 
 
 def log_probabilities(model: Transformer) -> Callable[[np.ndarray, np.ndarray], np.ndarray]:
-    """A function of source ids [B, S] and target ids [B, T + 1] that gives float32 [B, T]."""
+    """Return a function of source ids [B, S] and target ids [B, T + 1] that returns float32 [B, T]."""
     ids = tf.TensorSpec([None, None], tf.int64)
 
     @tf.function(input_signature=[ids, ids])
@@ -136,7 +138,7 @@ def log_probabilities(model: Transformer) -> Callable[[np.ndarray, np.ndarray], 
 def largest_difference(
     reference: Translator, exports: dict[str, CTranslate2Model], texts: Sequence[SentencePair]
 ) -> dict[str, float]:
-    """The largest difference between log-probabilities of the targets' tokens, for each export."""
+    """The largest difference between log-probabilities of target tokens, for each converted model."""
     tokenizers, longest = reference.tokenizers, reference.config.model.max_positions
     score = log_probabilities(reference.engine.model)
     encoded, _ = encode_pairs(tokenizers, texts, longest)
@@ -160,43 +162,43 @@ def largest_difference(
 def _pieces(
     tokenizers: TokenizerPair, source: np.ndarray, target: np.ndarray
 ) -> tuple[list[list[str]], list[list[str]]]:
-    """As CTranslate2 is given them: it puts [START] and [END] around the targets itself."""
+    """Tokens for ``score_batch``, which adds [START] and [END] to the targets itself."""
     sources = [tokenizers.source.pieces(row[row != PAD].tolist()) for row in source]
     return sources, [tokenizers.target.pieces(row[row != PAD][1:-1].tolist()) for row in target]
 
 
-def table(found: dict[str, Found], gaps: dict[str, dict[str, float]]) -> list[list[str]]:
-    rows = [["", *found]]
-    reference = found[REFERENCE]
+def table(results: dict[str, EngineResult], gaps: dict[str, dict[str, float]]) -> list[list[str]]:
+    rows = [["", *results]]
+    reference = results[REFERENCE]
     for beam_size in BEAMS:
-        shares = [f"{share_alike(reference, each, beam_size):.2%}" for each in found.values()]
+        shares = [f"{share_identical(reference, each, beam_size):.2%}" for each in results.values()]
         rows.append([f"{_search(beam_size)}: same translation as Keras", *shares])
-    for what, largest in gaps.items():
-        values = [f"{largest[name]:.1e}" if name in largest else "–" for name in found]
-        rows.append([f"log-probabilities of the {what}: largest difference", *values])
+    for name, largest in gaps.items():
+        values = [f"{largest[engine]:.1e}" if engine in largest else "–" for engine in results]
+        rows.append([f"log-probabilities of the {name}: largest difference", *values])
     for beam_size in BEAMS:
         for text in reference.bleu[beam_size]:
-            values = [f"{each.bleu[beam_size][text]:.2f}" for each in found.values()]
+            values = [f"{each.bleu[beam_size][text]:.2f}" for each in results.values()]
             rows.append([f"{_search(beam_size)}: BLEU {text}", *values])
     return rows
 
 
-def bars(
-    found: dict[str, Found], gaps: dict[str, dict[str, float]], apart: Sequence[Difference]
-) -> Iterator[Bar]:
-    exact, small = found["float32"], found["int8"]
-    share = 100 * share_alike(found[REFERENCE], exact, 1)
+def criteria(
+    results: dict[str, EngineResult], gaps: dict[str, dict[str, float]], differing: Sequence[Difference]
+) -> Iterator[Criterion]:
+    exact, small = results["float32"], results["int8"]
+    share = 100 * share_identical(results[REFERENCE], exact, 1)
     yield at_least("float32 greedy = Keras greedy", share, 99.8, "{:.2f}% of sentences")
-    gap = max((each.gap for each in apart), default=0.0)
-    yield at_most("gap between the logits where they part", gap, 1e-4, "{:.1e}")
-    for what, largest in gaps.items():
-        yield at_most(f"float32, log-probabilities of the {what}", largest["float32"], 1e-3, "{:.1e}")
-    yield at_most("greedy: int8 and float32", _apart(small, exact, 1), 0.3, "{:.2f} BLEU apart")
-    yield at_most("beam 4: Keras and float32", _apart(found[REFERENCE], exact, 4), 0.1, "{:.2f} BLEU apart")
+    gap = max((each.gap for each in differing), default=0.0)
+    yield at_most("largest difference of logits at first differing tokens", gap, 1e-4, "{:.1e}")
+    for name, largest in gaps.items():
+        yield at_most(f"float32, log-probabilities of the {name}", largest["float32"], 1e-3, "{:.1e}")
+    yield at_most("greedy: int8 − float32", _largest_gap(small, exact, 1), 0.3, "{:.2f} BLEU")
+    yield at_most("beam 4: Keras − float32", _largest_gap(results[REFERENCE], exact, 4), 0.1, "{:.2f} BLEU")
 
 
-def _apart(one: Found, other: Found, beam_size: int) -> float:
-    """How far the scores are apart, at most."""
+def _largest_gap(one: EngineResult, other: EngineResult, beam_size: int) -> float:
+    """The largest difference between BLEU scores."""
     return max(abs(value - other.bleu[beam_size][text]) for text, value in one.bleu[beam_size].items())
 
 
@@ -217,17 +219,19 @@ def main() -> None:
         for name in ("float32", "int8")
     }
     engines = {name: translator_of(export, reference) for name, export in exports.items()}
-    found = {name: translate(each, pairs) for name, each in ({REFERENCE: reference} | engines).items()}
-    own = [(done.source, done.raw) for done in found[REFERENCE].translations[1]]
+    results = {name: translate(each, pairs) for name, each in ({REFERENCE: reference} | engines).items()}
+    own = [(done.source, done.raw) for done in results[REFERENCE].translations[1]]
     texts = {"references": pairs, "Keras translations": own}
-    gaps = {what: largest_difference(reference, exports, each) for what, each in texts.items()}
-    parted = list(differences(reference, found[REFERENCE], found["float32"]))
+    gaps = {name: largest_difference(reference, exports, each) for name, each in texts.items()}
+    differing = list(differences(reference, results[REFERENCE], results["float32"]))
     print(f"{describe(None)}\n{same_command(for_page=True)}\nrun {run.name}, {len(pairs):,} test pairs\n")
-    show(table(found, gaps))
-    show_bars(bars(found, gaps, parted))
-    for each in parted:
+    print_table(table(results, gaps))
+    print_criteria(criteria(results, gaps, differing))
+    for each in differing:
         here, there = each.tokens
-        print(f"sentence {each.sentence}, token {each.position}: {here} or {there}, {each.gap:.1e} apart")
+        print(
+            f"sentence {each.sentence}, token {each.position}: {here} or {there}, difference {each.gap:.1e}"
+        )
 
 
 if __name__ == "__main__":

@@ -1,9 +1,8 @@
-"""How well presets translate after so many minutes of training, on the processor of this machine.
+"""Translation quality of presets after given minutes of training on this machine's CPU.
 
-Each preset in turn is trained with ``ptenmt train`` for as long as it takes to the first mark, stopped with
-SIGTERM, scored on the validation pairs, and trained on to the next mark, where it resumes. All that training
-takes is counted: starting, compiling, preparing the data, the validations of the preset, saving, resuming.
-Scoring at the marks is not. Nothing else should be at work beside it.
+Trains each preset with ``ptenmt train``, stops it with SIGTERM at each mark, scores it on the validation
+pairs, and resumes the training. Start-up, compilation, preparation of the data, the preset's validations,
+saving and resuming count; scoring at the marks does not. Run it on an otherwise idle machine.
 
     python benchmarks/quality_for_time.py --set data.data_dir=DIR --set tokenizer.path=DIR
 """
@@ -29,7 +28,7 @@ def parse() -> argparse.Namespace:
     parser.add_argument("--presets", nargs="+", default=["base", "small"], help="presets or YAML files")
     parser.add_argument("--minutes", nargs="+", type=float, default=[15, 25, 30, 45, 60], help="the marks")
     parser.add_argument("--set", action="append", default=[], metavar="OPTION=VALUE", help="for all presets")
-    parser.add_argument("--folder", type=Path, help="keep the runs there; by default they are deleted")
+    parser.add_argument("--folder", type=Path, help="keep the runs in this folder (default: delete them)")
     return parser.parse_args()
 
 
@@ -38,7 +37,7 @@ def ptenmt(*words: str) -> list[str]:
 
 
 def train_for(seconds: float, command: list[str]) -> float:
-    """Train for so long or to the training's end. Returns the seconds it took, to the exit."""
+    """Train for ``seconds`` or to the end of the training. Returns the seconds until the process exited."""
     started = time.monotonic()
     with subprocess.Popen(command) as process:
         try:
@@ -51,7 +50,7 @@ def train_for(seconds: float, command: list[str]) -> float:
 
 
 def score(run: Path) -> dict[str, Any]:
-    """What ``ptenmt evaluate`` says of a run's newest weights on its validation pairs."""
+    """The report of ``ptenmt evaluate`` for a run's latest weights on the validation pairs."""
     report = run.with_suffix(".json")
     words = ["--run", str(run), "--split", "validation", "--checkpoint", "latest", "--report", str(report)]
     subprocess.run(ptenmt("evaluate", *words, "--quiet"), check=True, stdout=subprocess.DEVNULL)
@@ -59,13 +58,13 @@ def score(run: Path) -> dict[str, Any]:
 
 
 def epochs_of(run: Path) -> float:
-    """Epochs behind a run, to some steps, as its history tells."""
+    """Epochs of a run so far, from its history."""
     last = json.loads((run / "history.jsonl").read_text().splitlines()[-1])
     return last["step"] / json.loads((run / "run.json").read_text())["steps_per_epoch"]
 
 
 def measure(preset: str, options: argparse.Namespace, folder: Path) -> Iterator[list[str]]:
-    """Train and score one preset; a row of the table a mark."""
+    """Train and score one preset; yields a row of the table for each mark."""
     run, seconds = folder / Path(preset).stem, 0.0
     settings = [f"data.cache_dir={folder / 'cache'}", *options.set]
     command = ptenmt("train", "--config", preset, "--run", str(run), "--quiet")

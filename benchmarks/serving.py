@@ -1,12 +1,12 @@
-"""How a server does under load, beside the same engine on the same sentences as a file.
+"""A server under load, compared with the same engine on a file of the same sentences.
 
-- ready: from the start of `ptenmt serve` to the first answer; idle: memory after that
-- load: clients that each ask for a sentence, wait, and ask for the next, for some minutes: throughput beside
-  the offline figure (ptenmt's engine on the whole file, beam alike), latencies, memory's growth
-- overload: twice the throughput just measured, asked for whatever the server says: it refuses, and nothing
-  else; then the first load again for some seconds: it is as fast as before
+- ready: time from the start of `ptenmt serve` to its first response; idle: memory after that
+- load: clients that each send a sentence, wait for its translation, and send the next, for some minutes:
+  throughput compared with offline translation (same engine and beam size), latencies, growth of memory
+- overload: twice the measured throughput, regardless of responses; the server must answer 200 or 503. Then
+  the first load again for some seconds, which must be as fast as before
 
-The clients are one lean process on the same cores; its share of the processor is told, and not the server's.
+The clients are one process on the same cores; its CPU use is reported separately.
 
     python benchmarks/serving.py --run DIR/base [--data-dir DIR] [--seconds 180]
 """
@@ -26,48 +26,48 @@ from pathlib import Path
 from statistics import fmean
 from typing import Any, NamedTuple
 
-from baselines.bars import Bar, at_least, at_most, show, show_bars
-from baselines.http_clients import Load, Wanted, closed_loop, open_loop
+from baselines.criteria import Criterion, at_least, at_most, print_criteria, print_table
+from baselines.http_clients import Load, Workload, closed_loop, open_loop
 from baselines.machine import describe, same_command
-from baselines.processes import apart, on_processor, tell
+from baselines.processes import hide_gpus, in_process, log
 from baselines.ptenmt_translation import translate_with
 from baselines.translation_task import Measured, Task
 
-OVERLOAD_SECONDS = 20  # and as long again
+OVERLOAD_SECONDS = 20
 SPAN = 10
-"""Seconds whose memory is averaged."""
+"""Seconds over which memory is averaged."""
 SHARES = (0.5, 0.95, 0.99)
 
 
-class Served(NamedTuple):
-    """A server that runs."""
+class Server(NamedTuple):
+    """A running server."""
 
     process: subprocess.Popen
     port: int
     seconds: float
-    """Until it answered."""
+    """Time until it was ready."""
 
-    def figures(self) -> dict[str, float]:
-        """What it counts."""
+    def metrics(self) -> dict[str, float]:
+        """Its Prometheus metrics without labels."""
         with urllib.request.urlopen(f"http://127.0.0.1:{self.port}/metrics", timeout=10) as answer:
             lines = re.findall(r"^(\w+) (\S+)$", answer.read().decode(), re.MULTILINE)
         return {name: float(value) for name, value in lines}
 
     @property
     def megabytes(self) -> float:
-        """The memory it holds (resident)."""
-        return self.figures()["process_resident_memory_bytes"] / 1e6
+        """Its resident memory."""
+        return self.metrics()["process_resident_memory_bytes"] / 1e6
 
 
-class Watched(NamedTuple):
-    """A load, and what it did to the server."""
+class LoadResult(NamedTuple):
+    """Responses to a load, and the server's memory and CPU time."""
 
     load: Load
     memory: list[float]
     """Megabytes, every second."""
     cpu_seconds: float
     batch: float
-    """Sentences translated together, the mean."""
+    """Mean number of sentences in a batch."""
 
 
 def parse() -> argparse.Namespace:
@@ -75,17 +75,17 @@ def parse() -> argparse.Namespace:
     parser.add_argument("--run", required=True, help="the trained run")
     parser.add_argument("--data-dir", help="TFDS folder with the run's corpus, if it was moved")
     parser.add_argument("--input", help="a file of sentences, instead of the run's test pairs")
-    parser.add_argument("--sentences", type=int, help="only the first so many")
-    parser.add_argument("--clients", type=int, default=64, help="that ask at a time (default: 64)")
-    parser.add_argument("--seconds", type=float, default=180, help="of the load (default: 180)")
-    parser.add_argument("--beam-size", type=int, default=4, help="of server and file (default: 4)")
-    parser.add_argument("--repeat", type=int, default=2, help="how often the file is translated (default: 2)")
+    parser.add_argument("--sentences", type=int, help="use only the first N")
+    parser.add_argument("--clients", type=int, default=64, help="concurrent clients (default: 64)")
+    parser.add_argument("--seconds", type=float, default=180, help="duration of the load (default: 180)")
+    parser.add_argument("--beam-size", type=int, default=4, help="of both (default: 4)")
+    parser.add_argument("--repeat", type=int, default=2, help="repetitions of the file (default: 2)")
     return parser.parse_args()
 
 
 @contextmanager
-def serving(options: argparse.Namespace) -> Iterator[Served]:
-    """Start a server, and end it."""
+def serving(options: argparse.Namespace) -> Iterator[Server]:
+    """Start a server, and stop it."""
     command = [sys.executable, "-m", "ptenmt", "serve", "--run", options.run, "--port", "0"]
     command += ["--beam-size", str(options.beam_size)]
     started = time.perf_counter()
@@ -98,13 +98,13 @@ def serving(options: argparse.Namespace) -> Iterator[Served]:
                     raise SystemExit("the server did not start")
                 found = re.search(r"at http://\S+:(\d+)", line)
                 port = found and int(found[1])
-            served = Served(process, port, time.perf_counter() - started)
-            served.figures()
-            yield served
+            server = Server(process, port, time.perf_counter() - started)
+            server.metrics()
+            yield server
             process.terminate()
             ended = time.perf_counter()
             process.communicate(timeout=30)
-            tell(f"ended with {process.returncode} in {time.perf_counter() - ended:.1f} s")
+            log(f"stopped with exit code {process.returncode} in {time.perf_counter() - ended:.1f} s")
         finally:
             process.kill()
 
@@ -117,65 +117,65 @@ def languages(run: str) -> tuple[str, str]:
     return data.source_language, data.target_language
 
 
-def watched(served: Served, what: str, loop: Callable[..., Load], *arguments: Any) -> Watched:
-    """Put a load on the server, from a process of its own."""
-    before, memory, is_over = served.figures(), [], threading.Event()
+def run_load(server: Server, name: str, loop: Callable[..., Load], *arguments: Any) -> LoadResult:
+    """Run a load in a separate process and monitor the server."""
+    before, memory, is_over = server.metrics(), [], threading.Event()
 
-    def watch() -> None:
+    def monitor() -> None:
         while not is_over.wait(1):
-            memory.append(served.megabytes)
+            memory.append(server.megabytes)
 
-    watcher = threading.Thread(target=watch)
-    watcher.start()
+    thread = threading.Thread(target=monitor)
+    thread.start()
     try:
-        load = apart(loop, *arguments)
+        load = in_process(loop, *arguments)
     finally:
         is_over.set()
-        watcher.join()
-    after = served.figures()
-    gained = {name: after[name] - before[name] for name in before if name in after}
-    batches = gained["ptenmt_batch_sentences_count"]
-    batch = gained["ptenmt_batch_sentences_sum"] / batches if batches else 0.0
+        thread.join()
+    after = server.metrics()
+    increase = {key: after[key] - before[key] for key in before if key in after}
+    batches = increase["ptenmt_batch_sentences_count"]
+    batch = increase["ptenmt_batch_sentences_sum"] / batches if batches else 0.0
     statuses = ", ".join(f"{count:,} × {status}" for status, count in sorted(load.statuses.items()))
-    tell(f"{what}: {load.rate:.1f} sentences/s, {statuses}, {batch:.1f} together")
-    return Watched(load, memory, gained["process_cpu_seconds_total"], batch)
+    log(f"{name}: {load.rate:.1f} sentences/s, {statuses}, {batch:.1f} sentences per batch")
+    return LoadResult(load, memory, increase["process_cpu_seconds_total"], batch)
 
 
-def row(what: str, seen: Watched) -> list[str]:
-    load = seen.load
+def row(name: str, result: LoadResult) -> list[str]:
+    load = result.load
     refused = sum(count for status, count in load.statuses.items() if status in ("429", "503"))
     total = sum(load.statuses.values())
     cores = os.cpu_count() or 1
     return [
-        what,
+        name,
         f"{load.rate:,.1f}",
         *(f"{1000 * load.percentile(share):,.0f}" if load.latencies else "–" for share in SHARES),
-        f"{seen.batch:.1f}",
+        f"{result.batch:.1f}",
         f"{refused:,}",
         f"{total - refused - load.statuses.get('200', 0):,}",
-        f"{seen.cpu_seconds / load.seconds / cores:.0%}",
+        f"{result.cpu_seconds / load.seconds / cores:.0%}",
         f"{load.cpu_seconds / load.seconds / cores:.0%}",
     ]
 
 
-def bars(offline: Measured, idle: float, served: Served, loads: list[Watched]) -> Iterator[Bar]:
+def criteria(offline: Measured, idle: float, server: Server, loads: list[LoadResult]) -> Iterator[Criterion]:
     first, over, again = loads
-    yield at_most("ready", served.seconds, 2, "{:.2f} s")
+    yield at_most("ready", server.seconds, 2, "{:.2f} s")
     yield at_most("idle memory", idle, 250, "{:.0f} MB")
-    yield at_least("throughput, of offline", first.load.rate / offline.rate, 0.6, "{:.2f}")
+    yield at_least("throughput / offline throughput", first.load.rate / offline.rate, 0.6, "{:.2f}")
     failed = sum(count for status, count in first.load.statuses.items() if status != "200")
-    yield at_most("requests not answered with 200, under load", failed, 0, "{:.0f}")
-    yield from memory_bars(first.memory)
+    yield at_most("responses other than 200 under load", failed, 0, "{:.0f}")
+    yield from memory_criteria(first.memory)
     neither = sum(count for status, count in over.load.statuses.items() if status not in ("200", "503"))
-    yield at_most("overload: neither 200 nor 503", neither, 0, "{:.0f}")
-    yield at_least("after it, throughput of before", again.load.rate / first.load.rate, 0.9, "{:.2f}")
+    yield at_most("responses other than 200 and 503 under overload", neither, 0, "{:.0f}")
+    yield at_least("throughput after overload / before", again.load.rate / first.load.rate, 0.9, "{:.2f}")
 
 
-def memory_bars(memory: list[float]) -> Iterator[Bar]:
-    """Whether memory is flat: how far ten seconds are from the mean, and where it goes in the long run.
+def memory_criteria(memory: list[float]) -> Iterator[Criterion]:
+    """Whether memory is stable: the largest deviation of a ten-second mean, and the trend.
 
-    What a first third allocates (threads' arenas, buffers of the largest batches) is no growth. A second's
-    memory depends on the one batch that is in work; ten seconds have a hundred and more.
+    The first third is left out: arenas of threads and buffers for the largest batches are allocated then.
+    Means of ten seconds cover a hundred batches or more; memory at one moment depends on the current batch.
     """
     third = len(memory) // 3
     if third >= SPAN:
@@ -183,41 +183,41 @@ def memory_bars(memory: list[float]) -> Iterator[Bar]:
         mean = fmean(settled)
         spans = [fmean(settled[begin : begin + SPAN]) for begin in range(len(settled) - SPAN + 1)]
         furthest = max(abs(span - mean) for span in spans) / mean
-        what = f"memory under load after the first third, any ten seconds from their mean of {mean:.0f} MB"
-        yield at_most(what, furthest, 0.05, "{:.1%}")
+        name = f"memory under load: largest deviation of a ten-second mean from {mean:.0f} MB"
+        yield at_most(name, furthest, 0.05, "{:.1%}")
         growth = fmean(memory[-third:]) / fmean(memory[third:-third])
-        yield at_most("its last third, of the middle one", growth, 1.05, "{:.3f}")
-        tell(f"memory of a second, after the first third: {min(settled):.0f} to {max(settled):.0f} MB")
+        yield at_most("memory under load: last third / middle third", growth, 1.05, "{:.3f}")
+        log(f"memory, every second, after the first third: {min(settled):.0f} to {max(settled):.0f} MB")
 
 
 def main() -> None:
     options = parse()
-    on_processor()
+    hide_gpus()
     with tempfile.TemporaryDirectory() as folder:
         task = Task(Path(folder), options.run)
-        num = apart(task.write, options.data_dir, options.input, options.sentences)
+        num = in_process(task.write, options.data_dir, options.input, options.sentences)
         print(f"{describe(None)}\n{same_command(for_page=True)}", flush=True)
-        offline = apart(translate_with, task, "ctranslate2", options.beam_size, options.repeat)
-        tell(f"offline: {offline.rate:.1f} sentences/s")
-        with serving(options) as served:
-            idle = served.megabytes
-            wanted = Wanted(served.port, *apart(languages, options.run), task.sentences())
-            steady = (closed_loop, wanted, options.clients)
-            loads = [watched(served, "load", *steady, options.seconds)]
+        offline = in_process(translate_with, task, "ctranslate2", options.beam_size, options.repeat)
+        log(f"offline: {offline.rate:.1f} sentences/s")
+        with serving(options) as server:
+            idle = server.megabytes
+            workload = Workload(server.port, *in_process(languages, options.run), task.sentences())
+            steady = (closed_loop, workload, options.clients)
+            loads = [run_load(server, "load", *steady, options.seconds)]
             rate = 2 * loads[0].load.rate
             short = min(OVERLOAD_SECONDS, options.seconds)
-            loads.append(watched(served, "overload", open_loop, wanted, rate, short))
-            loads.append(watched(served, "again", *steady, short))
+            loads.append(run_load(server, "overload", open_loop, workload, rate, short))
+            loads.append(run_load(server, "again", *steady, short))
     print(f"{num:,} sentences, beam {options.beam_size}; offline {offline.rate:,.1f} sentences/s\n")
     heads = [f"p{share * 100:.0f}, ms" for share in SHARES]
     names = [
         f"{options.clients} clients",
-        f"{rate:.0f} requests a second",
+        f"{rate:.0f} requests/s",
         f"{options.clients} clients again",
     ]
-    head = ["", "sentences/s", *heads, "together", "refused", "failed", "server's CPU", "clients' CPU"]
-    show([head, *(row(name, seen) for name, seen in zip(names, loads, strict=True))])
-    show_bars(bars(offline, idle, served, loads))
+    head = ["", "sentences/s", *heads, "mean batch size", "refused", "failed", "server CPU", "client CPU"]
+    print_table([head, *(row(name, result) for name, result in zip(names, loads, strict=True))])
+    print_criteria(criteria(offline, idle, server, loads))
 
 
 if __name__ == "__main__":

@@ -1,15 +1,15 @@
-"""How fast ptenmt trains, beside others, on the processor of this machine.
+"""Training speed on this machine's CPU, compared with baselines.
 
-Processes take turns (A B C D E A B C D E …), so that noise hits all alike:
+Processes take turns (A B C D E A B C D E …), so that noise affects all of them equally:
 
-  sources        the loop of the lecture that ptenmt goes back to: random batches of 64
+  tutorial       the training loop of the TensorFlow tutorial from which ptenmt started: random batches of 64
   ptenmt         ptenmt.train with batch.tokens=4096
-  PyTorch        nn.Transformer of the same sizes on ptenmt's batches, as it comes (with --torch-python)
-  PyTorch tuned  the same, by someone who knows: drops no more than ptenmt does, keeps freed memory
-  products       the matrix products of ptenmt's batches alone: the machine's ceiling
+  PyTorch        nn.Transformer of the same sizes on ptenmt's batches, default settings (with --torch-python)
+  PyTorch tuned  the same with dropout only where ptenmt has it, and an allocator that keeps freed memory
+  products       only the matrix products of ptenmt's batches: the upper bound
 
-Tokens are real target tokens: labels that are not padding. Compiling, warming up, validation and saving
-are not counted. Memory is the most that a process ever held.
+Tokens are real target tokens: labels that are not padding. Compilation, warm-up, validation and saving are
+not counted. Memory is the peak of a process.
 
     python benchmarks/training.py --data-dir DIR --tokenizer DIR --torch-python DIR/bin/python
 """
@@ -43,35 +43,35 @@ BASELINES = Path(__file__).parent / "baselines"
 
 
 class Entry(NamedTuple):
-    """How a system is started."""
+    """The program of a system."""
 
     script: list[str]
-    """The program in ``baselines/``, and what it is told beside the task's folder."""
+    """File in ``baselines/``, and its arguments after the task's folder."""
     environment: dict[str, str] = {}
 
 
-# glibc gives large arrays back at once, and the kernel clears their pages anew in every step.
+# By default glibc returns large arrays to the kernel, which clears their pages again in every step.
 KEEP_MEMORY = {"MALLOC_MMAP_MAX_": "0", "MALLOC_TRIM_THRESHOLD_": str(2**40)}
 ENTRIES = {
-    "sources": Entry(["tutorial_training.py"]),
+    "tutorial": Entry(["tutorial_training.py"]),
     "ptenmt": Entry(["ptenmt_training.py"]),
-    "PyTorch": Entry(["torch_training.py", "as_it_comes"]),
+    "PyTorch": Entry(["torch_training.py", "default"]),
     "PyTorch tuned": Entry(["torch_training.py", "tuned"], KEEP_MEMORY),
     "products": Entry(["matrix_products.py"]),
 }
-FASTEST_THINKABLE = 50_000  # tokens a second; so many epochs are planned that nobody gets to their end
+MAX_RATE = 50_000  # tokens per second; determines the number of planned epochs
 DEMO = ["data.source=demo", "tokenizer.kind=sentencepiece", "tokenizer.vocabulary_size=1200"]
 
 
 @dataclass(frozen=True)
 class Result:
-    """All turns of one system."""
+    """The turns of one system."""
 
     turns: list[Turn]
 
     @property
     def rates(self) -> list[float]:
-        """Tokens a second of each turn."""
+        """Tokens per second of each turn."""
         return [turn.tokens / turn.seconds for turn in self.turns]
 
     @property
@@ -92,14 +92,16 @@ def parse() -> argparse.Namespace:
     parser.add_argument("--data-dir", help="TFDS folder with ted_hrlr_translate; by default the demo corpus")
     parser.add_argument("--tokenizer", help="folder of the published tokenizer (with --data-dir)")
     parser.add_argument("--torch-python", help="python of an environment with torch and numpy")
-    parser.add_argument("--preset", choices=["base", "paper"], default="base", help="the model's sizes")
+    parser.add_argument("--preset", choices=["base", "paper"], default="base", help="sizes of the model")
     parser.add_argument("--precision", choices=["float32", "mixed_bfloat16"], default="float32")
-    parser.add_argument("--force", action="store_true", help="mixed_bfloat16 on a CPU without AMX-bf16, too")
-    parser.add_argument("--rounds", type=int, default=3, help="turns each (default: 3)")
-    parser.add_argument("--seconds", type=float, default=20, help="of a turn (default: 20)")
+    parser.add_argument("--force", action="store_true", help="allow mixed_bfloat16 without AMX-bf16")
+    parser.add_argument("--rounds", type=int, default=3, help="turns of each system (default: 3)")
+    parser.add_argument("--seconds", type=float, default=20, help="duration of a turn (default: 20)")
     parser.add_argument("--warmup", type=float, default=20, help="seconds not counted (default: 20)")
-    parser.add_argument("--only", nargs="+", choices=list(ENTRIES), default=list(ENTRIES), help="who runs")
-    parser.add_argument("--set", action="append", default=[], metavar="OPTION=VALUE", help="for ptenmt")
+    parser.add_argument("--only", nargs="+", choices=list(ENTRIES), default=list(ENTRIES), help="systems")
+    parser.add_argument(
+        "--set", action="append", default=[], metavar="OPTION=VALUE", help="options of ptenmt"
+    )
     parser.add_argument("--markdown", action="store_true", help="print the table for training.md")
     options = parser.parse_args()
     if bool(options.data_dir) != bool(options.tokenizer):
@@ -108,14 +110,14 @@ def parse() -> argparse.Namespace:
 
 
 def training_config(options: argparse.Namespace, cache: Path) -> Config:
-    """What ptenmt trains with; the other systems take their sizes from it."""
+    """The config of ptenmt; the other systems have the same sizes."""
     published = [f"data.data_dir={options.data_dir}", f"tokenizer.path={options.tokenizer}"]
     overrides = [
         *(published if options.data_dir else DEMO),
         f"data.cache_dir={cache}",
         "batch.tokens=4096",
         "training.epochs=1000",
-        "decoding.max_length=8",  # the demo corpus' epochs end, and are validated, within a turn
+        "decoding.max_length=8",  # the demo corpus is validated within a turn
         *([] if options.precision == "float32" else [f"machine.precision={options.precision}"]),
         *options.set,
     ]
@@ -123,7 +125,7 @@ def training_config(options: argparse.Namespace, cache: Path) -> Config:
 
 
 def write_task(task: Task, config: Config, options: argparse.Namespace) -> int:
-    """Prepare what all work on, as ``ptenmt.train`` will. Returns the number of training pairs."""
+    """Write the task with data prepared like ``ptenmt.train``'s. Returns the number of training pairs."""
     task.config_file.write_text(dump_config(config))
     tokenizer_options = fetch_sources(config)
     corpus = load_corpus(config.data, config.seed)
@@ -134,7 +136,7 @@ def write_task(task: Task, config: Config, options: argparse.Namespace) -> int:
     plan = BatchPlan(pairs, config.batch, config.seed)
     batches = list(plan.batches(0))
     counts = [[count_labels(target) for _, target in batches]]
-    needed = FASTEST_THINKABLE * (options.warmup + options.rounds * options.seconds)
+    needed = MAX_RATE * (options.warmup + options.rounds * options.seconds)
     for epoch in range(1, 1 + int(needed / sum(counts[0]))):
         counts.append([count_labels(target) for _, target in plan.batches(epoch)])
     model = config.model
@@ -153,7 +155,7 @@ def write_task(task: Task, config: Config, options: argparse.Namespace) -> int:
 
 
 def pythons(options: argparse.Namespace) -> dict[str, str]:
-    """Who takes part, and the Python that each runs in; says who does not."""
+    """The chosen systems and the Python interpreter of each; reports skipped ones."""
     chosen = {name: sys.executable for name in ENTRIES if name in options.only}
     torch = [name for name in chosen if name.startswith("PyTorch")]
     if not torch:
@@ -166,7 +168,7 @@ def pythons(options: argparse.Namespace) -> dict[str, str]:
 
 
 def measure(task: Task, chosen: dict[str, str], options: argparse.Namespace) -> dict[str, Result]:
-    """Let all take turns."""
+    """Run all systems in turns."""
     results = {name: Result([]) for name in chosen}
     with ExitStack() as processes:
         started = {}
@@ -186,8 +188,8 @@ def measure(task: Task, chosen: dict[str, str], options: argparse.Namespace) -> 
 
 
 def table(results: dict[str, Result]) -> list[list[str]]:
-    """Headings, then a row for each system."""
-    baselines = {name: f"× {name}" for name in ("sources", "PyTorch", "PyTorch tuned") if name in results}
+    """The headings and a row for each system."""
+    baselines = {name: f"× {name}" for name in ("tutorial", "PyTorch", "PyTorch tuned") if name in results}
     ceiling = {"products": "of the products"} if "products" in results else {}
     rows = [["", "tokens/s, median (range)", *ceiling.values(), *baselines.values(), "peak memory"]]
     for name, result in results.items():
@@ -211,7 +213,7 @@ def show(rows: list[list[str]], markdown: bool) -> None:
 def main() -> None:
     options = parse()
     if options.precision == "mixed_bfloat16" and not (has_amx() or options.force):
-        print("no AMX-bf16 here: mixed_bfloat16 is skipped (--force runs it all the same)")
+        print("this CPU has no AMX-bf16: mixed_bfloat16 is skipped (run it with --force)")
         return
     chosen = pythons(options)
     with tempfile.TemporaryDirectory() as folder:

@@ -1,16 +1,16 @@
-"""How fast ptenmt translates, beside others, on the processor of this machine, and what it takes to start.
+"""Translation speed on this machine's CPU, compared with baselines; start-up time and memory of the command.
 
-Systems take turns, each turn in a process of its own, so that noise hits all alike:
+Systems take turns, each turn in its own process, so that noise affects all of them equally:
 
-  sources' loop      the lecture's way: a sentence at a time, everything anew for each token, nothing compiled
-  Keras engine       ptenmt's reference, from sentences to translations
+  tutorial loop      the tutorial's greedy search: one sentence at a time, no cache, nothing compiled
+  Keras engine       ptenmt's reference engine, from sentences to translations
   engine             ptenmt's CTranslate2 engine, from sentences to translations
-  raw                ctranslate2.Translator.translate_batch, fed with ready tokens, at its best settings
-  ptenmt translate   the whole command: reading a file, tokenizing, translating, putting into words, writing
+  raw                ctranslate2.Translator.translate_batch on prepared tokens, with its best batch size
+  ptenmt translate   the whole command: reading a file, tokenizing, translating, detokenizing, writing
 
-Loading is not counted: of the command's time, what it takes for a file of one line is subtracted. Ratios
-are medians of the rounds' own ratios. All but the sources' loop translate the run's test pairs (or the
-sentences of --input), several times where they are fast. The run's export is renewed if need be.
+Loading is not counted: the command's time for a file of one line is subtracted. Ratios are medians over the
+rounds. All but the tutorial loop translate the run's test pairs (or the sentences of --input), the fast ones
+several times.
 
     python benchmarks/translation.py --run DIR/base [--data-dir DIR] [--memory]
 """
@@ -28,22 +28,22 @@ from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
-from baselines.bars import Bar, at_least, at_most, show, show_bars
+from baselines.criteria import Criterion, at_least, at_most, print_criteria, print_table
 from baselines.machine import describe, same_command
-from baselines.processes import apart, on_processor, tell
+from baselines.processes import hide_gpus, in_process, log
 from baselines.ptenmt_translation import translate_with
 from baselines.raw_ctranslate2 import SETTINGS, Setting, translate_raw
 from baselines.translation_task import Measured, Task
-from baselines.tutorial_translation import translate_by_the_lecture
+from baselines.tutorial_translation import translate_with_tutorial_loop
 
 SENTENCE = "este modelo parece funcionar bem"
 SEARCHES = {1: "greedy", 4: "beam 4"}
-LOOP = "sources' loop, greedy"
+LOOP = "tutorial loop, greedy"
 STARTS = 15
 MANY_LINES = [50_000, 500_000]
 
 Rates = dict[str, list[Measured]]
-"""A turn per round of each system."""
+"""For each system, one turn per round."""
 
 
 def parse() -> argparse.Namespace:
@@ -51,30 +51,30 @@ def parse() -> argparse.Namespace:
     parser.add_argument("--run", required=True, help="the trained run")
     parser.add_argument("--data-dir", help="TFDS folder with the run's corpus, if it was moved")
     parser.add_argument("--input", help="a file of sentences, instead of the run's test pairs")
-    parser.add_argument("--sentences", type=int, help="only the first so many")
-    parser.add_argument("--rounds", type=int, default=3, help="turns each (default: 3)")
-    parser.add_argument("--repeat", type=int, default=10, help="how often the fast ones translate all (10)")
-    parser.add_argument("--loop-sentences", type=int, default=24, help="for the sources' loop (default: 24)")
+    parser.add_argument("--sentences", type=int, help="use only the first N")
+    parser.add_argument("--rounds", type=int, default=3, help="turns of each system (default: 3)")
+    parser.add_argument("--repeat", type=int, default=10, help="repetitions for fast systems (10)")
+    parser.add_argument("--loop-sentences", type=int, default=24, help="for the tutorial loop (default: 24)")
     parser.add_argument(
         "--memory",
         type=int,
         nargs="*",
         metavar="LINES",
-        help="the command's peak memory at so many lines, too (minutes; without numbers: 50000 500000)",
+        help="also measure peak memory for files of so many lines (minutes; default: 50000 500000)",
     )
     return parser.parse_args()
 
 
 class Ended(NamedTuple):
-    """A process that did what it was to do."""
+    """Time and memory of a finished process."""
 
     seconds: float
     peak_memory: int
-    """The most it ever held, in bytes (resident)."""
+    """Peak resident memory in bytes."""
 
 
 def command(task: Task, *words: str) -> Ended:
-    """Run ``ptenmt translate`` with these words."""
+    """Run ``ptenmt translate`` with these arguments."""
     log = task.folder / "log.txt"
     whole = [sys.executable, "-m", "ptenmt", "translate", "--run", task.run, *words]
     started = time.perf_counter()
@@ -96,61 +96,61 @@ def translate_file(task: Task, file: Path, beam_size: int) -> Ended:
 
 
 def whole_command(task: Task, file: Path, num_lines: int, beam_size: int) -> Measured:
-    """The command on a file, start-up apart."""
+    """Run the command on a file; start-up is subtracted."""
     seconds = translate_file(task, file, beam_size).seconds
     return Measured(num_lines, seconds - translate_file(task, task.file_of(1), beam_size).seconds)
 
 
 def best_setting(task: Task, beam_size: int, options: argparse.Namespace) -> Setting:
-    """How raw CTranslate2 likes its batches, tried in two rounds."""
+    """Find CTranslate2's fastest batch size in two rounds."""
     repeat = max(1, options.repeat // 5)
     rates: dict[Setting, list[float]] = {setting: [] for setting in SETTINGS}
     for _ in range(2):
         for setting, found in rates.items():
-            found.append(apart(translate_raw, task, beam_size, repeat, setting).rate)
+            found.append(in_process(translate_raw, task, beam_size, repeat, setting).rate)
     best = max(rates, key=lambda setting: statistics.mean(rates[setting]))
     for setting, found in rates.items():
-        told = ", ".join(f"{rate:,.0f}" for rate in found)
-        tell(f"raw, {SEARCHES[beam_size]}, batches of {setting}: {told} sentences/s")
+        shown = ", ".join(f"{rate:,.0f}" for rate in found)
+        log(f"raw, {SEARCHES[beam_size]}, batches of {setting}: {shown} sentences/s")
     return best
 
 
 def systems(
     task: Task, num_sentences: int, settings: dict[int, Setting], options: argparse.Namespace
 ) -> dict[str, Callable[[], Measured]]:
-    """What each does in its turn."""
+    """The turn of each system."""
     num_lines = num_sentences * options.repeat
     file = task.file_of(num_lines)
-    turns = {LOOP: partial(apart, translate_by_the_lecture, task, options.loop_sentences)}
+    turns = {LOOP: partial(in_process, translate_with_tutorial_loop, task, options.loop_sentences)}
     for beam, search in SEARCHES.items():
-        ours, raw = (translate_with, task), (translate_raw, task)
+        engine, raw = (translate_with, task), (translate_raw, task)
         turns |= {
-            f"Keras engine, {search}": partial(apart, *ours, "keras", beam, 1),
-            f"engine, {search}": partial(apart, *ours, "ctranslate2", beam, options.repeat),
-            f"raw, {search}": partial(apart, *raw, beam, options.repeat, settings[beam]),
+            f"Keras engine, {search}": partial(in_process, *engine, "keras", beam, 1),
+            f"engine, {search}": partial(in_process, *engine, "ctranslate2", beam, options.repeat),
+            f"raw, {search}": partial(in_process, *raw, beam, options.repeat, settings[beam]),
             f"ptenmt translate, {search}": partial(whole_command, task, file, num_lines, beam),
         }
     return turns
 
 
 def measure(turns: dict[str, Callable[[], Measured]], rounds: int) -> Rates:
-    """Let all take turns."""
+    """Run all systems in turns."""
     rates: Rates = {name: [] for name in turns}
     for number in range(1, rounds + 1):
         for name, turn in turns.items():
             rates[name].append(turn())
-            tell(f"round {number} {name:>24}: {rates[name][-1].rate:10,.2f} sentences/s")
+            log(f"round {number} {name:>24}: {rates[name][-1].rate:10,.2f} sentences/s")
     return rates
 
 
 def ratio(rates: Rates, name: str, other: str) -> float:
-    """The median of the rounds' own ratios."""
+    """The median over the rounds of the ratio of two systems."""
     pairs = zip(rates[name], rates[other], strict=True)
     return statistics.median(one.rate / two.rate for one, two in pairs)
 
 
 def table(rates: Rates) -> list[list[str]]:
-    rows = [["", "sentences/s, median (range)", "tokens a sentence", "× sources' loop", "of raw"]]
+    rows = [["", "sentences/s, median (range)", "tokens per sentence", "× tutorial loop", "of raw"]]
     for name, turns in rates.items():
         values = [turn.rate for turn in turns]
         digits = 0 if min(values) >= 100 else 2
@@ -171,21 +171,21 @@ def table(rates: Rates) -> list[list[str]]:
     return rows
 
 
-def speed_bars(rates: Rates) -> Iterator[Bar]:
+def speed_criteria(rates: Rates) -> Iterator[Criterion]:
     for search in SEARCHES.values():
         value = ratio(rates, f"ptenmt translate, {search}", f"raw, {search}")
         yield at_least(f"ptenmt translate, {search}, of raw", value, 0.9, "{:.2f}")
     value = ratio(rates, "ptenmt translate, greedy", LOOP)
-    yield at_least("ptenmt translate, greedy, × sources' loop", value, 3000, "{:,.0f}")
+    yield at_least("ptenmt translate, greedy, × tutorial loop", value, 3000, "{:,.0f}")
     value = ratio(rates, "Keras engine, greedy", LOOP)
-    yield at_least("Keras engine, greedy, × sources' loop", value, 100, "{:,.0f}")
+    yield at_least("Keras engine, greedy, × tutorial loop", value, 100, "{:,.0f}")
     value = ratio(rates, "Keras engine, greedy", "Keras engine, beam 4")
     yield at_most("Keras engine, greedy, × beam 4", value, 5, "{:.2f}")
 
 
-def start_bars(task: Task) -> Iterator[Bar]:
-    """The command on one sentence, the options as they come."""
-    command(task, SENTENCE)  # the files are in memory now
+def start_criteria(task: Task) -> Iterator[Criterion]:
+    """Measure the command on one sentence with default options."""
+    command(task, SENTENCE)  # loads the files into the page cache
     starts = [command(task, SENTENCE) for _ in range(STARTS)]
     seconds = statistics.median(start.seconds for start in starts)
     name = f'ptenmt translate "{SENTENCE}"'
@@ -193,8 +193,8 @@ def start_bars(task: Task) -> Iterator[Bar]:
     yield at_most(f"{name}, peak memory", max(start.peak_memory for start in starts) / 1e6, 80, "{:.0f} MB")
 
 
-def memory_bars(task: Task, numbers: list[int]) -> Iterator[Bar]:
-    """The command on ever more lines, greedily; noise apart the peak may not grow."""
+def memory_criteria(task: Task, numbers: list[int]) -> Iterator[Criterion]:
+    """Measure the command on growing files, with greedy search; peak memory must not grow."""
     first, *others = ((number, _peak_at(task, number)) for number in numbers)
     for number, peak in others:
         what = f"peak memory at {number:,} lines ({first[1]:.0f} MB at {first[0]:,})"
@@ -205,7 +205,7 @@ def _peak_at(task: Task, num_lines: int) -> float:
     file = task.file_of(num_lines)
     peak = translate_file(task, file, 1).peak_memory / 1e6
     file.unlink()
-    tell(f"peak memory at {num_lines:,} lines: {peak:.1f} MB")
+    log(f"peak memory at {num_lines:,} lines: {peak:.1f} MB")
     return peak
 
 
@@ -215,26 +215,26 @@ def _bytes(usage: resource.struct_rusage) -> int:
 
 def main() -> None:
     options = parse()
-    on_processor()
+    hide_gpus()
     with tempfile.TemporaryDirectory() as folder:
         task = Task(Path(folder), options.run)
-        num_sentences = apart(task.write, options.data_dir, options.input, options.sentences)
+        num_sentences = in_process(task.write, options.data_dir, options.input, options.sentences)
         print(f"{describe(None)}\n{same_command(for_page=True)}", flush=True)
-        bars = list(start_bars(task))
+        criteria = list(start_criteria(task))
         settings = {beam: best_setting(task, beam, options) for beam in SEARCHES}
         rates = measure(systems(task, num_sentences, settings, options), options.rounds)
-        bars += speed_bars(rates)
+        criteria += speed_criteria(rates)
         if options.memory is not None:
-            bars += memory_bars(task, options.memory or MANY_LINES)
+            criteria += memory_criteria(task, options.memory or MANY_LINES)
     best = " and ".join(f"{setting} ({SEARCHES[beam]})" for beam, setting in settings.items())
     print(
-        f"{num_sentences:,} sentences, × {options.repeat} for the fast; {options.loop_sentences} for the "
-        f"sources' loop; {options.rounds} rounds; raw CTranslate2 in batches of {best}\n"
+        f"{num_sentences:,} sentences, × {options.repeat} for fast systems; {options.loop_sentences} for the "
+        f"tutorial loop; {options.rounds} rounds; raw CTranslate2 in batches of {best}\n"
     )
-    show(table(rates))
-    show_bars(bars)
+    print_table(table(rates))
+    print_criteria(criteria)
     own = _bytes(resource.getrusage(resource.RUSAGE_SELF))
-    print(f"No peak memory can be less than that of the process that measured: {own / 1e6:.0f} MB.")
+    print(f"Peak memory includes that of the measuring process: at least {own / 1e6:.0f} MB.")
 
 
 if __name__ == "__main__":

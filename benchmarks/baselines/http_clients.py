@@ -1,4 +1,4 @@
-"""Many clients of a translation server, in one lean process: plain sockets, and JSON written once."""
+"""Many HTTP clients in one process with little overhead: plain sockets, requests encoded once."""
 
 import asyncio
 import json
@@ -6,11 +6,11 @@ import time
 from collections.abc import Sequence
 from typing import NamedTuple
 
-_PATIENCE = 60.0
+_TIMEOUT = 60.0  # seconds
 
 
-class Wanted(NamedTuple):
-    """What clients ask, and whom."""
+class Workload(NamedTuple):
+    """The requests of the clients, and the server's port."""
 
     port: int
     source: str
@@ -19,40 +19,42 @@ class Wanted(NamedTuple):
 
 
 class Load(NamedTuple):
-    """What clients met with."""
+    """Responses to the clients."""
 
     statuses: dict[str, int]
-    """How often each status came; ``failed``: none did."""
+    """Number of responses by HTTP status; ``failed`` counts requests without a response."""
     latencies: list[float]
-    """Seconds that each translation took, sorted."""
+    """Seconds from request to translation, sorted."""
     seconds: float
     cpu_seconds: float
-    """Of the clients' process."""
+    """CPU time of the clients' process."""
 
     @property
     def rate(self) -> float:
-        """Sentences a second."""
+        """Sentences per second."""
         return self.statuses.get("200", 0) / self.seconds
 
     def percentile(self, share: float) -> float:
-        """The latency that this share of the translations stayed below."""
+        """The quantile of the latencies at ``share``, from 0 to 1."""
         return self.latencies[min(int(share * len(self.latencies)), len(self.latencies) - 1)]
 
 
-def closed_loop(wanted: Wanted, clients: int, seconds: float) -> Load:
-    """Clients each of which asks for a sentence, waits for it, and asks for the next."""
-    return asyncio.run(_Clients(wanted, seconds).run_closed(clients))
+def closed_loop(workload: Workload, clients: int, seconds: float) -> Load:
+    """Clients that each send a request, wait for the response, and send the next."""
+    return asyncio.run(_Clients(workload, seconds).run_closed(clients))
 
 
-def open_loop(wanted: Wanted, rate: float, seconds: float) -> Load:
-    """So many sentences a second are asked for, whatever the server says."""
-    return asyncio.run(_Clients(wanted, seconds).run_open(rate))
+def open_loop(workload: Workload, rate: float, seconds: float) -> Load:
+    """Send ``rate`` requests per second, regardless of the responses."""
+    return asyncio.run(_Clients(workload, seconds).run_open(rate))
 
 
 class _Clients:
-    def __init__(self, wanted: Wanted, seconds: float) -> None:
-        self._port, self._seconds = wanted.port, seconds
-        self._requests = [_request(sentence, wanted.source, wanted.target) for sentence in wanted.sentences]
+    def __init__(self, workload: Workload, seconds: float) -> None:
+        self._port, self._seconds = workload.port, seconds
+        self._requests = [
+            _request(sentence, workload.source, workload.target) for sentence in workload.sentences
+        ]
         self._statuses: dict[str, int] = {}
         self._latencies: list[float] = []
         self._idle: list[tuple[asyncio.StreamReader, asyncio.StreamWriter]] = []
@@ -63,18 +65,18 @@ class _Clients:
 
         async def client() -> None:
             while time.perf_counter() < until:
-                await self._ask()
+                await self._request_next()
 
         return await self._measured(client() for _ in range(clients))
 
     async def run_open(self, rate: float) -> Load:
         async def clock() -> None:
-            started, asked = time.perf_counter(), set()
+            started, sent = time.perf_counter(), set()
             while (passed := time.perf_counter() - started) < self._seconds:
-                while len(asked) < rate * passed:
-                    asked.add(asyncio.ensure_future(self._ask()))
+                while len(sent) < rate * passed:
+                    sent.add(asyncio.ensure_future(self._request_next()))
                 await asyncio.sleep(0.005)
-            await asyncio.gather(*asked)
+            await asyncio.gather(*sent)
 
         return await self._measured([clock()])
 
@@ -86,21 +88,21 @@ class _Clients:
             writer.close()
         return Load(self._statuses, sorted(self._latencies), seconds, cpu)
 
-    async def _ask(self) -> None:
+    async def _request_next(self) -> None:
         request = self._requests[self._next % len(self._requests)]
         self._next += 1
         started = time.perf_counter()
         try:
-            async with asyncio.timeout(_PATIENCE):
-                status = await self._answer(request)
+            async with asyncio.timeout(_TIMEOUT):
+                status = await self._send(request)
         except (OSError, TimeoutError, EOFError, ValueError):
             status = "failed"
         self._statuses[status] = self._statuses.get(status, 0) + 1
         if status == "200":
             self._latencies.append(time.perf_counter() - started)
 
-    async def _answer(self, request: bytes) -> str:
-        """The status of the answer, on a connection that is kept."""
+    async def _send(self, request: bytes) -> str:
+        """Send a request on a persistent connection and return the response's status."""
         stream = self._idle.pop() if self._idle else await asyncio.open_connection("127.0.0.1", self._port)
         reader, writer = stream
         writer.write(request)

@@ -1,8 +1,8 @@
-"""Interleaved measurement: processes take turns, so that noise on the machine affects all of them alike.
+"""Interleaved measurement: processes take turns, so that noise on the machine affects all of them equally.
 
-The benchmark holds an ``InterleavedProcess``, which starts a program; the program reports to ``Turns``.
-A line with a number of seconds requests a turn, a line of JSON answers it. Needs only the standard
-library, because programs also run in environments without ptenmt.
+The benchmark starts each program as an ``InterleavedProcess``; the program counts its work with ``Turns``. A
+line with a number of seconds requests a turn, a line of JSON returns its results. Only the standard library
+is used, because one program runs in an environment without ptenmt.
 """
 
 import json
@@ -17,21 +17,21 @@ from typing import NamedTuple, Self
 
 
 class Turn(NamedTuple):
-    """What a process did when it was its turn."""
+    """Work of one process in one turn."""
 
     tokens: int
     """Real target tokens: labels that are not padding."""
     operations: float
-    """Floating-point operations, where the process counts them."""
+    """Floating-point operations, if the process counts them."""
     seconds: float
     peak_memory: int
-    """The most memory that the process ever held, in bytes (resident)."""
+    """Peak resident memory of the process so far, in bytes."""
 
 
 class Turns:
-    """In a measured program: works while it is its turn, and waits while it is not.
+    """In a measured program: counts work during a turn and waits between turns.
 
-    What else the process prints goes to its standard error.
+    Other output of the process goes to standard error.
     """
 
     def __init__(self) -> None:
@@ -40,15 +40,15 @@ class Turns:
         self._wait()
 
     def mark(self) -> None:
-        """What is counted next begins now."""
+        """Start the time of the work that is counted next."""
         self._marked = time.perf_counter()
 
     def count(self, tokens: int, operations: float = 0.0) -> None:
-        """Add what was done since the last mark or count; waits between turns, exits after the last."""
+        """Add the work since the last mark or count; waits between turns, exits after the last."""
         self._seconds += time.perf_counter() - self._marked
         self._tokens += tokens
         self._operations += operations
-        if self._seconds >= self._wanted:
+        if self._seconds >= self._requested:
             turn = Turn(self._tokens, self._operations, self._seconds, _peak_memory())
             print(json.dumps(turn), file=self._answers, flush=True)
             self._wait()
@@ -58,23 +58,23 @@ class Turns:
         line = sys.stdin.readline()
         if not line:
             raise SystemExit
-        self._wanted = float(line)
+        self._requested = float(line)
         self._tokens, self._operations, self._seconds = 0, 0.0, 0.0
         self.mark()
 
 
 class InterleavedProcess:
-    """In the benchmark: a process that takes turns. As a context manager it ends the process.
+    """In the benchmark: a process that takes turns. A context manager, which ends the process.
 
     Args:
-        command: Starts it.
-        log: Where its standard error goes.
-        environment: What its environment has beside this process' own.
+        command: The command line of the program.
+        log: The file for its standard error.
+        environment: Environment variables added to those of this process.
     """
 
     def __init__(self, command: Sequence[str], log: Path, environment: Mapping[str, str]) -> None:
         self._log = log
-        # The processor is what is compared; a GPU would be used by some and not by others.
+        # The benchmark compares CPU speed; only some of the programs would use a GPU.
         processor = {"CUDA_VISIBLE_DEVICES": "-1"}
         with log.open("w") as errors:
             self._process = subprocess.Popen(
@@ -87,7 +87,7 @@ class InterleavedProcess:
             )
 
     def turn(self, seconds: float) -> Turn:
-        """Let it work for so many seconds, or a step longer, and wait for its answer."""
+        """Let it work until a step ends after ``seconds``, and return the results."""
         assert self._process.stdin is not None
         assert self._process.stdout is not None
         try:
@@ -113,9 +113,9 @@ class InterleavedProcess:
 
 
 def _peak_memory() -> int:
-    """The most memory that this process ever held, in bytes."""
+    """Peak resident memory of this process, in bytes."""
     status = Path("/proc/self/status")
-    if status.exists():  # getrusage would count what the parent held when it started this process
+    if status.exists():  # getrusage would include the parent's memory at the fork
         line = next(line for line in status.read_text().splitlines() if line.startswith("VmHWM"))
         return int(line.split()[1]) * 1024
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss

@@ -1,4 +1,4 @@
-"""What a measurement is worth nothing without: when, where, with which versions, how."""
+"""Date, machine, versions and command line of a measurement."""
 
 import os
 import platform
@@ -13,10 +13,10 @@ CPUINFO = Path("/proc/cpuinfo")
 
 
 def describe(torch_python: str | None) -> str:
-    """Date, processor and versions, in two lines.
+    """Return date, processor and versions, in two lines.
 
     Args:
-        torch_python: The Python that has torch, if it took part.
+        torch_python: The Python interpreter of the PyTorch environment, if it was measured.
     """
     versions = {"Python": platform.python_version()}
     versions |= {name: version(package) for name, package in PACKAGES.items()}
@@ -30,15 +30,15 @@ PACKAGES = {"ptenmt": "ptenmt", "TensorFlow": "tensorflow", "Keras": "keras", "C
 
 
 def has_amx() -> bool:
-    """Whether the processor multiplies bfloat16 matrices in hardware made for it (AMX)."""
+    """Whether the processor has hardware for bfloat16 matrix products (AMX)."""
     return CPUINFO.exists() and "amx_bf16" in CPUINFO.read_text()
 
 
 def same_command(for_page: bool) -> str:
-    """The command line that this process was started with.
+    """Return the command line of this process.
 
     Args:
-        for_page: Write DIR for the folders of this machine.
+        for_page: Replace absolute folders by DIR.
     """
     words = ["python", *sys.argv]
     if for_page:

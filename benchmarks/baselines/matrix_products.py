@@ -1,8 +1,6 @@
-"""Baseline: the matrix products of the training steps on ptenmt's batches, and nothing else.
+"""Upper bound of the training speed: only the matrix products of the training steps on ptenmt's batches.
 
-    python matrix_products.py TASK_FOLDER
-
-What a training can be measured by: it cannot be faster than the products it consists of.
+python matrix_products.py TASK_FOLDER
 """
 
 import math
@@ -28,10 +26,10 @@ class Product(NamedTuple):
 
 
 def step_products(sizes: Sizes, sentences: int, source: int, target: int) -> Counter[Product]:
-    """The products of a step's forward pass, and how often each is computed.
+    """The products of a step's forward pass, and the number of times each is computed.
 
     Args:
-        sizes: Of the model.
+        sizes: Sizes of the model.
         sentences: B.
         source: S.
         target: T.
@@ -60,12 +58,12 @@ def step_products(sizes: Sizes, sentences: int, source: int, target: int) -> Cou
 
 
 def operations(products: Counter[Product]) -> float:
-    """Additions and multiplications, forwards and backwards (where each product becomes two)."""
+    """Floating-point operations of forward and backward pass; each product has two in the backward pass."""
     return sum(3 * 2.0 * times * math.prod(product) for product, times in products.items())
 
 
 def compute(product: Product, times: int, numbers: tf.Tensor) -> Iterator[None]:
-    """Compute a product and the two of its backward pass; yields once, when its operands are ready."""
+    """Compute a product and the two of its backward pass; yields once, before computing."""
     count, rows, inner, columns = product
     lead = () if count == 1 else (count,)
 

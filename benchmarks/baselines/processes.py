@@ -1,4 +1,4 @@
-"""Each measurement in a process of its own, and what is told while they run."""
+"""Measurements in separate processes, and progress messages."""
 
 import os
 import sys
@@ -8,17 +8,17 @@ from multiprocessing import get_context
 from typing import Any
 
 
-def apart(function: Callable[..., Any], *arguments: Any) -> Any:
-    """What a function gives in a process of its own."""
+def in_process(function: Callable[..., Any], *arguments: Any) -> Any:
+    """Call a function in a new process and return its result."""
     with ProcessPoolExecutor(1, get_context("spawn")) as pool:
         return pool.submit(function, *arguments).result()
 
 
-def on_processor() -> None:
-    """Let this process' children find no GPU: some systems would use it, and others not."""
+def hide_gpus() -> None:
+    """Hide GPUs from child processes: only some of the systems would use one."""
     os.environ |= {"CUDA_VISIBLE_DEVICES": "-1", "TF_CPP_MIN_LOG_LEVEL": "3"}
 
 
-def tell(line: str) -> None:
-    """Say how far it is, beside the results."""
+def log(line: str) -> None:
+    """Print progress on standard error."""
     print(line, file=sys.stderr, flush=True)

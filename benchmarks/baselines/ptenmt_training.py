@@ -2,8 +2,8 @@
 
     python ptenmt_training.py TASK_FOLDER
 
-Validation and saving are not counted. The steps' tokens were counted when the task was written: batches
-follow from the seed.
+Validation and saving are not counted. The task has the number of tokens of each step: the seed determines the
+batches.
 """
 
 import sys
@@ -17,14 +17,14 @@ import ptenmt
 from ptenmt.events import CheckpointSaved, EpochDone, Event, StepDone, Validated, ValidationStep
 
 NOT_COUNTED = (EpochDone, ValidationStep, Validated, CheckpointSaved)
-"""The time between the steps before and after these is not training."""
+"""Events between two steps that exclude the second step's time."""
 
 
 class Stopwatch:
-    """Reads from the events how many tokens are done; it is where the training waits for its turn.
+    """Counts the tokens of each step; between turns it blocks the training.
 
     Args:
-        label_counts: For each epoch, the real labels of each of its steps.
+        label_counts: For each epoch, the number of real labels of each step.
     """
 
     def __init__(self, label_counts: list[list[int]]) -> None:

@@ -1,4 +1,4 @@
-"""System under test: ptenmt's own engines, from sentences to translations, without the command line."""
+"""System under test: ptenmt's engines through ``Translator``, from sentences to translations."""
 
 import time
 
@@ -8,7 +8,7 @@ WARM_UP = 64
 
 
 def translate_with(task: Task, engine: str, beam_size: int, repeat: int) -> Measured:
-    """Translate all sentences so many times; loading and compiling are not counted."""
+    """Translate all sentences ``repeat`` times; loading and compiling are not counted."""
     from ptenmt.translation import Translator
 
     translator = Translator.load(task.run, engine=engine).with_options(beam_size=beam_size)

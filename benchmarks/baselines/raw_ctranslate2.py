@@ -1,4 +1,4 @@
-"""Baseline: CTranslate2 itself, given token lists; nothing is read, tokenized, detokenized or written."""
+"""Baseline: CTranslate2 alone, on prepared tokens; nothing is read, tokenized, detokenized or written."""
 
 import time
 from collections import defaultdict
@@ -8,7 +8,7 @@ from baselines.translation_task import Measured, Task
 
 
 class Setting(NamedTuple):
-    """How CTranslate2 cuts what it is given into batches."""
+    """CTranslate2's options for batches."""
 
     batch_type: str
     max_batch_size: int
@@ -25,12 +25,12 @@ WARM_UP = 64
 
 
 def translate_raw(task: Task, beam_size: int, repeat: int, setting: Setting) -> Measured:
-    """Translate all sentences so many times, with the limits and suppressed tokens that ptenmt has.
+    """Translate all sentences ``repeat`` times, with ptenmt's limits and suppressed tokens.
 
-    A call has one limit for all that it is given; so there is a call a limit, none waits for another, and the
-    longest sentences come first, so that all threads end at about the same time. Copies of a sentence are
-    apart, as in a file that holds all sentences again and again: a batch of copies would end at once, which
-    takes 7% less time than different sentences do.
+    A call has one length limit for all its segments. So there is one asynchronous call for each limit, and
+    the longest sentences come first, so that all threads end at about the same time. Copies of a sentence are
+    not adjacent, as in a file that repeats all sentences: the hypotheses of a batch of copies would all end
+    at the same step, which takes 7% less time than different sentences.
     """
     import ctranslate2
 

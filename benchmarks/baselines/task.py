@@ -1,6 +1,6 @@
-"""What all systems work on: a folder with the model's sizes, the batches and ptenmt's config.
+"""The training task of all systems: a folder with the model's sizes, the batches and ptenmt's config.
 
-Needs NumPy alone, for PyTorch's environment has no ptenmt.
+Only NumPy is needed, because the PyTorch environment has no ptenmt.
 """
 
 import json
@@ -10,7 +10,7 @@ from pathlib import Path
 
 import numpy as np
 
-WARMUP_STEPS = 4000  # the sources', whatever ptenmt is told to do
+WARMUP_STEPS = 4000  # the tutorial's; ptenmt's own option may differ
 
 Batch = tuple[np.ndarray, np.ndarray]
 """Source ids [B, S] and target ids [B, T + 1], 0 where padded."""
@@ -18,7 +18,7 @@ Batch = tuple[np.ndarray, np.ndarray]
 
 @dataclass(frozen=True, kw_only=True)
 class Sizes:
-    """Of the model; letters as in ptenmt/model/layers.py."""
+    """Sizes of the model; letters as in ptenmt/model/layers.py."""
 
     num_layers: int
     d_model: int
@@ -32,7 +32,7 @@ class Sizes:
 
 @dataclass(frozen=True)
 class Task:
-    """The folder is the only state."""
+    """A task in a folder."""
 
     folder: Path
 
@@ -43,20 +43,20 @@ class Task:
 
     @property
     def run_folder(self) -> Path:
-        """Where ptenmt keeps its run."""
+        """The folder of ptenmt's run."""
         return self.folder / "run"
 
     def write(
         self, sizes: Sizes, precision: str, batches: list[Batch], label_counts: list[list[int]]
     ) -> None:
-        """Fill the folder.
+        """Write the task.
 
         Args:
-            sizes: Of the model.
+            sizes: Sizes of the model.
             precision: ``float32`` or ``mixed_bfloat16``.
-            batches: ptenmt's batches of the first epoch. They are kept without the padding that all their
-                sentences have: ptenmt needs few shapes, others gain nothing by it.
-            label_counts: For each epoch to come, the real labels of each of its steps.
+            batches: ptenmt's batches of the first epoch. Padding that all sentences of a batch share is
+                removed: only ptenmt profits from few distinct shapes.
+            label_counts: For each planned epoch, the number of real labels of each step.
         """
         facts = {"sizes": asdict(sizes), "precision": precision, "label_counts": label_counts}
         (self.folder / "task.json").write_text(json.dumps(facts))
@@ -92,7 +92,7 @@ class Task:
 
 
 def count_labels(target: np.ndarray) -> int:
-    """How many real tokens are predicted from target ids [B, T + 1]."""
+    """Number of real labels in target ids [B, T + 1]."""
     return int(np.count_nonzero(target[:, 1:]))
 
 

@@ -1,11 +1,11 @@
 """Baseline: PyTorch's ``nn.Transformer`` on ptenmt's batches, of the same sizes as ptenmt's model.
 
-    python torch_training.py TASK_FOLDER as_it_comes|tuned
+    python torch_training.py TASK_FOLDER default|tuned
 
-``as_it_comes`` drops attention weights and the feed-forward layer's inner activations as well, for
-``nn.Transformer`` has one dropout rate for everything. ``tuned`` does not, just as ptenmt's default, and so
-lets PyTorch use its fused attention. Either way: fused Adam; no mask for padding of the target, which stands
-behind every real token, where the causal mask hides it; no accuracy; PyTorch's own number of threads.
+``default`` also applies dropout to attention weights and to the inner activations of the feed-forward layers:
+``nn.Transformer`` has one dropout rate for all. ``tuned`` does not, like ptenmt's default, so that PyTorch
+can use its fused attention. Both: fused Adam; no padding mask for the target, because the causal mask hides
+padding from all real tokens; no accuracy; PyTorch's default number of threads.
 """
 
 import sys
@@ -43,10 +43,10 @@ class TorchTransformer(nn.Module):
         )
         self.final = nn.Linear(sizes.d_model, sizes.target_vocabulary)
         if tuned:
-            self.drop_less()
+            self.reduce_dropout()
 
-    def drop_less(self) -> None:
-        """Drop embeddings and the sub-layers' outputs only."""
+    def reduce_dropout(self) -> None:
+        """Apply dropout only to embeddings and to the sub-layers' outputs."""
         for module in self.transformer.modules():
             if isinstance(module, nn.MultiheadAttention):
                 module.dropout = 0.0

@@ -1,7 +1,7 @@
-"""What all systems of translation.py work on: sentences, and the ids that ptenmt makes of them.
+"""The task of all systems in translation.py: sentences, and the ids that ptenmt makes of them.
 
-Here and in the systems' files what is large is imported inside functions. The process that starts them
-stays small that way, and it has to: the peak memory that Linux tells of a process begins with its parent's.
+Large modules are imported inside functions, here and in the systems' files, to keep the parent process small:
+the peak memory that Linux reports for a process is at least that of its parent at the fork.
 """
 
 import json
@@ -11,48 +11,48 @@ from typing import NamedTuple
 
 
 class Segment(NamedTuple):
-    """What an engine is given of a sentence; of a long one it is given several."""
+    """A segment of a sentence, as an engine gets it."""
 
     limit: int
-    """The most tokens of its translation, [END] counted."""
+    """Maximum number of tokens of its translation, including [END]."""
     ids: list[int]
-    """[START] and [END] included."""
+    """Source ids, including [START] and [END]."""
     pieces: list[str]
-    """What the ids stand for."""
+    """The tokens of these ids."""
 
 
 class Measured(NamedTuple):
-    """What a system did in a turn."""
+    """Work of a system in one turn."""
 
     sentences: int
     seconds: float
     tokens: int = 0
-    """Generated ones, where they are known."""
+    """Generated tokens, if known."""
 
     @property
     def rate(self) -> float:
-        """Sentences a second."""
+        """Sentences per second."""
         return self.sentences / self.seconds
 
 
 @dataclass(frozen=True)
 class Task:
-    """A folder with the sentences, and the run that translates them."""
+    """A task in a folder, for a trained run."""
 
     folder: Path
     run: str
 
     @property
     def sentences_file(self) -> Path:
-        """A sentence a line."""
+        """The sentences, one per line."""
         return self.folder / "sentences.txt"
 
     def sentences(self, repeat: int = 1) -> list[str]:
-        """All sentences, so many times."""
+        """All sentences, ``repeat`` times."""
         return self.sentences_file.read_text(encoding="utf-8").splitlines() * repeat
 
     def file_of(self, num_lines: int) -> Path:
-        """A file of so many lines: the sentences again and again."""
+        """Write a file of ``num_lines`` lines, which repeats the sentences."""
         sentences = self.sentences()
         file = self.folder / f"{num_lines}.txt"
         with file.open("w", encoding="utf-8") as stream:
@@ -60,29 +60,29 @@ class Task:
         return file
 
     def segments(self) -> list[Segment]:
-        """What ptenmt gives its engines of all sentences, the longest first."""
+        """The segments of all sentences, the longest first."""
         return [Segment(*entry) for entry in self._facts()["segments"]]
 
     @property
     def export_folder(self) -> str:
-        """Where the run's export for CTranslate2 is."""
+        """The run's CTranslate2 model."""
         return str(self._facts()["export_folder"])
 
     @property
     def has_unknown(self) -> bool:
-        """Whether [UNK] may be produced."""
+        """Whether [UNK] may be generated."""
         return bool(self._facts()["has_unknown"])
 
     def write(self, data_dir: str | None, input_file: str | None, most: int | None) -> int:
-        """Fill the folder, and see to it that the run's export is up to date.
+        """Write the task, and convert the run's weights for CTranslate2 if necessary.
 
         Args:
-            data_dir: Where the run's TFDS corpus is, if not where it was trained.
+            data_dir: TFDS folder with the run's corpus, if it was moved.
             input_file: A file of sentences, instead of the run's test pairs.
-            most: At most so many sentences.
+            most: Maximum number of sentences.
 
         Returns:
-            How many sentences there are.
+            The number of sentences.
         """
         from ptenmt.data.readers import read_lines
         from ptenmt.runs import find_run
@@ -96,7 +96,8 @@ class Task:
         sentences = given[:most]
         self.sentences_file.write_text("".join(f"{line}\n" for line in sentences), encoding="utf-8")
         recorder = _Recorder()
-        Translator(recorder, translator.tokenizers, config).translate(sentences)
+        recording = Translator(recorder, translator.tokenizers, config).with_options(safeguards=False)
+        recording.translate(sentences)
         pieces = translator.tokenizers.source.pieces
         segments = [Segment(limit, ids, pieces(ids)) for limit, ids in recorder.seen]
         segments.sort(key=lambda segment: -len(segment.ids))
@@ -117,8 +118,9 @@ class Task:
 
 
 class _Recorder:
-    """An engine that translates nothing and remembers what it was to translate."""
+    """An engine that records its requests and returns empty translations."""
 
+    name = "recorder"
     max_pending_batches = 0
     batch_sentences, batch_tokens = 32, 512
 

@@ -1,8 +1,8 @@
-"""The Transformer as the lecture that ptenmt goes back to builds it, and the loss it trains on.
+"""Baseline: the Transformer of the TensorFlow tutorial from which ptenmt started, and its loss.
 
-A yardstick, and therefore nothing to improve: separate dense layers for query, key and value, transposes
-around every attention, masks in which 1 means hidden, dropout after every sub-layer, logits for padding
-too. It shares no code with ptenmt's own model. Letters in shape comments as in ptenmt/model/layers.py.
+Not optimized on purpose: separate dense layers for query, key and value, transposes around every attention,
+masks in which 1 means hidden, dropout after every sub-layer, logits for padding too. It shares no code with
+ptenmt's model. Letters in shape comments as in ptenmt/model/layers.py.
 """
 
 import keras
@@ -16,7 +16,7 @@ def padding_mask(ids: tf.Tensor) -> tf.Tensor:
 
 
 def look_ahead_mask(length: tf.Tensor) -> tf.Tensor:
-    """Mark what comes later -> [T, T], 1 = hidden."""
+    """Mark later positions -> [T, T], 1 = hidden."""
     return 1 - tf.linalg.band_part(tf.ones((length, length)), -1, 0)
 
 
@@ -146,7 +146,7 @@ _cross_entropy = keras.losses.SparseCategoricalCrossentropy(from_logits=True, re
 
 
 def loss_of(labels: tf.Tensor, logits: tf.Tensor) -> tf.Tensor:
-    """The mean cross-entropy of labels [B, T] that are not padding, computed for all and then masked."""
+    """Mean cross-entropy of real labels [B, T], computed for all positions, then masked."""
     losses = _cross_entropy(labels, logits)
     real = tf.cast(tf.not_equal(labels, 0), losses.dtype)
     return tf.reduce_sum(losses * real) / tf.reduce_sum(real)

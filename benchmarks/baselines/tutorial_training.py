@@ -1,8 +1,8 @@
-"""Baseline: the lecture's training loop. Random batches of 64, each side padded to its longest sentence.
+"""Baseline: the tutorial's training loop. Random batches of 64, each side padded to its longest sentence.
 
     python tutorial_training.py TASK_FOLDER
 
-Tokenizing, which the lecture does on the way, is left out: the ids are there already. float32 always.
+Without tokenization, which the tutorial does for every batch. Always float32.
 """
 
 import sys
@@ -19,7 +19,7 @@ from tutorial_model import Schedule, TutorialTransformer, accuracy_of, loss_of
 BATCH = 64
 BUFFER = 20_000
 BATCHES_BETWEEN_LINES = 50
-PUBLISHED_SIZE = {(4, 128, 7765, 7010): 4_646_882}  # by layers, D and vocabularies
+PUBLISHED_SIZE = {(4, 128, 7765, 7010): 4_646_882}  # parameters by layers, D and vocabularies
 
 
 def sentences(ids: list[np.ndarray]) -> tf.RaggedTensor:

@@ -1,7 +1,7 @@
-"""Baseline: the lecture's loop: a sentence at a time, the whole prefix for each token, nothing compiled.
+"""Baseline: the tutorial's decoding loop: one sentence at a time, no key-value cache, nothing compiled.
 
-The weights are the run's own. A run that the lecture's model cannot express (other norms, other activations,
-shared tables) is translated by ptenmt's model in that same way.
+It uses the run's weights. If the tutorial's model cannot represent the run (other norms or activations, tied
+embeddings), the loop runs ptenmt's model.
 """
 
 import sys
@@ -18,14 +18,14 @@ Model = Callable[[Any, Any], Any]
 """``model(source [1, S], target [1, T]) -> logits [1, T, V]``"""
 
 
-def translate_by_the_lecture(task: Task, num_sentences: int) -> Measured:
-    """Translate a sample of the sentences: evenly spread over all, sorted by length."""
+def translate_with_tutorial_loop(task: Task, num_sentences: int) -> Measured:
+    """Translate a sample, evenly spread over the sentences sorted by length."""
     segments = task.segments()
     step = max(1, len(segments) // num_sentences)
     sample = segments[step // 2 :: step][:num_sentences]
     suppressed = [PAD, START] if task.has_unknown else [PAD, UNK, START]
     model = _model(task.run)
-    evaluate(model, sample[-1]._replace(limit=2), suppressed)  # what is made at the first call is made now
+    evaluate(model, sample[-1]._replace(limit=2), suppressed)  # warm-up
     started = time.perf_counter()
     tokens = sum(len(evaluate(model, segment, suppressed)) - 1 for segment in sample)
     return Measured(len(sample), time.perf_counter() - started, tokens)
@@ -57,15 +57,15 @@ def _model(name: str) -> Model:
     kind = config.norm, config.activation, config.tied_embeddings, config.key_size, config.value_size
     if kind != ("post", "relu", "none", None, None):
         return lambda source, target: transformer((source, target), training=False)
-    lecture = _lecture_model(config, transformer)
-    return lambda source, target: lecture((source, target), training=False)[0]
+    tutorial = _tutorial_model(config, transformer)
+    return lambda source, target: tutorial((source, target), training=False)[0]
 
 
-def _lecture_model(config: Any, transformer: Any) -> Any:
-    """The lecture's model with the weights of ptenmt's."""
+def _tutorial_model(config: Any, transformer: Any) -> Any:
+    """The tutorial's model with the weights of ptenmt's model."""
     import tensorflow as tf
 
-    sys.path.append(str(Path(__file__).parent))  # where its other users are started
+    sys.path.append(str(Path(__file__).parent))  # the other programs run in this folder
     from task import Sizes
     from tutorial_model import TutorialTransformer
 
