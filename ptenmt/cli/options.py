@@ -143,6 +143,10 @@ RunsToCompare = Annotated[
     list[str] | None,
     _run_option("A folder, or a name below checkpoints/; may be given several times.", _LAST),
 ]
+RunsToServe = Annotated[
+    list[str] | None,
+    _run_option("A folder, or a name below checkpoints/; may be given once for each direction.", _LAST),
+]
 ForwardRun = Annotated[str, _run_to_score("--forward", "in the config's direction")]
 BackwardRun = Annotated[str, _run_to_score("--backward", "in the other direction")]
 RunToDraw = Annotated[str | None, _run_option("Draw this run's own.", False)]

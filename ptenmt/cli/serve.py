@@ -1,7 +1,7 @@
 """``ptenmt serve``."""
 
 import importlib.util
-from dataclasses import asdict
+import math
 from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
@@ -17,7 +17,6 @@ from ptenmt.runs import find_run
 from ptenmt.server.keys import add_key as make_key
 from ptenmt.server.limits import Limits
 from ptenmt.trained_model import TrainedModel
-from ptenmt.translation import Translator
 from ptenmt.translation.glossary import Glossary
 
 _DEFAULTS = Limits()
@@ -32,7 +31,7 @@ def _limit(flag: str, unit: str, minimum: float, description: str) -> Any:
 
 
 def serve(
-    run: options.RunName = None,
+    runs: options.RunsToServe = None,
     checkpoint: options.WhichWeights = "best",
     host: Annotated[
         str, _access("--host", metavar="ADDRESS", help="Address to listen on; 0.0.0.0: all interfaces.")
@@ -41,6 +40,20 @@ def serve(
         int,
         _access("--port", "-p", metavar="N", min=0, max=65_535, help="Port to listen on; 0: any free port."),
     ] = 5000,
+    pivot: Annotated[
+        bool,
+        typer.Option("--pivot", help="Chain two runs over a common language where there is no direct one."),
+    ] = False,
+    max_memory: Annotated[
+        float | None,
+        typer.Option(
+            "--max-memory",
+            metavar="MB",
+            min=1,
+            help="Most memory of loaded models; the least recently used are unloaded.",
+            show_default="no limit",
+        ),
+    ] = None,
     device: options.Device = "cpu",
     threads: options.Threads = None,
     beam_size: options.BeamSize = None,
@@ -109,6 +122,8 @@ def serve(
 
     Example: ptenmt serve --run base --port 8080
 
+    Example: ptenmt serve --run pt-en --run en-pt
+
     Example: ptenmt serve --keys keys.txt --add-key alice
     """
     screen = Screen(quiet=quiet, verbose=verbose)
@@ -124,6 +139,7 @@ def serve(
                 f"{package}, which serving needs, is not installed",
                 "in a clone of ptenmt: pip install '.[serve]'",
             )
+    from ptenmt.server.models import Models, direction_of_run
     from ptenmt.server.process import serve as run_server
 
     limits = Limits(
@@ -133,17 +149,18 @@ def serve(
         queue=max_queue,
         file_megabytes=max_file,
     )
-    found = find_run(run, "translation")
     changes = options.decoding_overrides(overrides, {"beam_size": beam_size})
     names = {} if beam_size is None else {"beam_size": "--beam-size"}
-    decoding = options.chosen_decoding(found.config().decoding, changes, names)
     threads = threads or available_cores()
-    trained = TrainedModel.load(found, checkpoint=checkpoint, task="translation", on_warning=screen.warn)
-    translator = Translator.from_trained_model(trained, "ctranslate2", device=device, threads=threads)
-    direction = " → ".join(trained.config.data.languages)
+    directions, labels = [], []
+    for found in [find_run(name) for name in runs or ()] or [find_run(task="translation")]:
+        decoding = options.chosen_decoding(found.config().decoding, changes, names)
+        trained = TrainedModel.load(found, checkpoint=checkpoint, task="translation", on_warning=screen.warn)
+        directions.append(direction_of_run(trained, decoding, checkpoint, device=device, threads=threads))
+        labels.append(f"{' → '.join(trained.config.data.languages)} with {model_label(trained)}")
+    max_bytes = math.inf if max_memory is None else 1_000_000 * max_memory
     run_server(
-        trained,
-        translator.with_options(**asdict(decoding)),
+        Models(directions, max_bytes=max_bytes, pivots=pivot),
         host=host,
         port=port,
         threads=threads,
@@ -152,9 +169,7 @@ def serve(
         keys_file=keys,
         origins=origins or [],
         is_verbose=screen.verbose,
-        on_start=lambda url: screen.say(
-            f"{direction} with {model_label(trained)} at {url} — Ctrl-C stops the server"
-        ),
+        on_start=lambda url: screen.say(f"{', '.join(labels)} at {url} — Ctrl-C stops the server"),
         on_warning=screen.warn_loudly,
     )
     screen.say("stopped")

@@ -27,7 +27,7 @@ def make_app(service: Service, *, origins: Sequence[str] = ()) -> ASGIApp:
     """Assemble the application.
 
     Args:
-        service: The model and the state that the routes share.
+        service: The models and the state that the routes share.
         origins: Origins whose web pages may send requests (CORS): ``https://example.org``, or ``*``.
 
     Raises:
@@ -43,7 +43,7 @@ def make_app(service: Service, *, origins: Sequence[str] = ()) -> ASGIApp:
     app = FastAPI(
         title="ptenmt",
         version=__version__,
-        description=f"Translates {service.source_language} to {service.target_language}.",
+        description=f"Translates {', '.join(each.name for each in service.models.directions.values())}.",
         lifespan=lifespan,
         docs_url=None,
         redoc_url=None,

@@ -3,6 +3,8 @@
 import asyncio
 import logging
 import time
+from collections.abc import Sequence
+from typing import Any
 
 from prometheus_client import (
     CollectorRegistry,
@@ -61,21 +63,30 @@ class Metrics:
             buckets=_SECONDS,
             registry=registry,
         )
-        self.sentences = Counter("ptenmt_sentences", "Sentences translated", registry=registry)
-        self.source_tokens = Counter("ptenmt_source_tokens", "Tokens read", registry=registry)
-        self.target_tokens = Counter("ptenmt_target_tokens", "Tokens written", registry=registry)
+        pair: Any = {"labelnames": ["pair"], "registry": registry}
+        self.sentences = Counter("ptenmt_sentences", "Sentences translated", **pair)
+        self.source_tokens = Counter("ptenmt_source_tokens", "Tokens read", **pair)
+        self.target_tokens = Counter("ptenmt_target_tokens", "Tokens written", **pair)
         self.batch_sentences = Histogram(
-            "ptenmt_batch_sentences", "Sentences in a batch", buckets=_SENTENCES, registry=registry
+            "ptenmt_batch_sentences", "Sentences in a batch", buckets=_SENTENCES, **pair
         )
+        self.queue_seconds = Histogram(
+            "ptenmt_queue_seconds", "How long a sentence waited for its batch", buckets=_SECONDS, **pair
+        )
+        self.model_bytes = Gauge("ptenmt_model_bytes", "Weights in memory; 0 if they are not loaded", **pair)
         self.queue = Gauge("ptenmt_queue_sentences", "Sentences waiting", registry=registry)
         self.active = Gauge("ptenmt_active_requests", "Requests in progress", registry=registry)
 
-    def count_batch(self, num_sentences: int, num_source_tokens: int, num_target_tokens: int) -> None:
-        """Count a translated batch."""
-        self.batch_sentences.observe(num_sentences)
-        self.sentences.inc(num_sentences)
-        self.source_tokens.inc(num_source_tokens)
-        self.target_tokens.inc(num_target_tokens)
+    def count_batch(
+        self, pair: str, waits: Sequence[float], num_source_tokens: int, num_target_tokens: int
+    ) -> None:
+        """Count a translated batch: its languages, and the seconds that each sentence waited."""
+        self.batch_sentences.labels(pair).observe(len(waits))
+        self.sentences.labels(pair).inc(len(waits))
+        self.source_tokens.labels(pair).inc(num_source_tokens)
+        self.target_tokens.labels(pair).inc(num_target_tokens)
+        for seconds in waits:
+            self.queue_seconds.labels(pair).observe(seconds)
 
     def text(self) -> bytes:
         """All metrics in Prometheus' text format."""

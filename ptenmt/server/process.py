@@ -17,9 +17,8 @@ from ptenmt.errors import ServerError
 from ptenmt.server.app import make_app
 from ptenmt.server.keys import Keys
 from ptenmt.server.limits import Limits
+from ptenmt.server.models import Models
 from ptenmt.server.service import Service
-from ptenmt.trained_model import TrainedModel
-from ptenmt.translation import Translator
 from ptenmt.translation.glossary import Glossary
 
 SHUTDOWN_SECONDS = 6
@@ -34,8 +33,7 @@ _MAX_HEADER_BYTES = 100_000
 
 
 def serve(
-    trained: TrainedModel,
-    translator: Translator,
+    models: Models,
     *,
     host: str,
     port: int,
@@ -48,11 +46,10 @@ def serve(
     on_start: Callable[[str], None],
     on_warning: Callable[[str], None],
 ) -> None:
-    """Serve a run until SIGTERM or SIGINT; then finish the requests in progress, and return.
+    """Serve models until SIGTERM or SIGINT; then finish the requests in progress, and return.
 
     Args:
-        trained: The run, for attention.
-        translator: Of the same run.
+        models: The directions, and their models.
         host: A name or an address of this machine.
         port: The port; 0 for any free one.
         threads: How many batches to translate in parallel.
@@ -65,11 +62,12 @@ def serve(
         on_warning: Called with a message if other machines can use the server without a key.
 
     Raises:
-        ConfigError: The key file is invalid, the run samples its translations, or an origin is invalid.
+        ConfigError: The key file is invalid, or an origin is.
+        PtenmtError: The first model cannot be loaded.
         ServerError: The address is unknown or the port is in use.
     """
     keys = Keys() if keys_file is None else Keys.read(keys_file)
-    service = Service(translator, trained, limits, keys, threads=threads, glossaries=glossaries)
+    service = Service(models, limits, keys, threads=threads, glossaries=glossaries)
     bound = bound_socket(host, port)
     url = address_of(bound)
     if not is_loopback(bound) and not keys.are_required:
@@ -77,6 +75,7 @@ def serve(
             f"no API key is required (--keys is not given): any client that can reach {url} can use this "
             "server; require keys, or put it behind a reverse proxy that authenticates (docs/serving.md)"
         )
+    models.default.model = models.default.load()  # the others when they are first used
     app = make_app(service, origins=origins)
     run(make_server(app, is_verbose=is_verbose, on_start=lambda: on_start(url)), bound)
 

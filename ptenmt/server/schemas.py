@@ -44,10 +44,17 @@ class FileRequest(Keyed, Termed):
     target: Target
 
 
-class AlignmentRequest(Keyed):
-    """A sentence to translate and align."""
+class SentenceRequest(Keyed):
+    """A sentence of a language."""
 
     q: Text
+    source: Language | None = Field(None, description="Language code; default: of the first model.")
+    target: Language | None = Field(None, description="Language code; default: of the first model.")
+
+
+class AlignmentRequest(SentenceRequest):
+    """A sentence to translate and align."""
+
     prefix: str = Field("", description="Target prefix.")
 
 
@@ -57,10 +64,9 @@ class AlternativesRequest(AlignmentRequest):
     count: int = Field(5, ge=1, le=10, description="Number of next-token alternatives.")
 
 
-class AttentionRequest(Keyed):
+class AttentionRequest(SentenceRequest):
     """A sentence whose attention weights to return."""
 
-    q: Text
     translation: str | None = Field(None, description="Its translation; default: the model's.")
 
 

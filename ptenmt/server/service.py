@@ -1,29 +1,28 @@
-"""The service behind all routes: the model, the limits, the keys, and the requests in progress."""
+"""The service behind all routes: the models, the limits, the keys, and the requests in progress."""
 
 import asyncio
-import functools
-import logging
-import threading
 from collections.abc import Callable, Mapping
 from concurrent.futures import CancelledError, ThreadPoolExecutor
+from dataclasses import replace
+from functools import partial
 from typing import Annotated, Any, TypeVar
 
 import anyio.to_thread
 from fastapi import Depends, Request
 
-from ptenmt.errors import ConfigError, PtenmtError
+from ptenmt.data.language_identification import language_check, language_identifier
+from ptenmt.data.text import seems_foreign
+from ptenmt.errors import ConfigError, DataError
 from ptenmt.server.documents.plain import is_prose
 from ptenmt.server.http_requests import bearer_token, read
 from ptenmt.server.keys import Keys
 from ptenmt.server.limits import Limits, Refusal, shutting_down
 from ptenmt.server.middleware import Metrics
+from ptenmt.server.models import Direction, Model, Models, Route
 from ptenmt.server.schemas import Detection, Keyed
-from ptenmt.trained_model import TrainedModel
-from ptenmt.translation import Translator
-from ptenmt.translation.coalescing_engine import BusyError, CoalescingEngine, SentenceQueue
+from ptenmt.translation import Translation, Translator
+from ptenmt.translation.coalescing_engine import BusyError, CoalescingEngine, QueuedRequest, SentenceQueue
 from ptenmt.translation.glossary import Glossary
-
-logger = logging.getLogger("ptenmt.server")
 
 MAX_WITHOUT_KEY = 2
 """Uploads at a time whose key is not in the header, where keys are required."""
@@ -33,63 +32,95 @@ _Request = TypeVar("_Request", bound=Keyed)
 _Result = TypeVar("_Result")
 
 
+class Session:
+    """One request's models; its sentences share batches with those of other requests."""
+
+    def __init__(self, models: Models, request: QueuedRequest) -> None:
+        self._models, self._request = models, request
+        self._used: dict[Direction, Model] = {}
+
+    def model(self, direction: Direction) -> Model:
+        """The model of a direction, the same for the whole request."""
+        if direction not in self._used:
+            self._used[direction] = self._models.get(direction)
+        return self._used[direction]
+
+    def translator(self, direction: Direction) -> Translator:
+        """The translator of a direction."""
+        shared = self.model(direction).translator
+        engine = CoalescingEngine(self._request, shared.engine, direction.name)
+        return Translator(engine, shared.tokenizers, shared.config)
+
+    def translate(
+        self,
+        route: Route,
+        texts: list[str],
+        *,
+        glossary: Glossary | None = None,
+        max_segments: int | None = None,
+        count: int = 1,
+    ) -> list[Translation]:
+        """Translate texts by a route, each with ``count`` - 1 alternatives."""
+        *earlier, last = map(self.translator, route)
+        if earlier and glossary:
+            raise Refusal("a glossary needs a model of both languages, and here two models are chained")
+        detected: list[str | None] = [None] * len(texts)
+        for translator in earlier:
+            between = translator.translate(texts, max_segments=max_segments)
+            texts, detected = [each.text for each in between], [each.detected for each in between]
+        beam_size = max(last.config.decoding.beam_size, count)
+        last = last.with_glossary(glossary).with_options(num_hypotheses=count, beam_size=beam_size)
+        found = last.translate(texts, max_segments=max_segments)
+        if earlier:  # what another language is, the first model knows
+            found = [replace(each, detected=language) for each, language in zip(found, detected, strict=True)]
+        return found
+
+
 class Service:
-    """Answers the requests of many clients with one model.
+    """Answers the requests of many clients.
 
     Args:
-        translator: The model, with its own engine.
-        trained: The same run, for attention.
+        models: The directions and their models.
         limits: The limits of a request.
         keys: The clients' keys.
         threads: How many batches to translate in parallel.
         glossaries: Those that requests may name.
-
-    Raises:
-        ConfigError: The run samples its translations.
     """
 
     def __init__(
         self,
-        translator: Translator,
-        trained: TrainedModel,
+        models: Models,
         limits: Limits,
         keys: Keys,
         *,
         threads: int,
         glossaries: Mapping[str, Glossary] | None = None,
     ) -> None:
-        if translator.config.decoding.is_sampled:
-            raise ConfigError(
-                "a server gives the same translation each time, but this run samples",
-                "add --set decoding.top_k=1 --set decoding.top_p=1 --set decoding.temperature=1",
-            )
-        self.limits, self.metrics, self.keys = limits, Metrics(), keys
-        self.source_language, self.target_language = translator.config.data.languages
+        self.models, self.limits, self.metrics, self.keys = models, limits, Metrics(), keys
         self.documents = asyncio.Semaphore(limits.files)
         # Uploads whose key is known only once the form is read must not occupy the places of the others.
         self.uploads = asyncio.Semaphore(limits.uploads)
         self.uploads_without_key = asyncio.Semaphore(min(limits.uploads, MAX_WITHOUT_KEY))
-        self._translator = translator
         self._glossaries = dict(glossaries or {})
         self._queue = SentenceQueue(
-            translator.engine, threads=threads, max_waiting=limits.queue, on_batch=self.metrics.count_batch
+            threads=threads, max_waiting=limits.queue, on_batch=self.metrics.count_batch
         )
         self.metrics.queue.set_function(lambda: self._queue.num_waiting)
+        for direction in models.directions.values():
+            in_memory = self.metrics.model_bytes.labels(direction.name)
+            in_memory.set_function(partial(getattr, direction, "num_bytes"))
         # As many threads as requests, so that a request waits nowhere but in the queue, which has a limit.
         self._limiter = anyio.CapacityLimiter(limits.requests)
         self._document_threads = ThreadPoolExecutor(limits.files)
-        self._document_threads.submit(_language_identifier, self.source_language, self.target_language)
-        self._trained = trained
-        self._model_lock = threading.Lock()
-        self._logged = ""
+        self._document_threads.submit(self.detect, "a")  # loads the languages
 
     def stop(self) -> None:
         """Stop the threads."""
         self._queue.close()
         self._document_threads.shutdown(wait=False, cancel_futures=True)
 
-    async def run(self, work: Callable[[Translator], _Result], *, is_document: bool = False) -> _Result:
-        """Call a function with the translator in a worker thread; while the queue is full, refuse before.
+    async def run(self, work: Callable[[Session], _Result], *, is_document: bool = False) -> _Result:
+        """Call a function with the models in a worker thread; while the queue is full, refuse before.
 
         The sentences that it translates share batches with those of other requests. If the caller is
         cancelled, those that still wait are dropped. For a document, a few sentences are queued at a time,
@@ -98,14 +129,13 @@ class Service:
         Raises:
             Refusal: The queue is full, the server is shutting down, or ``work`` raised a ``ConfigError``.
         """
-        engine = CoalescingEngine(self._queue, _DOCUMENT_SENTENCES if is_document else None)
-        translator = Translator(engine, self._translator.tokenizers, self._translator.config)
+        request = QueuedRequest(self._queue, _DOCUMENT_SENTENCES if is_document else None)
         try:
             if not is_document:
                 # Here, since under overload the event loop competes with all threads.
-                self._queue.admit(engine)
+                self._queue.admit(request)
             return await anyio.to_thread.run_sync(
-                work, translator, abandon_on_cancel=True, limiter=self._limiter
+                work, Session(self.models, request), abandon_on_cancel=True, limiter=self._limiter
             )
         except BusyError as error:
             raise Refusal(error.message, 503, retry_after=error.retry_after) from error
@@ -114,7 +144,7 @@ class Service:
         except ConfigError as error:
             raise Refusal(error.message) from error
         finally:
-            engine.cancel()
+            request.cancel()
 
     def glossary(self, name: str | None) -> Glossary | None:
         """The glossary with a name, none for an empty one; refuses an unknown name."""
@@ -128,40 +158,38 @@ class Service:
         return await asyncio.get_running_loop().run_in_executor(self._document_threads, work, *arguments)
 
     def detect(self, text: str) -> list[Detection]:
-        """The run's two languages, the more likely one first; the source for a text without letters.
+        """The languages of the server, the likeliest first; in their order for a text without letters.
 
-        A text that is surely in neither has a third one, its own.
+        A text that is surely in none of them has a further one, its own.
         """
-        source, target = self.source_language, self.target_language
-        ranked: list[tuple[str, float]] = [(source, 0.0), (target, 0.0)]
-        if is_prose(text):
-            (other,) = self._translator.foreign_languages([text])
-            third = () if other in (None, target) else (other,)
-            ranked = _language_identifier(source, target, *third).rank(text)
+        languages, source = self.models.languages, self.models.default.source
+        ranked: list[tuple[str, float]] = [(language, 0.0) for language in languages]
+        try:
+            if is_prose(text):
+                other = (
+                    language_check(languages).foreign([text], source)[0]
+                    if seems_foreign(text, source)
+                    else None
+                )
+                more = () if other in (None, *languages) else (other,)
+                ranked = language_identifier(*languages, *more).rank(text)
+        except (ValueError, DataError) as error:
+            raise Refusal(
+                f"the languages {', '.join(languages)} cannot be identified: name the source"
+            ) from error
         return [
             Detection(language=language, confidence=round(100 * float(share), 1))
             for language, share in ranked
         ]
 
-    def attention(self, source: list[int], target: list[int]) -> dict[str, list[Any]]:
-        """The attention weights of all layers and heads, rounded; refuses if the model cannot be loaded.
-
-        Args:
-            source: The ids of a sentence.
-            target: The ids fed to the decoder.
-        """
-        import numpy as np
-
-        with self._model_lock:
-            try:
-                model: Any = self._trained.numpy_model
-            except PtenmtError as error:
-                if error.message != self._logged:  # repeated requests must not fill the log
-                    logger.warning("attention is not available: %s (%s)", error.message, error.hint)
-                self._logged = error.message
-                raise Refusal("attention is not available; the server's log has the reason", 501) from error
-            weights = model.attention(np.array([source]), np.array([target]))
-        return {name: np.round(values[0].astype(float), 4).tolist() for name, values in weights.items()}
+    def route(self, detected: str, target: str) -> Route:
+        """The route from a detected language, or as good as possible for a text in none of the server's."""
+        models = self.models
+        sources = (detected, *(each.source for each in models.directions.values() if each.target == target))
+        known = (
+            each for each in sources if each in models.languages and models.find(each, target) is not None
+        )
+        return models.route(next(known, models.default.source), target)
 
     async def read(self, request: Request, model: type[_Request]) -> _Request:
         """Read a request; refuse it without a valid key, if keys are required."""
@@ -179,19 +207,6 @@ class Service:
         given, most = sum(map(len, texts)), self.limits.characters
         if given > most:
             raise Refusal(f"the text has {given:,} characters; {most:,} are allowed")
-
-
-@functools.cache
-def _language_identifier(source: str, target: str, *others: str) -> Any:
-    """Of the 97 languages that py3langid knows, only those of the run are considered, and others named."""
-    from py3langid.langid import MODEL_FILE, LanguageIdentifier  # takes 0.3 s to load
-
-    identifier = LanguageIdentifier.from_model_file(MODEL_FILE, norm_probs=True)
-    try:
-        identifier.set_languages([source, target, *others])
-    except ValueError as error:
-        raise Refusal(f"{source} and {target} cannot be identified: name the source language") from error
-    return identifier
 
 
 async def _service(request: Request) -> Service:

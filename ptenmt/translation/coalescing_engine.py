@@ -14,6 +14,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Self
 
 from ptenmt.errors import ConfigError, PtenmtError
+from ptenmt.translation.batching import BATCH_SENTENCES
 from ptenmt.translation.engine import Engine, Hypothesis, PendingHypotheses, SearchRequest
 
 GATHERING_SECONDS = 0.003
@@ -37,32 +38,31 @@ class _Sentence:
     target_prefix: Sequence[int]
     search: SearchRequest
     """The rest of the request; only sentences with equal options share a batch."""
-    request: "CoalescingEngine"
+    engine: "CoalescingEngine"
+    added: float = field(default_factory=time.perf_counter)
     hypotheses: "Future[list[Hypothesis]]" = field(default_factory=Future)
 
 
 class SentenceQueue:
-    """Threads that translate the sentences of all requests with one engine.
+    """Threads that translate the sentences of all requests; a batch is of one engine.
 
     Args:
-        engine: Translates batches.
         threads: How many batches to translate in parallel.
         max_waiting: How many sentences may wait.
-        on_batch: Called with the numbers of sentences, source and target tokens of each batch, in any thread.
+        on_batch: Called for each batch, in any thread, with the label of its engine, the seconds that each
+            sentence waited, and the numbers of source and target tokens.
     """
 
     def __init__(
         self,
-        engine: Engine,
         *,
         threads: int,
         max_waiting: int,
-        on_batch: Callable[[int, int, int], None] = lambda *_counts: None,
+        on_batch: Callable[[str, Sequence[float], int, int], None] = lambda *_figures: None,
     ) -> None:
-        self.engine = engine
         self._max_waiting, self._on_batch = max_waiting, on_batch
         self._waiting: list[_Sentence] = []
-        self._preparing: set[CoalescingEngine] = set()  # admitted, with no sentence queued yet
+        self._preparing: set[QueuedRequest] = set()  # admitted, with no sentence queued yet
         self._changed = threading.Condition()
         self._num_idle = 0
         self._is_closed = False
@@ -76,7 +76,7 @@ class SentenceQueue:
         """Number of queued sentences."""
         return len(self._waiting)
 
-    def admit(self, request: "CoalescingEngine") -> None:
+    def admit(self, request: "QueuedRequest") -> None:
         """Reserve room for a request until it adds sentences or is cancelled; takes no lock.
 
         Raises:
@@ -98,14 +98,14 @@ class SentenceQueue:
             BusyError: Too many sentences of others wait, and the request does not wait for room.
             CancelledError: The queue is closed, or the request is cancelled.
         """
-        request = sentences[0].request
+        request = sentences[0].engine.request
         with self._changed:
             self._preparing.discard(request)
             while True:
                 if self._is_closed or request.is_cancelled:
                     raise CancelledError
                 num_waiting = len(self._waiting)
-                is_alone = all(each.request is request for each in self._waiting)
+                is_alone = all(each.engine.request is request for each in self._waiting)
                 if is_alone or num_waiting + len(sentences) <= self._max_waiting:
                     break
                 if not waits_for_room:
@@ -114,13 +114,13 @@ class SentenceQueue:
             self._waiting += sentences
             self._changed.notify_all()
 
-    def drop(self, request: "CoalescingEngine | None" = None) -> None:
+    def drop(self, request: "QueuedRequest | None" = None) -> None:
         """Cancel the sentences of a request that wait, or all, and its admission."""
         with self._changed:
             if request is not None:
                 self._preparing.discard(request)
             for sentence in self._waiting:
-                if request is None or sentence.request is request:
+                if request is None or sentence.engine.request is request:
                     sentence.hypotheses.cancel()
             self._waiting = [each for each in self._waiting if not each.hypotheses.cancelled()]
             self._changed.notify_all()
@@ -144,8 +144,10 @@ class SentenceQueue:
                 continue
             seconds = (time.perf_counter() - started) / len(batch) / len(self._threads)
             self._seconds_per_sentence += (1 - _PACE_DECAY) * (seconds - self._seconds_per_sentence)
+            waits = [started - sentence.added for sentence in batch]
             num_source = sum(len(sentence.ids) for sentence in batch)
-            self._on_batch(len(batch), num_source, sum(len(each[0].ids) - 1 for each in found))
+            num_target = sum(len(each[0].ids) - 1 for each in found)
+            self._on_batch(batch[0].engine.label, waits, num_source, num_target)
             for sentence, hypotheses in zip(batch, found, strict=True):
                 sentence.hypotheses.set_result(hypotheses)
 
@@ -154,7 +156,7 @@ class SentenceQueue:
         with self._changed:
             while not self._is_closed:
                 self._wait_for(1)
-                self._wait_for(self.engine.batch_sentences, GATHERING_SECONDS)
+                self._wait_for(BATCH_SENTENCES, GATHERING_SECONDS)
                 if self._waiting:  # another thread may have taken them
                     batch = self._take_batch()
                     self._changed.notify_all()  # there is room for other requests
@@ -170,13 +172,16 @@ class SentenceQueue:
     def _take_batch(self) -> list[_Sentence]:
         """Take the sentence that has waited longest and similar ones, but leave a share to idle threads."""
         first = self._waiting[0]
-        similar = [sentence for sentence in self._waiting if sentence.search == first.search]
+        engine = first.engine.shared
+        similar = [
+            each for each in self._waiting if each.engine.shared is engine and each.search == first.search
+        ]
         share = math.ceil(len(similar) / (self._num_idle + 1))
         similar.sort(key=lambda sentence: abs(len(sentence.ids) - len(first.ids)))  # stable: oldest first
         batch, longest = [first], len(first.ids)
-        for sentence in similar[1 : min(share, self.engine.batch_sentences)]:
+        for sentence in similar[1 : min(share, engine.batch_sentences)]:
             longest = max(longest, len(sentence.ids))
-            if longest * (len(batch) + 1) > self.engine.batch_tokens:
+            if longest * (len(batch) + 1) > engine.batch_tokens:
                 break
             batch.append(sentence)
         taken = set(batch)
@@ -194,13 +199,13 @@ class SentenceQueue:
     def _submit(self, batch: Sequence[_Sentence], max_length: int) -> list[list[Hypothesis]]:
         sources, prefixes = [each.ids for each in batch], [each.target_prefix for each in batch]
         prefixes = prefixes if any(prefixes) else []
-        return self.engine.submit(
+        return batch[0].engine.shared.submit(
             replace(batch[0].search, sources=sources, max_length=max_length, target_prefixes=prefixes)
         )()
 
 
-class CoalescingEngine:
-    """The engine of one request: its sentences share batches with those of other requests.
+class QueuedRequest:
+    """A client's request: its sentences, with one engine or several, are counted and cancelled together.
 
     Args:
         queue: Shared by all requests.
@@ -208,17 +213,35 @@ class CoalescingEngine:
             time, to leave room for other requests. Such a request waits while the queue is full.
     """
 
+    def __init__(self, queue: SentenceQueue, max_pending_sentences: int | None = None) -> None:
+        self.queue, self.max_pending_sentences = queue, max_pending_sentences
+        self.is_cancelled = False
+
+    def cancel(self) -> None:
+        """Remove the sentences that are still queued."""
+        self.is_cancelled = True
+        self.queue.drop(self)
+
+
+class CoalescingEngine:
+    """The engine of one request: its sentences share batches with those of other requests.
+
+    Args:
+        request: The request.
+        shared: Translates batches.
+        label: What its batches are counted as.
+    """
+
     batch_tokens = _UNLIMITED
 
-    def __init__(self, queue: SentenceQueue, max_pending_sentences: int | None = None) -> None:
-        self._queue = queue
-        self._waits_for_room = max_pending_sentences is not None
+    def __init__(self, request: QueuedRequest, shared: Engine, label: str = "") -> None:
+        self.request, self.shared, self.label = request, shared, label
+        most = request.max_pending_sentences
         # Two batches are pending: the current one and the next.
-        self.batch_sentences = _UNLIMITED if max_pending_sentences is None else max_pending_sentences // 2
-        self.max_pending_batches = _UNLIMITED if max_pending_sentences is None else 1
-        self.name, self.compute_type = queue.engine.name, queue.engine.compute_type
-        self.identity, self.alignment_layer = queue.engine.identity, queue.engine.alignment_layer
-        self.is_cancelled = False
+        self.batch_sentences = _UNLIMITED if most is None else most // 2
+        self.max_pending_batches = _UNLIMITED if most is None else 1
+        self.name, self.compute_type = shared.name, shared.compute_type
+        self.identity, self.alignment_layer = shared.identity, shared.alignment_layer
 
     def submit(self, request: SearchRequest) -> PendingHypotheses:
         """Queue the sentences.
@@ -233,13 +256,9 @@ class CoalescingEngine:
             _Sentence(ids, request.max_length, prefix, search, self)
             for ids, prefix in zip(request.sources, prefixes, strict=True)
         ]
-        self._queue.add(sentences, waits_for_room=self._waits_for_room)
+        waits_for_room = self.request.max_pending_sentences is not None
+        self.request.queue.add(sentences, waits_for_room=waits_for_room)
         return lambda: [sentence.hypotheses.result() for sentence in sentences]
-
-    def cancel(self) -> None:
-        """Remove the sentences that are still queued."""
-        self.is_cancelled = True
-        self._queue.drop(self)
 
     def seeded(self, seed: int) -> Self:
         """Not supported: the random numbers of a sentence would depend on other requests."""

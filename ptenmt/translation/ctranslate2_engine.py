@@ -3,11 +3,13 @@
 import math
 import time
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from statistics import fmean
 from typing import Any, Self
 
 import ctranslate2
 
+from ptenmt.atomic_files import temporary_folder
 from ptenmt.config import DecodingConfig
 from ptenmt.ctranslate2_export import CTranslate2Model, nearest_quantization
 from ptenmt.errors import ConfigError, ExportError
@@ -55,21 +57,25 @@ class CTranslate2Engine:
         self._source_tokens = tokenizers.source.pieces(range(tokenizers.source.vocabulary_size))
         self._target_tokens = tokenizers.target.pieces(range(tokenizers.target.vocabulary_size))
         self._target_ids = {piece: token for token, piece in enumerate(self._target_tokens)}
-        threads = threads or available_cores()
-        self.max_pending_batches = PENDING_BATCHES_PER_THREAD * threads
+        self._threads = threads or available_cores()
+        self.max_pending_batches = PENDING_BATCHES_PER_THREAD * self._threads
         self.alignment_layer = model.alignment_layer
         self.compute_type = nearest_quantization(model.quantization, _compute_types(device))
         self.identity = f"ctranslate2 {ctranslate2.__version__} {device} {self.compute_type} {model.weights}"
+        self._translator = self._loaded(model.weights, model.files)
+
+    def _loaded(self, name: str, files: dict[str, bytes] | None = None) -> ctranslate2.Translator:
+        """CTranslate2's translator of a folder, or of files in memory."""
         try:
-            self._translator = ctranslate2.Translator(
-                model.weights,
-                device,
+            return ctranslate2.Translator(
+                name,
+                self._device,
                 compute_type=self.compute_type,
-                inter_threads=threads,
+                inter_threads=self._threads,
                 intra_threads=1,  # batches in parallel are far faster than several threads for a batch
                 # A full queue would block without handling signals. With attention every sentence is a batch.
                 max_queued_batches=(self.max_pending_batches + 1) * self.batch_sentences,
-                files=model.files,
+                files=files,
             )
         except (RuntimeError, ValueError) as error:
             raise ExportError(f"CTranslate2 cannot use the model: {_first_line(error)}") from error
@@ -122,6 +128,21 @@ class CTranslate2Engine:
         return type(self)(
             self._model, self._tokenizers, with_unknown=self._with_unknown, device=self._device, threads=1
         )
+
+    def without_files(self) -> int:
+        """Halve the memory: keep no files, which only ``seeded`` needs; returns the bytes of the model.
+
+        Of files in memory CTranslate2 keeps a copy, too, so it loads the model once more, from a folder.
+
+        Raises:
+            ExportError: CTranslate2 cannot load the files.
+        """
+        files, self._model = self._model.files, replace(self._model, files={})
+        with temporary_folder() as folder:
+            for name, content in files.items():
+                (folder / name).write_bytes(content)
+            self._translator = self._loaded(str(folder))
+        return sum(map(len, files.values()))
 
     def _arguments(self, options: DecodingConfig) -> dict[str, Any]:
         """CTranslate2's names of the options; it implements beam search, penalties and sampling."""

@@ -108,7 +108,7 @@ def test_options_reach_the_server(ptenmt, random_run: Path, started: dict[str, A
     )
     service = started["service"]
     assert service.limits == Limits(characters=9, sentences=8, seconds=7.5, queue=6, file_megabytes=0.5)
-    assert service._translator.config.decoding.length_penalty == 0.5
+    assert service.models.default.model.translator.config.decoding.length_penalty == 0.5
     assert len(service._queue._threads) == 3
     assert started["origins"] == ["https://a.org", "https://b.org"]
     assert started["address"] == "127.0.0.1"
@@ -131,7 +131,11 @@ def test_attention_is_of_the_weights_that_translate_and_of_no_others(
     info, arrays = read_weights(best)
     better = {name: array + 1 for name, array in arrays.items()}
     write_weights(best, better, config=run.config().model, step=info.step + 1, metric="bleu", score=99.0)
-    attention = started["service"].attention
+    models = started["service"].models
+
+    def attention(source: list[int], target: list[int]) -> Any:
+        return models.attention(models.default.model, source, target)
+
     with pytest.raises(Refusal, match="attention is not available") as refused:
         attention([1, 2], [1])
     assert refused.value.status == 501
@@ -187,7 +191,8 @@ def test_a_run_that_was_only_trained_is_served(
 ) -> None:
     run = shutil.copytree(random_run, tmp_path / "run", ignore=shutil.ignore_patterns("ctranslate2"))
     ptenmt("serve", "--run", str(run), "--port", "0")
-    assert started["service"].attention([1, 2], [1])
+    models = started["service"].models
+    assert models.attention(models.default.model, [1, 2], [1])
 
 
 def test_a_run_without_weights_is_not_served(ptenmt, random_run: Path, tmp_path: Path) -> None:

@@ -3,8 +3,8 @@
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
-from functools import cached_property
+from dataclasses import dataclass, field, replace
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -15,6 +15,7 @@ from ptenmt.config import Config, DataConfig, ModelConfig, TokenizerConfig
 from ptenmt.server.app import make_app
 from ptenmt.server.keys import Keys
 from ptenmt.server.limits import Limits
+from ptenmt.server.models import Direction, Model, Models
 from ptenmt.server.process import address_of, bound_socket, make_server
 from ptenmt.server.service import Service
 from ptenmt.tokenizers import END, START, TokenizerPair, build_tokenizers
@@ -128,6 +129,8 @@ class Served:
     server: Any
     thread: threading.Thread
     """In which the requests are answered."""
+    engines: dict[str, CapitalsEngine]
+    """By direction."""
 
     def post(self, path: str, **body: Any) -> Any:
         """The answer to JSON, which has to be a good one."""
@@ -183,14 +186,25 @@ def serve(capitals: tuple[TokenizerPair, Config]) -> Serve:
         origins: Sequence[str] = (),
         load_model: Callable[[], Any] = RandomModel,
         glossaries: Mapping[str, Glossary] | None = None,
+        pairs: Sequence[str] = ("pt-en",),
+        memory: Mapping[str, Any] | None = None,
         **limits: Any,
     ) -> Iterator[Served]:
         tokenizers, config = capitals
-        engine = CapitalsEngine(tokenizers)
-        translator = Translator(engine, tokenizers, config)
-        trained: Any = LazyModel(load_model)
+        engines = {pair: CapitalsEngine(tokenizers) for pair in pairs}
+        engine = engines[pairs[0]]
+
+        def load(pair: str) -> Model:
+            languages = replace(config.data, source_language=pair[:2], target_language=pair[3:])
+            translator = Translator(engines[pair], tokenizers, replace(config, data=languages))
+            trained: Any = LazyModel(load_model)
+            return Model(translator, trained, 1_000)
+
+        models = Models(
+            [Direction(pair[:2], pair[3:], partial(load, pair)) for pair in pairs], **memory or {}
+        )
         access = keys or Keys()
-        service = Service(translator, trained, Limits(**limits), access, threads=2, glossaries=glossaries)
+        service = Service(models, Limits(**limits), access, threads=2, glossaries=glossaries)
         started = threading.Event()
         app = make_app(service, origins=origins)
         server = make_server(app, is_verbose=False, on_start=started.set)
@@ -200,9 +214,10 @@ def serve(capitals: tuple[TokenizerPair, Config]) -> Serve:
             thread.start()
             try:
                 assert started.wait(20)
-                yield Served(url, engine, service, server, thread)
+                yield Served(url, engine, service, server, thread, engines)
             finally:
-                engine.gate.set()
+                for each in engines.values():
+                    each.gate.set()
                 server.should_exit = True
                 thread.join()
 

@@ -102,7 +102,10 @@ def test_of_html_only_text_is_translated(served) -> None:
         ({"q": {"a": "b"}}, "q: "),
         ({"source": "fr"}, "fr is not supported"),
         ({"target": "fr"}, "fr is not supported"),
-        ({"source": "en", "target": "pt"}, "not back"),
+        (
+            {"source": "en", "target": "pt"},
+            "Portuguese (pt) is not available as a target language from English (en)",
+        ),
         ({"format": "docx"}, "format: "),
         ({"alternatives": 6}, "alternatives: Input should be less than or equal to 5"),
         ({"alternatives": -1}, "alternatives: "),

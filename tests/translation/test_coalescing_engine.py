@@ -11,7 +11,7 @@ import pytest
 
 from ptenmt.config import DecodingConfig
 from ptenmt.tokenizers import END, START
-from ptenmt.translation.coalescing_engine import BusyError, CoalescingEngine, SentenceQueue
+from ptenmt.translation.coalescing_engine import BusyError, CoalescingEngine, QueuedRequest, SentenceQueue
 from ptenmt.translation.engine import Hypothesis, PendingHypotheses, SearchRequest
 
 
@@ -49,14 +49,15 @@ class Requests:
     ) -> PendingHypotheses:
         """Submit sentences (word, length), all of one request."""
         return self.submit_of(
-            CoalescingEngine(self.queue), *sentences, max_length=max_length, beam_size=beam_size
+            QueuedRequest(self.queue), *sentences, max_length=max_length, beam_size=beam_size
         )
 
     def submit_of(
-        self, request: CoalescingEngine, *sentences: tuple[int, int], max_length: int = 99, beam_size: int = 4
+        self, request: QueuedRequest, *sentences: tuple[int, int], max_length: int = 99, beam_size: int = 4
     ) -> PendingHypotheses:
         sources = [[START, *[word] * length, END] for word, length in sentences]
-        return request.submit(SearchRequest(sources, max_length, DecodingConfig(beam_size=beam_size)))
+        options = DecodingConfig(beam_size=beam_size)
+        return CoalescingEngine(request, self.engine).submit(SearchRequest(sources, max_length, options))
 
     def occupy(self) -> PendingHypotheses:
         """Keep the only thread busy until the gate opens."""
@@ -75,7 +76,7 @@ def until(is_true: Callable[[], bool]) -> None:
 @contextmanager
 def running(*, threads: int = 1, max_waiting: int = 100) -> Iterator[Requests]:
     engine: Any = RepeatingEngine()
-    queue = SentenceQueue(engine, threads=threads, max_waiting=max_waiting)
+    queue = SentenceQueue(threads=threads, max_waiting=max_waiting)
     try:
         yield Requests(queue, engine)
     finally:
@@ -126,7 +127,7 @@ def test_no_translation_depends_on_its_batch() -> None:
 def test_sentences_are_refused_while_too_many_of_other_requests_wait() -> None:
     with running(max_waiting=4) as requests:
         requests.occupy()
-        request = CoalescingEngine(requests.queue)
+        request = QueuedRequest(requests.queue)
         requests.submit_of(request, *((word, 1) for word in range(3)))
         with pytest.raises(BusyError, match="3 sentences are waiting") as refused:
             requests.submit((8, 1), (9, 1))
@@ -140,7 +141,7 @@ def test_sentences_are_refused_while_too_many_of_other_requests_wait() -> None:
 def test_admitted_requests_count_until_their_sentences_wait() -> None:
     with running(max_waiting=2) as requests:
         requests.occupy()
-        first, second, third = (CoalescingEngine(requests.queue) for _ in range(3))
+        first, second, third = (QueuedRequest(requests.queue) for _ in range(3))
         requests.queue.admit(first)
         requests.queue.admit(second)
         with pytest.raises(BusyError, match="2 sentences are waiting"):
@@ -149,17 +150,18 @@ def test_admitted_requests_count_until_their_sentences_wait() -> None:
         requests.queue.admit(third)
         requests.submit_of(first, (1, 1))
         with pytest.raises(BusyError):
-            requests.queue.admit(CoalescingEngine(requests.queue))
+            requests.queue.admit(QueuedRequest(requests.queue))
         third.cancel()
-        requests.queue.admit(CoalescingEngine(requests.queue))
+        requests.queue.admit(QueuedRequest(requests.queue))
 
 
 def test_a_document_waits_for_room_and_leaves_some() -> None:
     with running(max_waiting=4) as requests, ThreadPoolExecutor() as pool:
         requests.occupy()
         waiting = requests.submit((1, 1), (2, 1), (3, 1))
-        document = CoalescingEngine(requests.queue, max_pending_sentences=4)
-        assert (document.batch_sentences, document.max_pending_batches) == (2, 1)
+        document = QueuedRequest(requests.queue, max_pending_sentences=4)
+        engine = CoalescingEngine(document, requests.engine)
+        assert (engine.batch_sentences, engine.max_pending_batches) == (2, 1)
         submitted = pool.submit(requests.submit_of, document, (5, 1), (6, 1))
         time.sleep(0.05)
         assert not submitted.done()
@@ -171,7 +173,7 @@ def test_a_document_waits_for_room_and_leaves_some() -> None:
 def test_sentences_of_a_cancelled_request_are_not_translated() -> None:
     with running() as requests:
         requests.occupy()
-        request = CoalescingEngine(requests.queue)
+        request = QueuedRequest(requests.queue)
         waits = [requests.submit((0, 1)), requests.submit_of(request, (1, 1)), requests.submit((2, 1))]
         request.cancel()
         assert requests.queue.num_waiting == 2

@@ -8,9 +8,9 @@ from fastapi import APIRouter, Request, Response
 from ptenmt.server import schemas
 from ptenmt.server.http_requests import answer_in_time
 from ptenmt.server.limits import Refusal
-from ptenmt.server.service import Service, SharedService
+from ptenmt.server.models import Direction
+from ptenmt.server.service import Service, Session, SharedService
 from ptenmt.tokenizers import END
-from ptenmt.translation import Translator
 
 router = APIRouter(prefix="/v1", tags=["Introspection"])
 _ERRORS = schemas.errors(400, 403, 408, 413, 503)
@@ -21,7 +21,8 @@ async def alignment(request: Request, service: SharedService) -> schemas.Alignme
     """Translate a sentence, and return which source words each word of the translation attends to."""
     body = await service.read(request, schemas.AlignmentRequest)
     service.check_length([body.q, body.prefix])
-    work = service.run(lambda translator: translator.align(body.q, body.prefix).of_words())
+    direction = _direction(service, body)
+    work = service.run(lambda session: session.translator(direction).align(body.q, body.prefix).of_words())
     return schemas.AlignmentAnswer(**asdict(await answer_in_time(request, work, service.limits.seconds)))
 
 
@@ -30,8 +31,16 @@ async def alternatives(request: Request, service: SharedService) -> schemas.Alte
     """Return translations that differ in the first token after a target prefix."""
     body = await service.read(request, schemas.AlternativesRequest)
     service.check_length([body.q, body.prefix])
-    work = service.run(lambda translator: translator.next_token_alternatives(body.q, body.prefix, body.count))
-    found = await answer_in_time(request, work, service.limits.seconds)
+    direction = _direction(service, body)
+    found = await answer_in_time(
+        request,
+        service.run(
+            lambda session: session.translator(direction).next_token_alternatives(
+                body.q, body.prefix, body.count
+            )
+        ),
+        service.limits.seconds,
+    )
     return schemas.AlternativesAnswer(
         alternatives=[
             schemas.AlternativeTranslation(text=each.text, score=each.score, probability=each.probability)
@@ -50,19 +59,32 @@ async def attention(request: Request, service: SharedService) -> Response:
     """Return the attention weights of every layer and head."""
     body = await service.read(request, schemas.AttentionRequest)
     service.check_length([body.q, body.translation or ""])
-    work = service.run(lambda translator: _attention(service, translator, body.q, body.translation))
+    direction = _direction(service, body)
+    work = service.run(lambda session: _attention(service, session, direction, body.q, body.translation))
     return Response(
         await answer_in_time(request, work, service.limits.seconds), media_type="application/json"
     )
 
 
-def _attention(service: Service, translator: Translator, text: str, translation: str | None) -> str:
+def _direction(service: Service, body: schemas.SentenceRequest) -> Direction:
+    """The direction of a request, by default the first; refuses chained ones."""
+    default = service.models.default
+    route = service.models.route(body.source or default.source, body.target or default.target)
+    if len(route) != 1:
+        raise Refusal("this needs one model that translates from source to target")
+    return route[0]
+
+
+def _attention(
+    service: Service, session: Session, direction: Direction, text: str, translation: str | None
+) -> str:
     """The answer in JSON: half a million numbers, which take too long to write in the event loop.
 
     Raises:
         ConfigError: The text is not a single sentence.
         Refusal: It, or its translation, is too long.
     """
+    translator = session.translator(direction)
     source = translator.encoder.segment_single([text])[0].segments[0].ids
     if translation is None:
         best = translator.with_options(split_sentences=False, safeguards=False).translate(text)[0]
@@ -82,7 +104,7 @@ def _attention(service: Service, translator: Translator, text: str, translation:
             "target_pieces": translator.tokenizers.target.pieces(target),
             "written_pieces": translator.tokenizers.target.pieces([*target[1:], END]),
             "alignment_layer": translator.engine.alignment_layer,
-            "weights": service.attention(source, target),
+            "weights": service.models.attention(session.model(direction), source, target),
         },
         ensure_ascii=False,
     )

@@ -16,8 +16,8 @@ from ptenmt.server.documents import FORMATS, Document, read_document, translated
 from ptenmt.server.documents.html import Html
 from ptenmt.server.http_requests import answer_in_time, bearer_token, read_upload
 from ptenmt.server.limits import Refusal
-from ptenmt.server.service import Service, SharedService
-from ptenmt.translation import Translation, Translator
+from ptenmt.server.service import Service, Session, SharedService
+from ptenmt.translation import Translation
 
 DOWNLOAD_SECONDS = 20 * 60
 MAX_DOWNLOAD_BYTES = 64_000_000
@@ -35,7 +35,7 @@ async def translate(request: Request, service: SharedService) -> schemas.Transla
     """Translate one text or several, plain or HTML; in HTML only the text is translated."""
     body = await service.read(request, schemas.TranslateRequest)
     texts = _texts_of(service, body)
-    work = service.run(lambda translator: _translate(service, translator, body, texts))
+    work = service.run(lambda session: _translate(service, session, body, texts))
     answer = await answer_in_time(request, work, service.limits.seconds)
     if not isinstance(body.q, str):
         return schemas.TranslateAnswer(**answer)
@@ -49,7 +49,7 @@ async def translate(request: Request, service: SharedService) -> schemas.Transla
     responses=schemas.errors(400, 403, 408, 413),
 )
 async def detect(request: Request, service: SharedService) -> Any:
-    """Detect which of the two languages a text is in, the more likely one first."""
+    """Detect which of the server's languages a text is in, the likeliest first."""
     body = await service.read(request, schemas.DetectRequest)
     texts = _texts_of(service, body)
     found = await anyio.to_thread.run_sync(lambda: list(map(service.detect, texts)))
@@ -59,17 +59,16 @@ async def detect(request: Request, service: SharedService) -> Any:
 @router.get("/languages")
 async def languages(service: SharedService) -> list[schemas.LanguageAnswer]:
     """List the languages, and what each can be translated to."""
-    source, target = service.source_language, service.target_language
     return [
-        schemas.LanguageAnswer(code=source, name=language_name(source), targets=[target]),
-        schemas.LanguageAnswer(code=target, name=language_name(target), targets=[]),
+        schemas.LanguageAnswer(code=code, name=language_name(code), targets=service.models.targets(code))
+        for code in service.models.languages
     ]
 
 
 @router.get("/frontend/settings")
 async def settings(service: SharedService) -> schemas.SettingsAnswer:
     """Return the settings that a web page needs."""
-    languages = {"source": service.source_language, "target": service.target_language}
+    languages = {"source": service.models.default.source, "target": service.models.default.target}
     return schemas.SettingsAnswer(
         charLimit=service.limits.characters,
         sentenceLimit=service.limits.sentences,
@@ -83,18 +82,6 @@ async def settings(service: SharedService) -> schemas.SettingsAnswer:
     )
 
 
-def check_direction(service: Service, source: str, target: str) -> bool:
-    """Refuse what the model does not translate; returns False if source and target are the same."""
-    known = (service.source_language, service.target_language)
-    direction = f"this server translates {known[0]} to {known[1]}"
-    for language in (source, target):
-        if language not in known:
-            raise Refusal(f"{language[:35]} is not supported: {direction}")
-    if (source, target) == known[::-1]:
-        raise Refusal(f"{direction}, not back")
-    return source != target
-
-
 def _texts_of(service: Service, body: schemas.DetectRequest) -> list[str]:
     """The texts of a request; refuses too many characters or texts, blank ones included."""
     texts = [body.q] if isinstance(body.q, str) else body.q
@@ -105,29 +92,31 @@ def _texts_of(service: Service, body: schemas.DetectRequest) -> list[str]:
 
 
 def _translate(
-    service: Service, translator: Translator, body: schemas.TranslateRequest, texts: list[str]
+    service: Service, session: Session, body: schemas.TranslateRequest, texts: list[str]
 ) -> dict[str, list[Any]]:
     """The fields of the answer, with an entry for each text."""
     markups = [Html(text, body.target) if body.format == "html" else None for text in texts]
     parts = [[text] if markup is None else markup.texts for text, markup in zip(texts, markups, strict=True)]
     answer: dict[str, list[Any]] = {}
-    sources = [body.source] * len(texts)
     if body.source == "auto":
         answer["detectedLanguage"] = detected = [service.detect(" ".join(each))[0] for each in parts]
-        known = (service.source_language, service.target_language)
-        # A text in neither language is translated; the answer names its language.
-        sources = [each.language if each.language in known else known[0] for each in detected]
-    is_translated = [check_direction(service, source, body.target) for source in sources]
-    flat = [part for of_text, wanted in zip(parts, is_translated, strict=True) if wanted for part in of_text]
-    count = 1 + body.alternatives
-    beam_size = max(translator.config.decoding.beam_size, count)
-    translator = translator.with_glossary(service.glossary(body.glossary))
-    translator = translator.with_options(num_hypotheses=count, beam_size=beam_size)
-    translations = iter(translator.translate(flat, max_segments=service.limits.sentences))
-    translated = [
-        [next(translations) for _ in of_text] if wanted else None
-        for of_text, wanted in zip(parts, is_translated, strict=True)
-    ]
+        routes = [service.route(each.language, body.target) for each in detected]
+    else:
+        routes = [service.models.route(body.source, body.target)] * len(texts)
+    translated: list[list[Translation] | None] = [None] * len(texts)
+    for route in filter(None, dict.fromkeys(routes)):
+        rows = [row for row, each in enumerate(routes) if each == route]
+        found = iter(
+            session.translate(
+                route,
+                [part for row in rows for part in parts[row]],
+                glossary=service.glossary(body.glossary),
+                max_segments=service.limits.sentences,
+                count=1 + body.alternatives,
+            )
+        )
+        for row in rows:
+            translated[row] = [next(found) for _ in parts[row]]
     ranked_texts = [
         [text] if of_parts is None else _rank(markup, of_parts)
         for text, markup, of_parts in zip(texts, markups, translated, strict=True)
@@ -236,14 +225,15 @@ async def _translate_document(
 ) -> bytes:
     glossary = service.glossary(body.glossary)
     document, texts = await service.aside(_parse, service, body, name, content)
-    source = body.source
-    if source == "auto":
+    if body.source == "auto":
         detected = (await service.aside(service.detect, " ".join(texts)))[0].language
-        source = detected if detected == body.target else service.source_language
-    if not check_direction(service, source, body.target):
+        route = service.route(detected, body.target)
+    else:
+        route = service.models.route(body.source, body.target)
+    if not route:
         return content
     translations = await service.run(
-        lambda translator: translator.with_glossary(glossary).translate(texts), is_document=True
+        lambda session: session.translate(route, texts, glossary=glossary), is_document=True
     )
     return await service.aside(document.with_texts, [translation.text for translation in translations])
 

@@ -1,0 +1,208 @@
+"""The directions that a server translates, and their models, loaded when first used."""
+
+import ctypes
+import logging
+import math
+import threading
+import time
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from ptenmt.config import DecodingConfig
+from ptenmt.data.text import language_name
+from ptenmt.errors import ConfigError, PtenmtError
+from ptenmt.runs import Choice
+from ptenmt.server.limits import Refusal
+from ptenmt.trained_model import TrainedModel
+from ptenmt.translation import Translator
+
+logger = logging.getLogger("ptenmt.server")
+
+
+@dataclass(eq=False)
+class Model:
+    """A loaded model."""
+
+    translator: Translator
+    trained: TrainedModel
+    """The same run, for attention."""
+    translator_bytes: int = 0
+
+    @property
+    def num_bytes(self) -> int:
+        """Size of the weights in memory; those for attention are loaded when it is first requested."""
+        arrays: dict[str, Any] = vars(self.trained).get("weights", {})
+        return self.translator_bytes + sum(int(array.nbytes) for array in arrays.values())
+
+
+@dataclass(eq=False)
+class Direction:
+    """A direction of translation."""
+
+    source: str
+    target: str
+    load: Callable[[], Model]
+    model: Model | None = None
+    """If it is loaded."""
+    used: float = -math.inf
+    """When it was last used, by ``time.monotonic``."""
+
+    @property
+    def name(self) -> str:
+        """Both languages: ``pt-en``."""
+        return f"{self.source}-{self.target}"
+
+    @property
+    def num_bytes(self) -> int:
+        """Memory of its model; 0 while none is loaded."""
+        return self.model.num_bytes if self.model else 0
+
+
+def direction_of_run(
+    trained: TrainedModel, decoding: DecodingConfig, checkpoint: Choice, *, device: str, threads: int
+) -> Direction:
+    """The direction of a run, whose weights are read when it is loaded.
+
+    Args:
+        trained: The run.
+        decoding: How to search.
+        checkpoint: Which weights; see ``TrainedModel.load``.
+        device: What CTranslate2 computes on.
+        threads: How many batches it translates in parallel.
+
+    Raises:
+        ConfigError: The run samples its translations.
+    """
+    if decoding.is_sampled:
+        raise ConfigError(
+            "a server gives the same translation each time, but this run samples",
+            "add --set decoding.top_k=1 --set decoding.top_p=1 --set decoding.temperature=1",
+        )
+
+    def load() -> Model:
+        newest = TrainedModel.load(trained.run, checkpoint=checkpoint, on_warning=trained.on_warning)
+        translator = Translator.from_trained_model(newest, "ctranslate2", device=device, threads=threads)
+        vars(newest).pop("weights", None)  # of a conversion
+        engine: Any = translator.engine
+        num_bytes = engine.without_files()
+        with suppress(AttributeError, OSError, TypeError):  # glibc keeps the memory of the conversion
+            ctypes.CDLL(None).malloc_trim(0)
+        return Model(translator.with_options(**asdict(decoding)), newest, num_bytes)
+
+    return Direction(*trained.config.data.languages, load)
+
+
+Route = tuple[Direction, ...]
+"""How to translate from one language to another: a direction, two in sequence, or none for the same one."""
+
+
+class Models:
+    """The directions of a server.
+
+    Args:
+        directions: All of them; the first is the default of routes whose requests name none.
+        max_bytes: The most memory of loaded models; a model in use stays, even if it is larger.
+        pivots: Whether two directions are chained where there is no direct one.
+
+    Raises:
+        ConfigError: Two have the same languages.
+    """
+
+    def __init__(
+        self, directions: Sequence[Direction], *, max_bytes: float = math.inf, pivots: bool = False
+    ) -> None:
+        self.directions = {(each.source, each.target): each for each in directions}
+        if len(self.directions) < len(directions):
+            names = [each.name for each in directions]
+            twice = next(name for name in names if names.count(name) > 1)
+            raise ConfigError(f"two runs translate {twice}", "give one --run for each direction")
+        self.default = directions[0]
+        self.languages = tuple(dict.fromkeys(code for pair in self.directions for code in pair))
+        self._max_bytes, self._pivots = max_bytes, pivots
+        self._lock, self._logged = threading.Lock(), ""
+
+    def find(self, source: str, target: str) -> Route | None:
+        """The route from one language to another, if there is one."""
+        if source == target:
+            return ()
+        if direct := self.directions.get((source, target)):
+            return (direct,)
+        chains = (
+            (first, second)
+            for first in self.directions.values()
+            for second in self.directions.values()
+            if self._pivots
+            and first.source == source
+            and (first.target, target) == (second.source, second.target)
+        )
+        return next(chains, None)
+
+    def route(self, source: str, target: str) -> Route:
+        """The route from one language to another; refuses, in LibreTranslate's words, if there is none."""
+        for language in (source, target):
+            if language not in self.languages:
+                raise Refusal(f"{language[:35]} is not supported")
+        found = self.find(source, target)
+        if found is None:
+            raise Refusal(
+                f"{language_name(target)} ({target}) is not available as a target language "
+                f"from {language_name(source)} ({source})"
+            )
+        return found
+
+    def targets(self, source: str) -> list[str]:
+        """The languages into which one can be translated."""
+        return [target for target in self.languages if self.find(source, target)]
+
+    def get(self, direction: Direction) -> Model:
+        """The model of a direction, loaded if it is not; refuses if it cannot be loaded."""
+        model = direction.model or self._load(direction)
+        direction.used = time.monotonic()
+        return model
+
+    def _load(self, direction: Direction) -> Model:
+        with self._lock:
+            if direction.model is None:
+                try:
+                    direction.model = direction.load()
+                except PtenmtError as error:
+                    raise self._unavailable(direction.name, error, 503) from error
+                direction.used = time.monotonic()
+                self._make_room()
+            return direction.model
+
+    def attention(self, model: Model, source: list[int], target: list[int]) -> dict[str, list[Any]]:
+        """The attention weights of all layers and heads, rounded; refuses if the weights cannot be loaded.
+
+        Args:
+            model: One of the directions' models.
+            source: The ids of a sentence.
+            target: The ids fed to the decoder.
+        """
+        import numpy as np
+
+        with self._lock:
+            try:
+                computed: Any = model.trained.numpy_model
+            except PtenmtError as error:
+                raise self._unavailable("attention", error, 501) from error
+            self._make_room()
+        weights = computed.attention(np.array([source]), np.array([target]))
+        return {name: np.round(values[0].astype(float), 4).tolist() for name, values in weights.items()}
+
+    def _make_room(self) -> None:
+        """Unload the models that have not been used for longest while there is too little memory."""
+        loaded = [each for each in self.directions.values() if each.model]
+        num_bytes = sum(each.num_bytes for each in loaded)
+        for direction in sorted(loaded, key=lambda each: each.used)[:-1]:
+            if num_bytes > self._max_bytes:
+                num_bytes -= direction.num_bytes
+                direction.model = None
+
+    def _unavailable(self, what: str, error: PtenmtError, status: int) -> Refusal:
+        if error.message != self._logged:  # repeated requests must not fill the log
+            logger.warning("%s is not available: %s (%s)", what, error.message, error.hint)
+        self._logged = error.message
+        return Refusal(f"{what} is not available; the server's log has the reason", status)

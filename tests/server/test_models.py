@@ -1,0 +1,96 @@
+"""Several directions in one server."""
+
+import re
+from typing import Any
+
+import pytest
+import requests
+
+from ptenmt.errors import ConfigError, ExportError
+from ptenmt.server.models import Direction, Models
+
+PORTUGUESE, ENGLISH = "o gato não tem tempo nenhum , e o cão", "the cat has no time at all , and the dog"
+
+
+def loaded(served) -> list[str]:
+    """The directions whose models are loaded, as the metrics tell."""
+    text = requests.get(f"{served.url}/metrics", timeout=20).text
+    return re.findall(r'ptenmt_model_bytes\{pair="(.....)"\} 1000', text)
+
+
+def test_the_direction_is_chosen_by_source_and_target(serve) -> None:
+    with serve(pairs=["pt-en", "en-pt", "gl-en"]) as served:
+        languages = requests.get(f"{served.url}/languages", timeout=20).json()
+        assert {each["code"]: each["targets"] for each in languages} == {
+            "pt": ["en"],
+            "en": ["pt"],
+            "gl": ["en"],
+        }
+        for pair in served.engines:
+            served.post("/translate", q=f"o {pair}", source=pair[:2], target=pair[3:])
+            served.post("/v1/alignment", q=f"a {pair}", source=pair[:2], target=pair[3:])
+        for pair, engine in served.engines.items():
+            assert [text for batch in engine.begun for text in batch] == [f"o {pair}", f"a {pair}"]
+        message = served.refused("/translate", 400, json={"q": "x", "source": "pt", "target": "gl"})
+        assert message == "Galician (gl) is not available as a target language from Portuguese (pt)"
+        text = requests.get(f"{served.url}/metrics", timeout=20).text
+        assert 'ptenmt_sentences_total{pair="gl-en"} 2.0' in text
+
+
+def test_a_detected_language_is_translated_by_its_own_model(serve) -> None:
+    with serve(pairs=["pt-en", "en-pt"]) as served:
+        for target, translated in (("en", PORTUGUESE), ("pt", ENGLISH)):
+            answer = served.post("/translate", q=[PORTUGUESE, ENGLISH], source="auto", target=target)
+            assert [found["language"] for found in answer["detectedLanguage"]] == ["pt", "en"]
+            expected = [text.upper() if text == translated else text for text in (PORTUGUESE, ENGLISH)]
+            assert answer["translatedText"] == expected
+
+
+def test_two_directions_are_chained_only_if_asked(serve) -> None:
+    pairs, body = ["pt-en", "en-gl"], {"q": ["o gato", "a mãe"], "source": "pt", "target": "gl"}
+    with serve(pairs=pairs) as served:
+        assert "not available as a target" in served.refused("/translate", 400, json=body)
+    with serve(pairs=pairs, memory={"pivots": True}) as served:
+        assert served.post("/translate", **body, alternatives=1) == {
+            "translatedText": ["O GATO", "A MÃE"],
+            "alternatives": [["O GATO!"], ["A MÃE!"]],
+        }
+        second = [text for batch in served.engines["en-gl"].begun for text in batch]
+        assert sorted(second) == ["A mãe", "O gato"]  # capitals are translated like ordinary text
+        assert requests.get(f"{served.url}/languages", timeout=20).json()[0]["targets"] == ["en", "gl"]
+        assert "one model" in served.refused("/v1/alignment", 400, json=body | {"q": "o gato"})
+        form = {"data": {"source": "pt", "target": "gl"}, "files": {"file": ("a.txt", b"o gato\n1")}}
+        answer = requests.post(f"{served.url}/translate_file", timeout=20, **form).json()
+        assert requests.get(answer["translatedFileUrl"], timeout=20).content == b"O GATO\n1"
+
+
+def test_models_are_loaded_when_used_and_unloaded_for_lack_of_memory(serve) -> None:
+    pairs = ["pt-en", "en-pt", "gl-en"]
+    with serve(pairs=pairs, memory={"max_bytes": 2_500}) as served:
+        assert loaded(served) == []
+        for pair in ("pt-en", "en-pt", "pt-en", "gl-en"):
+            served.post("/translate", q="o gato", source=pair[:2], target=pair[3:])
+        assert loaded(served) == ["pt-en", "gl-en"]
+        served.post("/translate", q="o gato", source="en", target="pt")
+        assert loaded(served) == ["en-pt", "gl-en"]
+
+
+def test_a_model_that_cannot_be_loaded_leaves_the_others(
+    serve, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    def fail() -> Any:
+        raise ExportError("broken", "mend it")
+
+    with serve(pairs=["pt-en", "en-pt"]) as served:
+        monkeypatch.setattr(served.service.models.directions["en", "pt"], "load", fail)
+        for _ in range(2):
+            body = {"q": "x", "source": "en", "target": "pt"}
+            assert "en-pt is not available" in served.refused("/translate", 503, json=body)
+        assert served.post("/translate", q="o gato", source="pt", target="en")
+    assert [record.getMessage() for record in caplog.records] == ["en-pt is not available: broken (mend it)"]
+
+
+def test_two_runs_of_a_direction_are_an_error() -> None:
+    directions = [Direction(source, "en", lambda: pytest.fail("is loaded")) for source in ("pt", "gl", "pt")]
+    with pytest.raises(ConfigError, match="two runs translate pt-en"):
+        Models(directions)
