@@ -28,6 +28,8 @@ _ELLIPSIS = re.compile(r"…[\"'”’»)]*\s+(?=[\"'“‘«(]*[A-ZÀ-Þ])")
 """Ends a sentence before a capital; sentencex knows three full stops only."""
 _CLAUSE_END = re.compile(r"[,;:.!?…)–—](?=\s)")
 _WHITE_SPACE = re.compile(r"\s+")
+_UNREADABLE = re.compile(r"[\s\ud800-\udfff]")
+"""On some of these, such as a no-break space before a full stop, sentencex panics."""
 _NUM_FRAME_TOKENS = 2
 _MAX_CHARACTERS_PER_TOKEN = 8
 """More than any language needs; a longer text is split before it is tokenized."""
@@ -214,17 +216,14 @@ class TextEncoder:
         """The sentences of a line, each with the white space around it."""
         import sentencex
 
-        start = 0
-        for end in [*(found.end() for found in _ELLIPSIS.finditer(line)), len(line)]:
-            begun = ""
-            for part in sentencex.segment(self._data.languages[0], line[start:end]):
-                begun += part
-                if part[-1:].isspace():  # no sentence ends inside d.C. or 2.ª
-                    yield begun
-                    begun = ""
-            if begun:
-                yield begun
-            start = end
+        readable = _UNREADABLE.sub(" ", line)
+        start = end = 0
+        for last in [*(found.end() for found in _ELLIPSIS.finditer(line)), len(line)]:
+            for part in sentencex.segment(self._data.languages[0], readable[end:last]):
+                end += len(part)
+                if part[-1:].isspace() or end == last:  # no sentence ends inside d.C. or 2.ª
+                    yield line[start:end]
+                    start = end
 
     def apart(self, segment: Segment) -> Segment:
         """The segment without its entities, which its translation gets in the end."""

@@ -92,6 +92,12 @@ def test_no_sentence_ends_inside_these(text: str):
     assert texts(cut(text)) == [text]
 
 
+def test_any_white_space_may_stand_before_a_full_stop():
+    assert texts(cut("Falta vitamina C\u00a0. Sim.")) == ["Falta vitamina C . Sim."]
+    assert cut("Vitamina C\u3000. Sim.").join(["a"]) == "a"
+    assert texts(cut("Um \ud83d aqui. Sim.")) == ["Um aqui.", "Sim."]
+
+
 def test_an_ellipsis_before_a_capital_ends_a_sentence():
     assert texts(cut("Espera… Vem cá... “Sim…” «Não sei»")) == ["Espera…", "Vem cá...", "“Sim…”", "«Não sei»"]
 
@@ -165,6 +171,8 @@ def test_nothing_is_lost_whatever_the_text():
         "😀",
         "e\u0301",
         "- um",
+        "C\u00a0.",
+        "N\u2009.",
         "* dois",
         "1. três",
     ]
