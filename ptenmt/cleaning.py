@@ -12,6 +12,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain, islice
 from pathlib import Path
+from statistics import fmean
 
 import numpy as np
 
@@ -28,7 +29,8 @@ from ptenmt.errors import OutputError, RunError
 from ptenmt.runs import Run, check_task
 from ptenmt.tokenizers import encode_framed
 from ptenmt.trained_model import TrainedModel
-from ptenmt.translation.ctranslate2_engine import CTranslate2Engine, PendingScores
+from ptenmt.translation.ctranslate2_engine import CTranslate2Engine
+from ptenmt.translation.engine import PendingScores
 from ptenmt.translation.resumable_output import locked, open_resumable
 
 OnProgress = Callable[[str, int, int], None]
@@ -194,7 +196,7 @@ class _ScoringModel:
                         pending.append((buffer, self._submit(buffer, sides)))
                     if len(pending) > 1 or not buffer:  # the next buffer is encoded while the engine works
                         texts, wait = pending.popleft()
-                        output.append(texts, "".join(f"{-score:.6g}\n" for score in wait()))
+                        output.append(texts, "".join(f"{-fmean(log_probs):.6g}\n" for log_probs in wait()))
                         num_done += len(texts)
                         on_progress(f"scoring {direction}", num_done, len(pairs))
         return np.fromfile(file, np.float32, sep="\n")

@@ -7,6 +7,7 @@
 - ``weights/``: the best and the latest weights, which everything else reads (``ptenmt.weights``)
 - ``ctranslate2/``: the best weights for CTranslate2, a cache (``ptenmt.ctranslate2_export``)
 - ``export/``: what ``ptenmt export`` wrote for other programs
+- ``confidence.json``: the calibration of confidences (``ptenmt.translation.confidence``)
 - ``history.jsonl``: validations and training curves, one JSON object per line
 """
 
@@ -83,6 +84,11 @@ class Run:
     def ctranslate2_folder(self) -> Path:
         """Where the best weights are cached in CTranslate2's form."""
         return self.path / "ctranslate2"
+
+    @property
+    def calibration_file(self) -> Path:
+        """Where the calibration of confidences is kept."""
+        return self.path / "confidence.json"
 
     @property
     def has_weights(self) -> bool:

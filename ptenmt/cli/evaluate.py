@@ -98,6 +98,14 @@ def evaluate(
             "on, and report how much the scores drop. Takes nine times as long.",
         ),
     ] = False,
+    calibrate: Annotated[
+        bool,
+        typer.Option(
+            "--calibrate",
+            help="First fit the confidence of translations (quality estimation: the expected sentence chrF) "
+            "on at most 500 validation pairs, and keep it in the run. Training does so at its end.",
+        ),
+    ] = False,
     details: Annotated[
         bool,
         _output_option(
@@ -156,8 +164,10 @@ def evaluate(
     options.refuse_together({"--test-set": test_set, **own_files})
     others: dict[str, object] = {"--hypotheses": hypotheses, "--baseline": baseline, "--details": details}
     options.refuse_together({"--robustness": robustness, "--hypotheses": hypotheses})
+    options.refuse_together({"--calibrate": calibrate, "--hypotheses": hypotheses})
     others |= {
         "--robustness": robustness,
+        "--calibrate": calibrate,
         "--beam-size": beam_size,
         "--set": overrides,
         "--output": output,
@@ -202,6 +212,7 @@ def evaluate(
             baseline=baseline,
             load=load,
             with_robustness=robustness,
+            with_calibration=calibrate,
             on_progress=show,
         )
     print_tables(evaluation_tables(evaluated, with_details=details))

@@ -125,7 +125,8 @@ def translate(
         _format_option(
             "--json",
             help="Write a JSON object for each text: source, translation, raw, score, tokens, alternatives, "
-            "milliseconds, is_complete, is_retried, is_split, detected, unknown.",
+            "milliseconds, is_complete, is_retried, is_split, detected, unknown, confidence (quality "
+            "estimation: the expected sentence chrF / 100), words with their probabilities.",
         ),
     ] = False,
     interactive: Annotated[

@@ -91,6 +91,8 @@ def _json_facts(translation: Translation) -> dict[str, Any]:
         "is_split": translation.is_split,
         "detected": translation.detected,
         "unknown": translation.unknown,
+        "confidence": translation.confidence,
+        "words": translation.words,
     }
 
 
@@ -149,6 +151,8 @@ class TranslationJob:
     ) -> Iterator[OutputChunk]:
         """Translate texts and format the translations; arguments as of ``translate``."""
         for translations in self.translate(texts, on_done, has_more):
+            if self.format.as_json:
+                translations = self.translator.with_confidence(translations)
             yield OutputChunk([each.source for each in translations], self.format.lines(translations))
 
     def _with_alternatives(
@@ -172,6 +176,7 @@ class TranslationJob:
             "glossary": "" if glossary is None else glossary.checksum,
             "prefix": self.prefix,
             "alternatives": self.alternatives,
+            "calibration": str(self.translator.calibration() if self.format.as_json else None),
             **asdict(self.format),
             **asdict(self.translator.config.decoding),
         }

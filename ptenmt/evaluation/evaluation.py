@@ -18,6 +18,7 @@ from ptenmt.evaluation.error_analysis import (
 )
 from ptenmt.evaluation.minimal_pairs import MinimalPairResults, translate_minimal_pairs
 from ptenmt.evaluation.published_test_sets import with_test_set
+from ptenmt.evaluation.reliability import Reliability, calibrate
 from ptenmt.evaluation.robustness import NoiseScores, score_robustness
 from ptenmt.evaluation.scores import BaselineComparison, MetricName, Score, Scorer, TextForm
 from ptenmt.evaluation.systems import LoadOptions, OnProgress, SearchFacts, System, teacher_forced
@@ -78,6 +79,8 @@ class Evaluation:
     """None without a model, or for other languages than Portuguese and English."""
     robustness: list[NoiseScores] | None = None
     """The scores without noise and under each; None: not asked for."""
+    reliability: Reliability | None = None
+    """Of the confidences; None: the run has no calibration."""
     sentences: list[EvaluatedSentence]
     """All of them, in order."""
     texts: dict[TextForm, ScoredTexts]
@@ -226,6 +229,7 @@ def evaluate(
     baseline: str | Path | None = None,
     load: LoadOptions | None = None,
     with_robustness: bool = False,
+    with_calibration: bool = False,
     on_progress: OnProgress = lambda _activity, _done, _total: None,
 ) -> Evaluation:
     """Score a trained run, or finished translations.
@@ -239,6 +243,8 @@ def evaluate(
         load: How to load the run, and the baseline if it is one.
         with_robustness: Also translate the sources under each noise of ``data.augment``, which takes nine
             times as long.
+        with_calibration: Fit the confidences of translations on the run's validation pairs first, and keep
+            the calibration in the run.
         on_progress: Called after every step.
 
     Raises:
@@ -250,10 +256,10 @@ def evaluate(
     """
     files, load = files or EvaluationFiles(), load or LoadOptions()
     if files.hypotheses is not None:
-        _check_hypotheses_alone(load, baseline, with_robustness)
+        _check_hypotheses_alone(load, baseline, with_robustness, with_calibration)
     request = EvaluationRequest.prepare(run, split, files, load)
     test_set = request.test_set
-    baseline_system, baseline_output = None, None
+    system, search, forced, baseline_system, baseline_output = None, None, None, None, None
     if baseline is not None and Path(baseline).is_file():
         baseline_output = request.read_hypotheses(baseline)
     elif baseline is not None:
@@ -261,13 +267,14 @@ def evaluate(
             baseline_system = request.load(find_run(baseline))
         except RunError as error:
             raise RunError(f"{error.message}, and no file {baseline}", error.hint) from error
-    system, search, forced = None, None, None
     if files.hypotheses is not None:
         output = request.read_hypotheses(files.hypotheses)
     else:
         system = request.load(request.require_run())
         trained = system.trained
         forced = teacher_forced(trained.numpy_model, trained.tokenizers, test_set.pairs(), on_progress)
+        if with_calibration:
+            calibrate(system, held_out_test_set(trained.run, "validation", load).pairs(), on_progress)
         output, search = system.translate(test_set, on_progress)
     if baseline_system is not None:
         baseline_output, _ = baseline_system.translate(test_set, on_progress)
@@ -308,6 +315,7 @@ def evaluate(
         ),
         minimal_pairs=None if system is None else translate_minimal_pairs(system.translator),
         robustness=score_robustness(system, test_set, on_progress) if system and with_robustness else None,
+        reliability=None if system is None else Reliability.measure(system, output, test_set.references),
         sentences=sentences,
         texts={
             form: ScoredTexts(
@@ -320,9 +328,11 @@ def evaluate(
     )
 
 
-def _check_hypotheses_alone(load: LoadOptions, baseline: str | Path | None, with_robustness: bool) -> None:
+def _check_hypotheses_alone(
+    load: LoadOptions, baseline: str | Path | None, with_robustness: bool, with_calibration: bool
+) -> None:
     """Refuse options that have no effect on finished translations."""
-    given = {"--robustness": with_robustness}
+    given = {"--robustness": with_robustness, "--calibrate": with_calibration}
     if baseline is None or Path(baseline).is_file():  # no run is loaded
         given |= {
             "--checkpoint": load.checkpoint != "best",

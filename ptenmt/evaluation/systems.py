@@ -135,7 +135,7 @@ class System:
             num_split=sum(translation.is_split for translation in ordered),
             seconds=seconds,
         )
-        return hypotheses, facts
+        return replace(hypotheses, translations=ordered), facts
 
 
 def teacher_forced(

@@ -118,6 +118,13 @@ def scores_table(evaluation: Evaluation) -> Table:
     for score in evaluation.scores:
         how = f"{score.text}: {score.signature.replace('|', ' ')}"
         rows.append((score.name, f"{score.value:.2f}", f"{score.low:.2f}–{score.high:.2f}", how))
+    if (found := evaluation.reliability) is not None:
+        how = f"its mean; mean sentence chrF / 100: {found.chrf:.4f}"
+        rows += [
+            ("confidence", f"{found.confidence:.4f}", "", how),
+            ("calibration error", f"{found.calibration_error:.4f}", "", "ECE, ten bins of equal size"),
+            ("rank correlation", f"{found.rank_correlation:.3f}", "", "Spearman, with sentence chrF"),
+        ]
     if evaluation.search is not None:
         how = f"sentences/s: {evaluation.search.description}"
         rows.append(("speed", f"{evaluation.sentences_per_second:,.1f}", "", how))

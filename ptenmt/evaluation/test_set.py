@@ -70,6 +70,8 @@ class Hypotheses:
     """Detokenized."""
     tokens: list[str] | None
     """Tokenized, where ``TestSet.token_references`` exist."""
+    translations: Sequence[Translation] = ()
+    """The same with all that is known of them, if a run translated."""
 
     def in_form(self, form: TextForm) -> list[str]:
         """The texts in one of the forms that the test set has references in."""

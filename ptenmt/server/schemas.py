@@ -35,6 +35,7 @@ class TranslateRequest(DetectRequest, Termed):
     target: Target
     format: Literal["text", "html"] = "text"
     alternatives: int = Field(0, ge=0, le=5, description="Number of alternative translations of each text.")
+    confidence: bool = Field(False, description="Whether to add confidences; not in LibreTranslate.")
 
 
 class FileRequest(Keyed, Termed):
@@ -85,6 +86,10 @@ class TranslateAnswer(BaseModel):
     alternatives: list[str] | list[list[str]] | None = Field(None, description="If requested.")
     detected: str | list[str | None] | None = Field(
         None, description="The language, if it is surely not the source language; not in LibreTranslate."
+    )
+
+    confidence: float | None | list[float | None] = Field(
+        None, description="If requested: the expected sentence chrF / 100; null: unknown."
     )
 
 

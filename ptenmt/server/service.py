@@ -49,7 +49,7 @@ class Session:
         """The translator of a direction."""
         shared = self.model(direction).translator
         engine = CoalescingEngine(self._request, shared.engine, direction.name)
-        return Translator(engine, shared.tokenizers, shared.config)
+        return Translator(engine, shared.tokenizers, shared.config, calibration=shared.calibration)
 
     def translate(
         self,
@@ -59,8 +59,9 @@ class Session:
         glossary: Glossary | None = None,
         max_segments: int | None = None,
         count: int = 1,
+        with_confidence: bool = False,
     ) -> list[Translation]:
-        """Translate texts by a route, each with ``count`` - 1 alternatives."""
+        """Translate texts by a route, each with ``count`` - 1 alternatives; two models have no confidence."""
         *earlier, last = map(self.translator, route)
         if earlier and glossary:
             raise Refusal("a glossary needs a model of both languages, and here two models are chained")
@@ -71,6 +72,8 @@ class Session:
         beam_size = max(last.config.decoding.beam_size, count)
         last = last.with_glossary(glossary).with_options(num_hypotheses=count, beam_size=beam_size)
         found = last.translate(texts, max_segments=max_segments)
+        if with_confidence and not earlier:
+            found = last.with_confidence(found)
         if earlier:  # what another language is, the first model knows
             found = [replace(each, detected=language) for each, language in zip(found, detected, strict=True)]
         return found

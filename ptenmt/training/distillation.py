@@ -212,7 +212,7 @@ class Teacher:
         longest = self._trained.config.model.max_positions
         source_ids, _ = encode_framed(tokenizers.source, sources, longest)
         target_ids, _ = encode_framed(tokenizers.target, targets, longest)
-        return engine.score(source_ids, target_ids)()
+        return list(map(fmean, engine.score(source_ids, target_ids)()))
 
 
 def joint_n_best(

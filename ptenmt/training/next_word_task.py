@@ -112,6 +112,9 @@ class NextWordTask:
     def alignment_layer(self, trained: TrainedModel) -> None:
         """None: it has no cross-attention."""
 
+    def calibrate(self, trained: TrainedModel) -> None:
+        """It does not translate."""
+
     def sample_validator(self, model: NextWordModel) -> tuple["NextWordValidator", float]:
         """A validator of the first held-out windows, and their share of all."""
         windows = self._windows_held_out(self._words[1][: _NUM_SAMPLE_WINDOWS + self._config.data.window])

@@ -137,9 +137,10 @@ def _train(
         if board is not None:
             board.add(event)
         inputs.on_event(event)
-    if workers.is_chief:
-        cache_translator(config, run, task.tokenizers, inputs.warn, task.alignment_layer)
     is_stopped = isinstance(event, Stopped)
+    if workers.is_chief:
+        last = [] if is_stopped else [task.calibrate]  # a signal does not wait for it
+        cache_translator(config, run, task.tokenizers, inputs.warn, task.alignment_layer, *last)
     if is_stopped:  # a signal to one worker stops all
         stop.received = next((number for number in workers.gather(stop.received) if number), None)
     return is_stopped
@@ -198,10 +199,12 @@ def cache_translator(
     tokenizers: TokenizerPair,
     warn: Callable[[str], None],
     choose_layer: Callable[[TrainedModel], int | None] = lambda _trained: None,
+    calibrate: Callable[[TrainedModel], None] = lambda _trained: None,
 ) -> None:
     """Convert the best weights so far for CTranslate2, unless that is done already; errors are warnings.
 
-    ``choose_layer`` chooses the layer that aligns words, which is recorded in the run.
+    ``choose_layer`` chooses the layer that aligns words, which is recorded in the run; ``calibrate`` fits the
+    confidence of translations.
     """
     candidates = list_weights(run.weights_folder, "best")
     if config.task != "translation" or not candidates:
@@ -212,6 +215,7 @@ def cache_translator(
             run.record_alignment_layer(layer)
         if not why_not_ctranslate2(config.model):
             ctranslate2_model(trained)
+            calibrate(trained)
     except PtenmtError as error:
         warn(f"cannot prepare the best weights for translating: {error.message}")
 

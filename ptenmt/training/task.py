@@ -62,6 +62,9 @@ class Task(Protocol):
     def alignment_layer(self, trained: TrainedModel) -> int | None:
         """Choose the layer that aligns words; None for a model that does not translate."""
 
+    def calibrate(self, trained: TrainedModel) -> None:
+        """Fit the confidence of translations, unless that is done already for these weights."""
+
     def sample_validator(self, model: Any) -> tuple[Validator, float]:
         """A validator of part of the split, and its share of the time of the whole one."""
 

@@ -28,7 +28,9 @@ from ptenmt.data.mixing import BothDirections, Mixture
 from ptenmt.data.readers import SentencePair
 from ptenmt.data.store import CorpusCache, fingerprint
 from ptenmt.errors import OutputError
+from ptenmt.evaluation.reliability import calibrate
 from ptenmt.evaluation.scores import Scorer
+from ptenmt.evaluation.systems import System
 from ptenmt.evaluation.test_set import TestSet
 from ptenmt.events import CorpusReady, Sample, Scores, ValidationStep
 from ptenmt.inspection.alignment import choose_layer
@@ -39,6 +41,7 @@ from ptenmt.training.distributed import Workers
 from ptenmt.training.task import HeldOutLoss, Split
 from ptenmt.translation import Translation, Translator
 from ptenmt.translation.batching import BATCH_SENTENCES
+from ptenmt.translation.confidence import Calibration
 from ptenmt.translation.ctranslate2_engine import CTranslate2Engine
 
 NUM_SHOWN_PAIRS = 3
@@ -216,6 +219,12 @@ class TranslationTask:
     def alignment_layer(self, trained: TrainedModel) -> int:
         """Choose it on the validation pairs."""
         return choose_layer(trained, self._corpus.validation)
+
+    def calibrate(self, trained: TrainedModel) -> None:
+        """Fit it on the validation pairs."""
+        if Calibration.load(trained.run, trained.info.checksum, lambda _stale: None) is None:
+            system = System(trained=trained, translator=Translator.from_trained_model(trained))
+            calibrate(system, self._corpus.validation)
 
     def sample_validator(self, model: Transformer) -> tuple[TranslationValidator, float]:
         """A validator of some pairs, the longest among them, and their share of all."""

@@ -2,9 +2,8 @@
 
 import math
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
-from statistics import fmean
 from typing import Any, Self
 
 import ctranslate2
@@ -16,10 +15,8 @@ from ptenmt.errors import ConfigError, ExportError
 from ptenmt.processes import available_cores
 from ptenmt.tokenizers import PAD, SPECIAL_PIECES, START, TokenizerPair
 from ptenmt.translation.batching import BATCH_SENTENCES, BATCH_TOKENS
-from ptenmt.translation.engine import Hypothesis, PendingHypotheses, SearchRequest
+from ptenmt.translation.engine import Hypothesis, PendingHypotheses, PendingScores, SearchRequest
 
-PendingScores = Callable[[], list[float]]
-"""Waits for the mean log-probability per token of each target, [END] included."""
 PENDING_BATCHES_PER_THREAD = 8
 """Enough that no thread idles while texts are read."""
 
@@ -120,7 +117,7 @@ class CTranslate2Engine:
             max_input_length=0,
             asynchronous=True,
         )
-        return lambda: [fmean(_result(each).log_probs) for each in pending]
+        return lambda: [_result(each).log_probs for each in pending]
 
     def seeded(self, seed: int) -> Self:
         """A new engine with a single thread and this seed."""

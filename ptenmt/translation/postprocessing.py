@@ -38,6 +38,13 @@ class Translation(Alternative):
 
     source: str
     """The text before any preparation."""
+    source_ids: list[int] = field(default_factory=list, repr=False)
+    """The ids of the text that was translated, [START] … [END] for each segment with words."""
+    confidence: float | None = None
+    """The expected sentence chrF / 100; None: see ``Translator.with_confidence``."""
+    words: list[tuple[str, float | None]] = field(default_factory=list)
+    """With a confidence, the words and marks of the translation, each with the product of the probabilities
+    of its tokens, given those before them; None for one that the model did not generate, e.g. an entity."""
     alternatives: list[Alternative] = field(default_factory=list)
     """The other translations, best first: ``decoding.num_hypotheses`` - 1."""
     is_retried: bool = False

@@ -11,7 +11,7 @@ import zlib
 from collections import deque
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import replace
-from functools import partial
+from functools import cache, partial
 from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -24,6 +24,7 @@ from ptenmt.runs import Choice, Run
 from ptenmt.tokenizers import UNK, TokenizerPair, suppressed_ids
 from ptenmt.trained_model import TrainedModel
 from ptenmt.translation.batching import BLANK, BatchQueue, Buffer, read_buffers
+from ptenmt.translation.confidence import Calibration, ScoredSentence, score_sentences, word_probabilities
 from ptenmt.translation.ctranslate2_engine import CTranslate2Engine
 from ptenmt.translation.engine import Engine, EngineName, Hypothesis, SearchRequest
 from ptenmt.translation.glossary import Glossary
@@ -47,12 +48,18 @@ class Translator:
     """Translates sentences with a trained model; see ``load``."""
 
     def __init__(
-        self, engine: Engine, tokenizers: TokenizerPair, config: Config, glossary: Glossary | None = None
+        self,
+        engine: Engine,
+        tokenizers: TokenizerPair,
+        config: Config,
+        glossary: Glossary | None = None,
+        calibration: Callable[[], Calibration | None] = lambda: None,
     ) -> None:
         self.engine = engine
         self.tokenizers = tokenizers
         self.config = config
         self.glossary = glossary
+        self.calibration = calibration
         self.encoder = TextEncoder(tokenizers, config, glossary)
         self._postprocessor = Postprocessor(tokenizers, config)
         self._copies_unknown = config.tokenizer.kind == "words"
@@ -122,7 +129,8 @@ class Translator:
                 f"{device} cannot compute in {model.quantization}, as the model is stored: "
                 f"using {fast.compute_type}"
             )
-        return cls(fast, tokenizers, config)
+        calibration = cache(partial(Calibration.load, trained.run, trained.info.checksum, warn))
+        return cls(fast, tokenizers, config, calibration=calibration)
 
     @classmethod
     def from_model(
@@ -140,11 +148,11 @@ class Translator:
     def with_options(self, **changes: Any) -> "Translator":
         """The same translator with other options of the section ``decoding``, such as ``beam_size=1``."""
         config = replace(self.config, decoding=replace(self.config.decoding, **changes))
-        return Translator(self.engine, self.tokenizers, config, self.glossary)
+        return Translator(self.engine, self.tokenizers, config, self.glossary, self.calibration)
 
     def with_glossary(self, glossary: Glossary | None) -> "Translator":
         """The same translator with another glossary, or without one."""
-        return Translator(self.engine, self.tokenizers, self.config, glossary)
+        return Translator(self.engine, self.tokenizers, self.config, glossary, self.calibration)
 
     def translate(
         self, texts: str | Iterable[str], *, prefix: str = "", max_segments: int | None = None
@@ -279,6 +287,7 @@ class Translator:
             row: Translation(
                 **vars(best),
                 source=buffer.texts[row],
+                source_ids=[token for each in text.segments if not each.is_blank for token in each.ids],
                 alternatives=others,
                 is_retried=any(segment.is_retried for segment in text.segments),
                 is_split=text.is_split,
@@ -303,6 +312,31 @@ class Translator:
             for row, language in zip(rows, languages, strict=True):
                 found[row] = language
         return found
+
+    def with_confidence(self, translations: Sequence[Translation]) -> list[Translation]:
+        """Add confidences and probabilities of words, for which the engine scores translations once more.
+
+        A translation is unchanged if it has no words of the source language or is a next-token alternative;
+        all are if the run has no calibration (``ptenmt evaluate --calibrate``), or with the Keras engine.
+        """
+        calibration = self.calibration()
+        if calibration is None:
+            return list(translations)
+        found = list(translations)
+        for row, sentences in enumerate(self.scored_sentences(translations)):
+            if sentences:
+                generated = [self._postprocessor.unconstrained(Hypothesis(each.target)) for each in sentences]
+                tokens = [token for each in sentences for token in each.target[1:]]
+                log_probs = chain(*(each.log_probs for each in sentences))
+                pieces = self.tokenizers.target.pieces(tokens)
+                words = word_probabilities(found[row].text, " ".join(generated), pieces, log_probs)
+                confidence = calibration.confidence(sentences)
+                found[row] = replace(found[row], confidence=confidence, words=words)
+        return found
+
+    def scored_sentences(self, translations: Sequence[Translation]) -> list[list[ScoredSentence]]:
+        """Score the tokens of the sentences of translations by teacher forcing, with CTranslate2."""
+        return score_sentences(self.engine, translations, self.config.model.max_positions)
 
     def next_token_alternatives(self, text: str, prefix: str, count: int) -> list[Alternative]:
         """Translations of a sentence that differ in the first token after a target prefix.

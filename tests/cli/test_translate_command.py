@@ -32,6 +32,8 @@ KEYS = [
     "is_split",
     "detected",
     "unknown",
+    "confidence",
+    "words",
 ]
 
 
@@ -159,6 +161,9 @@ def test_json_has_an_object_a_line(ptenmt, tiny: Translator) -> None:
         assert (answer["milliseconds"] > 0) == bool(translation.source.strip())
     assert list(answers[0]["alternatives"][0]) == ["translation", "raw", "score", "tokens", "is_complete"]
     assert answers[1]["tokens"] == ["[START]", "[END]"]
+    estimated = tiny.with_confidence(tiny.translate(LINES))
+    assert answers[0]["confidence"] == pytest.approx(estimated[0].confidence, abs=1e-3)
+    assert [word for word, _ in answers[0]["words"]] == [word for word, _ in estimated[0].words] != []
 
 
 def test_unknown_words_are_reported(ptenmt) -> None:

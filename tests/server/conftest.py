@@ -20,7 +20,8 @@ from ptenmt.server.process import address_of, bound_socket, make_server
 from ptenmt.server.service import Service
 from ptenmt.tokenizers import END, START, TokenizerPair, build_tokenizers
 from ptenmt.translation import Translator
-from ptenmt.translation.engine import Hypothesis, PendingHypotheses, SearchRequest
+from ptenmt.translation.confidence import Calibration
+from ptenmt.translation.engine import Hypothesis, PendingHypotheses, PendingScores, SearchRequest
 from ptenmt.translation.glossary import Glossary
 
 _SMALL = (
@@ -83,6 +84,9 @@ class CapitalsEngine:
             ]
 
         return wait
+
+    def score(self, _sources: Any, targets: Sequence[Sequence[int]]) -> PendingScores:
+        return lambda: [[-0.25] * (len(ids) - 1) for ids in targets]
 
     def _next_tokens(self, text: str, prefix: list[int], count: int) -> list[Hypothesis]:
         """The right token with probability 1; beginnings of other words with lower ones."""
@@ -188,6 +192,7 @@ def serve(capitals: tuple[TokenizerPair, Config]) -> Serve:
         glossaries: Mapping[str, Glossary] | None = None,
         pairs: Sequence[str] = ("pt-en",),
         memory: Mapping[str, Any] | None = None,
+        calibration: Calibration | None = None,
         **limits: Any,
     ) -> Iterator[Served]:
         tokenizers, config = capitals
@@ -196,7 +201,8 @@ def serve(capitals: tuple[TokenizerPair, Config]) -> Serve:
 
         def load(pair: str) -> Model:
             languages = replace(config.data, source_language=pair[:2], target_language=pair[3:])
-            translator = Translator(engines[pair], tokenizers, replace(config, data=languages))
+            own = replace(config, data=languages)
+            translator = Translator(engines[pair], tokenizers, own, calibration=lambda: calibration)
             trained: Any = LazyModel(load_model)
             return Model(translator, trained, 1_000)
 

@@ -109,17 +109,18 @@ def test_branches_differ_in_their_first_token(
         assert [branch.score for branch in branches] == pytest.approx(expected, abs=1e-3)
 
 
-def test_given_targets_are_scored_by_their_mean_log_probability(
+def test_given_targets_are_scored_by_the_log_probabilities_of_their_tokens(
     engine: CTranslate2Engine, model: Transformer
 ):
     targets = [[START, END], *random_sources(len(SOURCES) - 1, SIZE, seed=4)]
     expected = [
-        rows[np.arange(len(rows)), each[1:]].mean()
+        rows[np.arange(len(rows)), each[1:]]
         for rows, each in zip(
             log_probs(model, SOURCES, [each[:-1] for each in targets]), targets, strict=True
         )
     ]
-    assert engine.score(SOURCES, targets)() == pytest.approx(expected, abs=1e-4)
+    for found, wanted in zip(engine.score(SOURCES, targets)(), expected, strict=True):
+        assert found == pytest.approx(wanted, abs=1e-4)
 
 
 def test_attention_covers_a_prefix_and_branches(engine: CTranslate2Engine):

@@ -4,6 +4,7 @@ import secrets
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
+from statistics import fmean
 from typing import Any
 from urllib.parse import quote
 
@@ -113,6 +114,7 @@ def _translate(
                 glossary=service.glossary(body.glossary),
                 max_segments=service.limits.sentences,
                 count=1 + body.alternatives,
+                with_confidence=body.confidence,
             )
         )
         for row in rows:
@@ -124,10 +126,17 @@ def _translate(
     languages = [next((part.detected for part in each or () if part.detected), None) for each in translated]
     if any(languages):
         answer["detected"] = languages
+    if body.confidence:
+        answer["confidence"] = list(map(_mean_confidence, translated))
     answer["translatedText"] = [best for best, *_ in ranked_texts]
     if body.alternatives:
         answer["alternatives"] = [others for _, *others in ranked_texts]
     return answer
+
+
+def _mean_confidence(parts: Sequence[Translation] | None) -> float | None:
+    found = [part.confidence for part in parts or () if part.confidence is not None]
+    return round(fmean(found), 4) if found else None
 
 
 def _rank(markup: Html | None, parts: Sequence[Translation]) -> list[str]:

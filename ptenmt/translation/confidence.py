@@ -1,0 +1,139 @@
+"""Quality estimation: how good a translation probably is, without a reference.
+
+The confidence of a sentence is its expected chrF: a logistic regression on the model's own, teacher-forced
+probabilities (Blatz et al. 2004), fitted on validation pairs by ``evaluation/reliability.py``.
+"""
+
+import json
+import math
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import asdict, dataclass
+from difflib import SequenceMatcher
+from itertools import chain, pairwise
+from operator import mul
+from statistics import fmean
+from typing import Any, NamedTuple, Self
+
+from ptenmt.atomic_files import json_text, write_text
+from ptenmt.runs import Run
+from ptenmt.tokenizers import END, START
+from ptenmt.translation.postprocessing import Translation
+from ptenmt.translation.word_alignment import words_of, words_of_tokens
+
+_NUM_STEPS = 20
+_DECIMALS = 4  # further ones depend on the other sentences of a batch
+
+
+class ScoredSentence(NamedTuple):
+    """A sentence and its translation, ids from [START] to [END], with the log-probabilities of the latter."""
+
+    source: list[int]
+    target: list[int]
+    log_probs: list[float]
+
+    @property
+    def features(self) -> list[float]:
+        """The mean and the lowest probability of a token; the logarithm of the length ratio."""
+        probs = [math.exp(each) for each in self.log_probs]
+        return [fmean(probs), min(probs), math.log(len(self.target) / len(self.source))]
+
+
+@dataclass(frozen=True)
+class Calibration:
+    """A fitted regression: the checksum of the weights that it is for, the intercept and the slopes."""
+
+    weights: str
+    coefficients: list[float]
+
+    @classmethod
+    def fit(cls, weights: str, features: Sequence[Sequence[float]], labels: Sequence[float]) -> Self:
+        """Fit a fractional logistic regression, with a ridge penalty, by Newton's method.
+
+        Args:
+            weights: Checksum of the model's weights.
+            features: [sentences, features].
+            labels: [sentences], between 0 and 1: the sentence chrF / 100.
+        """
+        import numpy as np
+
+        x, y = np.array(features), np.array(labels)
+        mean, scale = x.mean(axis=0), x.std(axis=0) + 1e-6
+        x = np.hstack([np.ones((len(x), 1)), (x - mean) / scale])  # [N, 1 + F]
+        penalty = np.diag([1e-6, *np.ones(len(mean))])
+        beta = np.zeros(x.shape[1])
+        for _ in range(_NUM_STEPS):
+            p = 1 / (1 + np.exp(-x @ beta))
+            step = np.linalg.solve((x.T * (p * (1 - p))) @ x + penalty, x.T @ (y - p) - penalty @ beta)
+            beta += step.clip(-2, 2)
+        slopes = beta[1:] / scale
+        return cls(weights, [float(each) for each in (beta[0] - slopes @ mean, *slopes)])
+
+    @classmethod
+    def load(cls, run: Run, weights: str, warn: Callable[[str], None]) -> Self | None:
+        """The calibration of a run, if it has one for the weights; warns of one that is not used."""
+        try:
+            found = cls(**json.loads(run.calibration_file.read_text(encoding="utf-8")))
+            if found.weights == weights:
+                return found
+        except FileNotFoundError:
+            return None
+        except (OSError, ValueError, TypeError):
+            pass
+        command = f"ptenmt evaluate --calibrate --run {run.path}"
+        warn(f"no confidence: {run.calibration_file} is damaged or of other weights; fit it again: {command}")
+        return None
+
+    def write(self, run: Run) -> None:
+        """Keep it in the run; raises OutputError."""
+        write_text(run.calibration_file, json_text(asdict(self), indent=2) + "\n")
+
+    def confidence(self, sentences: Sequence[ScoredSentence]) -> float:
+        """The expected chrF / 100 of a text: of its sentences the mean, weighted by their tokens."""
+        intercept, *slopes = self.coefficients
+        logits = [intercept + sum(map(mul, slopes, each.features)) for each in sentences]
+        lengths = [len(each.log_probs) for each in sentences]
+        values = [1 / (1 + math.exp(-max(logit, -30.0))) for logit in logits]
+        return round(fmean(values, lengths), _DECIMALS)
+
+
+def score_sentences(
+    engine: Any, translations: Sequence[Translation], max_positions: int
+) -> list[list[ScoredSentence]]:
+    """Score the sentences of each translation; next-token alternatives and texts without words have none."""
+    pairs: list[list[Any]] = [
+        [(source, target if END in target else [*target[:max_positions], END]) for source, target in of_text]
+        for of_text in (zip(_split(each.source_ids), _split(each.ids), strict=False) for each in translations)
+    ]
+    columns = [list(column) for column in zip(*chain(*pairs), strict=True)]
+    scores = iter(engine.score(*columns)() if columns else ())
+    return [[ScoredSentence(source, target, next(scores)) for source, target in of_text] for of_text in pairs]
+
+
+def _split(ids: list[int]) -> list[list[int]]:
+    """The ids of each sentence of a text, which begins with [START]."""
+    starts = [place for place, token in enumerate(ids) if token == START]
+    return [ids[begin:end] for begin, end in pairwise([*starts, len(ids)])]
+
+
+def word_probabilities(
+    text: str, generated: str, tokens: Sequence[str], log_probs: Iterable[float]
+) -> list[tuple[str, float | None]]:
+    """The words of a translation, each with the product of the probabilities of its tokens.
+
+    Args:
+        text: The translation. Words that are not in ``generated`` have None.
+        generated: What the model generated, before entities and terms were put in.
+        tokens: The tokens of ``generated``.
+        log_probs: Of each token.
+    """
+    words, given = words_of(generated), words_of(text)
+    totals: dict[int | None, float] = {}
+    for owner, log_prob in zip(words_of_tokens(words, tokens), log_probs, strict=True):
+        totals[owner] = totals.get(owner, 0.0) + log_prob
+    before, after = ([word.strip().casefold() for word in each] for each in (words, given))
+    found: list[float | None] = [None] * len(given)
+    for start, place, size in SequenceMatcher(None, before, after, autojunk=False).get_matching_blocks():
+        for number in range(size):
+            if start + number in totals:
+                found[place + number] = round(math.exp(totals[start + number]), _DECIMALS)
+    return [(word.strip(), probability) for word, probability in zip(given, found, strict=True)]
