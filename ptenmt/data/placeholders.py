@@ -11,11 +11,15 @@ from functools import cache
 PLACEHOLDERS = tuple("❶❷❸❹❺❻❼❽❾❿")
 """The symbols: single characters, which neither tokenization, case nor Unicode normalization changes."""
 
+_BRACKETS = r"\([^\s<>\"“”«»()]*\)"
 ADDRESS = (
-    r"(?:https?://|ftp://|(?<!\w)www\.)[^\s<>\"“”«»]*[^\s<>\"“”«».,;:!?'’`)\]}]"
+    rf"(?:https?://|ftp://|(?<!\w)www\.)(?>{_BRACKETS}|[^\s<>\"“”«»])*"
+    rf"(?:{_BRACKETS}|[^\s<>\"“”«».,;:!?'’`)\]}}])"
     r"|(?<![\w.%+-])(?>[\w.%+-]+)@[\w-]+(?:\.[\w-]+)+"
 )
 """The pattern of a URL, without the punctuation after it, or an e-mail address."""
+THOUSANDS = r"\d{1,3}(?:[ \u00a0\u202f]\d{3})+(?!\d)"
+"""The pattern of an integer whose thousands are separated by spaces."""
 
 _EMOJI = "[\u203c\u2049\u2139\u2190-\u21ff\u231a-\u27bf\u2934-\u2b55\U0001f000-\U0001faff]"
 _EMOJI_CHANGED = f"{_EMOJI}[\ufe0f\U0001f3fb-\U0001f3ff]*"  # variation selector, skin tones
@@ -25,13 +29,15 @@ _ENTITIES = (
     r"(?<![\d%])%(?:\d+\$|\(\w+\))?[-+0#]?\d*(?:\.\d+)?[sdifgxXu@](?!\w)",  # %s, %1$s, %(name)s, %.2f
     r"(?<![\w&])#\w+#?",  # #TAG#, #tag
     r"(?<![\w@])@\w+",
-    r"(?<!\w)(?<!&#)(?>\d+(?:[.,:/–-]\d+)*)(?!\.?\w)",  # 7, 1,000.5, 12/03/2024, 10:30; not 1.º, 3D
+    r"[0-9#*]\ufe0f?\u20e3",  # a keycap
+    # 7, 1,000.5, 2 500, 12/03/2024, 10:30; not 1.º, 3D
+    rf"(?<!\w)(?<!&#)(?<!\d[.,:/–-])(?>(?:{THOUSANDS}|\d+)(?:[.,:/–-]\d+)*)(?!\.?\w)",
     f"[{''.join(PLACEHOLDERS)}]",
     "[\U0001f1e6-\U0001f1ff]{2}",  # a flag
     f"{_EMOJI_CHANGED}(?:\u200d{_EMOJI_CHANGED})*",
 )
 
-_SIGNS = re.compile(rf"[\d@#%{{{''.join(PLACEHOLDERS)}{_EMOJI[1:]}|://|www\.")
+_SIGNS = re.compile(rf"[\d@#%\u20e3{{{''.join(PLACEHOLDERS)}{_EMOJI[1:]}|://|www\.")
 """Every entity has one of these; to search them is ten times as fast."""
 
 

@@ -23,6 +23,16 @@ from ptenmt.data.placeholders import PLACEHOLDERS, mask, mask_pair, unmask
         ("O 1.º, o 3D, os 1990s, mp3, a@b, &#39; e 50 % não", ["50"]),
         ("50% de 100 %", ["50", "100"]),
         ("👍🏽 ❤️ 👩‍👩‍👧 🇵🇹", ["👍🏽", "❤️", "👩‍👩‍👧", "🇵🇹"]),
+        ("1️⃣ ou #️⃣, *⃣", ["1️⃣", "#️⃣", "*⃣"]),
+        (
+            "2 500 ou 12\u00a0345\u202f678,5; 10 2000, 2019 500.",
+            ["2 500", "12\u00a0345\u202f678,5", "10", "2000", "2019", "500"],
+        ),
+        (
+            "(http://a.pt/L_(c)), http://a.pt/L_(c)/d_(e). www.a.pt/(b [x](http://b.pt)",
+            ["http://a.pt/L_(c)", "http://a.pt/L_(c)/d_(e)", "www.a.pt/(b", "http://b.pt"],
+        ),
+        ("1." * 100_000 + "1x", []),  # in linear time
         ("sem nada", []),
     ],
 )
@@ -47,7 +57,7 @@ def test_any_text_is_restored() -> None:
 
 
 def test_of_more_than_ten_entities_ten_are_masked_and_placeholders_first() -> None:
-    text = " ".join(map(str, range(100, 115))) + " ❸"
+    text = ", ".join(map(str, range(100, 115))) + " ❸"
     masked, found = mask(text)
     assert found == ["❸", *map(str, range(100, 109))]
     assert unmask(masked, found) == text
