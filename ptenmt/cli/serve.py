@@ -44,6 +44,9 @@ def serve(
         bool,
         typer.Option("--pivot", help="Chain two runs over a common language where there is no direct one."),
     ] = False,
+    watch: Annotated[
+        bool, typer.Option("--watch", help="Load a model again when training has found a better one.")
+    ] = False,
     max_memory: Annotated[
         float | None,
         typer.Option(
@@ -118,7 +121,8 @@ def serve(
     r"""Serve translations over HTTP, with LibreTranslate's API and a web page.
 
     Only this machine is served, unless --host is given. After SIGTERM or Ctrl-C, requests in progress are
-    completed. Needs pip install 'ptenmt\[serve]'; see docs/serving.md.
+    completed; after SIGHUP, keys and models are loaded again. Needs pip install 'ptenmt\[serve]'; see
+    docs/serving.md.
 
     Example: ptenmt serve --run base --port 8080
 
@@ -168,6 +172,7 @@ def serve(
         glossaries={file.stem: Glossary.read(file) for file in glossaries or ()},
         keys_file=keys,
         origins=origins or [],
+        watches=watch,
         is_verbose=screen.verbose,
         on_start=lambda url: screen.say(f"{', '.join(labels)} at {url} — Ctrl-C stops the server"),
         on_warning=screen.warn_loudly,

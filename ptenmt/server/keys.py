@@ -18,17 +18,21 @@ _NAME = re.compile(r"[\w.@-]{1,100}")
 
 
 class Keys:
-    """The valid keys: the SHA-256 of each in hexadecimal, by owner. Without any, no key is required."""
+    """The valid keys: the SHA-256 of each in hexadecimal, by owner. Without a file, no key is required."""
 
-    def __init__(self, hashes: dict[str, str] | None = None) -> None:
-        self._hashes = hashes or {}
+    def __init__(self, file: Path | None = None) -> None:
+        self._file, self._hashes = file, dict[str, str]()
+        self.read()
 
-    @classmethod
-    def read(cls, file: Path) -> "Keys":
-        """Read a key file; raises ConfigError if it is missing, empty or malformed."""
-        if not (hashes := _read(file)):
-            raise ConfigError(f"{file} has no key", f"add one: ptenmt serve --keys {file} --add-key NAME")
-        return cls(hashes)
+    def read(self) -> None:
+        """Read the key file, also once more; raises ConfigError if it is missing, empty or malformed."""
+        if self._file is None:
+            return
+        if not (hashes := _read(self._file)):
+            raise ConfigError(
+                f"{self._file} has no key", f"add one: ptenmt serve --keys {self._file} --add-key NAME"
+            )
+        self._hashes = hashes
 
     @property
     def are_required(self) -> bool:

@@ -29,6 +29,8 @@ class Model:
     trained: TrainedModel
     """The same run, for attention."""
     translator_bytes: int = 0
+    stamp: tuple[int, ...] = ()
+    """Of the file of weights when they were read; see ``_stamp``."""
 
     @property
     def num_bytes(self) -> int:
@@ -59,6 +61,11 @@ class Direction:
         """Memory of its model; 0 while none is loaded."""
         return self.model.num_bytes if self.model else 0
 
+    @property
+    def is_outdated(self) -> bool:
+        """Whether the weights have been replaced since its model was loaded."""
+        return self.model is not None and _stamp(self.model.trained) != self.model.stamp
+
 
 def direction_of_run(
     trained: TrainedModel, decoding: DecodingConfig, checkpoint: Choice, *, device: str, threads: int
@@ -82,6 +89,7 @@ def direction_of_run(
         )
 
     def load() -> Model:
+        stamp = _stamp(trained)
         newest = TrainedModel.load(trained.run, checkpoint=checkpoint, on_warning=trained.on_warning)
         translator = Translator.from_trained_model(newest, "ctranslate2", device=device, threads=threads)
         vars(newest).pop("weights", None)  # of a conversion
@@ -89,9 +97,17 @@ def direction_of_run(
         num_bytes = engine.without_files()
         with suppress(AttributeError, OSError, TypeError):  # glibc keeps the memory of the conversion
             ctypes.CDLL(None).malloc_trim(0)
-        return Model(translator.with_options(**asdict(decoding)), newest, num_bytes)
+        return Model(translator.with_options(**asdict(decoding)), newest, num_bytes, stamp)
 
     return Direction(*trained.config.data.languages, load)
+
+
+def _stamp(trained: TrainedModel) -> tuple[int, ...]:
+    """Changes when the weights are replaced, which are always written as a new file."""
+    with suppress(OSError):
+        found = trained.info.file.stat()
+        return found.st_ino, found.st_mtime_ns
+    return ()
 
 
 Route = tuple[Direction, ...]
@@ -172,6 +188,18 @@ class Models:
                 direction.used = time.monotonic()
                 self._make_room()
             return direction.model
+
+    def reload(self, *, only_outdated: bool = False) -> None:
+        """Load the loaded models again; requests in progress keep the old ones, and so do all if it fails."""
+        with self._lock:
+            for direction in self.directions.values():
+                if direction.is_outdated or (direction.model and not only_outdated):
+                    try:
+                        direction.model = direction.load()
+                        logger.info("%s was loaded again", direction.name)
+                    except PtenmtError as error:
+                        self._unavailable(f"a newer model of {direction.name}", error, 503)
+            self._make_room()
 
     def attention(self, model: Model, source: list[int], target: list[int]) -> dict[str, list[Any]]:
         """The attention weights of all layers and heads, rounded; refuses if the weights cannot be loaded.

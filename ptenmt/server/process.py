@@ -3,9 +3,13 @@
 import asyncio
 import ipaddress
 import logging
+import os
 import signal
 import socket
+import threading
+import time
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +17,7 @@ import h11
 import uvicorn
 from starlette.types import ASGIApp
 
-from ptenmt.errors import ServerError
+from ptenmt.errors import ConfigError, ServerError
 from ptenmt.server.app import make_app
 from ptenmt.server.keys import Keys
 from ptenmt.server.limits import Limits
@@ -25,6 +29,7 @@ SHUTDOWN_SECONDS = 6
 """To finish the requests in progress when the server stops."""
 UNREAD_SECONDS = 30
 """A client that does not read its response for so long is disconnected by the kernel."""
+WATCH_SECONDS = 5
 _KEEP_ALIVE_SECONDS = 30
 _MAX_CONNECTIONS = 4_000
 """Further ones are answered with 503."""
@@ -42,11 +47,14 @@ def serve(
     glossaries: Mapping[str, Glossary],
     keys_file: Path | None,
     origins: Sequence[str],
+    watches: bool,
     is_verbose: bool,
     on_start: Callable[[str], None],
     on_warning: Callable[[str], None],
 ) -> None:
     """Serve models until SIGTERM or SIGINT; then finish the requests in progress, and return.
+
+    After SIGHUP, keys and models are loaded again, and replace those in use.
 
     Args:
         models: The directions, and their models.
@@ -57,6 +65,7 @@ def serve(
         glossaries: Those that requests may name.
         keys_file: The clients' keys; None if no key is required.
         origins: See ``make_app``.
+        watches: Whether to load a model again when its weights are replaced.
         is_verbose: Whether uvicorn logs more than errors.
         on_start: Called with the server's URL once it accepts requests.
         on_warning: Called with a message if other machines can use the server without a key.
@@ -66,7 +75,7 @@ def serve(
         PtenmtError: The first model cannot be loaded.
         ServerError: The address is unknown or the port is in use.
     """
-    keys = Keys() if keys_file is None else Keys.read(keys_file)
+    keys = Keys(keys_file)
     service = Service(models, limits, keys, threads=threads, glossaries=glossaries)
     bound = bound_socket(host, port)
     url = address_of(bound)
@@ -77,11 +86,46 @@ def serve(
         )
     models.default.model = models.default.load()  # the others when they are first used
     app = make_app(service, origins=origins)
-    run(make_server(app, is_verbose=is_verbose, on_start=lambda: on_start(url)), bound)
+
+    def started() -> None:
+        notify("READY=1")
+        on_start(url)
+
+    def reload() -> None:
+        notify(f"RELOADING=1\nMONOTONIC_USEC={time.monotonic_ns() // 1_000}")
+        try:
+            keys.read()
+        except ConfigError as error:
+            on_warning(f"the keys stay as they are: {error.message}")
+        models.reload()
+        notify("READY=1")
+
+    def watch() -> None:
+        while not server.should_exit:
+            models.reload(only_outdated=True)
+            time.sleep(WATCH_SECONDS)
+
+    server = make_server(app, is_verbose=is_verbose, on_start=started)
+    if watches:
+        threading.Thread(target=watch, daemon=True).start()
+    run(server, bound, on_reload=lambda: threading.Thread(target=reload).start())
+
+
+def notify(state: str) -> None:
+    """Tell the service manager the state, if it has asked for it; sd_notify(3)."""
+    if address := os.environ.get("NOTIFY_SOCKET"):
+        with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as sender, suppress(OSError):
+            sender.sendto(state.encode(), address.replace("@", "\0", 1) if address[0] == "@" else address)
 
 
 def bound_socket(host: str, port: int) -> socket.socket:
-    """A listening socket; port 0 is any free one. Raises ServerError."""
+    """A listening socket: the service manager's (sd_listen_fds(3)), or a new one; port 0 is any free one.
+
+    Raises:
+        ServerError: It cannot be had.
+    """
+    if os.environ.get("LISTEN_PID") == str(os.getpid()):
+        return socket.socket(fileno=3)
     try:
         family, _, _, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
         bound = socket.create_server(address[:2], family=family, backlog=_BACKLOG)
@@ -135,17 +179,20 @@ def make_server(
     return _Server(config, on_start)
 
 
-def run(server: uvicorn.Server, bound: socket.socket) -> None:
-    """Serve until SIGTERM or SIGINT; then finish the requests in progress, and return.
+def run(server: uvicorn.Server, bound: socket.socket, *, on_reload: Callable[[], None]) -> None:
+    """Serve until SIGTERM or SIGINT; then finish the requests in progress, and return; reload after SIGHUP.
 
     uvicorn raises the signals again once it has stopped; with these handlers, they do not end the process.
     """
 
     def stop(_number: int, _frame: Any) -> None:
+        notify("STOPPING=1")
         server.should_exit = True
 
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, stop)
+    if hasattr(signal, "SIGHUP"):
+        signal.signal(signal.SIGHUP, lambda _number, _frame: on_reload())
     server.run(sockets=[bound])
 
 

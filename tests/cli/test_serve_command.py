@@ -1,14 +1,18 @@
 """``ptenmt serve``: from the command line to an answer, and to the end."""
 
 import importlib.util
+import os
 import re
 import shutil
 import signal
 import socket
 import subprocess
 import sys
+import threading
 import time
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -25,10 +29,11 @@ from ptenmt.weights import read_weights, write_weights
 
 
 @contextmanager
-def running(*options: str) -> Iterator[tuple[subprocess.Popen[str], str]]:
+def running(*options: str, start: tuple[str, ...] = (), **given: Any) -> Iterator[tuple[Any, str]]:
     """A server, and its address."""
-    command = [sys.executable, "-m", "ptenmt", "serve", "--port", "0", *options]
-    with subprocess.Popen(command, stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
+    command = [*start, sys.executable, "-m", "ptenmt", "serve", "--port", "0", *options]
+    pipes: dict[str, Any] = {"stderr": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
+    with subprocess.Popen(command, **pipes, **given) as process:
         try:
             assert process.stderr is not None
             said = ""
@@ -69,6 +74,76 @@ def test_a_server_translates_as_the_command_does_and_ends_in_order(ptenmt, rando
     assert seconds < 10  # on a busy machine; alone it takes less than 2
 
 
+ACTIVATE = """
+import os, sys
+os.dup2(int(sys.argv[1]), 3)
+os.execve(sys.argv[2], sys.argv[2:], os.environ | {"LISTEN_PID": str(os.getpid())})
+"""
+
+
+@pytest.mark.skipif(not hasattr(signal, "SIGHUP"), reason="reloads after a signal of Unix")
+def test_models_and_keys_are_reloaded_under_load_and_a_service_manager_is_told(
+    ptenmt, random_run: Path, tmp_path: Path
+) -> None:
+    run = Run(shutil.copytree(random_run, tmp_path / "run"))
+    keys = tmp_path / "keys.txt"
+    key = ptenmt("serve", "--keys", str(keys), "--add-key", "alice").stdout.strip()
+    body = {"q": "o gato come hoje .", "source": "pt", "target": "en"}
+    seen, is_done, statuses = set[str](), threading.Event(), Counter[int]()
+
+    def post(given: str) -> requests.Response:
+        return requests.post(f"{url}/translate", json=body | {"api_key": given}, timeout=20)
+
+    def work() -> None:
+        while not is_done.is_set():
+            answer = post(key)
+            statuses[answer.status_code] += 1
+            seen.add(answer.json()["translatedText"])
+
+    with (
+        socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as manager,
+        socket.create_server(("127.0.0.1", 0)) as listening,
+        ThreadPoolExecutor(4) as pool,
+    ):
+        manager.bind(str(tmp_path / "notify"))
+        manager.settimeout(20)
+        environment = os.environ | {"NOTIFY_SOCKET": str(tmp_path / "notify"), "LISTEN_FDS": "1"}
+        activate = (sys.executable, "-c", ACTIVATE, str(listening.fileno()))
+        options = ("--run", str(run.path), "--keys", str(keys), "--watch")
+        with running(*options, start=activate, env=environment, pass_fds=[listening.fileno()]) as (
+            process,
+            url,
+        ):
+            assert url.endswith(f":{listening.getsockname()[1]}")
+            assert manager.recv(100) == b"READY=1"
+            clients = [pool.submit(work) for _ in range(4)]
+            bob = ptenmt("serve", "--keys", str(keys), "--add-key", "bob").stdout.strip()
+            assert post(bob).status_code == 403
+            for _ in range(3):
+                process.send_signal(signal.SIGHUP)
+                assert manager.recv(100).startswith(b"RELOADING=1\nMONOTONIC_USEC=")
+                assert manager.recv(100) == b"READY=1"
+            assert post(bob).status_code == 200
+            assert len(seen) == 1
+            info, arrays = read_weights(run.weights_folder / "best.safetensors")
+            better = {name: array[::-1] for name, array in arrays.items()}
+            write_weights(info.file, better, config=run.config().model, step=2, metric="bleu", score=99.0)
+            until(lambda: len(seen) == 2)
+            is_done.set()
+            assert [client.result() for client in clients] == [None] * 4
+            process.send_signal(signal.SIGTERM)
+            assert manager.recv(100) == b"STOPPING=1"
+            assert process.wait(10) == 0
+    assert set(statuses) == {200}
+
+
+def until(true: Callable[[], Any]) -> None:
+    end = time.monotonic() + 20
+    while not true():
+        assert time.monotonic() < end
+        time.sleep(0.01)
+
+
 def without(monkeypatch: pytest.MonkeyPatch, package: str) -> None:
     """As if a package were not installed."""
     find_spec = importlib.util.find_spec
@@ -89,7 +164,8 @@ def started(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
         seen["is_verbose"] = is_verbose
         on_start()
 
-    def run(_server: Any, bound: socket.socket) -> None:
+    def run(_server: Any, bound: socket.socket, *, on_reload: Any) -> None:
+        seen["on_reload"] = on_reload
         seen["address"] = bound.getsockname()[0]
         bound.close()
 

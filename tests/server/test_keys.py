@@ -18,7 +18,7 @@ def test_only_hashes_are_stored(tmp_path: Path) -> None:
     assert len(alice) == 43
     assert alice not in text
     assert [line.split()[0] for line in text.splitlines()] == ["alice", "bob"]
-    assert [Keys.read(file).admit(key) for key in (alice, bob, "", alice[:-1], "é")] == [
+    assert [Keys(file).admit(key) for key in (alice, bob, "", alice[:-1], "é")] == [
         True,
         True,
         *[False] * 3,
@@ -32,7 +32,7 @@ def test_an_owner_has_one_key(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match=r"keys\.txt already has a key of alice") as failure:
         add_key(file, "alice")
     assert "remove the line of alice" in failure.value.hint
-    assert Keys.read(file).admit(alice)
+    assert Keys(file).admit(alice)
 
 
 @pytest.mark.parametrize(
@@ -49,7 +49,7 @@ def test_a_bad_file_is_an_error(tmp_path: Path, content: str | bytes | None, mes
     if content is not None:
         file.write_bytes(content.encode() if isinstance(content, str) else content)
     with pytest.raises(ConfigError, match=message):
-        Keys.read(file)
+        Keys(file)
 
 
 @pytest.mark.parametrize("name", ["", "a b", "a\n", "ä/ö"])
@@ -61,7 +61,7 @@ def test_a_bad_name_is_an_error(tmp_path: Path, name: str) -> None:
 
 def test_without_a_key_nothing_is_translated(serve, tmp_path: Path) -> None:
     key = add_key(tmp_path / "keys.txt", "alice")
-    with serve(keys=Keys.read(tmp_path / "keys.txt")) as served:
+    with serve(keys=Keys(tmp_path / "keys.txt")) as served:
         assert served.post("/translate", **ASKED, api_key=key) == {"translatedText": "O GATO"}
         bearer = {"Authorization": f"Bearer {key}"}
         answer = requests.post(f"{served.url}/translate", json=ASKED, headers=bearer, timeout=20)

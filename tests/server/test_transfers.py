@@ -63,7 +63,7 @@ def key(tmp_path: Path) -> str:
 @pytest.fixture
 def keys(tmp_path: Path, key: str) -> Keys:
     assert key
-    return Keys.read(tmp_path / "keys.txt")
+    return Keys(tmp_path / "keys.txt")
 
 
 def test_the_number_of_uploads_is_limited(serve) -> None:
