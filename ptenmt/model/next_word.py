@@ -54,15 +54,13 @@ class NextWordModel(FromConfig, keras.Model):
         """Predict the next word: logits [B, 1, V], or [B, W, V] if every word predicts; see ``hidden``."""
         return self.final(self.hidden(inputs, training=training))
 
-    def hidden(
-        self, inputs: tuple[Any, Any], training: bool = False, kept: tuple[Any, Any] = (None, None)
-    ) -> Any:
+    def hidden(self, inputs: tuple[Any, Any], training: bool = False) -> Any:
         """Map words [B, W] to states [B, 1, D], or [B, W, D] if every word predicts.
 
-        The second input, the decoder input of a ``Transformer``, is ignored; ``kept`` as there.
+        The second input, the decoder input of a ``Transformer``, is ignored.
         """
         words, _ = inputs
-        encoded = self.encoder(words, self._mask(words), kept[0], training=training)
+        encoded = self.encoder(words, self._mask(words), training=training)
         if self.config.prediction == "causal":
             return encoded
         real = ops.cast(ops.not_equal(words, 0), encoded.dtype)[..., None]  # [B, W, 1]

@@ -225,13 +225,13 @@ class Encoder(_Stack):
         """Build all layers."""
         self._build(source_shape)
 
-    def call(self, source: Any, attention_mask: Any = None, kept: Any = None) -> Any:
-        """Encode ids [B, S] -> [B, S, D]; the mask is broadcastable to [B, H, S, S], ``kept`` is [B, S]."""
-        return self.forward(source, attention_mask, kept)[0]
+    def call(self, source: Any, attention_mask: Any = None) -> Any:
+        """Encode ids [B, S] -> [B, S, D]; the mask is broadcastable to [B, H, S, S]."""
+        return self.forward(source, attention_mask)[0]
 
-    def forward(self, source: Any, mask: Any = None, kept: Any = None) -> tuple[Any, list[Any]]:
+    def forward(self, source: Any, mask: Any = None) -> tuple[Any, list[Any]]:
         """Encode ids [B, S] -> memory [B, S, D] and every block's attention weights [B, H, S, S]."""
-        x = self.embedding(source, kept=kept)
+        x = self.embedding(source)
         weights = []
         for block in self.blocks:
             x, block_weights = block.forward(x, mask)
@@ -269,18 +269,16 @@ class Decoder(_Stack):
         """Build all layers."""
         self._build(target_shape, memory_shape)
 
-    def call(self, target: Any, memory: Any, cross_mask: Any = None, kept: Any = None) -> Any:
+    def call(self, target: Any, memory: Any, cross_mask: Any = None) -> Any:
         """Decode ids [B, T] -> [B, T, D], each position from those before it and the memory [B, S, D].
 
-        ``cross_mask`` is the padding mask of the source, broadcastable to [B, H, T, S]; ``kept`` is [B, T].
+        ``cross_mask`` is the padding mask of the source, broadcastable to [B, H, T, S].
         """
-        return self.forward(target, memory, cross_mask, kept)[0]
+        return self.forward(target, memory, cross_mask)[0]
 
-    def forward(
-        self, target: Any, memory: Any, cross_mask: Any = None, kept: Any = None
-    ) -> tuple[Any, list[tuple[Any, Any]]]:
+    def forward(self, target: Any, memory: Any, cross_mask: Any = None) -> tuple[Any, list[tuple[Any, Any]]]:
         """As ``call``; also returns every block's attention weights [B, H, T, T] and [B, H, T, S]."""
-        x = self.embedding(target, kept=kept)
+        x = self.embedding(target)
         self_mask = decoder_mask(target)
         weights = []
         for block in self.blocks:
@@ -360,17 +358,12 @@ class Transformer(FromConfig, keras.Model):
         """
         return self.final(self.hidden(inputs, training=training))
 
-    def hidden(
-        self, inputs: tuple[Any, Any], training: bool = False, kept: tuple[Any, Any] = (None, None)
-    ) -> Any:
-        """Return the decoder's output [B, T, D], which ``final`` maps to logits; see ``call``.
-
-        ``kept``, boolean [B, S] and [B, T], is False for inputs whose embedding is zeroed.
-        """
+    def hidden(self, inputs: tuple[Any, Any], training: bool = False) -> Any:
+        """Return the decoder's output [B, T, D], which ``final`` maps to logits; see ``call``."""
         source, target = inputs
         source_mask = padding_mask(source)
-        memory = self.encoder(source, source_mask, kept[0], training=training)
-        return self.decoder(target, memory, source_mask, kept[1], training=training)
+        memory = self.encoder(source, source_mask, training=training)
+        return self.decoder(target, memory, source_mask, training=training)
 
     def encode(self, source: Any) -> Any:
         """Encode source ids [B, S] -> memory [B, S, D]."""

@@ -170,23 +170,26 @@ class TrainStep:
         if options.r_drop or options.simcut:
             source, target = tf.tile(source, [2, 1]), tf.tile(target, [2, 1])
         inputs, labels = (source, target[:, :-1]), target[:, 1:]
-        kept = self._kept_tokens(*inputs, draw) if options.simcut else (None, None)
-        hidden = self._model.hidden(inputs, training=True, kept=kept)
+        if options.simcut:
+            inputs = self._with_cutoff(*inputs, draw)
+        hidden = self._model.hidden(inputs, training=True)
         if not self._uses_xla:  # XLA needs fixed shapes
             hidden, labels = real_positions(hidden, labels)
         return training_loss(self._model.final(hidden), labels, options)
 
-    def _kept_tokens(self, source: Any, target: Any, draw: Any) -> tuple[Any, Any]:
-        """Draw which tokens of the second half of ids [2B, S] and [2B, T] are kept (SimCut's token cut-off).
+    def _with_cutoff(self, source: Any, target: Any, draw: Any) -> tuple[Any, Any]:
+        """SimCut's token cut-off: replace ids in the second half of [2B, S] and [2B, T] by -1.
 
-        All special tokens are, as in the authors' code. Like dropout, a function of seed and ``draw``.
+        Special tokens are kept; the authors' encoder keeps only the last position. Like dropout, a function
+        of seed and ``draw``.
         """
         ids = tf.concat([source, target], axis=1)
         count, length = tf.shape(ids)[0], tf.shape(source)[1]
         drawn = tf.random.stateless_uniform(tf.shape(ids), tf.stack([self._config.seed, draw]))
         is_first_half = tf.range(count)[:, None] < count // 2
-        kept = (drawn >= SIMCUT_CUTOFF) | (ids <= END) | is_first_half
-        return kept[:, :length], kept[:, length:]
+        keep_mask = (drawn >= SIMCUT_CUTOFF) | (ids <= END) | is_first_half
+        ids = tf.where(keep_mask, ids, -1)
+        return ids[:, :length], ids[:, length:]
 
     def _empty(self, accumulator: Any, new: Any) -> Any:
         """Add a last gradient to an accumulator, return the sum, and reset the accumulator to zero."""

@@ -180,12 +180,13 @@ def test_the_gradient_of_simcut_is_the_slope_of_its_loss():
     model = Transformer(ModelConfig(**sizes, norm="pre", tied_embeddings="all"), 9, 9)  # type: ignore[arg-type]
     weights = [weight.value for weight in model.trainable_variables]
     source, target = np.array([[2, 5, 6, 3], [2, 7, 3, 0]]), np.array([[2, 8, 5, 3], [2, 4, 3, 0]])
-    kept = np.array([[True] * 4, [True] * 4, [True, False, True, True], [True, False, True, True]])
 
     def objective() -> Any:
         ids, into = np.tile(source, (2, 1)), np.tile(target, (2, 1))
-        hidden = model.hidden((ids, into[:, :-1]), training=True, kept=(kept, kept[:, :-1]))
-        return training_loss(model.final(hidden), into[:, 1:], TrainingConfig(simcut=9.0))[0]
+        labels = into[:, 1:].copy()
+        ids[2:, 1] = into[2:, 1] = -1
+        hidden = model.hidden((ids, into[:, :-1]), training=True)
+        return training_loss(model.final(hidden), labels, TrainingConfig(simcut=9.0))[0]
 
     with tf.GradientTape() as tape:
         value = objective()
@@ -202,10 +203,12 @@ def test_the_gradient_of_simcut_is_the_slope_of_its_loss():
 def test_a_token_that_is_cut_off_leaves_its_position():
     layer = PositionalEmbedding(9, 8, max_positions=6)
     layer.build((None, None))
-    ids, kept = np.array([[5, 6, 7]]), np.array([[True, False, True]])
-    whole, cut = np.array(layer(ids)), np.array(layer(ids, kept=kept))
+    whole, cut = np.array(layer(np.array([[5, 6, 7]]))), np.array(layer(np.array([[5, -1, 7]])))
     np.testing.assert_array_equal(cut[0, [0, 2]], whole[0, [0, 2]])
-    np.testing.assert_allclose(cut[0, 1], layer.encoding[1], rtol=1e-6)
+    np.testing.assert_array_equal(cut[0, 1], layer.encoding[1].astype("float32"))
+    rows = layer.embedding.embeddings.numpy()[[5, 6, 7]]
+    scaled = rows * np.float32(8**0.5) + layer.encoding[:3].astype("float32")
+    np.testing.assert_array_equal(whole[0], scaled)
 
 
 def test_r_drop_pulls_both_passes_together():

@@ -78,7 +78,12 @@ def test_simcut_cuts_off_tokens_of_the_second_pass(
     source = np.repeat([[2, *range(4, 44), 3]], 2000, axis=0)
 
     def kept(draw: int) -> tuple[np.ndarray, np.ndarray]:
-        return tuple(side.numpy() for side in step._kept_tokens(source, source[:, :-1], np.int64(draw)))
+        sides = step._with_cutoff(source, source[:, :-1], np.int64(draw))
+        for side in sides:
+            np.testing.assert_array_equal(
+                np.where(side == -1, source[:, : side.shape[1]], side), source[:, : side.shape[1]]
+            )
+        return tuple(side.numpy() != -1 for side in sides)
 
     first, again, other = kept(7), kept(7), kept(8)
     for side, same, different in zip(first, again, other, strict=True):
