@@ -198,7 +198,7 @@ class TranslationTask:
             train=len(train),
             validation=len(self._corpus.validation),
             removed=self.removed,
-            num_truncated=num_truncated + self._encoded_validation[1],
+            num_truncated=num_truncated * len(train) // len(texts) + self._encoded_validation[1],
             vocabulary_sizes=self._sizes,
             samples=[train[row] for row in range(min(NUM_SHOWN_PAIRS, len(train)))],
         )

@@ -15,7 +15,7 @@ from test_resume import losses, tensors
 from ptenmt.config import Config, TokenizerConfig, TrainingConfig
 from ptenmt.data.batches import BatchPlan
 from ptenmt.errors import ConfigError
-from ptenmt.events import Event, StageStarted, StepDone, TrainingStarted, Warned
+from ptenmt.events import CorpusReady, Event, StageStarted, StepDone, TrainingStarted, Warned
 from ptenmt.history import History
 from ptenmt.runs import Run
 from ptenmt.training import train
@@ -83,6 +83,18 @@ def test_the_share_is_of_the_steps_in_whole_epochs(config: Config, tmp_path: Pat
     ) as failure:
         num_epochs(epochs=1)
     assert "raise training.epochs" in failure.value.hint
+
+
+def test_truncated_sentences_count_once(config: Config, tmp_path: Path):
+    short = replace(config, model=replace(config.model, max_positions=8))
+    counts = []
+    for name, share in (("one", 0.0), ("both", 0.5)):
+        given = replace(short, training=replace(short.training, bidirectional=share))
+        events: list[Event] = []
+        inputs = TrainingInputs(given, Run(tmp_path / name), False, None, events.append, None)
+        inputs.build(tf.distribute.get_strategy())
+        counts += [event.num_truncated for event in of(events, CorpusReady)]
+    assert counts[0] == counts[1] > 0
 
 
 def stopped_after(config: Config, folder: Path, epoch: int, step: int) -> list[Event]:
