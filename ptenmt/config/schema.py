@@ -527,8 +527,8 @@ class TrainingConfig:
     """Weight of the KL divergence between a pass over whole pairs and one in which the embeddings of 5 % of
     the tokens are zero (SimCut, Gao et al. 2022; 3 for IWSLT14). Above 0 a step takes twice as long."""
     bidirectional: float = 0.0
-    """Share of the steps, at the beginning, in which half of the pairs are swapped, so that the model learns
-    both directions (BiT, Ding et al. 2021; 0.33 is usual). Rounded to whole epochs, each with other halves; a
+    """Share of the steps, at the beginning, in which half of the pairs are swapped: bidirectional training
+    (BiT, Ding et al. 2021; 0.33 is usual). Rounded to whole epochs, each with other halves; a
     resumed run keeps their number. Needs ``tokenizer.shared``."""
     deterministic: bool = False
     """Use only TensorFlow operations whose results are bitwise reproducible; slower."""
@@ -618,7 +618,8 @@ class ValidationConfig:
     """The score that selects the best checkpoint and drives early stopping; ties (such as a BLEU of 0 at
     first) go to the lower loss."""
     patience: int | None = _resumable(None)
-    """Early stopping: end after this many validations in a row without a better score."""
+    """Early stopping: end after this many validations in a row without a better score, in the last stage of
+    the training."""
 
     def __post_init__(self) -> None:
         _require_least("validation", self, 1, "every_epochs", "every_steps", "patience")

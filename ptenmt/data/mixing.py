@@ -68,14 +68,14 @@ class Mixture:
         return cls(tuple(available), tuple(sizes), tuple(zip(first_epochs, counts, strict=True)))
 
     def bidirectional(self, languages: tuple[str, str], epochs: int) -> "Mixture":
-        """The mixture of ``BothDirections``, whose first ``epochs`` read half of their pairs swapped.
+        """The mixture of ``BidirectionalPairs``, whose first ``epochs`` read half of their pairs swapped.
 
         An epoch then has as many pairs of each file as before. Of a file that it reads once, two epochs read
         every pair once in each direction.
 
         Args:
             languages: That the model translates from, and into.
-            epochs: Number of epochs in both directions.
+            epochs: Number of bidirectional epochs.
         """
         directions = "→".join(languages), "→".join(languages[::-1])
         stages = []
@@ -135,8 +135,8 @@ def _counts(stage: str, mix: Mapping[str, float], available: Mapping[str, int]) 
     return tuple(max(1, int(mix[name] * num_per_share + 0.5)) if name in mix else 0 for name in available)
 
 
-class BothDirections(TextPairs):
-    """The pairs of every file, then those of every file with their sides swapped.
+class BidirectionalPairs(TextPairs):
+    """For bidirectional training: the pairs of every file, then those of every file with their sides swapped.
 
     A file's tag stays before the source.
 

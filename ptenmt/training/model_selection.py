@@ -138,7 +138,8 @@ class ModelSelection:
         if is_best:
             state.best_score.assign(score)
             state.best_loss.assign(scores.loss)
-        state.stale.assign(0 if is_best else state.stale + 1)
+        is_last_stage = self._mixture.stage(int(state.epoch)) == len(self._mixture.stages) - 1
+        state.stale.assign(0 if is_best or not is_last_stage else state.stale + 1)
         if self._writes:
             keep_best(
                 self._run.weights_folder,

@@ -92,7 +92,7 @@ class TrainingInputs:
         return model, plan, facts | directions | self._initialize(model)
 
     def _plan(self, examples: TrainingPairs) -> tuple[BatchPlan, dict[str, Any]]:
-        """The batches of the training, and the number of epochs in both directions, for ``run.json``."""
+        """The batches of the training, and the number of bidirectional epochs, for ``run.json``."""
         config, mixture = self.config, self.task.mixture
         plan = BatchPlan(examples, config.batch, config.seed, mixture)
         if not config.training.bidirectional:
@@ -111,7 +111,7 @@ class TrainingInputs:
         if steps.before(epochs) >= total_steps:
             raise ConfigError(
                 f"training.bidirectional={share} leaves no step of {total_steps:,} for one direction alone",
-                "raise training.epochs or training.max_steps, since whole epochs are in both directions",
+                "raise training.epochs or training.max_steps, since whole epochs are bidirectional",
             )
         return epochs
 

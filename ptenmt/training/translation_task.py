@@ -24,7 +24,7 @@ from ptenmt.data.batches import (
 )
 from ptenmt.data.corpus import Corpus, fetch_sources, load_corpus
 from ptenmt.data.download import OnProgress
-from ptenmt.data.mixing import BothDirections, Mixture
+from ptenmt.data.mixing import BidirectionalPairs, Mixture
 from ptenmt.data.readers import SentencePair
 from ptenmt.data.store import CorpusCache, fingerprint
 from ptenmt.errors import OutputError
@@ -172,7 +172,7 @@ class TranslationTask:
     def splits(self) -> dict[str, Split]:
         """The pairs of all splits."""
         train, validation, test = self._corpus.train, self._corpus.validation, self._corpus.test
-        # Noise may take pairs of the same source, and both directions read half of each source.
+        # Noise may take pairs of the same source, and bidirectional epochs read half of each source.
         by_source = any(vars(self._config.data.augment).values()) or self._config.training.bidirectional > 0
         mixed = self.mixture.fingerprint(train.fingerprint, by_source=by_source)
         return {
@@ -189,7 +189,7 @@ class TranslationTask:
     def encode(self) -> tuple[TrainingPairs, CorpusReady]:
         """The training pairs as ids, and the event that describes the corpus."""
         train, config = self._corpus.train, self._config
-        texts = BothDirections(train, config.data) if config.training.bidirectional else train
+        texts = BidirectionalPairs(train, config.data) if config.training.bidirectional else train
         longest, sampling = config.model.max_positions, config.tokenizer.sampling
         pairs, num_truncated = encode_training_pairs(
             self.tokenizers, texts, config.data, longest, sampling, self._cache

@@ -13,7 +13,7 @@ from ptenmt.data.augmentation import tokenizer_symbols
 from ptenmt.data.augmented_pairs import AugmentedPairs
 from ptenmt.data.batches import Batch, BatchPlan, encode_training_pairs, learn_tokenizers
 from ptenmt.data.corpus import load_corpus
-from ptenmt.data.mixing import BothDirections
+from ptenmt.data.mixing import BidirectionalPairs
 from ptenmt.data.readers import demo_pairs
 from ptenmt.data.store import CorpusCache, TextPairs
 from ptenmt.errors import TokenizerError
@@ -76,7 +76,7 @@ def prepared(tmp_path_factory: pytest.TempPathFactory) -> Prepared:
 
 def test_noise_of_swapped_pairs_is_in_what_is_their_source_then(prepared: Prepared) -> None:
     data = prepared.data(AugmentConfig(typos=0.99))
-    texts = BothDirections(prepared.train, data)
+    texts = BidirectionalPairs(prepared.train, data)
     pairs, _ = encode_training_pairs(prepared.tokenizers, texts, data, LONGEST, 0.0, prepared.cache)
     assert len(pairs) == 2 * len(prepared.train)
     rows = np.arange(len(prepared.train))

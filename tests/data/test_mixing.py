@@ -8,7 +8,7 @@ import pytest
 
 from ptenmt.config import BatchConfig, CorpusFile, DataConfig, StageConfig
 from ptenmt.data.batches import BatchPlan, EncodedPairs
-from ptenmt.data.mixing import BothDirections, Mixture
+from ptenmt.data.mixing import BidirectionalPairs, Mixture
 from ptenmt.data.store import RaggedIds, write_texts
 from ptenmt.errors import DataError
 
@@ -176,7 +176,7 @@ def test_swapped_pairs_keep_their_tag_before_the_source(tmp_path: Path) -> None:
     chunks = [(0, [("um", "one"), ("dois", "two")]), (1, [("<bt> três", "three")])]
     texts = write_texts(tmp_path, chunks, 2)
     tagged = CorpusFile(path="/web.tsv", tag="<bt>")
-    found = BothDirections(texts, DataConfig(train=(CorpusFile(path="/ted.tsv"), tagged)))
+    found = BidirectionalPairs(texts, DataConfig(train=(CorpusFile(path="/ted.tsv"), tagged)))
     swapped = [("one", "um"), ("two", "dois"), ("<bt> three", "três")]
     assert list(found) == [*texts, *swapped] == [found[row] for row in range(len(found))]
     assert found.sizes == (2, 1, 2, 1)
