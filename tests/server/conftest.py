@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -35,6 +36,9 @@ LAYERS = {
     "decoder_layer1_block2": "TS",
     "encoder_layer2": "SS",
 }
+
+
+_FACTS = {"parameters": 1, "trained": "2026-01-02T12:00:00+00:00"}
 
 
 @dataclass
@@ -169,11 +173,14 @@ def capitals() -> tuple[TokenizerPair, Config]:
     return build_tokenizers(config.tokenizer, pairs, ("pt", "en")), config
 
 
-@dataclass
+@dataclass(eq=False)
 class LazyModel:
     """Like a ``TrainedModel``: makes its model when it is first used."""
 
     load: Callable[[], Any]
+    config: Config = Config(data=DataConfig(source="files", path="pairs.tsv"))
+    info: Any = field(default_factory=lambda: SimpleNamespace(step=1, metric="bleu", score=None))
+    run: Any = field(default_factory=lambda: SimpleNamespace(name="capitals", facts=lambda: _FACTS))
 
     @cached_property
     def numpy_model(self) -> Any:

@@ -1,5 +1,7 @@
 /** The server's routes as functions. They throw an `ApiError`, whose message can be shown. */
 
+import { say } from "./strings.js";
+
 const KEY_NAME = "ptenmt.key";
 const MAX_RETRIES = 3; // of a request that a busy server refuses
 
@@ -30,31 +32,39 @@ export function settings() {
   return answered("frontend/settings", { method: "GET" });
 }
 
+/** @returns {Promise<{code: string, name: string, targets: string[]}[]>} What can be translated to what. */
+export function languages() {
+  return answered("languages", { method: "GET" });
+}
+
+/** @returns {Promise<object[]>} What is known of each model; nothing if the server does not say. */
+export function models() {
+  return answered("v1/models", { method: "GET" }).catch(() => []);
+}
+
 /**
  * @param {string[]} texts
  * @param {{source: string, target: string}} languages - Their codes.
  * @param {AbortSignal} signal
- * @returns {Promise<string[]>} Their translations.
+ * @returns {Promise<{translatedText: string[], detected?: (string | null)[]}>}
  */
-export async function translate(texts, languages, signal) {
-  const answer = await post("translate", { q: texts, format: "text", ...languages }, signal);
-  return answer.translatedText;
+export function translate(texts, languages, signal) {
+  return post("translate", { q: texts, format: "text", ...languages }, signal);
 }
 
 /** @returns {Promise<{source_words: string[], target_words: string[], weights: number[][]}>} */
-export function alignment(sentence, translation) {
-  return post("v1/alignment", { q: sentence, prefix: translation });
+export function alignment(sentence, translation, languages) {
+  return post("v1/alignment", { q: sentence, prefix: translation, ...languages });
 }
 
-/** @returns {Promise<string[]>} Whole translations with different next tokens after the prefix. */
-export async function alternatives(sentence, prefix) {
-  const answer = await post("v1/alternatives", { q: sentence, prefix, count: 6 });
-  return answer.alternatives.map((alternative) => alternative.text);
+/** @returns {Promise<{text: string, probability: number}[]>} Translations with different tokens after the prefix. */
+export async function alternatives(sentence, prefix, languages) {
+  return (await post("v1/alternatives", { q: sentence, prefix, count: 6, ...languages })).alternatives;
 }
 
 /** @returns {Promise<{source_pieces: string[], target_pieces: string[], weights: object}>} */
-export function attention(sentence, translation) {
-  return post("v1/attention", { q: sentence, translation });
+export function attention(sentence, translation, languages) {
+  return post("v1/attention", { q: sentence, translation, ...languages });
 }
 
 /** @returns {Promise<string>} The path of the translated file on the server. */
@@ -85,7 +95,7 @@ async function answered(path, request) {
     if (response.ok) return answer;
     const pause = Number(response.headers.get("Retry-After"));
     if (attempt > MAX_RETRIES || !(pause > 0 && pause <= 10)) {
-      throw new ApiError(answer.error ?? `the server answered ${response.status}`, response.status);
+      throw new ApiError(answer.error ?? say("the server answered {status}", response), response.status);
     }
     await sleep(pause, request.signal);
   }
@@ -96,7 +106,7 @@ async function fetched(path, request) {
     return await fetch(path, request);
   } catch (error) {
     if (error.name === "AbortError") throw error;
-    throw new ApiError("the server cannot be reached", 0);
+    throw new ApiError(say("The server cannot be reached. Trying again …"), 0);
   }
 }
 

@@ -5,41 +5,65 @@ import { Files } from "./files.js";
 import { History } from "./history.js";
 import { Inside } from "./inside.js";
 import { KeyForm } from "./key-form.js";
+import { Languages } from "./languages.js";
+import { Marks } from "./marks.js";
 import { Menu } from "./menu.js";
+import { Notices } from "./notices.js";
+import { describeModel, offerExamples } from "./overview.js";
+import { Requests } from "./requests.js";
+import { copy, linkTo, linked } from "./sharing.js";
 import { SourcePane } from "./source-pane.js";
+import { capitalized, localize, nameOfLanguage, say } from "./strings.js";
 import { makeTabs } from "./tabs.js";
 import { TargetPane } from "./target-pane.js";
 import { Translations } from "./translations.js";
-import { mark, unmark } from "./words.js";
 
 const TYPING_PAUSE = 250; // milliseconds, as all that follow
-const POINTING_PAUSE = 100;
 const SPEAKING_PAUSE = 900;
+const RETRY_PAUSE = 3000;
+const REQUESTS = 4; // a text may be as long as so many requests
+const BUSY = [0, 503]; // statuses after which a request is sent again
 
 const part = (name) => document.getElementById(name);
+const parts = (names) => Object.fromEntries(Object.entries(names).map(([name, id]) => [name, part(id)]));
 
 class Page {
   #typing = 0;
-  #pointing = 0;
   #speaking = 0;
-  #request = new AbortController();
   #movesFocus = false; // whether the focus moves to the translation when it is complete
   #last = [0, 0]; // the last hovered word of the translation
 
-  /** @param {object} facts - The server's settings; see `api.settings`. */
-  constructor(facts) {
+  /**
+   * @param {object} facts - The server's settings; see `api.settings`.
+   * @param {object[]} known - Its languages; see `api.languages`.
+   */
+  constructor(facts, known) {
     const { source, target } = facts.language;
     const limit = facts.charLimit > 0 ? facts.charLimit : Infinity;
     const languages = { source: source.code, target: target.code };
-    nameLanguages(source, target);
-    this.menu = new Menu(part("menu"));
+    this.languages = new Languages(
+      parts({ source: "source-language", target: "target-language", swap: "swap" }),
+      known,
+      languages,
+      (isSwapped) => this.#useLanguages(isSwapped),
+    );
+    this.notices = new Notices(parts({
+      pane: "target-pane", status: "status", notice: "notice", toDocument: "to-document",
+      toLanguage: "to-language",
+    }));
+    this.menu = new Menu(part("menu"), () => this.marks.ofTarget(null));
     this.translations = new Translations({ languages, limit, sentenceLimit: facts.sentenceLimit });
+    this.requests = new Requests(this.translations, {
+      onBusy: (isBusy) => this.notices.busy(isBusy),
+      onSome: () => (this.#isKnown() ? this.#settle() : this.#draw()),
+      onError: (error) => this.#failed(error),
+    });
     this.source = new SourcePane(
-      { field: part("source"), mirror: part("mirror"), count: part("count"), clear: part("clear") },
-      { language: source.code, limit },
+      parts({ field: "source", mirror: "mirror", count: "count", clear: "clear" }),
+      { language: source.code, limit: REQUESTS * limit },
       {
         onText: (isUrgent) => this.#typed(isUrgent),
-        onHover: (place) => this.#meetSource(place),
+        onHover: (place) => this.menu.isOpen || this.marks.ofSource(place),
         onEnter: () => {
           this.#typed(true);
           this.#movesFocus = true;
@@ -52,96 +76,139 @@ class Page {
       onPress: (place) => this.#openMenu(place),
       onLeave: () => this.source.field.focus(),
     });
-    this.#build(facts, languages);
+    this.marks = new Marks(this.source, this.target, this.translations);
+    this.#build(facts);
+    this.#nameLanguages();
+    window.addEventListener("online", () => this.#typed(true));
+    const link = linked();
+    this.languages.choose(link.source, link.target);
     if (this.source.text) this.#typed(true); // the browser restores the text when it navigates back
+    else if (link.q) this.source.text = link.q;
   }
 
-  #build(facts, languages) {
+  #build(facts) {
     this.inside = new Inside(
-      {
-        view: part("inside"),
-        empty: part("inside-empty"),
-        sentence: part("inside-sentence"),
-        block: part("inside-block"),
-        layer: part("inside-layer"),
-        choices: part("inside-choices"),
-        status: part("inside-status"),
-        heads: part("heads"),
-        map: part("map"),
-        readout: part("readout"),
-        help: part("inside-help"),
-      },
+      parts({
+        view: "inside", empty: "inside-empty", sentence: "inside-sentence", block: "inside-block",
+        layer: "inside-layer", choices: "inside-choices", status: "inside-status", heads: "heads", map: "map",
+        readout: "readout", help: "inside-help",
+      }),
       this.translations,
     );
     this.show = makeTabs(document.querySelector("[role=tablist]"), (name) => this.#shown(name));
     this.history = new History(
-      { list: part("history"), empty: part("history-empty"), forgetAll: part("forget-all") },
-      (text) => this.#again(text),
+      parts({
+        list: "history", empty: "history-empty", forgetAll: "forget-all", search: "history-search",
+      }),
+      (entry) => this.#again(entry),
     );
     if (facts.filesTranslation) {
-      new Files(
-        { button: part("choose-file"), field: part("file"), zone: part("drop"), list: part("files") },
-        { languages, formats: facts.supportedFilesFormat },
+      this.files = new Files(
+        parts({ button: "choose-file", field: "file", zone: "drop", list: "files" }),
+        { translations: this.translations, formats: facts.supportedFilesFormat },
         () => this.show("translate"),
       );
     }
+    part("to-document").addEventListener("click", () =>
+      this.files.translate([new File([this.source.text], "text.txt")]),
+    );
     part("copy").addEventListener("click", () => this.#copy());
+    part("share").addEventListener("click", () => this.#share());
+    part("to-language").addEventListener("click", () => {
+      this.languages.choose(this.#detected(), this.translations.languages.target);
+      this.source.field.focus();
+    });
     this.keyForm = new KeyForm(
-      { form: part("key-form"), field: part("key"), error: part("key-error") },
+      parts({ form: "key-form", field: "key", error: "key-error" }),
       facts.keyRequired,
       () => this.#typed(true),
     );
   }
 
-  /** The text has changed: translate it after a pause in typing, and abort the previous request. */
+  /** Translate with other languages; if they are swapped, the translation is the new text. */
+  #useLanguages(isSwapped) {
+    const text = isSwapped && this.#isKnown() ? this.target.text : this.source.text;
+    this.translations.languages = this.languages.chosen;
+    this.#nameLanguages();
+    this.source.language = this.languages.chosen.source;
+    if (text) this.source.text = text;
+  }
+
+  #nameLanguages() {
+    const { languages } = this.translations;
+    const names = { source: nameOfLanguage(languages.source), target: nameOfLanguage(languages.target) };
+    document.title = `${say("{source} to {target}", names)} · ptenmt`;
+    for (const side of ["source", "target"]) {
+      part(`${side}-name`).textContent = capitalized(names[side]);
+      part(`${side}-name`).classList.toggle("unseen", !part(`${side}-language`).hidden); // which names it, too
+    }
+    part("source").placeholder = say(
+      this.files ? "Type or paste {source}, or drop a document" : "Type or paste {source}",
+      names,
+    );
+    part("source").lang = languages.source;
+    part("target").lang = part("spoken").lang = languages.target;
+    offerExamples(part("examples"), languages.source, (text) => (this.source.text = text));
+    part("model").textContent = "";
+    describeModel(part("model"), languages);
+  }
+
+  /** The text has changed: translate its finished sentences at once, and the last one after a pause in typing. */
   #typed(isUrgent) {
-    this.#request.abort();
     this.#movesFocus = false;
     clearTimeout(this.#typing);
     this.menu.close();
-    if (this.source.isTooLong) {
-      this.#showStatus("Too long: a file may be longer.", true);
-      return;
+    part("examples").hidden = part("intro").hidden = this.source.text !== "";
+    const sentences = this.source.isTooLong ? [] : this.#sentences();
+    this.requests.keep(sentences);
+    this.#draw();
+    this.#remark();
+    if (this.source.isTooLong) return;
+    if (this.#isKnown()) this.#settle();
+    else if (isUrgent) this.requests.translate(sentences);
+    else {
+      this.requests.translate(this.source.finished);
+      this.#typing = setTimeout(() => this.requests.translate(this.#sentences()), TYPING_PAUSE);
     }
-    if (this.#isKnown()) {
-      this.#settle();
-      return;
-    }
-    part("target").classList.add("stale");
-    this.#typing = setTimeout(() => this.#translate(), isUrgent ? 0 : TYPING_PAUSE);
   }
 
-  async #translate() {
-    const request = (this.#request = new AbortController());
-    this.#showStatus("Translating …");
-    const sentences = this.source.sentences.map(({ text }) => text);
-    try {
-      await this.translations.translate(sentences, request.signal, () => this.#draw());
-      if (!request.signal.aborted) this.#settle();
-    } catch (error) {
-      if (request.signal.aborted) return;
-      if (error.status === 403) this.keyForm.show();
-      this.#showStatus(error.message, true);
-    }
+  #failed(error) {
+    if (error.status === 403) this.keyForm.show();
+    const isBusy = BUSY.includes(error.status);
+    if (isBusy) this.#typing = setTimeout(() => this.requests.translate(this.#sentences()), RETRY_PAUSE);
+    this.notices.show(error.status === 503 ? say("The server is busy. Trying again …") : error.message, !isBusy);
+  }
+
+  #sentences() {
+    return this.source.sentences.map(({ text }) => text);
   }
 
   #isKnown() {
-    return this.source.sentences.every(({ text }) => this.translations.of(text) !== undefined);
+    return !this.source.isTooLong && this.#sentences().every((text) => this.translations.of(text) !== undefined);
   }
 
   #draw() {
-    part("target").classList.remove("stale");
-    const { sentences } = this.source;
-    this.target.show(sentences.map(({ text, gap }) => ({ text: this.translations.of(text), gap })));
-    part("copy").hidden = this.target.text === "";
+    this.target.show(
+      this.source.sentences.map(({ text, gap }) => ({ text: this.translations.of(text), gap })),
+    );
+    const isHidden = this.target.text === "" || !this.#isKnown();
+    for (const name of ["copy", "share", "words-help"]) part(name).hidden = isHidden;
+    part("share").hidden ||= !linkTo(this.source.text, this.translations.languages);
   }
 
   /** The whole text is translated. */
   #settle() {
     this.#draw();
-    this.#showStatus("");
+    this.notices.show("");
+    this.#remark();
+    if (!part("model").textContent) describeModel(part("model"), this.translations.languages); // it is loaded now
     const { text } = this.target;
-    this.history.add(this.source.text, text);
+    this.history.add({
+      source: this.source.text,
+      translation: text,
+      sentences: this.#sentences().map((sentence) => [sentence, this.translations.of(sentence)]),
+      languages: this.translations.languages,
+    });
     clearTimeout(this.#speaking);
     this.#speaking = setTimeout(() => (part("spoken").textContent = text), SPEAKING_PAUSE);
     if (!part("view-inside").hidden) this.#shown("inside");
@@ -153,51 +220,37 @@ class Page {
     this.#movesFocus = false;
   }
 
-  #showStatus(text, isError = false) {
-    part("status").textContent = text;
-    part("status").classList.toggle("error", isError);
+  /** The language that the text is in, if it is surely another one. */
+  #detected() {
+    return this.translations.detected(this.#sentences());
+  }
+
+  #remark() {
+    const detected = this.#detected();
+    this.notices.remark({
+      isTooLong: this.source.isTooLong,
+      hasFiles: Boolean(this.files),
+      detected,
+      isKnown: this.languages.sources.includes(detected),
+    });
   }
 
   #meetTarget(place) {
     if (place) this.#last = place;
-    this.#align(place, (alignment, [sentence, word]) => {
-      mark(this.source.words[sentence], alignment[word]);
-      mark([this.target.words[sentence][word]], [1]);
-    });
-  }
-
-  #meetSource(place) {
-    this.#align(place, (alignment, [sentence, word]) => {
-      const column = alignment.map((row) => row[word]);
-      mark(this.target.words[sentence], column);
-      mark([this.source.words[sentence][word]], [1]);
-    });
-  }
-
-  /** Once the pointer rests on a word, mark the words aligned with it, and unmark all others. */
-  #align(place, show) {
-    clearTimeout(this.#pointing);
-    unmark(this.source.words);
-    unmark(this.target.words);
-    if (!place || !this.#isKnown()) return;
-    const pointing = (this.#pointing = setTimeout(async () => {
-      const { text } = this.source.sentences[place[0]];
-      const alignment = await this.translations.alignment(text).catch(() => null); // it may be too long
-      const isOutdated = pointing !== this.#pointing || text !== this.source.sentences[place[0]]?.text;
-      if (alignment && !isOutdated) show(alignment, place);
-    }, POINTING_PAUSE));
+    if (!this.menu.isOpen) this.marks.ofTarget(place); // or the marks are those of its word
   }
 
   #openMenu(place) {
     if (!this.#isKnown()) return; // the translation is of an earlier text
     const { text } = this.source.sentences[place[0]];
-    const prefix = this.target.before(place);
+    const prefix = this.target.before(place).trimEnd();
     const word = this.target.words[place[0]][place[1]];
-    this.menu.open(word, prefix, this.translations.alternatives(text, prefix.trimEnd()), (translation) => {
+    this.menu.open(word, prefix, this.translations.alternatives(text, prefix), (translation) => {
       this.translations.choose(text, translation);
       this.#settle();
       this.target.focus(place);
     });
+    this.marks.ofTarget(place, 0);
   }
 
   #shown(view) {
@@ -210,35 +263,36 @@ class Page {
     this.inside.show(sentences.map(({ text }) => text), Math.max(chosen, 0));
   }
 
-  #again(text) {
+  /** Show an entry of the history as it was. */
+  #again({ source, sentences, languages }) {
     this.show("translate");
-    this.source.text = text;
-    this.source.field.focus();
+    this.languages.choose(languages.source, languages.target);
+    for (const [sentence, translation] of sentences) {
+      if (sentence) this.translations.choose(sentence, translation);
+    }
+    this.source.text = source;
   }
 
   async #copy() {
-    try {
-      await navigator.clipboard.writeText(this.target.text);
-      this.#showStatus("Copied.");
-    } catch {
-      document.getSelection().selectAllChildren(part("target")); // no clipboard for pages without HTTPS
-      this.#showStatus("Selected: press Ctrl+C to copy.");
+    if (await copy(this.target.text)) {
+      this.notices.confirm(say("Copied."));
+    } else {
+      document.getSelection().selectAllChildren(part("target"));
+      this.notices.show(say("Selected: press Ctrl+C to copy."));
     }
+  }
+
+  async #share() {
+    const link = linkTo(this.source.text, this.translations.languages);
+    history.replaceState(null, "", link);
+    const isCopied = await copy(link);
+    this.notices.confirm(say(isCopied ? "Link copied." : "The link is in the address bar."));
   }
 }
 
-function nameLanguages(source, target) {
-  document.title = `${source.name} to ${target.name} · ptenmt`;
-  part("direction").textContent = `${source.name} → ${target.name}: the only direction of this model`;
-  part("source-name").textContent = source.name;
-  part("target-name").textContent = target.name;
-  part("source").lang = source.code;
-  part("source").placeholder = `Type or paste ${source.name}, or drop a file`;
-  part("target").lang = part("spoken").lang = target.code;
-}
-
+localize();
 try {
-  new Page(await api.settings());
+  new Page(...(await Promise.all([api.settings(), api.languages()])));
 } catch (error) {
   part("status").textContent = error.message;
   part("status").classList.add("error");

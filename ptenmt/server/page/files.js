@@ -1,23 +1,26 @@
 /** Translation of files that are chosen or dropped onto the page. */
 
 import { translateFile } from "./api.js";
+import { say } from "./strings.js";
 
 export class Files {
   #depth = 0; // how many elements a file is being dragged over
 
   /**
    * @param {{button: HTMLElement, field: HTMLInputElement, zone: HTMLElement, list: Element}} parts
-   * @param {{languages: {source: string, target: string}, formats: string[]}} facts - Their codes; endings.
+   * @param {{translations: import("./translations.js").Translations, formats: string[]}} facts - The former knows
+   *   the languages, the latter are endings of names.
    * @param {() => void} onBegin - Called when a file is being translated.
    */
   constructor(parts, facts, onBegin) {
     Object.assign(this, parts, facts, { onBegin });
     this.button.hidden = false;
+    if (this.formats.includes(".html")) this.formats.push(".htm");
     this.field.accept = this.formats.join(",");
     this.button.title = this.formats.join(" ");
     this.button.addEventListener("click", () => this.field.click());
     this.field.addEventListener("change", () => {
-      this.#translateAll(this.field.files);
+      this.translate(this.field.files);
       this.field.value = "";
     });
     this.#listenToDrops();
@@ -36,27 +39,28 @@ export class Files {
     listen("dragover", () => {});
     listen("drop", (event) => {
       this.#depth = 0;
-      this.#translateAll(event.dataTransfer.files);
+      this.translate(event.dataTransfer.files);
     });
   }
 
-  async #translateAll(files) {
+  /** Translate files, one after the other. */
+  async translate(files) {
     this.onBegin();
-    for (const file of [...files]) await this.#translate(file);
+    for (const file of [...files]) await this.#translateOne(file);
   }
 
-  async #translate(file) {
+  async #translateOne(file) {
     const line = document.createElement("span");
     line.setAttribute("role", "status");
     const entry = item(line);
     this.list.append(entry);
-    line.textContent = `${file.name}: translating …`;
+    line.textContent = say("{name}: translating …", file);
     try {
       this.#checkFormat(file);
       const link = document.createElement("a");
-      link.href = await translateFile(file, this.languages);
+      link.href = await translateFile(file, this.translations.languages);
       link.download = "";
-      link.textContent = "download the translation";
+      link.textContent = say("download the translation");
       line.replaceChildren(`${file.name}: `, link);
     } catch (error) {
       line.classList.add("error");
@@ -69,8 +73,8 @@ export class Files {
   #dismissal(entry, name) {
     const button = document.createElement("button");
     button.type = "button";
-    button.textContent = "Dismiss";
-    button.setAttribute("aria-label", `Dismiss: ${name}`);
+    button.textContent = say("Dismiss");
+    button.ariaLabel = say("Dismiss: {name}", { name });
     button.addEventListener("click", () => {
       entry.remove();
       this.button.focus();
@@ -80,7 +84,7 @@ export class Files {
 
   #checkFormat(file) {
     if (this.formats.some((ending) => file.name.toLowerCase().endsWith(ending))) return;
-    throw new Error(`only ${this.formats.join(", ")} can be translated`);
+    throw new Error(say("only {formats} can be translated", { formats: this.formats.join(", ") }));
   }
 }
 

@@ -1,30 +1,45 @@
 /** The history of translations, stored in this browser. */
 
+import { locale, say } from "./strings.js";
+
 const NAME = "ptenmt.history";
 const MOST = 50;
 const PAUSE = 1500; // milliseconds without a change, after which a text is worth keeping
 
 export class History {
   #timer = 0;
+  #forgotten = null; // what can be undone
 
   /**
-   * @param {{list: Element, empty: HTMLElement, forgetAll: HTMLElement}} parts
-   * @param {(source: string) => void} onAgain - Called with a text to translate again.
+   * @param {{list: Element, empty: HTMLElement, forgetAll: HTMLElement, search: HTMLInputElement}} parts
+   * @param {(entry: object) => void} onAgain - Called with the entry to show again.
    */
   constructor(parts, onAgain) {
     Object.assign(this, parts, { onAgain });
-    this.forgetAll.addEventListener("click", () => this.#keep([]));
+    this.forgetAll.addEventListener("click", () => {
+      const entries = read();
+      this.#keep(this.#forgotten ?? []);
+      this.#forgotten = this.#forgotten ? null : entries;
+      this.#draw();
+    });
+    this.search.addEventListener("input", () => this.#draw());
     window.addEventListener("storage", () => this.#draw()); // another tab translates, too
     this.#draw();
   }
 
-  /** Store a text and its translation, unless they change soon. */
-  add(source, translation) {
+  /**
+   * Store a text and its translation, unless they change soon.
+   *
+   * @param {{source: string, translation: string, sentences: [string, string][],
+   *   languages: {source: string, target: string}}} entry - The sentences with their translations make up both texts.
+   */
+  add(entry) {
     clearTimeout(this.#timer);
-    if (source.trim() === "") return;
+    if (entry.source.trim() === "") return;
     this.#timer = setTimeout(() => {
-      const others = read().filter((entry) => entry.source !== source && !isBeginning(entry.source, source));
-      this.#keep([{ source, translation }, ...others]);
+      this.#forgotten = null;
+      const others = read().filter(({ source }) => source !== entry.source && !isBeginning(source, entry.source));
+      this.#keep([{ ...entry, time: Date.now() }, ...others]);
     }, PAUSE);
   }
 
@@ -39,18 +54,26 @@ export class History {
 
   #draw() {
     const entries = read();
+    const wanted = this.search.value.toLocaleLowerCase(locale);
+    const isFound = ({ source, translation }) =>
+      `${source}\n${translation}`.toLocaleLowerCase(locale).includes(wanted);
     this.empty.hidden = entries.length > 0;
-    this.forgetAll.hidden = entries.length === 0;
-    this.list.replaceChildren(...entries.map((entry) => this.#line(entry)));
+    this.search.hidden = entries.length === 0;
+    this.forgetAll.hidden = entries.length === 0 && !this.#forgotten;
+    this.forgetAll.textContent = say(this.#forgotten ? "Undo" : "Forget all");
+    this.list.replaceChildren(...entries.filter(isFound).map((entry) => this.#line(entry)));
   }
 
   #line(entry) {
-    const again = button("again", "", () => this.onAgain(entry.source));
+    const again = button("again", "", () => this.onAgain(entry));
     again.append(...[entry.source, entry.translation].map(span));
-    const forget = button("forget", "Forget", () => this.#keep(read().filter(({ source }) => source !== entry.source)));
-    forget.setAttribute("aria-label", `Forget: ${entry.source.slice(0, 60)}`);
+    const time = document.createElement("time");
+    time.dateTime = new Date(entry.time).toISOString();
+    time.textContent = new Date(entry.time).toLocaleString(locale, { dateStyle: "short", timeStyle: "short" });
+    const forget = button("forget", say("Forget"), () => this.#keep(read().filter(({ time }) => time !== entry.time)));
+    forget.ariaLabel = say("Forget: {text}", { text: entry.source.slice(0, 60) });
     const line = document.createElement("li");
-    line.append(again, forget);
+    line.append(again, time, forget);
     return line;
   }
 }
@@ -59,7 +82,7 @@ export class History {
 function read() {
   try {
     const entries = JSON.parse(localStorage.getItem(NAME) ?? "[]");
-    return entries.filter(({ source, translation }) => typeof source === "string" && typeof translation === "string");
+    return entries.filter(({ source, translation, sentences, time }) => source && translation && sentences && time);
   } catch {
     return [];
   }

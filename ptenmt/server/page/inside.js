@@ -1,27 +1,24 @@
 /** The view into the model: what each of its heads attends to in a sentence and its translation. */
 
 import { HeatTable, drawThumbnail, percent } from "./heatmap.js";
+import { say } from "./strings.js";
 import { walkWithArrows } from "./tabs.js";
 
 const BLOCKS = {
   cross: {
     name: (layer) => `decoder_layer${layer}_block2`,
     pieces: ["written", "source"],
-    help:
-      "A row is a token of the translation, a column a token of the source. To predict the row’s token, the " +
-      "decoder attends to each column with this weight.",
+    help: "To predict a row’s token of the translation, the decoder attends to the columns’ tokens of the source.",
   },
   encoder: {
     name: (layer) => `encoder_layer${layer}`,
     pieces: ["source", "source"],
-    help: "Rows and columns are the source’s tokens. In the encoder a row’s token attends to the columns’ tokens.",
+    help: "In the encoder, a row’s token of the source attends to the columns’ tokens.",
   },
   decoder: {
     name: (layer) => `decoder_layer${layer}_block1`,
     pieces: ["written", "target"],
-    help:
-      "A row is the token that is predicted, the columns are the tokens before it, from [START] on: the decoder " +
-      "never attends to later ones (causal mask), so that nothing is right of the diagonal.",
+    help: "To predict a row’s token, the decoder attends to the tokens before it, never to later ones (causal mask).",
   },
 };
 const MEAN = "mean";
@@ -72,7 +69,7 @@ export class Inside {
 
   async #ask() {
     const asking = ++this.#asking;
-    this.#showStatus("Inspecting …");
+    this.#showStatus(say("Inspecting …"));
     try {
       const attention = await this.translations.attention(this.#sentences[Number(this.parts.sentence.value)]);
       if (asking !== this.#asking) return;
@@ -121,7 +118,7 @@ export class Inside {
     const block = BLOCKS[this.parts.block.value];
     const heads = this.#attention.weights[block.name(this.parts.layer.value)];
     this.parts.view.dataset.block = this.parts.block.value;
-    this.parts.help.textContent = block.help;
+    this.parts.help.textContent = say(block.help);
     this.choices = new Map([[MEAN, meanOf(heads)], ...heads.map((weights, place) => [String(place + 1), weights])]);
     if (!this.choices.has(this.#head)) this.#head = MEAN;
     this.#drawHeads();
@@ -140,7 +137,7 @@ export class Inside {
     button.type = "button";
     button.setAttribute("role", "radio");
     canvas.setAttribute("aria-hidden", "true");
-    button.append(canvas, name === MEAN ? "All heads" : `Head ${name}`);
+    button.append(canvas, name === MEAN ? say("All heads") : say("Head {head}", { head: name }));
     button.dataset.head = name;
     button.addEventListener("click", () => {
       this.#head = name;
@@ -156,8 +153,9 @@ export class Inside {
       button.tabIndex = isChosen ? 0 : -1;
     }
     this.parts.readout.textContent = "";
-    const title = `Layer ${this.parts.layer.value}, ${nameOf(this.#head)}`;
-    this.table.show(title, ...this.#pieces(), this.choices.get(this.#head));
+    const title = this.#head === MEAN ? "Layer {layer}, mean of all heads" : "Layer {layer}, head {head}";
+    const named = say(title, { layer: this.parts.layer.value, head: this.#head });
+    this.table.show(named, ...this.#pieces(), this.choices.get(this.#head));
   }
 
   /** The tokens of the rows and of the columns. */
@@ -168,13 +166,12 @@ export class Inside {
   #readOut(row, column) {
     const [rows, columns] = this.#pieces();
     const share = percent(this.choices.get(this.#head)[row][column]);
-    const attends = this.parts.block.value === "encoder" ? "attends" : "is predicted attending";
-    this.parts.readout.textContent = `${rows[row]} ${attends} to ${columns[column]}: ${share}`;
+    const isEncoder = this.parts.block.value === "encoder";
+    this.parts.readout.textContent = say(
+      isEncoder ? "{row} attends to {column}: {share}" : "{row} is predicted attending to {column}: {share}",
+      { row: rows[row], column: columns[column], share },
+    );
   }
-}
-
-function nameOf(head) {
-  return head === MEAN ? "mean of all heads" : `head ${head}`;
 }
 
 /** [H][rows][columns] -> [rows][columns] */

@@ -1,6 +1,7 @@
 /** The form for an API key, shown until the server accepts one. */
 
 import { hasKey, useKey } from "./api.js";
+import { say } from "./strings.js";
 
 export class KeyForm {
   /**
@@ -20,7 +21,7 @@ export class KeyForm {
   /** Ask for a key, or for another one. */
   show() {
     this.form.hidden = false;
-    this.#showStatus(hasKey() ? "That key is not valid." : "");
+    this.#showStatus(hasKey() ? say("That key is not valid.") : "");
   }
 
   async #try() {
@@ -28,7 +29,7 @@ export class KeyForm {
     try {
       await useKey(this.field.value);
     } catch (error) {
-      this.#showStatus(error.status === 403 ? "That key is not valid." : error.message);
+      this.#showStatus(error.status === 403 ? say("That key is not valid.") : error.message);
       this.field.focus();
       return;
     }

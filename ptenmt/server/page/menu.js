@@ -1,14 +1,19 @@
 /** The menu of next-token alternatives at a word of the translation. */
 
+import { percent } from "./heatmap.js";
+import { say } from "./strings.js";
 import { nextPlace } from "./tabs.js";
 
 export class Menu {
   #opening = 0; // counts openings, to ignore answers for earlier words
   #anchor = null;
 
-  /** @param {HTMLElement} element */
-  constructor(element) {
-    this.element = element;
+  /**
+   * @param {HTMLElement} element
+   * @param {() => void} onClose
+   */
+  constructor(element, onClose) {
+    Object.assign(this, { element, onClose });
     element.addEventListener("keydown", (event) => this.#key(event));
     element.addEventListener("focusout", (event) => this.#closeIfLeft(event.relatedTarget));
     element.addEventListener("mousedown", (event) => event.preventDefault()); // Safari would take the focus away
@@ -16,35 +21,41 @@ export class Menu {
     window.addEventListener("resize", () => this.close());
   }
 
+  get isOpen() {
+    return this.#anchor !== null;
+  }
+
   /**
    * Open it below a word.
    *
    * @param {HTMLElement} anchor - Gets the focus back.
    * @param {string} prefix - The target prefix of all translations.
-   * @param {Promise<string[]>} translations
+   * @param {Promise<{text: string, probability: number}[]>} alternatives - Whole translations.
    * @param {(translation: string) => void} onChoose
    */
-  async open(anchor, prefix, translations, onChoose) {
+  async open(anchor, prefix, alternatives, onChoose) {
     this.close();
     const opening = ++this.#opening;
     this.#anchor = anchor;
     anchor.classList.add("chosen");
     this.#show([remark("…")]);
-    const items = await translations.then(
-      (found) => found.map((text) => this.#item(text, prefix, onChoose)),
+    const items = await alternatives.then(
+      (found) => this.#items(found, prefix, onChoose),
       (error) => [remark(error.message)],
     );
     if (opening !== this.#opening) return;
-    this.#show(items.length ? items : [remark("no alternatives")]);
+    this.#show(items);
     this.element.querySelector("button")?.focus();
   }
 
   /** Close it, if it is open. */
   close() {
     this.#opening += 1;
-    this.#anchor?.classList.remove("chosen");
+    if (!this.isOpen) return;
+    this.#anchor.classList.remove("chosen");
     this.#anchor = null;
     this.element.hidden = true;
+    this.onClose();
   }
 
   #show(items) {
@@ -56,16 +67,29 @@ export class Menu {
     this.element.style.top = `${window.scrollY + word.bottom + 6}px`;
   }
 
-  #item(text, prefix, onChoose) {
+  /** The prefix, once, and a button for the rest of each. */
+  #items(alternatives, prefix, onChoose) {
+    if (alternatives.length === 0) return [remark(say("no alternatives"))];
+    const common = commonWords([`${prefix} `, ...alternatives.map(({ text }) => text)]);
+    const items = alternatives.map((each) => this.#item(each, common.length, onChoose));
+    return common ? [remark(`${common.trimEnd()} …`), ...items] : items;
+  }
+
+  #item({ text, probability }, start, onChoose) {
     const item = document.createElement("button");
+    const share = document.createElement("span");
     item.type = "button";
     item.setAttribute("role", "menuitem");
     item.tabIndex = -1;
-    const same = document.createElement("span");
-    same.className = "same";
-    const length = commonLength(prefix, text);
-    same.textContent = text.slice(0, length);
-    item.append(same, text.slice(length));
+    item.textContent = text.slice(start);
+    if (probability !== null) {
+      share.textContent = percent(probability);
+      share.className = "share";
+      share.style.setProperty("--share", probability.toFixed(3));
+      share.ariaLabel = say("{percent} likely", { percent: percent(probability) });
+      share.role = "img";
+      item.append(" ", share);
+    }
     item.addEventListener("click", () => {
       this.close();
       onChoose(text);
@@ -89,7 +113,7 @@ export class Menu {
   }
 
   #closeIfLeft(element) {
-    if (!this.#anchor || this.element.contains(element) || element === this.#anchor) return;
+    if (!this.isOpen || this.element.contains(element) || element === this.#anchor) return;
     this.close();
   }
 }
@@ -102,9 +126,9 @@ function remark(text) {
   return paragraph;
 }
 
-/** Length of the common prefix of two texts. */
-function commonLength(one, other) {
+/** The words that all texts begin with. */
+function commonWords([first, ...others]) {
   let length = 0;
-  while (length < one.length && one[length] === other[length]) length += 1;
-  return length;
+  while (length < first.length && others.every((text) => text[length] === first[length])) length += 1;
+  return first.slice(0, first.lastIndexOf(" ", length - 1) + 1);
 }

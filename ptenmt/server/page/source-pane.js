@@ -1,5 +1,6 @@
 /** The source text field, over a mirror of it whose words can be marked. */
 
+import { locale, say } from "./strings.js";
 import { splitSentences } from "./texts.js";
 import { drawWords, wordAt } from "./words.js";
 
@@ -7,6 +8,7 @@ export class SourcePane {
   sentences = []; // {text, gap} each
   words = []; // elements of the mirror, a list a sentence
   #hovered = "";
+  #cleared = ""; // the text before the button "Clear"
 
   /**
    * @param {{field: HTMLTextAreaElement, mirror: Element, count: Element, clear: HTMLElement}} parts
@@ -16,15 +18,20 @@ export class SourcePane {
    */
   constructor(parts, facts, callbacks) {
     Object.assign(this, parts, facts, callbacks);
-    this.field.addEventListener("input", () => this.#read(false));
+    this.field.addEventListener("input", (event) => {
+      this.#cleared = "";
+      this.#read(/^insertFrom/.test(event.inputType)); // pasted, dropped
+    });
     this.field.addEventListener("keydown", (event) => {
       if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) this.onEnter();
     });
     this.field.addEventListener("pointermove", (event) => this.#hover(event));
     this.field.addEventListener("pointerleave", () => this.#setHovered(null));
     this.clear.addEventListener("click", () => {
-      this.text = "";
-      this.field.focus();
+      const before = this.text;
+      this.text = this.#cleared;
+      this.#cleared = before;
+      this.#draw();
     });
     this.#draw();
   }
@@ -33,13 +40,27 @@ export class SourcePane {
     return this.field.value;
   }
 
+  /** Replace the text, so that the browser can undo it. */
   set text(text) {
-    this.field.value = text;
+    if (matchMedia("(hover: hover)").matches) { // no keyboard comes up with the focus
+      this.field.focus();
+      this.field.select();
+      document.execCommand(text ? "insertText" : "delete", false, text); // nothing else keeps the field's history
+    }
+    if (this.text !== text) this.field.value = text;
+    this.#cleared = "";
     this.#read(true);
   }
 
   get isTooLong() {
     return this.text.length > this.limit;
+  }
+
+  /** The texts of all sentences but one that is being typed. */
+  get finished() {
+    const last = this.sentences.at(-1);
+    const isFinished = last?.gap !== "" && /[.!?…]["”»)]*$/.test(last?.text);
+    return this.sentences.slice(0, isFinished ? undefined : -1).map(({ text }) => text);
   }
 
   #read(isUrgent) {
@@ -51,9 +72,11 @@ export class SourcePane {
     this.sentences = splitSentences(this.text, this.language);
     this.words = drawWords(this.mirror, this.sentences);
     this.mirror.append("\n"); // or a last empty line would have no height
-    this.clear.hidden = this.text === "";
-    const most = Number.isFinite(this.limit) ? ` of ${this.limit.toLocaleString("en")}` : "";
-    this.count.textContent = this.text === "" ? "" : `${this.text.length.toLocaleString("en")}${most} characters`;
+    this.clear.hidden = this.text === "" && this.#cleared === "";
+    this.clear.textContent = say(this.text === "" ? "Undo" : "Clear");
+    const [count, most] = [this.text.length, this.limit].map((number) => number.toLocaleString(locale));
+    const counted = Number.isFinite(this.limit) ? "{count} of {most} characters" : "{count} characters";
+    this.count.textContent = this.text === "" ? "" : say(counted, { count, most });
     this.count.classList.toggle("error", this.isTooLong);
   }
 

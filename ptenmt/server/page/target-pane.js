@@ -23,8 +23,13 @@ export class TargetPane {
     container.addEventListener("keydown", (event) => this.#key(event));
   }
 
-  /** @param {{text: string | undefined, gap: string}[]} sentences - Their texts are translations. */
+  /**
+   * Show a translation.
+   *
+   * @param {{text: string | undefined, gap: string}[]} sentences - In place of an undefined text, what is there stays.
+   */
   show(sentences) {
+    sentences = sentences.map((each, place) => (each.text === undefined ? this.#stale(each, place) : each));
     if (JSON.stringify(sentences) === JSON.stringify(this.#sentences)) return;
     this.#sentences = sentences;
     this.words = drawWords(this.container, sentences);
@@ -33,6 +38,11 @@ export class TargetPane {
       word.setAttribute("aria-haspopup", "menu");
       word.tabIndex = number === 0 ? 0 : -1;
     });
+  }
+
+  #stale(sentence, place) {
+    const { text } = this.#sentences[place] ?? {};
+    return text ? { ...sentence, text, isStale: true } : sentence;
   }
 
   /** The whole translation as text. */

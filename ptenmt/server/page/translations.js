@@ -8,7 +8,7 @@ const MOST_SENTENCES = 16; // per request, so that the first translations of a l
 const REMEMBERED = 1000;
 
 export class Translations {
-  #translations = new Map(); // sentence -> translation, the oldest first
+  #known = new Map(); // languages and sentence -> {text, detected}, the oldest first
   #answers = new Map(); // request -> promise of the alignment or attention of a sentence and its translation
 
   /**
@@ -25,43 +25,50 @@ export class Translations {
 
   /** @returns {string | undefined} A sentence's translation, if it is cached. */
   of(sentence) {
-    return sentence === "" ? "" : this.#translations.get(sentence);
+    return sentence === "" ? "" : this.#known.get(this.#key(sentence))?.text;
+  }
+
+  /** @returns {string | undefined} The language of sentences that are surely not in the source language. */
+  detected(sentences) {
+    const found = sentences.map((sentence) => this.#known.get(this.#key(sentence))?.detected);
+    const language = found.find(Boolean);
+    return 2 * found.filter((each) => each === language).length > found.length ? language : undefined;
   }
 
   /** Replace the translation of a sentence. */
-  choose(sentence, translation) {
-    this.#translations.delete(sentence);
-    this.#translations.set(sentence, translation);
-    forgetOldest(this.#translations);
+  choose(sentence, text, detected) {
+    this.#known.delete(this.#key(sentence));
+    this.#known.set(this.#key(sentence), { text, detected });
+    forgetOldest(this.#known);
   }
 
-  /**
-   * Translate the sentences that are not cached.
-   *
-   * @param {string[]} sentences
-   * @param {AbortSignal} signal
-   * @param {() => void} onSome - Called whenever some are translated.
-   */
-  async translate(sentences, signal, onSome) {
+  /** @returns {string[]} The first of the sentences that are not cached, as many as fit into a request. */
+  missing(sentences) {
     const unknown = [...new Set(sentences)].filter((sentence) => this.of(sentence) === undefined);
-    for (const batch of batches(unknown, this.limit, this.mostSentences)) {
-      const found = await api.translate(batch, this.languages, signal);
-      batch.forEach((sentence, place) => this.choose(sentence, found[place]));
-      onSome();
-    }
+    let length = 0;
+    return unknown
+      .slice(0, this.mostSentences)
+      .filter((sentence, place) => (length += sentence.length) <= this.limit || place === 0);
+  }
+
+  /** Translate sentences in one request. */
+  async translate(sentences, signal) {
+    const { translatedText, detected } = await api.translate(sentences, this.languages, signal);
+    sentences.forEach((sentence, place) => this.choose(sentence, translatedText[place], detected?.[place]));
   }
 
   /** @returns {Promise<number[][]>} The alignment of a sentence and its translation; see `alignWords`. */
   alignment(sentence) {
     return this.#cached("alignment", sentence, async (translation) => {
       const words = splitWords(sentence);
-      return alignWords(words, splitWords(translation), await api.alignment(sentence, translation));
+      const alignment = await api.alignment(sentence, translation, this.languages);
+      return alignWords(words, splitWords(translation), alignment);
     });
   }
 
   /** @returns {Promise<object>} The attention of every head; see `api.attention`. */
   attention(sentence) {
-    return this.#cached("attention", sentence, (translation) => api.attention(sentence, translation));
+    return this.#cached("attention", sentence, (translation) => api.attention(sentence, translation, this.languages));
   }
 
   /**
@@ -69,17 +76,22 @@ export class Translations {
    *
    * @param {string} sentence
    * @param {string} prefix - The target prefix.
-   * @returns {Promise<string[]>} Whole translations, without the current one.
+   * @returns {Promise<{text: string, probability: number}[]>} Whole translations, without the current one.
    */
   async alternatives(sentence, prefix) {
-    const found = await api.alternatives(sentence, prefix);
-    return [...new Set(found)].filter((translation) => translation !== this.of(sentence));
+    const found = await api.alternatives(sentence, prefix, this.languages);
+    const texts = found.map(({ text }) => text);
+    return found.filter(({ text }, place) => text !== this.of(sentence) && texts.indexOf(text) === place);
+  }
+
+  #key(sentence) {
+    return `${this.languages.source} ${this.languages.target} ${sentence}`;
   }
 
   /** The cached answer, or that of a new request; failures are not cached. */
   #cached(kind, sentence, send) {
     const translation = this.of(sentence);
-    const key = JSON.stringify([kind, sentence, translation]);
+    const key = JSON.stringify([kind, this.#key(sentence), translation]);
     if (!this.#answers.has(key)) {
       const answer = send(translation);
       answer.catch(() => this.#answers.delete(key));
@@ -88,21 +100,6 @@ export class Translations {
     }
     return this.#answers.get(key);
   }
-}
-
-/** Sentences in requests that are not too large. */
-function* batches(sentences, limit, mostSentences) {
-  let batch = [];
-  let length = 0;
-  for (const sentence of sentences) {
-    if (batch.length === mostSentences || (batch.length && length + sentence.length > limit)) {
-      yield batch;
-      [batch, length] = [[], 0];
-    }
-    batch.push(sentence);
-    length += sentence.length;
-  }
-  if (batch.length) yield batch;
 }
 
 function forgetOldest(map) {

@@ -6,11 +6,11 @@ import { splitWords } from "./texts.js";
  * Draw texts, each word in an element of its own.
  *
  * @param {Element} container - Its content is replaced.
- * @param {{text: string | undefined, gap: string}[]} sentences - An undefined text is shown as dots.
+ * @param {{text: string | undefined, gap: string, isStale?: boolean}[]} sentences - An undefined text is shown as dots.
  * @returns {HTMLElement[][]} The words' elements, a list a sentence.
  */
 export function drawWords(container, sentences) {
-  const drawn = sentences.map(({ text, gap }) => (text === undefined ? waiting(gap) : sentence(text, gap)));
+  const drawn = sentences.map((each) => (each.text === undefined ? waiting(each.gap) : sentence(each)));
   container.replaceChildren(...drawn.flatMap(({ nodes }) => nodes));
   return drawn.map(({ words }) => words);
 }
@@ -22,13 +22,13 @@ function waiting(gap) {
   return { nodes: [dots, gap], words: [] };
 }
 
-function sentence(text, gap) {
+function sentence({ text, gap, isStale }) {
   const nodes = [];
   const words = [];
   let place = 0;
   for (const { text: word, start } of splitWords(text)) {
     const element = document.createElement("span");
-    element.className = "word";
+    element.className = isStale ? "word stale" : "word";
     element.textContent = word;
     nodes.push(text.slice(place, start), element);
     words.push(element);

@@ -3,18 +3,22 @@
 import html
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 from hashlib import sha256
 from importlib.resources import files
 from pathlib import PurePath
 from typing import Any
 
+import anyio.to_thread
 from fastapi import APIRouter, Request, Response
+from pydantic import BaseModel, Field
 from starlette.responses import HTMLResponse
 
 from ptenmt.server.http_requests import bearer_token
 from ptenmt.server.limits import Refusal
 from ptenmt.server.schemas import errors
 from ptenmt.server.service import SharedService
+from ptenmt.trained_model import TrainedModel
 
 router = APIRouter()
 _MEDIA_TYPES = {
@@ -32,6 +36,21 @@ class PageFile:
     content: bytes
     media_type: str
     etag: str
+
+
+class ModelAnswer(BaseModel):
+    """What is known of a model."""
+
+    name: str = Field(description="Of its run.")
+    source: str
+    target: str
+    parameters: int
+    pairs: int | None = Field(description="Of the training data.")
+    step: int
+    trained: str = Field(description="When: ISO 8601.")
+    metric: str
+    score: float | None = Field(description="In validation, by the metric; null if there was none.")
+    licences: list[str] = Field(description="Of the training data, as far as known.")
 
 
 def page_files() -> dict[str, PageFile]:
@@ -67,6 +86,38 @@ async def metrics(request: Request, service: SharedService) -> Response:
     if not service.keys.admit(bearer_token(request)):
         raise Refusal("a valid key is needed, as a bearer token", 403)
     return Response(service.metrics.text(), media_type="text/plain; version=0.0.4; charset=utf-8")
+
+
+@router.get("/v1/models", tags=["Introspection"])
+async def models(service: SharedService) -> list[ModelAnswer]:
+    """Describe the models that are loaded."""
+    return [
+        await anyio.to_thread.run_sync(_describe_model, each.source, each.target, each.model.trained)
+        for each in service.models.directions.values()
+        if each.model
+    ]
+
+
+@lru_cache
+def _describe_model(source: str, target: str, trained: TrainedModel) -> ModelAnswer:
+    facts, data = trained.run.facts(), trained.config.data
+    licences = {str(corpus["licence"]) for corpus in facts.get("corpora", [])}
+    if data.source == "demo":
+        licences = {"Apache-2.0"}
+    elif data.source == "tfds" and data.dataset.startswith("ted_hrlr_translate/"):
+        licences = {"CC BY-NC-ND 4.0"}
+    return ModelAnswer(
+        name=trained.run.name,
+        source=source,
+        target=target,
+        parameters=facts["parameters"],
+        pairs=facts.get("data", {}).get("train", {}).get("pairs"),
+        step=trained.info.step,
+        trained=facts["trained"],
+        metric=trained.info.metric,
+        score=trained.info.score,
+        licences=sorted(licences),
+    )
 
 
 @router.get("/", include_in_schema=False)

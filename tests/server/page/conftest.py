@@ -31,12 +31,12 @@ class Browser:
         self.driver = driver
 
     def open(self, address: str) -> None:
-        """Open the page as somebody who was never here; it is there when it knows its languages."""
+        """Open the page as somebody who was never here; it is there when its title has its languages."""
         if self.driver.current_url.startswith(address):
             self.script("localStorage.clear(); sessionStorage.clear()")
         self.complaints()
         self.driver.get(address)
-        self.until(lambda: "→" in self["direction"].text)
+        self.until(lambda: "·" in self.driver.title)
 
     def __getitem__(self, name: str) -> "WebElement":
         return self.driver.find_element("id", name)

@@ -28,6 +28,27 @@ SETTINGS = {
         "target": {"code": "en", "name": "English"},
     },
 }
+MODEL = {
+    "name": "small",
+    "source": "pt",
+    "target": "en",
+    "parameters": 1_234_567,
+    "pairs": None,
+    "metric": "bleu",
+    "score": 41.48,
+    "trained": "2026-01-02T12:00:00+00:00",
+    "licences": ["CC0"],
+}
+ANSWERS: dict[str, Any] = {
+    f"{FOLDER}frontend/settings": SETTINGS,
+    f"{FOLDER}v1/models": [MODEL],
+    f"{FOLDER}languages": [
+        {"code": "pt", "name": "Portuguese", "targets": ["en", "pt"]},
+        {"code": "en", "name": "English", "targets": ["pt"]},
+        {"code": "de", "name": "German", "targets": []},
+    ],
+}
+"""To requests without a body."""
 Facts = dict[str, Any]
 Answer = tuple[int, Facts, dict[str, str]]
 """Status, body, headers."""
@@ -61,16 +82,18 @@ class Script:
 
 
 @contextmanager
-def scripted_server() -> Iterator[Script]:
-    """Serve on a free port of the loopback."""
+def scripted_server(port: int = 0) -> Iterator[Script]:
+    """Serve on a port of the loopback, by default a free one."""
     script = Script()
 
     class Handler(BaseHTTPRequestHandler):
         def do_GET(self) -> None:
-            if self.path == f"{FOLDER}frontend/settings":
-                self.answer(200, json.dumps(SETTINGS).encode(), {"Content-Type": "application/json"})
+            if self.path in ANSWERS:
+                self.answer(
+                    200, json.dumps(ANSWERS[self.path]).encode(), {"Content-Type": "application/json"}
+                )
                 return
-            file = FILES.get(self.path)
+            file = FILES.get(self.path.partition("?")[0])
             if file is None:
                 self.answer(404, b"", {})
                 return
@@ -97,7 +120,7 @@ def scripted_server() -> Iterator[Script]:
         def log_message(self, *_arguments: object) -> None:
             """Say nothing."""
 
-    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
+    with ThreadingHTTPServer(("127.0.0.1", port), Handler) as server:
         script.address = f"http://127.0.0.1:{server.server_port}{FOLDER}"
         thread = Thread(target=server.serve_forever, args=(0.01,))
         thread.start()

@@ -14,6 +14,7 @@ PAGE = Path(ptenmt.__file__).parent / "server" / "page"
 TEXTS = {file.name: file.read_text(encoding="utf-8") for file in PAGE.iterdir()}
 MODULES = sorted(name for name in TEXTS if name.endswith(".js"))
 STYLES = sorted(name for name in TEXTS if name.endswith(".css"))
+UNTRANSLATED = {"ptenmt", "Ctrl", "Enter", "Esc", "←", "→", "0%", "100%", "⇄"}
 REFERENCES = ("aria-controls", "aria-describedby", "aria-labelledby", "for")
 
 
@@ -24,6 +25,7 @@ class Markup(HTMLParser):
         super().__init__()
         self.elements: list[tuple[str, dict[str, str | None]]] = []
         self.inline = ""
+        self.texts: set[str] = set()
         self._open = ""
         self.feed(TEXTS["index.html"])
 
@@ -37,6 +39,8 @@ class Markup(HTMLParser):
     def handle_data(self, data: str) -> None:
         if self._open in ("script", "style"):
             self.inline += data.strip()
+        elif text := re.sub(r"\s+", " ", data.strip()):
+            self.texts.add(text)
 
 
 @pytest.fixture(scope="module")
@@ -69,7 +73,7 @@ def test_text_never_becomes_markup_or_code(name: str) -> None:
 
 
 def test_every_file_is_used_and_there(markup: Markup) -> None:
-    named = {name.removeprefix("page/") for name in attributes(markup, "src", "href")}
+    named = {name.removeprefix("page/") for name in attributes(markup, "src", "href")} - {"docs"}
     imported = {found for name in MODULES for found in re.findall(r'from "\./(.+?)"', TEXTS[name])}
     assert named | imported | {"index.html"} == set(TEXTS)
 
@@ -77,10 +81,22 @@ def test_every_file_is_used_and_there(markup: Markup) -> None:
 def test_every_element_that_is_meant_is_there(markup: Markup) -> None:
     known = Counter(attributes(markup, "id"))
     meant = {word for name in REFERENCES for words in attributes(markup, name) for word in words.split()}
-    looked_up = set(re.findall(r'part\("([\w-]+)"\)', TEXTS["app.js"]))
+    app = TEXTS["app.js"]
+    looked_up = set(re.findall(r'part\("([\w-]+)"\)', app))
+    for several in re.findall(r"parts\(\{(.+?)\}\)", app, re.DOTALL):
+        looked_up |= set(re.findall(r'"([\w-]+)"', several))
     assert [name for name, count in known.items() if count > 1] == []
     assert (meant | looked_up) - known.keys() == set()
     assert {"source", "target", "heads"} <= looked_up
+
+
+def test_whatever_the_page_says_has_a_translation(markup: Markup) -> None:
+    scripts = " ".join(TEXTS[name] for name in MODULES if name != "strings.js")
+    known = set(re.findall(r'^  "(.+?)":', TEXTS["strings.js"], re.MULTILINE))
+    said = set(re.findall(r'\bsay\(\s*"(.+?)"', scripts + TEXTS["strings.js"]))
+    shown = {*markup.texts, *attributes(markup, "aria-label")} - UNTRANSLATED
+    assert (said | shown) - known == set()
+    assert [text for text in known - said - shown if f'"{text}"' not in scripts] == []
 
 
 @pytest.mark.parametrize("name", [*MODULES, *STYLES, "index.html"])

@@ -93,7 +93,7 @@ def test_words_are_marked_as_they_are_aligned(browser: "Browser", script: Script
         "UM": 1,
         "DOIS": 1,
     }
-    assert script.asked[-1] == {"q": "um dois", "prefix": "UM DOIS"}
+    assert script.asked[-1] == {"q": "um dois", "prefix": "UM DOIS", "source": "pt", "target": "en"}
 
 
 def test_only_new_sentences_are_asked_for(browser: "Browser", script: Script) -> None:
@@ -109,7 +109,8 @@ def test_a_request_has_room_for_sentences_that_the_server_cuts_in_two(
     browser: "Browser", script: Script
 ) -> None:
     text = " ".join(f"Gato {number} dorme." for number in range(10))
-    browser.script("source.value = arguments[0]; source.dispatchEvent(new Event('input'))", text)  # pasted
+    pasted = "new InputEvent('input', {inputType: 'insertFromPaste'})"
+    browser.script(f"source.value = arguments[0]; source.dispatchEvent({pasted})", text)
     browser.until(lambda: browser["target"].text == text.upper())
     assert [len(request["q"]) for request in script.asked] == [4, 4, 2]
 
@@ -139,6 +140,79 @@ def test_typing_is_not_translated_letter_by_letter(browser: "Browser", script: S
     assert len(script.asked) <= 5
 
 
+def test_finished_sentences_do_not_wait_for_a_pause(browser: "Browser", script: Script) -> None:
+    browser.script("window.setTimeout = () => 0")  # no pause ends
+    browser["source"].send_keys("O gato dorme. O cão")
+    browser.until(lambda: browser["target"].text == "O GATO DORME. …")
+    assert script.texts == ["O gato dorme."]
+
+
+def test_another_language_is_named(browser: "Browser", script: Script) -> None:
+    script.translate = lambda request: (200, shouted(request)[1] | {"detected": ["en"]}, {})
+    browser.translate("where is it", "WHERE IS IT")
+    assert browser["notice"].text == "This looks like English."
+    script.translate = shouted
+    browser.translate("onde", "ONDE")
+    assert browser["notice"].text == ""
+
+
+def test_a_cleared_text_comes_back(browser: "Browser", script: Script) -> None:
+    browser.translate("o gato", "O GATO")
+    browser["clear"].click()
+    browser.until(lambda: browser["target"].text == "")
+    assert browser["clear"].text == "Undo"
+    browser["clear"].click()
+    browser.until(lambda: browser["target"].text == "O GATO")
+    assert script.texts == ["o gato"]
+
+
+def test_alternatives_are_shown_with_their_probabilities(browser: "Browser", script: Script) -> None:
+    found = [("O GATO BEBE", 0.6), ("O GATO COME BEM", 0.25), ("O GATO COME BEM", 0.1)]
+    answer = {"alternatives": [{"text": text, "probability": share} for text, share in found]}
+    script.translate = lambda request: (200, answer, {}) if "count" in request else shouted(request)
+    browser.translate("o gato bebe", "O GATO BEBE")
+    browser.words("target")["BEBE"].click()
+    browser.until(lambda: browser.all("#menu button"))
+    assert browser["menu"].text.split("\n") == ["O GATO …", "COME BEM", "25%"]
+    assert "prefix" in script.asked[-1]
+
+
+PORTUGUESE = {
+    "tab-translate": "Traduzir",
+    "source-name": "Português",
+    "target-name": "Inglês",
+    "choose-file": "Traduzir um documento",
+}
+
+
+def test_it_speaks_portuguese(browser: "Browser", server: Script) -> None:
+    agent = {"userAgent": browser.script("return navigator.userAgent")}
+    browser.driver.execute_cdp_cmd("Network.setUserAgentOverride", agent | {"acceptLanguage": "fr,pt-PT,en"})
+    try:
+        browser.open(server.address)
+        found = {name: browser[name].get_property("textContent") for name in PORTUGUESE}
+        assert found == PORTUGUESE
+        assert browser.driver.title == "De português para inglês · ptenmt"
+        assert browser.script("return document.documentElement.lang") == "pt-PT"
+        assert browser["menu"].get_attribute("aria-label") == "Alternativas"
+    finally:
+        browser.driver.execute_cdp_cmd("Network.setUserAgentOverride", agent | {"acceptLanguage": "en"})
+
+
+def test_an_example_and_the_model_are_on_the_first_screen(browser: "Browser", script: Script) -> None:
+    browser.until(lambda: browser["model"].text)
+    assert browser["model"].text == (
+        "Model small · Portuguese → English · 1.2M parameters · BLEU 41.5 in validation · Jan 2, 2026 · "
+        "data: CC0"
+    )
+    example = browser.all("#examples button")[0]
+    text = example.text
+    example.click()
+    browser.until(lambda: browser["target"].text == text.upper())
+    assert not browser["examples"].is_displayed()
+    assert script.texts == [text]
+
+
 def test_a_busy_server_is_retried_after_its_pause(browser: "Browser", script: Script) -> None:
     def busy_once(_request: Facts) -> Answer:
         script.translate = shouted
@@ -153,20 +227,24 @@ def test_errors_are_shown_and_mended(browser: "Browser", script: Script) -> None
     script.translate = lambda _request: (400, {"error": "no such language"}, {})
     browser.write("olá")
     browser.until(lambda: browser["status"].text == "no such language")
-    browser.write("x" * 201)
-    browser.until(lambda: "Too long" in browser["status"].text)
-    assert "201 of 200" in browser["count"].text
+    browser.write("x" * 801)  # of four requests
+    browser.until(lambda: "Too long" in browser["notice"].text)
+    assert "801 of 800" in browser["count"].text
     script.translate = shouted
     browser.translate("olá", "OLÁ")
     assert "error" not in browser["status"].get_attribute("class")
 
 
-def test_a_server_that_does_not_answer_is_reported(browser: "Browser") -> None:
+def test_a_server_that_does_not_answer_is_asked_again(browser: "Browser") -> None:
     with scripted_server() as script:
         browser.open(script.address)
         browser.translate("olá", "OLÁ")
     browser.write("adeus")
-    browser.until(lambda: browser["status"].text == "the server cannot be reached")
+    browser.until(lambda: browser["status"].text == "The server cannot be reached. Trying again …")
+    assert not browser["copy"].is_displayed()  # what is shown is of the earlier text
+    with scripted_server(port=int(script.address.split(":")[2].split("/")[0])):
+        browser.until(lambda: browser["target"].text == "ADEUS")
+    assert browser["status"].text == ""
 
 
 def test_a_key_is_asked_for_and_sent(browser: "Browser", script: Script) -> None:
@@ -223,14 +301,57 @@ def test_history_stays_in_the_browser(browser: "Browser") -> None:
     browser["source"].send_keys(" rói")
     browser.until(lambda: browser.script("return localStorage.length"))
     browser.driver.refresh()
-    browser.until(lambda: "→" in browser["direction"].text)
+    browser.until(lambda: "·" in browser.driver.title)
     browser["tab-history"].click()
-    assert [line.text.splitlines() for line in browser.all("#history .again")] == [
-        ["o rato rói", "O RATO RÓI"]
-    ]
-    browser.all("#history .again")[0].click()
-    browser.until(lambda: browser["target"].text == "O RATO RÓI")
-    browser["tab-history"].click()
+    shown = [["o rato rói", "O RATO RÓI"]]
+    assert [line.text.splitlines() for line in browser.all("#history .again")] == shown
+    assert browser.all("#history time")[0].text
+    for wanted, found in (("gato", []), ("RÓI", shown)):
+        browser["history-search"].clear()
+        browser["history-search"].send_keys(wanted)
+        assert [line.text.splitlines() for line in browser.all("#history .again")] == found
     browser["forget-all"].click()
     assert browser["history"].text == ""
     assert "rato" not in str(browser.script("return JSON.stringify(localStorage)"))
+    browser["forget-all"].click()  # undo
+    browser.all("#history .again")[0].click()
+    browser.until(lambda: browser["target"].text == "O RATO RÓI")
+
+
+def test_history_restores_what_it_shows(browser: "Browser", script: Script) -> None:
+    answer = {"alternatives": [{"text": "O GATO COME", "probability": 0.25}]}
+    script.translate = lambda request: (200, answer, {}) if "count" in request else shouted(request)
+    browser.translate("o gato bebe", "O GATO BEBE")
+    browser.words("target")["BEBE"].click()
+    browser.until(lambda: browser.all("#menu button"))[0].click()
+    browser.until(lambda: browser["target"].text == "O GATO COME")
+    browser.until(lambda: "COME" in str(browser.script("return JSON.stringify(localStorage)")))
+    browser.driver.refresh()
+    browser.until(lambda: "·" in browser.driver.title)
+    browser["tab-history"].click()
+    browser.all("#history .again")[0].click()
+    browser.until(lambda: browser["target"].text == "O GATO COME")
+
+
+def test_a_link_fills_the_panes(browser: "Browser", script: Script) -> None:
+    browser.open(f"{script.address}?source=en&target=pt&q=a+cat%0Aand+a+dog")
+    browser.until(lambda: browser["target"].text == "A CAT\nAND A DOG")
+    assert script.asked[0] | {"q": []} == {"q": [], "format": "text", "source": "en", "target": "pt"}
+    browser["share"].click()
+    browser.until(lambda: browser["status"].text)
+    assert browser.driver.current_url == f"{script.address}?source=en&target=pt&q=a+cat%0Aand+a+dog"
+
+
+def test_languages_can_be_chosen_and_swapped(browser: "Browser", script: Script) -> None:
+    browser.translate("o gato", "O GATO")
+    options = [option.text for option in browser.all("#source-language option")]
+    assert (options, browser["target-language"].is_displayed()) == (["Portuguese", "English"], False)
+    browser["swap"].click()
+    browser.until(lambda: script.texts == ["o gato", "O GATO"])
+    assert browser["source"].get_property("value") == "O GATO"
+    assert (script.asked[-1]["source"], script.asked[-1]["target"]) == ("en", "pt")
+    assert browser["target-name"].text == "Portuguese"
+    script.translate = lambda request: (200, shouted(request)[1] | {"detected": ["pt"]}, {})
+    browser.translate("gato", "GATO")
+    browser["to-language"].click()
+    browser.until(lambda: script.asked[-1]["source"] == "pt")

@@ -1,0 +1,53 @@
+/** Marks on the words that are aligned with the one at the pointer, on both sides. */
+
+import { mark, unmark } from "./words.js";
+
+const PAUSE = 100; // milliseconds that the pointer rests on a word
+
+export class Marks {
+  #timer = 0;
+
+  /**
+   * @param {import("./source-pane.js").SourcePane} source
+   * @param {import("./target-pane.js").TargetPane} target
+   * @param {import("./translations.js").Translations} translations
+   */
+  constructor(source, target, translations) {
+    Object.assign(this, { source, target, translations });
+  }
+
+  /**
+   * Mark a word of the translation and those that it is aligned with; without a place, mark nothing.
+   *
+   * @param {[number, number] | null} place - The numbers of its sentence and of the word in it.
+   * @param {number} [pause] - Milliseconds to wait before.
+   */
+  ofTarget(place, pause = PAUSE) {
+    this.#align(place, pause, (alignment, [sentence, word]) => {
+      mark(this.source.words[sentence], alignment[word]);
+      mark([this.target.words[sentence][word]], [1]);
+    });
+  }
+
+  /** Mark a word of the source and those that are aligned with it. */
+  ofSource(place) {
+    this.#align(place, PAUSE, (alignment, [sentence, word]) => {
+      const column = alignment.map((row) => row[word]);
+      mark(this.target.words[sentence], column);
+      mark([this.source.words[sentence][word]], [1]);
+    });
+  }
+
+  #align(place, pause, show) {
+    clearTimeout(this.#timer);
+    unmark(this.source.words);
+    unmark(this.target.words);
+    const sentence = place && this.source.sentences[place[0]]?.text;
+    if (!sentence || this.translations.of(sentence) === undefined) return;
+    const timer = (this.#timer = setTimeout(async () => {
+      const alignment = await this.translations.alignment(sentence).catch(() => null); // it may be too long
+      const isOutdated = timer !== this.#timer || sentence !== this.source.sentences[place[0]]?.text;
+      if (alignment && !isOutdated) show(alignment, place);
+    }, pause));
+  }
+}

@@ -1,0 +1,38 @@
+/** The first screen: sentences to try, and which model answers. */
+
+import * as api from "./api.js";
+import { EXAMPLES, capitalized, locale, nameOfLanguage, say } from "./strings.js";
+
+const METRICS = { bleu: "BLEU", chrf: "chrF" };
+
+/** Show sentences of a language as buttons. */
+export function offerExamples(container, language, onChoose) {
+  const buttons = (EXAMPLES[language] ?? []).map((text) => {
+    const button = document.createElement("button");
+    button.type = "button";
+    button.textContent = text;
+    button.lang = language;
+    button.addEventListener("click", () => onChoose(text));
+    return button;
+  });
+  container.replaceChildren(...(buttons.length ? [say("Try:"), ...buttons] : []));
+}
+
+/** Say what is known of the model of two languages, if anything is. */
+export async function describeModel(line, { source, target }) {
+  const models = await api.models();
+  const model = models.find((each) => each.source === source && each.target === target);
+  if (!model) return;
+  const compact = new Intl.NumberFormat(locale, { notation: "compact", maximumSignificantDigits: 2 });
+  const score = model.score?.toLocaleString(locale, { maximumSignificantDigits: 3 });
+  const facts = [
+    say("Model {name}", model),
+    `${capitalized(nameOfLanguage(source))} → ${nameOfLanguage(target)}`,
+    say("{count} parameters", { count: compact.format(model.parameters) }),
+    model.pairs && say("trained on {count} sentence pairs", { count: compact.format(model.pairs) }),
+    score && say("{metric} {score} in validation", { metric: METRICS[model.metric] ?? model.metric, score }),
+    new Date(model.trained).toLocaleDateString(locale, { dateStyle: "medium" }),
+    model.licences.length && say("data: {licences}", { licences: model.licences.join(", ") }),
+  ];
+  line.textContent = facts.filter(Boolean).join(" · ");
+}

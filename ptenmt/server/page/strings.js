@@ -1,0 +1,144 @@
+/** What the page says, in the browser's language: English, as written in the code and in index.html, or Portuguese. */
+
+const PORTUGUESE = {
+  "Views": "Vistas",
+  "Translate": "Traduzir",
+  "Inside": "Por dentro",
+  "History": "Histórico",
+  "This page needs JavaScript, which comes from this server alone.":
+    "Esta página precisa de JavaScript, que vem apenas deste servidor.",
+  "This server requires an API key": "Este servidor exige uma chave de API",
+  "Use it": "Usar",
+  "It stays in this tab and is forgotten with it.": "Fica neste separador e é esquecida com ele.",
+  "That key is not valid.": "Essa chave não é válida.",
+  "Source": "Origem",
+  "Clear": "Limpar",
+  "Examples": "Exemplos",
+  "Try:": "Experimente:",
+  "Translate a document": "Traduzir um documento",
+  "Translation": "Tradução",
+  "Copy": "Copiar",
+  "Copied.": "Copiado.",
+  "Selected: press Ctrl+C to copy.": "Selecionado: prima Ctrl+C para copiar.",
+  "The translation appears as you type.": "A tradução aparece à medida que escreve.",
+  "Point at a word to see where it comes from; press it for alternatives.":
+    "Aponte para uma palavra para ver de onde vem; prima-a para ver alternativas.",
+  "“Inside” shows what each attention head attends to.":
+    "«Por dentro» mostra a que atende cada cabeça de atenção.",
+  "Translated documents": "Documentos traduzidos",
+  "Keyboard": "Teclado",
+  "translate at once, and go to the translation": "traduzir já e ir para a tradução",
+  "in the translation, move from word to word": "na tradução, andar de palavra em palavra",
+  "on a word, show alternatives for it and the rest; in that list, take one":
+    "numa palavra, mostrar alternativas para ela e o resto; nessa lista, escolher uma",
+  "close that list; from a word, back to the text": "fechar essa lista; de uma palavra, voltar ao texto",
+  "Translate something first to see its attention weights.":
+    "Traduza primeiro alguma coisa para ver os seus pesos de atenção.",
+  "Sentence": "Frase",
+  "Attention": "Atenção",
+  "translation to source": "da tradução à origem",
+  "source to itself": "da origem a si mesma",
+  "translation to itself": "da tradução a si mesma",
+  "Layer": "Camada",
+  "Heads": "Cabeças",
+  "All heads": "Todas",
+  "Head {head}": "Cabeça {head}",
+  "Layer {layer}, mean of all heads": "Camada {layer}, média de todas as cabeças",
+  "Layer {layer}, head {head}": "Camada {layer}, cabeça {head}",
+  "Inspecting …": "A inspecionar …",
+  "{row} attends to {column}: {share}": "{row} atende a {column}: {share}",
+  "{row} is predicted attending to {column}: {share}": "{row} é previsto atendendo a {column}: {share}",
+  "To predict a row’s token of the translation, the decoder attends to the columns’ tokens of the source.":
+    "Para prever o token da tradução de uma linha, o descodificador atende aos tokens da origem nas colunas.",
+  "In the encoder, a row’s token of the source attends to the columns’ tokens.":
+    "No codificador, o token da origem de uma linha atende aos tokens das colunas.",
+  "To predict a row’s token, the decoder attends to the tokens before it, never to later ones (causal mask).":
+    "Para prever o token de uma linha, o descodificador atende aos anteriores, nunca aos seguintes (máscara causal).",
+  "Kept in this browser, nowhere else.": "Guardado neste navegador e em mais lado nenhum.",
+  "Forget all": "Esquecer tudo",
+  "Forget": "Esquecer",
+  "Forget: {text}": "Esquecer: {text}",
+  "Nothing yet.": "Ainda nada.",
+  "Undo": "Desfazer",
+  "Search": "Procurar",
+  "Copy link": "Copiar ligação",
+  "The link is in the address bar.": "A ligação está na barra de endereço.",
+  "Link copied.": "Ligação copiada.",
+  "The server cannot be reached. Trying again …": "O servidor não responde. A tentar de novo …",
+  "The server is busy. Trying again …": "O servidor está ocupado. A tentar de novo …",
+  "This looks like {language}.": "Isto parece {language}.",
+  "Translate from {language}": "Traduzir de {language}",
+  "Too long to be typed: as a document, it may be longer.": "Demasiado longo: como documento, pode ser maior.",
+  "Translate it as a document": "Traduzir como documento",
+  "{percent} likely": "probabilidade {percent}",
+  "Swap languages": "Trocar as línguas",
+  "From": "De",
+  "To": "Para",
+  "Drop it, to have it translated": "Largue-o aqui para ser traduzido",
+  "Alternatives": "Alternativas",
+  "no alternatives": "sem alternativas",
+  "Model {name}": "Modelo {name}",
+  "{count} parameters": "{count} parâmetros",
+  "trained on {count} sentence pairs": "treinado com {count} pares de frases",
+  "{metric} {score} in validation": "{metric} {score} na validação",
+  "data: {licences}": "dados: {licences}",
+  "API for programs": "API para programas",
+  "{source} to {target}": "De {source} para {target}",
+  "Type or paste {source}, or drop a document": "Escreva ou cole {source}, ou largue um documento",
+  "Type or paste {source}": "Escreva ou cole {source}",
+  "{count} characters": "{count} caracteres",
+  "{count} of {most} characters": "{count} de {most} caracteres",
+  "the server answered {status}": "o servidor respondeu {status}",
+  "{name}: translating …": "{name}: a traduzir …",
+  "download the translation": "descarregar a tradução",
+  "only {formats} can be translated": "só é possível traduzir {formats}",
+  "Dismiss": "Dispensar",
+  "Dismiss: {name}": "Dispensar: {name}",
+};
+
+/** Sentences to try, by source language. */
+export const EXAMPLES = {
+  pt: [
+    "A minha amiga comprou fruta no mercado.",
+    "Este modelo parece funcionar bem.",
+    "Ela não tem tempo, mas tem sono.",
+  ],
+  en: [
+    "My friend bought fruit at the market.",
+    "This model seems to work well.",
+    "She has no time, but she is sleepy.",
+  ],
+};
+
+/** The reader's language, such as "pt-BR": for dates and numbers, too. */
+export const locale = navigator.languages.find((each) => /^(en|pt)\b/i.test(each)) ?? "en";
+
+const strings = locale.toLowerCase().startsWith("pt") ? PORTUGUESE : {};
+const languageNames = new Intl.DisplayNames([locale], { type: "language" });
+
+/** A text in the reader's language, with values in place of their {names}. */
+export function say(text, values = {}) {
+  return (strings[text] ?? text).replace(/\{(\w+)\}/g, (_, name) => values[name]);
+}
+
+/** The name of a language, for the middle of a sentence. */
+export function nameOfLanguage(code) {
+  return languageNames.of(code);
+}
+
+/** A text with a capital at its beginning. */
+export function capitalized(text) {
+  return text.charAt(0).toLocaleUpperCase(locale) + text.slice(1);
+}
+
+/** Put the document's texts and labels into the reader's language. */
+export function localize() {
+  document.documentElement.lang = strings === PORTUGUESE ? locale : "en";
+  const texts = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+  while (texts.nextNode()) {
+    const { data } = texts.currentNode;
+    const text = data.trim().replace(/\s+/g, " ");
+    if (text in strings) texts.currentNode.data = data.replace(data.trim(), strings[text]);
+  }
+  for (const element of document.querySelectorAll("[aria-label]")) element.ariaLabel = say(element.ariaLabel);
+}
