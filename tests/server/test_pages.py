@@ -31,6 +31,27 @@ def test_the_page_is_looked_up_among_its_files(serve, monkeypatch: pytest.Monkey
             assert (answer.status_code, list(answer.json())) == (404, ["error"])
 
 
+def test_scripts_and_styles_are_one_file_each_that_browsers_keep(served) -> None:
+    names = re.findall(r'(?:href|src)="(page/[0-9a-f]{16}\.\w+)"', requests.get(served.url, timeout=20).text)
+    assert sorted(name.rpartition(".")[2] for name in names) == ["css", "js"]
+    for name in names:
+        answer = requests.get(f"{served.url}/{name}", timeout=20)
+        assert answer.headers["cache-control"] == "public, max-age=31536000, immutable"
+        assert answer.headers["content-encoding"] == "gzip"
+        plain = requests.get(f"{served.url}/{name}", headers={"Accept-Encoding": "identity"}, timeout=20)
+        assert plain.text == answer.text
+        assert "content-encoding" not in plain.headers
+    assert not re.search(r"^(import|export) ", answer.text, re.MULTILINE)
+
+
+def test_loaded_models_are_described(serve) -> None:
+    with serve(pairs=("pt-en", "en-pt")) as served:
+        assert requests.get(f"{served.url}/v1/models", timeout=20).json() == []
+        served.post("/translate", q="o gato", source="en", target="pt")
+        (model,) = requests.get(f"{served.url}/v1/models", timeout=20).json()
+        assert (model["source"], model["target"], model["score"], model["licences"]) == ("en", "pt", None, [])
+
+
 def test_figures_count(serve) -> None:
     with serve() as served:
         served.post("/translate", q=["o gato", "a mãe"], source="pt", target="en")

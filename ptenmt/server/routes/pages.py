@@ -1,9 +1,11 @@
 """Routes for browsers and monitoring: the page, the description of the API, health, metrics."""
 
+import gzip
 import html
-from collections.abc import Iterator
+import re
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property
 from hashlib import sha256
 from importlib.resources import files
 from pathlib import PurePath
@@ -27,6 +29,9 @@ _MEDIA_TYPES = {
     ".js": "text/javascript; charset=utf-8",
     ".svg": "image/svg+xml",
 }
+_STYLE = re.compile(r'<link rel="stylesheet" href="page/(.+?)">\s*')
+_IMPORT = re.compile(r'^import (\{[^}]+\}|\* as \w+) from "\./([\w-]+)\.js";$', re.MULTILINE)
+_EXPORT = re.compile(r"^export ((?:async )?(?:class|const|function) (\w+))", re.MULTILINE)
 
 
 @dataclass(frozen=True)
@@ -36,6 +41,13 @@ class PageFile:
     content: bytes
     media_type: str
     etag: str
+    is_immutable: bool = False
+    """Whether its name changes with its content."""
+
+    @cached_property
+    def compressed(self) -> bytes:
+        """The content, compressed."""
+        return gzip.compress(self.content)
 
 
 class ModelAnswer(BaseModel):
@@ -54,13 +66,43 @@ class ModelAnswer(BaseModel):
 
 
 def page_files() -> dict[str, PageFile]:
-    """Read the page's files, by name: requests are answered from memory and never reach the disk."""
+    """Read the page's files, by name: requests are answered from memory and never reach the disk.
+
+    The page loads all scripts as one file and all styles as another, which browsers keep: their names have
+    their checksums.
+    """
+    texts = {entry.name: entry.read_text("utf-8") for entry in (files("ptenmt.server") / "page").iterdir()}
+    index, hashed = texts["index.html"], list[str]()
+    styles = "".join(texts[name] for name in _STYLE.findall(index))
+    for suffix, text in ((".css", styles), (".js", _bundle(texts, "app", set()))):
+        hashed.append(sha256(text.encode()).hexdigest()[:16] + suffix)
+        texts[hashed[-1]] = text
+    link = f'<link rel="stylesheet" href="page/{hashed[0]}">\n    <script'
+    texts["index.html"] = (
+        _STYLE.sub("", index).replace("<script", link).replace("page/app.js", f"page/{hashed[1]}")
+    )
     found = {}
-    for entry in (files("ptenmt.server") / "page").iterdir():
-        if media_type := _MEDIA_TYPES.get(PurePath(entry.name).suffix):
-            content = entry.read_bytes()
-            found[entry.name] = PageFile(content, media_type, f'"{sha256(content).hexdigest()[:32]}"')
+    for name, text in texts.items():
+        media_type, etag = _MEDIA_TYPES[PurePath(name).suffix], sha256(text.encode()).hexdigest()[:32]
+        found[name] = PageFile(text.encode(), media_type, f'W/"{etag}"', name in hashed)
     return found
+
+
+def _bundle(texts: Mapping[str, str], name: str, known: set[str]) -> str:
+    """A module, and before it those that it imports unless they are known, each in a scope of its own."""
+    known.add(name)
+    text = texts[f"{name}.js"]
+    others = (each for _, each in _IMPORT.findall(text) if each not in known)
+    imported = "".join(_bundle(texts, each, known) for each in others)
+    text = _IMPORT.sub(lambda it: f"const {it[1].removeprefix('* as ')} = {_variable(it[2])};", text)
+    if names := [name for _, name in _EXPORT.findall(text)]:
+        text = _EXPORT.sub(r"\1", text) + f"return {{ {', '.join(names)} }};\n"
+        text = f"const {_variable(name)} = (() => {{\n{text}}})();\n"
+    return imported + text
+
+
+def _variable(module: str) -> str:
+    return "$" + module.replace("-", "_")
 
 
 @router.get("/health", tags=["Monitoring"])
@@ -98,7 +140,6 @@ async def models(service: SharedService) -> list[ModelAnswer]:
     ]
 
 
-@lru_cache
 def _describe_model(source: str, target: str, trained: TrainedModel) -> ModelAnswer:
     facts, data = trained.run.facts(), trained.config.data
     licences = {str(corpus["licence"]) for corpus in facts.get("corpora", [])}
@@ -128,10 +169,15 @@ async def page_file(request: Request) -> Response:
     file = files.get(request.path_params.get("name", "index.html"))
     if file is None:
         raise Refusal("there is no such page", 404)
-    headers = {"ETag": file.etag, "Cache-Control": "no-cache"}
+    caching = "public, max-age=31536000, immutable" if file.is_immutable else "no-cache"
+    headers = {"ETag": file.etag, "Cache-Control": caching, "Vary": "Accept-Encoding"}
     if request.headers.get("if-none-match") == file.etag:
         return Response(status_code=304, headers=headers)
-    return Response(file.content, media_type=file.media_type, headers=headers)
+    is_compressed = "gzip" in request.headers.get("accept-encoding", "")
+    if is_compressed:
+        headers["Content-Encoding"] = "gzip"
+    content = file.compressed if is_compressed else file.content
+    return Response(content, media_type=file.media_type, headers=headers)
 
 
 @router.get("/docs", include_in_schema=False)

@@ -15,6 +15,7 @@ TEXTS = {file.name: file.read_text(encoding="utf-8") for file in PAGE.iterdir()}
 MODULES = sorted(name for name in TEXTS if name.endswith(".js"))
 STYLES = sorted(name for name in TEXTS if name.endswith(".css"))
 UNTRANSLATED = {"ptenmt", "Ctrl", "Enter", "Esc", "←", "→", "0%", "100%", "⇄"}
+ROUTES = {"docs", "frontend/settings", "languages", "v1/models"}
 REFERENCES = ("aria-controls", "aria-describedby", "aria-labelledby", "for")
 
 
@@ -73,7 +74,7 @@ def test_text_never_becomes_markup_or_code(name: str) -> None:
 
 
 def test_every_file_is_used_and_there(markup: Markup) -> None:
-    named = {name.removeprefix("page/") for name in attributes(markup, "src", "href")} - {"docs"}
+    named = {name.removeprefix("page/") for name in attributes(markup, "src", "href")} - ROUTES
     imported = {found for name in MODULES for found in re.findall(r'from "\./(.+?)"', TEXTS[name])}
     assert named | imported | {"index.html"} == set(TEXTS)
 
