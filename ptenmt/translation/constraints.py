@@ -32,7 +32,17 @@ _UNUSUAL_CAPITALS = re.compile(
 """Two in a row, or three capitalized words: most sentences have neither."""
 _LONG_WORD = 3
 """Letters; in titles shorter words may be in lower case."""
-_MIN_TITLE_WORDS = 3
+_MIN_TITLE_WORDS, _MOST_ACRONYMS = 3, 4
+_FUNCTION_WORDS = {
+    "pt": "ao com da das de do dos em na nas no nos os por que se uma é são",
+    "en": "an and are at for from in is it of on the to was with",
+}
+"""Names, too, have them in lower case: with capitals they show that a sentence is in Title Case."""
+_EMPHASIZED_WORDS = {
+    "pt": "não nunca jamais sempre muito muita muitos mais todos todas tudo nada agora ainda também você",
+    "en": "not never always very all everything nothing nobody must really more most you",
+}
+"""Words that are no acronyms if some sentence has them in capitals."""
 _NUMBER = re.compile(r"\d[\d.,:/–-]*")
 _OPENING = "([{“‘«\"'/-–—¿¡"
 _BRACKETS = ("()", "[]", "{}", "“”", "‘’", "«»", '""', "''")
@@ -121,6 +131,9 @@ class Constrainer:
         self._has_safeguards = config.decoding.safeguards
         self._has_placeholders = config.data.augment.placeholders > 0
         self._is_cased = not (config.has_lowercase_text or lowers_typed(config.data))
+        language = config.data.languages[0]
+        self._emphasized = frozenset(_EMPHASIZED_WORDS.get(language, "").split())
+        self._frequent = self._emphasized.union(_FUNCTION_WORDS.get(language, "").split())
 
     def constrain(self, sentence: str, *, takes_out_all: bool = False) -> ConstrainedSource | None:
         """The sentence with its constraints; None if it has none.
@@ -183,36 +196,43 @@ class Constrainer:
         found = [
             word
             for word in word_pattern().finditer(sentence)
-            if word[0][0].isalpha() and not _overlaps(word.span(), entities)
+            if word[0][0].isalpha()
+            and not any(map(str.isdigit, word[0]))
+            and not _overlaps(word.span(), entities)
         ]
-        several = [word for word in found if sum(map(str.isalpha, word[0])) > 1]
         long = [word for word in found if len(word[0]) >= _LONG_WORD]
+        is_text = any(word[0].lower() in self._frequent and word[0][0].isupper() for word in found[1:])
         case: Case | None = None
-        if several and all(word[0].isupper() for word in several):
-            case = "upper"
-        elif len(long) >= _MIN_TITLE_WORDS and all(word[0][0].isupper() for word in long):
+        if all(word[0].isupper() for word in found):
+            case, is_text = "upper", is_text or len(found) > _MOST_ACRONYMS
+        elif is_text and len(long) >= _MIN_TITLE_WORDS and all(word[0][0].isupper() for word in long):
             case = "title"
-        changed = found if case else [word for word in several if word[0].isupper()]
+        if case:
+            forms = zip(found, self._usual_forms([word[0] for word in found], is_text=is_text), strict=True)
+        else:
+            forms = ((word, word[0].lower()) for word in found if word[0].isupper())
+            forms = ((word, form) for word, form in forms if form in self._emphasized)
         usual, spans = sentence, []
-        for word, form in zip(changed, self._usual_forms([word[0] for word in changed], case), strict=True):
+        for word, form in forms:
             form = self._at_beginning(form) if word is found[0] else form
             if form != word[0] and len(form) == len(word[0]):
                 usual = usual[: word.start()] + form + usual[word.end() :]
                 spans.append(word.span())
         return usual, (case if spans else None), ([] if case else spans)
 
-    def _usual_forms(self, words: Sequence[str], case: Case | None) -> Iterator[str]:
+    def _usual_forms(self, words: Sequence[str], *, is_text: bool) -> Iterator[str]:
         """Truecasing: each word in the case in which it has the fewest tokens.
 
-        Frequent words have one token in their usual case: ``Maria``, ``casa``, ``ONU``. Where only some words
-        of a sentence are in capitals, a word keeps those that are as usual.
+        Frequent words have one token in their usual case: ``Maria``, ``casa``, ``ONU``. Without ``is_text``
+        the words may be acronyms alone, and those of several tokens stay as they are.
         """
         forms = [[word.lower(), capitalized(word.lower()), word] for word in words]
         encoded = iter(self._tokenizer.encode([form for of_word in forms for form in of_word]))
         for of_word in forms:
             costs = [(UNK in ids, len(ids)) for ids in (next(encoded) for _ in of_word)]
             best = min(range(len(costs)), key=costs.__getitem__)
-            yield of_word[-1] if case is None and costs[-1] <= costs[best] else of_word[best]
+            is_known = is_text or costs[-1][0] or costs[best] == (False, 1)
+            yield of_word[best if is_known else -1]
 
     def _at_beginning(self, word: str) -> str:
         """A word with a capital, unless the model knows it without one only."""

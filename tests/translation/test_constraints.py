@@ -125,12 +125,47 @@ def test_capitals_are_translated_in_their_usual_case_and_given_back(make) -> Non
     for typed, expected, seen in [
         ("O GATO NÃO TEM TEMPO!", "O CAT NÃO TEM TIME!", "O gato não tem tempo!"),
         ("O Gato Não Tem Tempo", "O Cat Não Tem Time", "O gato não tem tempo"),
-        ("O GATO VIU HTTPS://A.PT/X {Nome}.", "O CAT VIU HTTPS://A.PT/X {Nome}.", None),
+        ("O GATO NÃO VIU HTTPS://A.PT/X {Nome}.", "O CAT NÃO VIU HTTPS://A.PT/X {Nome}.", None),
         ("O gato NÃO tem tempo.", "O cat NÃO tem time.", "O gato não tem tempo."),
+        ("O GATO TP123 NÃO TEM TEMPO", "O CAT TP123 NÃO TEM TIME", "O gato TP123 não tem tempo"),
         ("O gato tem tempo.", "O cat tem time.", "O gato tem tempo."),
     ]:
         assert translate(translator, typed).text == expected
         assert seen is None or translator.engine.seen[-1] == seen
+
+
+@pytest.mark.parametrize(
+    "typed",
+    [
+        *(
+            "A ONU e a UE.",
+            "O PIB e o IVA.",
+            "A NASA e a ESA.",
+            "O IVA é a 6.",
+            "ONU",
+            "A ONU",
+            "O PIB da UE",
+        ),
+        *(
+            "A NATO e a UE reuniram-se.",
+            "A TAP voa.",
+            "O voo TP123 da TAP.",
+            "O VOO TP123",
+            "Ela tem a SIDA.",
+        ),
+        *(
+            "João Coelho Leite",
+            "Maria Pereira Carvalho",
+            "Banco Espírito Santo",
+            "Ministério da Economia e Mar",
+        ),
+    ],
+)
+def test_acronyms_and_names_keep_their_capitals(make, typed: str) -> None:
+    translator = make(WITHOUT, lambda text: [text])
+    assert translate(translator, typed).text == typed
+    words = {word for seen in translator.engine.seen for word in seen.split()}
+    assert words <= {*typed.split()}
 
 
 def test_without_safeguards_the_model_reads_what_was_typed(make) -> None:

@@ -113,10 +113,10 @@ def test_a_term_stays_untranslated_and_nothing_is_applied_inside_words() -> None
 
 def test_terms_go_with_entities_and_capitals() -> None:
     model = translator({"cão": "dog", "{x}": "y"})
-    texts = ["O CÃO VIU {x} 25.", "O cão 😀 VIU o cão.", "Cães!"]
+    texts = ["O CÃO VIU {x} 25.", "O cão 😀 NÃO vê o cão.", "Cães!"]
     assert [each.text for each in model.translate(texts)] == [
         "O dog VIU {x} 25.",
-        "O dog 😀 VIU o dog.",
+        "O dog 😀 NÃO vê o dog.",
         "dog!",
     ]
 
