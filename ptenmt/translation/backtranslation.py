@@ -81,7 +81,9 @@ class BackTranslation:
         def report(translations: Collection[Translation]) -> None:
             on_done([each for each in translations if each.source])
 
-        for translations in self.translator.translate_buffers(usable(), on_done=report):
+        for translations in self.translator.translate_buffers(
+            usable(), buffer_size=BUFFER_SIZE, on_done=report
+        ):
             lines: list[str] = []
             pairs: list[str] = []
             left_out: list[Translation] = []

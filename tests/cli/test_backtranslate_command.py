@@ -22,6 +22,7 @@ from ptenmt.translation import Translator
 from ptenmt.translation.backtranslation import BackTranslation
 from ptenmt.translation.postprocessing import mean_log_probability
 from ptenmt.translation.resumable_output import OutputChunk
+from ptenmt.translation.translator import BUFFER_SIZE
 
 WORDS = ["o gato", "a ave", "o rei", "a mãe", "come", "dorme", "canta", "hoje .", "agora .", ", não é ?"]
 FOREIGN = "There is nothing in this sentence that anybody could mistake for Portuguese."
@@ -41,9 +42,14 @@ def write_lines(file: Path, lines: list[str]) -> Path:
 @pytest.fixture(scope="module")
 def mono(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Two whole buffers and a third, with lines of no use in the first and the last."""
-    lines = sentences(4200)
-    lines[5], lines[6], lines[4150], lines[4151] = "", FOREIGN, " ", "gato " * 101
+    lines = sentences(530)
+    lines[5], lines[6], lines[525], lines[526] = "", FOREIGN, " ", "gato " * 101
     return write_lines(tmp_path_factory.mktemp("mono") / "mono.pt", lines)
+
+
+@pytest.fixture(autouse=True)
+def _small_buffers(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("ptenmt.translation.backtranslation.BUFFER_SIZE", 256)
 
 
 @pytest.fixture
@@ -83,14 +89,14 @@ def test_each_line_becomes_a_pair_with_its_score_or_is_counted(
     content, answer = job("--set", "decoding.length_penalty=0.5", "--beam-size", "2")
     rows = [line.split("\t") for line in content.decode().splitlines()]
     lines = mono.read_text(encoding="utf-8").splitlines()
-    usable = [line for number, line in enumerate(lines) if number not in (5, 6, 4150, 4151)]
+    usable = [line for number, line in enumerate(lines) if number not in (5, 6, 525, 526)]
     translator = Translator.load(trained / "checkpoints" / "tiny")
     options = {"length_penalty": 0.5, "beam_size": 2}
     translations = translator.with_options(**options).translate(usable)
 
     complete = [each for each in translations if each.is_complete]
     assert [row[:2] for row in rows] == [[" ".join(each.text.split()), each.source] for each in complete]
-    assert len(rows) > 4000
+    assert len(rows) > 500
     assert list(read_pairs(CorpusFile(path=str(tmp_path / "bt.tsv.gz")))) == [(a, b) for a, b, _ in rows]
     truncated = f", {len(usable) - len(complete):,} translation truncated" * (len(usable) > len(complete))
     assert (
@@ -100,7 +106,7 @@ def test_each_line_becomes_a_pair_with_its_score_or_is_counted(
         )
         or truncated
     )  # in the order of their occurrence
-    assert "translated 4,200 lines in " in answer.stderr
+    assert "translated 530 lines in " in answer.stderr
 
 
 def test_the_score_is_the_mean_log_probability_of_the_tokens(trained: Path) -> None:
@@ -126,7 +132,7 @@ def test_an_interrupted_file_resumes_and_counts_what_was_before(
     job, stopped, options: tuple[str, ...]
 ) -> None:
     whole, answer = job(*options, name="whole.tsv.gz")
-    assert "stopped: 2,048 lines saved; resume with\n  ptenmt backtranslate --resume" in stopped(1, *options)
+    assert "stopped: 256 lines saved; resume with\n  ptenmt backtranslate --resume" in stopped(1, *options)
     for _ in range(2):
         stopped(0, "--resume", *options)
     resumed, resumed_answer = job("--resume", *options)
@@ -135,11 +141,13 @@ def test_an_interrupted_file_resumes_and_counts_what_was_before(
     assert resumed_answer.stderr.splitlines()[-1] == last
 
 
-def test_a_killed_file_resumes(trained: Path, job, mono: Path, tmp_path: Path) -> None:
-    whole, _ = job(*SAMPLED, name="whole.tsv")
+def test_a_killed_file_resumes(trained: Path, job, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr("ptenmt.translation.backtranslation.BUFFER_SIZE", BUFFER_SIZE)
+    many = write_lines(tmp_path / "many.pt", sentences(2 * BUFFER_SIZE + 100))
+    whole, _ = job(*SAMPLED, file=many, name="whole.tsv")
     output = tmp_path / "bt.tsv"
     run = str(trained / "checkpoints" / "tiny")
-    files = ["--run", run, "--input", str(mono), "--output", str(output)]
+    files = ["--run", run, "--input", str(many), "--output", str(output)]
     process = subprocess.Popen(
         [sys.executable, "-m", "ptenmt", "backtranslate", *files, *SAMPLED], stderr=subprocess.DEVNULL
     )
@@ -149,7 +157,7 @@ def test_a_killed_file_resumes(trained: Path, job, mono: Path, tmp_path: Path) -
         time.sleep(0.002)
     process.send_signal(signal.SIGKILL)
     process.wait()
-    assert job("--resume", *SAMPLED, name="bt.tsv")[0] == whole
+    assert job("--resume", *SAMPLED, file=many, name="bt.tsv")[0] == whole
 
 
 def test_pairs_with_a_low_score_are_left_out(job) -> None:

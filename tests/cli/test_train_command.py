@@ -179,7 +179,7 @@ def read_until(stream: IO[str], pattern: str) -> str:
 def test_ctrl_c_stops_after_the_step_and_saves(ptenmt, copied_run: Path) -> None:
     with long_training(copied_run, "my long run") as process:
         assert process.stderr is not None
-        read_until(process.stderr, r"^epoch +3/1000000 ")
+        read_until(process.stderr, r"^epoch +2/1000000 ")
         process.send_signal(signal.SIGINT)
         said = process.stderr.read()
         assert process.wait() == 128 + signal.SIGINT, said
@@ -255,9 +255,9 @@ def test_a_run_that_somebody_removed_is_not_done(
             (copied_run / "checkpoints/tiny/run.json").unlink()
 
     monkeypatch.setattr(TrainingView, "show", show_and_remove)
-    told = ptenmt("train", "--config", "tiny.yaml", "--set", "training.epochs=11", code=1).stderr
-    assert "error: checkpoints/tiny was removed or changed during the training: run.json missing" in told
-    assert "done" not in told
+    error = ptenmt("train", "--config", "tiny.yaml", "--set", "training.epochs=11", code=1).stderr
+    assert "error: checkpoints/tiny was removed or changed during the training: run.json missing" in error
+    assert "done" not in error
 
 
 def test_a_stop_before_the_first_step_reports_that_nothing_is_saved(
@@ -311,7 +311,8 @@ def test_a_dry_run_reports_sizes_and_writes_nothing(ptenmt, beside: Path) -> Non
 
 
 @pytest.mark.usefixtures("beside", "_uncompiled")
-def test_a_dry_run_shows_what_filters_removed(ptenmt) -> None:
+def test_a_dry_run_shows_what_filters_removed(ptenmt, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("ptenmt.training.dry_run.MAX_STEPS", 1)
     answer = ptenmt(
         "train", "--config", "tiny.yaml", "--run", "new", "--dry-run", "--set", "data.filters.max_words=5"
     )
@@ -325,7 +326,8 @@ def test_a_dry_run_shows_what_filters_removed(ptenmt) -> None:
 
 
 @pytest.mark.usefixtures("beside", "_uncompiled")
-def test_a_dry_run_tells_what_is_left(ptenmt, beside: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_dry_run_reports_what_is_left(ptenmt, beside: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("ptenmt.training.dry_run.MAX_STEPS", 1)
     again = ["train", "--config", "tiny.yaml", "--dry-run"]
     facts = ptenmt(*again).stdout
     assert re.search(r"^would resume .* finished: nothing left to train$", facts, re.M)

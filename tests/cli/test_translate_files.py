@@ -18,10 +18,13 @@ from ptenmt.atomic_files import exclusive
 from ptenmt.cli.translation_job import TranslationView
 from ptenmt.runs import Run
 from ptenmt.translation import Translation, Translator
+from ptenmt.translation.translator import BUFFER_SIZE
 from ptenmt.weights import read_weights, write_weights
 
 WORDS = ["gato", "cão", "ave", "rei", "mãe", "come", "dorme", "canta", "hoje", "agora", ".", ",", "?"]
-NUM_LINES = 4196
+BUFFER = 256
+NUM_LINES = 2 * BUFFER + 100
+MANY_LINES = 2 * BUFFER_SIZE + 100
 
 
 def random_lines(count: int, seed: int = 1) -> list[str]:
@@ -36,8 +39,22 @@ def write_lines(file: Path, lines: list[str]) -> Path:
 
 @pytest.fixture(scope="module")
 def source(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Two whole windows, and a third."""
+    """Two whole buffers, and a third."""
     return write_lines(tmp_path_factory.mktemp("source") / "source.txt", random_lines(NUM_LINES))
+
+
+@pytest.fixture(scope="module")
+def many(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Two whole buffers of the usual size, and a third."""
+    return write_lines(tmp_path_factory.mktemp("many") / "many.txt", random_lines(MANY_LINES))
+
+
+@pytest.fixture(autouse=True)
+def _small_buffers(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Buffers of 256 lines, unless the test translates ``many`` lines."""
+    if "many" not in request.fixturenames:
+        monkeypatch.setattr("ptenmt.cli.translation_job.BUFFER_SIZE", BUFFER)
+        monkeypatch.setitem(Translator.translate_buffers.__kwdefaults__, "buffer_size", BUFFER)
 
 
 @pytest.fixture
@@ -55,18 +72,18 @@ def job(ptenmt, random_run: Path, tmp_path: Path):
 def whole(source: Path, random_run: Path) -> bytes:
     """The translation of all lines, made without interruption."""
     texts = source.read_text(encoding="utf-8").split("\n")[:-1]
-    translations = Translator.load(random_run).translate_iterable(texts)
+    translations = Translator.load(random_run).translate_iterable(texts, buffer_size=BUFFER)
     return "".join(f"{translation.text}\n" for translation in translations).encode()
 
 
 @pytest.fixture
 def stopped(job, source: Path, monkeypatch: pytest.MonkeyPatch):
-    """Translates the source until KeyboardInterrupt is raised behind so many windows."""
+    """Translates the source until KeyboardInterrupt is raised after so many buffers."""
     whole = Translator.translate_buffers
 
-    def translate(num_windows: int, *arguments: str):
+    def translate(num_buffers: int, *arguments: str):
         def interrupted(*given: object, **options: object) -> Iterator[list[Translation]]:
-            yield from islice(whole(*given, **options), num_windows)
+            yield from islice(whole(*given, **options), num_buffers)
             raise KeyboardInterrupt
 
         with monkeypatch.context() as patch:
@@ -86,14 +103,14 @@ def test_a_file_is_complete_and_reported(job, source: Path, whole: bytes, tmp_pa
     assert whole.count(b"\n") == NUM_LINES
     assert len(set(whole.split(b"\n"))) > NUM_LINES / 4
     assert answer.stdout == ""
-    assert answer.stderr.startswith("translated 4,196 lines in ")
+    assert answer.stderr.startswith("translated 612 lines in ")
     assert " lines/s\nwarning: translations truncated" in answer.stderr
     assert names(tmp_path) == ["out.txt"]
     assert job(source, "--quiet").stderr == ""
 
 
-def test_what_is_shown_moves_within_a_window(
-    job, source: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+def test_what_is_shown_moves_within_a_buffer(
+    job, many: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     shown: list[int] = []
     show = TranslationView.show
@@ -103,9 +120,9 @@ def test_what_is_shown_moves_within_a_window(
         show(self, translations)
 
     monkeypatch.setattr(TranslationView, "show", spy)
-    assert f"translated {NUM_LINES:,} lines" in job(source).stderr
-    assert sum(shown) == NUM_LINES
-    assert max(shown[1:]) <= NUM_LINES / 10  # the first are the blank ones
+    assert f"translated {MANY_LINES:,} lines" in job(many).stderr
+    assert sum(shown) == MANY_LINES
+    assert max(shown[1:]) <= MANY_LINES / 10  # the first are the blank ones
     few = write_lines(tmp_path / "few.txt", ["gato", "", "cão"])
     shown.clear()
     job(few, "--alternatives", "2")
@@ -129,14 +146,14 @@ def test_an_interrupted_file_resumes_at_its_position(
 ) -> None:
     (tmp_path / "out.txt").write_text("old")
     answer = stopped(2)
-    assert "stopped: 4,096 lines saved; resume with\n  ptenmt translate --resume --run" in answer.stderr
+    assert "stopped: 512 lines saved; resume with\n  ptenmt translate --resume --run" in answer.stderr
     assert (tmp_path / "out.txt").read_text() == "old"
     assert names(tmp_path) == [".out.txt.partial", ".out.txt.partial.json", "out.txt"]
 
     answer = job(source, "--resume")
     assert (tmp_path / "out.txt").read_bytes() == whole
     assert "translated 100 lines in" in answer.stderr
-    assert "4,096 before" in answer.stderr
+    assert "512 before" in answer.stderr
     assert names(tmp_path) == ["out.txt"]
 
 
@@ -144,7 +161,7 @@ def test_an_interruption_before_the_first_buffer_is_reported(
     job, stopped, source: Path, whole: bytes, tmp_path: Path
 ) -> None:
     answer = stopped(0)
-    assert answer.stderr.startswith("stopped: nothing is saved, since progress is saved every 2,048 lines")
+    assert answer.stderr.startswith("stopped: nothing is saved, since progress is saved every 256 lines")
     assert names(tmp_path) == []
     answer = job(source, "--resume")
     assert answer.stderr.startswith(
@@ -166,7 +183,7 @@ def test_it_can_be_interrupted_again_and_again(
 
 def test_without_resume_it_starts_over(job, stopped, source: Path, whole: bytes, tmp_path: Path) -> None:
     stopped(1, "--beam-size", "2")
-    assert "4,196 lines" in job(source).stderr
+    assert "612 lines" in job(source).stderr
     assert (tmp_path / "out.txt").read_bytes() == whole
     assert names(tmp_path) == ["out.txt"]
 
@@ -177,7 +194,7 @@ def test_output_started_otherwise_is_not_resumed(
     stopped(1)
     before = {path: path.read_bytes() for path in tmp_path.iterdir()}
     other = write_lines(source.with_name("other.txt"), ["another", *random_lines(NUM_LINES)[1:]])
-    short = write_lines(source.with_name("short.txt"), random_lines(NUM_LINES)[:1000])
+    short = write_lines(source.with_name("short.txt"), random_lines(NUM_LINES)[:100])
     hint = "\n  leave out --resume to start from the first line\n"
 
     error = job(source, "--resume", "--beam-size", "2", code=1).stderr
@@ -185,7 +202,7 @@ def test_output_started_otherwise_is_not_resumed(
     assert "started with raw False, not True" in job(source, "--resume", "--raw", code=1).stderr
     for file in (other, short):
         error = job(file, "--resume", code=1).stderr
-        assert "the input does not start with the 2,048 lines translated before for out.txt" in error
+        assert "the input does not start with the 256 lines translated before for out.txt" in error
         assert error.endswith(hint)
     shutil.copytree(random_run, source.with_name("run"))
     file = source.with_name("run") / "weights" / "best.safetensors"
@@ -244,7 +261,7 @@ def test_one_process_at_a_time_writes_a_file(job, source: Path, tmp_path: Path) 
 
 def test_a_device_is_written_as_it_is(ptenmt, random_run: Path, source: Path) -> None:
     answer = ptenmt("translate", "--run", str(random_run), "--input", str(source), "--output", "/dev/null")
-    assert "translated 4,196 lines" in answer.stderr
+    assert "translated 612 lines" in answer.stderr
 
 
 @pytest.mark.skipif(not Path("/dev/fd").exists(), reason="the system has no /dev/fd")
@@ -268,26 +285,26 @@ def test_a_dash_is_standard_input(ptenmt, random_run: Path) -> None:
 
 def test_a_bad_line_is_named_and_what_came_before_is_kept(job, source: Path, tmp_path: Path) -> None:
     lines = source.read_bytes().split(b"\n")
-    lines[2499] = "olá".encode("latin-1")
+    lines[299] = "olá".encode("latin-1")
     bad = tmp_path / "bad.txt"
     bad.write_bytes(b"\n".join(lines))
     (tmp_path / "out.txt").write_text("old\n")
     answer = job(bad, code=1)
-    assert f"error: {bad}, line 2500: byte 3 is not valid UTF-8\n" in answer.stderr
+    assert f"error: {bad}, line 300: byte 3 is not valid UTF-8\n" in answer.stderr
     assert "--skip-invalid" in answer.stderr
-    assert "stopped: 2,048 lines saved; resume with\n" in answer.stderr
+    assert "stopped: 256 lines saved; resume with\n" in answer.stderr
     assert (tmp_path / "out.txt").read_text() == "old\n"
 
     answer = job(bad, "--skip-invalid", "--resume")
     assert answer.stderr.endswith("warning: lines that are not valid UTF-8, left empty: 1\n")
     resumed = (tmp_path / "out.txt").read_bytes()
-    assert resumed.split(b"\n")[2499] == b""
+    assert resumed.split(b"\n")[299] == b""
     job(bad, "--skip-invalid")
     assert (tmp_path / "out.txt").read_bytes() == resumed
     assert resumed.count(b"\n") == NUM_LINES
 
 
-def test_a_bad_line_in_the_first_window_leaves_nothing(job, tmp_path: Path) -> None:
+def test_a_bad_line_in_the_first_buffer_leaves_nothing(job, tmp_path: Path) -> None:
     (tmp_path / "bad.txt").write_bytes(b"sim\nol\xe1\nfim\n")
     answer = job(tmp_path / "bad.txt", code=1)
     assert answer.stderr.startswith(f"error: {tmp_path / 'bad.txt'}, line 2: byte 3 is not valid UTF-8\n")
@@ -298,10 +315,10 @@ def test_a_bad_line_in_the_first_window_leaves_nothing(job, tmp_path: Path) -> N
     ("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGHUP, 129)]
 )
 def test_a_signal_ends_it_within_two_seconds(
-    job, source: Path, random_run: Path, tmp_path: Path, number: int, code: int
+    job, many: Path, random_run: Path, tmp_path: Path, number: int, code: int
 ) -> None:
     record = tmp_path / ".out.txt.partial.json"
-    files = ["--input", str(source), "--output", str(tmp_path / "out.txt")]
+    files = ["--input", str(many), "--output", str(tmp_path / "out.txt")]
     slow = ["--threads", "1", "--beam-size", "6", "--max-length", "30"]
     process = subprocess.Popen(
         [sys.executable, "-m", "ptenmt", "translate", "--run", str(random_run), *files, *slow],
@@ -317,5 +334,5 @@ def test_a_signal_ends_it_within_two_seconds(
     assert time.monotonic() - began < 2
     assert process.returncode == code
     assert "lines saved; resume with\n  ptenmt translate --resume" in error
-    assert " before\n" in job(source, *slow, "--resume").stderr
-    assert (tmp_path / "out.txt").read_bytes().count(b"\n") == NUM_LINES
+    assert " before\n" in job(many, *slow, "--resume").stderr
+    assert (tmp_path / "out.txt").read_bytes().count(b"\n") == MANY_LINES

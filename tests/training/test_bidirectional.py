@@ -12,7 +12,7 @@ import tensorflow as tf
 from copy_task import copy_config, write_pairs
 from test_resume import losses, tensors
 
-from ptenmt.config import Config, TokenizerConfig, TrainingConfig
+from ptenmt.config import BatchConfig, Config, TokenizerConfig, TrainingConfig, ValidationConfig
 from ptenmt.data.batches import BatchPlan
 from ptenmt.errors import ConfigError
 from ptenmt.events import CorpusReady, Event, StageStarted, StepDone, TrainingStarted, Warned
@@ -114,20 +114,24 @@ def of(events: list[Event], kind: type) -> list[Any]:
     return [event for event in events if isinstance(event, kind)]
 
 
+@pytest.mark.usefixtures("_uncompiled")
 def test_resumed_across_the_switch_equals_straight_through(config: Config, tmp_path: Path):
+    """Three steps an epoch, scored at the end."""
+    validation = ValidationConfig(every_epochs=None)
+    config = replace(config, batch=BatchConfig(sentences=16), validation=validation)
     straight = stopped_after(config, tmp_path / "straight", 0, 0)
     both = {"pt→en": 0.5, "en→pt": 0.5}
     stages = of(straight, StageStarted)
     assert [(stage.epoch, stage.shares) for stage in stages] == [(1, both), (3, {"pt→en": 1.0})]
     curve = History(tmp_path / "straight").curve()
     assert [(line["step"], line["shares"]) for line in curve] == [
-        (step, both if step <= 12 else {"pt→en": 1.0}) for step in range(3, 25, 3)
+        (step, both if step <= 6 else {"pt→en": 1.0}) for step in range(3, 13, 3)
     ]
     started = [
         of(stopped_after(config, tmp_path / "parts", epoch, step), TrainingStarted)[0]
-        for epoch, step in ((1, 2), (2, 6), (9, 9))  # within the first part, at its end
+        for epoch, step in ((1, 2), (2, 3), (9, 9))  # within the first part, at its end
     ]
-    assert [(event.epoch, event.step_in_epoch) for event in started] == [(0, 0), (0, 2), (1, 6)]
+    assert [(event.epoch, event.step_in_epoch) for event in started] == [(0, 0), (0, 2), (2, 0)]
     runs = [Run(tmp_path / name) for name in ("straight", "parts")]
     expected, found = map(tensors, runs)
     for name, value in found.items():
@@ -141,7 +145,11 @@ def test_resumed_across_the_switch_equals_straight_through(config: Config, tmp_p
     assert runs[1].facts()["bidirectional_epochs"] == 2, "a longer training switches where it did"
 
 
-def test_a_dry_run_says_when_the_direction_changes(config: Config, tmp_path: Path):
+@pytest.mark.usefixtures("_uncompiled")
+def test_a_dry_run_says_when_the_direction_changes(
+    config: Config, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr("ptenmt.training.dry_run.MAX_STEPS", 2)
     found = dry_run(config, tmp_path / "run")
     assert found.stages == [{"pt→en": 24, "en→pt": 24}, {"pt→en": 48}]
     assert (found.steps_per_epoch.stages, found.total_steps) == (((0, 6), (2, 6)), 24)

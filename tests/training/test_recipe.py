@@ -64,6 +64,7 @@ def test_two_small_batches_make_the_update_of_a_large_one(
     steady: Config, build_trainer: Build, tmp_path: Path
 ):
     batch = BatchConfig(sentences=24)
+    steady = replace(steady, training=replace(steady.training, epochs=1))
     large = build_trainer(replace(steady, batch=batch), tmp_path / "large")
     small = build_trainer(replace(steady, batch=replace(batch, accumulate=2)), tmp_path / "small")
     halves = Halves(BatchPlan(small.pairs, batch, steady.seed))

@@ -9,7 +9,7 @@ import pytest
 import tensorflow as tf
 from copy_task import uncompiled
 
-from ptenmt.config import Config
+from ptenmt.config import BatchConfig, Config
 from ptenmt.events import (
     CheckpointSaved,
     EpochDone,
@@ -57,8 +57,8 @@ class Interrupted:
 
 @pytest.fixture(scope="module")
 def random_steps(quick: Config) -> Config:
-    """Dropout, and SimCut's token cut-off."""
-    return replace(quick, training=replace(quick.training, simcut=3.0))
+    """Dropout, and SimCut's token cut-off; three steps an epoch."""
+    return replace(quick, batch=BatchConfig(sentences=16), training=replace(quick.training, simcut=3.0))
 
 
 @pytest.fixture(scope="module")
@@ -69,7 +69,7 @@ def straight(
     _report_steps: None,
 ) -> Run:
     trainer, _, _, run = build_trainer(random_steps, tmp_path_factory.mktemp("straight") / "run")
-    assert sum(isinstance(event, StepDone) for event in trainer.fit()) == 3 * 6
+    assert sum(isinstance(event, StepDone) for event in trainer.fit()) == 3 * 3
     return run
 
 
@@ -85,7 +85,7 @@ def interrupted(
     stops: list[Callable[[Event], bool]] = [
         lambda event: isinstance(event, StepDone) and (event.epoch, event.step_in_epoch) == (1, 2),
         lambda event: isinstance(event, ValidationStep) and len(History(folder / "run").validations()) == 1,
-        lambda event: isinstance(event, StepDone) and (event.epoch, event.step_in_epoch) == (3, 5),
+        lambda event: isinstance(event, StepDone) and (event.epoch, event.step_in_epoch) == (3, 2),
         lambda _event: False,
     ]
     parts = []
@@ -107,13 +107,13 @@ def test_stopped_and_resumed_equals_straight_through_bit_for_bit(straight: Run, 
     for name, value in found.items():
         np.testing.assert_array_equal(value, expected[name], err_msg=name)
     assert losses(interrupted.run) == losses(straight)
-    assert [line["step"] for line in History(interrupted.run.path).validations()] == [6, 12, 18]
+    assert [line["step"] for line in History(interrupted.run.path).validations()] == [3, 6, 9]
 
 
 def test_each_part_resumes_where_the_one_before_stopped(interrupted: Interrupted):
     started = [part[0] for part in interrupted.parts]
     assert all(isinstance(event, TrainingStarted) for event in started)
-    assert [(event.epoch, event.step_in_epoch) for event in started] == [(0, 0), (0, 2), (1, 6), (2, 5)]
+    assert [(event.epoch, event.step_in_epoch) for event in started] == [(0, 0), (0, 2), (1, 3), (2, 2)]
     assert started[0].resumed_from is None
     for before, after in zip(interrupted.parts[:-1], started[1:], strict=True):
         saved, stopped = before[-2:]
@@ -129,8 +129,8 @@ def test_each_part_resumes_where_the_one_before_stopped(interrupted: Interrupted
         [(event.epoch, event.step_in_epoch) for event in part if isinstance(event, StepDone)]
         for part in interrupted.parts
     ]
-    assert sum(steps, []) == [(epoch, step) for epoch in (1, 2, 3) for step in range(1, 7)]
-    assert [len(part) for part in steps] == [2, 10, 5, 1]
+    assert sum(steps, []) == [(epoch, step) for epoch in (1, 2, 3) for step in range(1, 4)]
+    assert [len(part) for part in steps] == [2, 4, 2, 1]
 
 
 def test_a_validation_that_was_stopped_is_made_up_for(interrupted: Interrupted):
