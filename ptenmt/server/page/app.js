@@ -90,16 +90,14 @@ class Page {
     this.inside = new Inside(
       parts({
         view: "inside", empty: "inside-empty", sentence: "inside-sentence", block: "inside-block",
-        layer: "inside-layer", choices: "inside-choices", status: "inside-status", heads: "heads", map: "map",
+        choices: "inside-choices", status: "inside-status", heads: "heads", map: "map",
         readout: "readout", help: "inside-help",
       }),
       this.translations,
     );
     this.show = makeTabs(document.querySelector("[role=tablist]"), (name) => this.#shown(name));
     this.history = new History(
-      parts({
-        list: "history", empty: "history-empty", forgetAll: "forget-all", search: "history-search",
-      }),
+      parts({ list: "history", empty: "history-empty", forgetAll: "forget-all", search: "history-search" }),
       (entry) => this.#again(entry),
     );
     if (facts.filesTranslation) {
@@ -150,7 +148,11 @@ class Page {
     part("target").lang = part("spoken").lang = languages.target;
     offerExamples(part("examples"), languages.source, (text) => (this.source.text = text));
     part("model").textContent = "";
-    describeModel(part("model"), languages);
+    this.#describeModel();
+  }
+
+  async #describeModel() {
+    part("tab-inside").hidden = !(await describeModel(part("model"), this.translations.languages));
   }
 
   /** The text has changed: translate its finished sentences at once, and the last one after a pause in typing. */
@@ -188,9 +190,7 @@ class Page {
   }
 
   #draw() {
-    this.target.show(
-      this.source.sentences.map(({ text, gap }) => ({ text: this.translations.of(text), gap })),
-    );
+    this.target.show(this.source.sentences.map(({ text, gap }) => ({ text: this.translations.of(text), gap })));
     const isHidden = this.target.text === "" || !this.#isKnown();
     for (const name of ["copy", "share", "words-help"]) part(name).hidden = isHidden;
     part("share").hidden ||= !linkTo(this.source.text, this.translations.languages);
@@ -201,7 +201,7 @@ class Page {
     this.#draw();
     this.notices.show("");
     this.#remark();
-    if (!part("model").textContent) describeModel(part("model"), this.translations.languages); // it is loaded now
+    if (!part("model").textContent) this.#describeModel(); // it is loaded now
     const { text } = this.target;
     this.history.add({
       source: this.source.text,

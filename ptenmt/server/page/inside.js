@@ -21,14 +21,15 @@ const BLOCKS = {
     help: "To predict a row’s token, the decoder attends to the tokens before it, never to later ones (causal mask).",
   },
 };
-const MEAN = "mean";
+const MEAN = 0; // the number of the mean of all heads
 const NOT_IMPLEMENTED = 501; // this server has no attention for any sentence
 
 export class Inside {
   #sentences = [];
   #attention = null;
   #asking = 0;
-  #head = MEAN;
+  #layers = []; // of the block: [L][1 + H][rows][columns], the mean of all heads first
+  #chosen = { layer: 0, head: MEAN }; // layers count from 0
   #isLayerChosen = false;
 
   /**
@@ -38,16 +39,9 @@ export class Inside {
   constructor(parts, translations) {
     Object.assign(this, { parts, translations });
     this.table = new HeatTable(parts.map, (row, column) => this.#readOut(row, column));
-    walkWithArrows(parts.heads, () => [...parts.heads.children], (button) => button.click());
+    walkWithArrows(parts.heads, () => this.#buttons(), (button) => button.click(), () => this.#layers[0].length);
     parts.sentence.addEventListener("change", () => this.#ask());
-    parts.block.addEventListener("change", () => {
-      this.#offerLayers();
-      this.#draw();
-    });
-    parts.layer.addEventListener("change", () => {
-      this.#isLayerChosen = true;
-      this.#draw();
-    });
+    parts.block.addEventListener("change", () => this.#draw());
     matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => this.#draw());
   }
 
@@ -76,7 +70,6 @@ export class Inside {
       this.#attention = attention;
       this.parts.choices.hidden = false;
       this.#showStatus("");
-      this.#offerLayers();
     } catch (error) {
       if (asking !== this.#asking) return;
       this.#attention = null;
@@ -92,70 +85,74 @@ export class Inside {
     this.parts.readout.textContent = "";
   }
 
-  /** List the layers that have the block: encoder and decoder may differ in depth. */
-  #offerLayers() {
-    if (!this.#attention) return;
-    const { block, layer } = this.parts;
-    let count = 0;
-    while (BLOCKS[block.value].name(count + 1) in this.#attention.weights) count++;
-    if (layer.options.length !== count) {
-      const wanted = Number(layer.value);
-      layer.replaceChildren(...Array.from({ length: count }, (_, place) => new Option(String(place + 1))));
-      layer.value = String(Math.min(wanted, count));
-    }
-    this.#chooseLayer();
-  }
-
-  /** Select the layer that aligns words best, or the last where nothing is aligned, until the user selects one. */
-  #chooseLayer() {
-    const { block, layer } = this.parts;
-    if (!this.#attention || this.#isLayerChosen) return;
-    layer.value = String(block.value === "cross" ? this.#attention.alignment_layer : layer.options.length);
-  }
-
   #draw() {
     if (!this.#attention) return;
-    const block = BLOCKS[this.parts.block.value];
-    const heads = this.#attention.weights[block.name(this.parts.layer.value)];
+    const { name, help } = BLOCKS[this.parts.block.value];
     this.parts.view.dataset.block = this.parts.block.value;
-    this.parts.help.textContent = say(block.help);
-    this.choices = new Map([[MEAN, meanOf(heads)], ...heads.map((weights, place) => [String(place + 1), weights])]);
-    if (!this.choices.has(this.#head)) this.#head = MEAN;
+    this.parts.help.textContent = say(help);
+    this.#layers = [];
+    for (let heads; (heads = this.#attention.weights[name(this.#layers.length + 1)]); ) {
+      this.#layers.push([meanOf(heads), ...heads]);
+    }
+    this.#chooseLayer();
     this.#drawHeads();
     this.#drawTable();
   }
 
-  #drawHeads() {
-    const buttons = [...this.choices].map(([name, weights]) => this.#headButton(name, weights));
-    this.parts.heads.replaceChildren(...buttons.map(({ button }) => button));
-    buttons.forEach(({ canvas, weights }) => drawThumbnail(canvas, weights));
+  /** Choose the layer that aligns words best, or the last where nothing is aligned, until the user chooses one. */
+  #chooseLayer() {
+    const last = this.#layers.length - 1;
+    const best = this.parts.block.value === "cross" ? this.#attention.alignment_layer - 1 : last;
+    this.#chosen.layer = Math.min(this.#isLayerChosen ? this.#chosen.layer : best, last);
   }
 
-  #headButton(name, weights) {
+  /** A row of small pictures for each layer, one for each head. */
+  #drawHeads() {
+    const titles = ["", say("Mean"), ...this.#layers[0].slice(1).map((_, place) => String(place + 1))];
+    const rows = this.#layers.map((heads, layer) => [
+      label(say("Layer {layer}", { layer: layer + 1 })),
+      ...heads.map((_, head) => this.#headButton(layer, head)),
+    ]);
+    this.parts.heads.style.setProperty("--heads", this.#layers[0].length);
+    this.parts.heads.replaceChildren(...titles.map(label), ...rows.flat());
+    const pictures = this.parts.heads.querySelectorAll("canvas");
+    this.#layers.flat().forEach((weights, place) => drawThumbnail(pictures[place], weights));
+  }
+
+  #headButton(layer, head) {
     const button = document.createElement("button");
     const canvas = document.createElement("canvas");
     button.type = "button";
-    button.setAttribute("role", "radio");
-    canvas.setAttribute("aria-hidden", "true");
-    button.append(canvas, name === MEAN ? say("All heads") : say("Head {head}", { head: name }));
-    button.dataset.head = name;
+    button.role = "radio";
+    button.ariaLabel = this.#nameOf(layer, head);
+    canvas.ariaHidden = "true";
+    button.append(canvas);
     button.addEventListener("click", () => {
-      this.#head = name;
+      this.#chosen = { layer, head };
+      this.#isLayerChosen = true;
       this.#drawTable();
     });
-    return { button, canvas, weights };
+    return button;
+  }
+
+  #nameOf(layer, head) {
+    const text = head === MEAN ? "Layer {layer}, mean of all heads" : "Layer {layer}, head {head}";
+    return say(text, { layer: layer + 1, head });
+  }
+
+  #buttons() {
+    return [...this.parts.heads.querySelectorAll("button")];
   }
 
   #drawTable() {
-    for (const button of this.parts.heads.children) {
-      const isChosen = button.dataset.head === this.#head;
-      button.setAttribute("aria-checked", String(isChosen));
+    const { layer, head } = this.#chosen;
+    this.#buttons().forEach((button, place) => {
+      const isChosen = place === layer * this.#layers[0].length + head;
+      button.ariaChecked = String(isChosen);
       button.tabIndex = isChosen ? 0 : -1;
-    }
+    });
     this.parts.readout.textContent = "";
-    const title = this.#head === MEAN ? "Layer {layer}, mean of all heads" : "Layer {layer}, head {head}";
-    const named = say(title, { layer: this.parts.layer.value, head: this.#head });
-    this.table.show(named, ...this.#pieces(), this.choices.get(this.#head));
+    this.table.show(this.#nameOf(layer, head), ...this.#pieces(), this.#layers[layer][head]);
   }
 
   /** The tokens of the rows and of the columns. */
@@ -165,13 +162,20 @@ export class Inside {
 
   #readOut(row, column) {
     const [rows, columns] = this.#pieces();
-    const share = percent(this.choices.get(this.#head)[row][column]);
+    const { layer, head } = this.#chosen;
     const isEncoder = this.parts.block.value === "encoder";
     this.parts.readout.textContent = say(
       isEncoder ? "{row} attends to {column}: {share}" : "{row} is predicted attending to {column}: {share}",
-      { row: rows[row], column: columns[column], share },
+      { row: rows[row], column: columns[column], share: percent(this.#layers[layer][head][row][column]) },
     );
   }
+}
+
+function label(text) {
+  const element = document.createElement("span");
+  element.textContent = text;
+  element.ariaHidden = "true"; // the buttons are named in full
+  return element;
 }
 
 /** [H][rows][columns] -> [rows][columns] */

@@ -18,11 +18,15 @@ export function offerExamples(container, language, onChoose) {
   container.replaceChildren(...(buttons.length ? [say("Try:"), ...buttons] : []));
 }
 
-/** Say what is known of the model of two languages, if anything is. */
+/**
+ * Say what is known of the model of two languages, if anything is.
+ *
+ * @returns {Promise<boolean>} Whether there is one: other languages may be translated by two in sequence.
+ */
 export async function describeModel(line, { source, target }) {
   const models = await api.models();
   const model = models.find((each) => each.source === source && each.target === target);
-  if (!model) return;
+  if (!model) return models.length === 0;
   const compact = new Intl.NumberFormat(locale, { notation: "compact", maximumSignificantDigits: 2 });
   const score = model.score?.toLocaleString(locale, { maximumSignificantDigits: 3 });
   const facts = [
@@ -35,4 +39,5 @@ export async function describeModel(line, { source, target }) {
     model.licences.length && say("data: {licences}", { licences: model.licences.join(", ") }),
   ];
   line.textContent = facts.filter(Boolean).join(" · ");
+  return true;
 }

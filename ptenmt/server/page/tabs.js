@@ -17,7 +17,7 @@ export function makeTabs(list, onShow) {
     onShow(chosen.id.replace("tab-", ""));
   }
 
-  walkWithArrows(list, () => tabs, select);
+  walkWithArrows(list, () => tabs.filter((tab) => !tab.hidden), select);
   tabs.forEach((tab) => tab.addEventListener("click", () => select(tab)));
   select(tabs[0]);
   return (name) => select(document.getElementById(`tab-${name}`));
@@ -29,11 +29,12 @@ export function makeTabs(list, onShow) {
  * @param {Element} container
  * @param {() => HTMLElement[]} among - Gives the elements.
  * @param {(chosen: HTMLElement) => void} onChoose
+ * @param {() => number} [columns] - Gives the elements in a row, if there are several rows.
  */
-export function walkWithArrows(container, among, onChoose) {
+export function walkWithArrows(container, among, onChoose, columns = () => 1) {
   container.addEventListener("keydown", (event) => {
     const elements = among();
-    const place = nextPlace(event.key, elements.indexOf(document.activeElement), elements.length);
+    const place = nextPlace(event.key, elements.indexOf(document.activeElement), elements.length, columns());
     if (place === null) return;
     event.preventDefault();
     elements[place].focus();
@@ -41,10 +42,10 @@ export function walkWithArrows(container, among, onChoose) {
   });
 }
 
-/** The place among `count` in a circle that a key moves to; null for other keys. */
-export function nextPlace(key, place, count) {
+/** The place among `count` in a circle, in rows of `columns`, that a key moves to; null for other keys. */
+export function nextPlace(key, place, count, columns = 1) {
   if (key === "Home") return 0;
   if (key === "End") return count - 1;
-  const step = { ArrowLeft: -1, ArrowUp: -1, ArrowRight: 1, ArrowDown: 1 }[key];
+  const step = { ArrowLeft: -1, ArrowUp: -columns, ArrowRight: 1, ArrowDown: columns }[key];
   return step === undefined || count === 0 ? null : (place + step + count) % count;
 }

@@ -115,18 +115,21 @@ def test_inside_shows_every_head_of_the_servers_answer(page: "Browser") -> None:
     )
     heads = page.all("#heads [role=radio]")
     weights = answer["weights"]["decoder_layer1_block2"]
-    assert [head.text for head in heads] == [
-        "All heads",
-        *(f"Head {n + 1}" for n in range(len(weights))),
+    assert [head.get_attribute("aria-label") for head in heads] == [
+        "Layer 1, mean of all heads",
+        *(f"Layer 1, head {n + 1}" for n in range(len(weights))),
     ]
+    assert heads[0].get_attribute("aria-checked") == "true"  # its layer aligns words
     heads[2].click()
     assert table(page) == [[round(weight, 4) for weight in row] for row in weights[1]]
     assert [th.text for th in page.all("#map th[scope=row]")] == answer["written_pieces"]
-    shown_layer = page.script("return document.getElementById('inside-layer').value")
-    assert shown_layer == str(answer["alignment_layer"])
-    for block, layers in (("encoder", ["1", "2"]), ("decoder", ["1"])):
-        page.all(f"#inside-block option[value={block}]")[0].click()
-        assert [option.text for option in page.all("#inside-layer option")] == layers
+    page.all("#inside-block option[value=encoder]")[0].click()
+    assert [label.text for label in page.all("#heads span")] == ["", "Mean", "1", "2", "Layer 1", "Layer 2"]
+    page.script("document.querySelector('#heads [tabindex=\"0\"]').focus()")
+    page.press("\ue015")  # down: the same head of the next layer
+    assert page.all("#map caption")[0].text == "Layer 2, head 2"
+    page.all("#inside-block option[value=decoder]")[0].click()
+    assert len(page.all("#heads [role=radio]")) == 1 + len(weights)
     page.until(lambda: len(page.all("#map th[scope=col]")) == len(answer["target_pieces"]))
     future = [weight for y, row in enumerate(table(page)) for x, weight in enumerate(row) if x > y]
     assert set(future) == {0.0}

@@ -281,7 +281,7 @@ def test_without_attention_inside_shows_only_a_message(browser: "Browser", scrip
     assert [found for found in browser.all("#inside *") if found.is_displayed()] == [browser["inside-status"]]
     inside(400)  # of this sentence; there may be others
     assert browser["inside-sentence"].is_displayed()
-    assert not browser["inside-layer"].is_displayed()
+    assert not browser["inside-block"].is_displayed()
 
 
 def test_translations_are_text_whatever_they_look_like(browser: "Browser", script: Script) -> None:
@@ -350,7 +350,8 @@ def test_languages_can_be_chosen_and_swapped(browser: "Browser", script: Script)
     browser.until(lambda: script.texts == ["o gato", "O GATO"])
     assert browser["source"].get_property("value") == "O GATO"
     assert (script.asked[-1]["source"], script.asked[-1]["target"]) == ("en", "pt")
-    assert browser["target-name"].text == "Portuguese"
+    assert browser["target-name"].get_property("textContent") == "Portuguese"
+    browser.until(lambda: not browser["tab-inside"].is_displayed())  # no model of these languages is known
     script.translate = lambda request: (200, shouted(request)[1] | {"detected": ["pt"]}, {})
     browser.translate("gato", "GATO")
     browser["to-language"].click()
