@@ -29,8 +29,7 @@ from ptenmt.errors import OutputError, RunError
 from ptenmt.runs import Run, check_task
 from ptenmt.tokenizers import encode_framed
 from ptenmt.trained_model import TrainedModel
-from ptenmt.translation.ctranslate2_engine import CTranslate2Engine
-from ptenmt.translation.engine import PendingScores
+from ptenmt.translation.ctranslate2_engine import CTranslate2Engine, PendingScores
 from ptenmt.translation.resumable_output import locked, open_resumable
 
 OnProgress = Callable[[str, int, int], None]

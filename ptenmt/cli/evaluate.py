@@ -98,6 +98,14 @@ def evaluate(
             "on, and report how much the scores drop. Takes nine times as long.",
         ),
     ] = False,
+    checks: Annotated[
+        bool,
+        typer.Option(
+            "--checks",
+            help="Also check how reliable translations are: sentences of a text, entities, glossary terms, "
+            "loops, capitals, texts without words, confidence. Takes about a minute.",
+        ),
+    ] = False,
     calibrate: Annotated[
         bool,
         typer.Option(
@@ -165,9 +173,11 @@ def evaluate(
     others: dict[str, object] = {"--hypotheses": hypotheses, "--baseline": baseline, "--details": details}
     options.refuse_together({"--robustness": robustness, "--hypotheses": hypotheses})
     options.refuse_together({"--calibrate": calibrate, "--hypotheses": hypotheses})
+    options.refuse_together({"--checks": checks, "--hypotheses": hypotheses})
     others |= {
         "--robustness": robustness,
         "--calibrate": calibrate,
+        "--checks": checks,
         "--beam-size": beam_size,
         "--set": overrides,
         "--output": output,
@@ -213,6 +223,7 @@ def evaluate(
             load=load,
             with_robustness=robustness,
             with_calibration=calibrate,
+            with_checks=checks,
             on_progress=show,
         )
     print_tables(evaluation_tables(evaluated, with_details=details))

@@ -9,6 +9,7 @@ from ptenmt.data.corpus import HeldOutSplit, load_corpus, load_split
 from ptenmt.data.store import fingerprint
 from ptenmt.data.text import spacing
 from ptenmt.errors import ConfigError, PtenmtError, RunError
+from ptenmt.evaluation.checks import Check, run_checks
 from ptenmt.evaluation.error_analysis import (
     ErrorAnalysis,
     EvaluatedSentence,
@@ -20,7 +21,7 @@ from ptenmt.evaluation.minimal_pairs import MinimalPairResults, translate_minima
 from ptenmt.evaluation.published_test_sets import with_test_set
 from ptenmt.evaluation.reliability import Reliability, calibrate
 from ptenmt.evaluation.robustness import NoiseScores, score_robustness
-from ptenmt.evaluation.scores import BaselineComparison, MetricName, Score, Scorer, TextForm
+from ptenmt.evaluation.scores import BaselineComparison, MetricName, Score, Scorer, Statistics, TextForm
 from ptenmt.evaluation.systems import LoadOptions, OnProgress, SearchFacts, System, teacher_forced
 from ptenmt.evaluation.test_set import PLAIN_TEXT, TOKENIZED_TEXT, EvaluationFiles, Hypotheses, TestSet
 from ptenmt.history import perplexity
@@ -81,6 +82,8 @@ class Evaluation:
     """The scores without noise and under each; None: not asked for."""
     reliability: Reliability | None = None
     """Of the confidences; None: the run has no calibration."""
+    checks: list[Check] | None = None
+    """The reliability checks; None: not asked for."""
     sentences: list[EvaluatedSentence]
     """All of them, in order."""
     texts: dict[TextForm, ScoredTexts]
@@ -230,6 +233,7 @@ def evaluate(
     load: LoadOptions | None = None,
     with_robustness: bool = False,
     with_calibration: bool = False,
+    with_checks: bool = False,
     on_progress: OnProgress = lambda _activity, _done, _total: None,
 ) -> Evaluation:
     """Score a trained run, or finished translations.
@@ -245,6 +249,7 @@ def evaluate(
             times as long.
         with_calibration: Fit the confidences of translations on the run's validation pairs first, and keep
             the calibration in the run.
+        with_checks: Also run the reliability checks on the sources.
         on_progress: Called after every step.
 
     Raises:
@@ -256,10 +261,11 @@ def evaluate(
     """
     files, load = files or EvaluationFiles(), load or LoadOptions()
     if files.hypotheses is not None:
-        _check_hypotheses_alone(load, baseline, with_robustness, with_calibration)
+        needing = {"--robustness": with_robustness, "--calibrate": with_calibration, "--checks": with_checks}
+        _check_hypotheses_alone(load, baseline, needing)
     request = EvaluationRequest.prepare(run, split, files, load)
     test_set = request.test_set
-    system, search, forced, baseline_system, baseline_output = None, None, None, None, None
+    system, search, forced, reliability, baseline_system, baseline_output = None, None, None, None, None, None
     if baseline is not None and Path(baseline).is_file():
         baseline_output = request.read_hypotheses(baseline)
     elif baseline is not None:
@@ -276,22 +282,16 @@ def evaluate(
         if with_calibration:
             calibrate(system, held_out_test_set(trained.run, "validation", load).pairs(), on_progress)
         output, search = system.translate(test_set, on_progress)
+        reliability = Reliability.measure(system, output, test_set.references)
     if baseline_system is not None:
         baseline_output, _ = baseline_system.translate(test_set, on_progress)
     on_progress("scoring", 0, 1)
     references_by_form = test_set.references_by_form
     scorers = {form: Scorer(form, references) for form, references in references_by_form.items()}
     statistics = {form: scorer.statistics(output.in_form(form)) for form, scorer in scorers.items()}
-    if baseline_output is None:
-        comparison = None
-        scores = [score for form, scorer in scorers.items() for score in scorer.scores(statistics[form])]
-    else:
-        differences = []
-        for form, scorer in scorers.items():
-            baseline_statistics = scorer.statistics(baseline_output.in_form(form))
-            differences += scorer.differences(statistics[form], baseline_statistics)
-        comparison = BaselineComparison(name=str(baseline), differences=differences)
-        scores = [difference.score for difference in differences]
+    scores, comparison = _scores(
+        scorers, statistics, None if baseline is None else str(baseline), baseline_output
+    )
     sentences = _sentences(test_set, output, baseline_output)
     source_words = _source_words(request, on_progress)
     return Evaluation(
@@ -315,7 +315,12 @@ def evaluate(
         ),
         minimal_pairs=None if system is None else translate_minimal_pairs(system.translator),
         robustness=score_robustness(system, test_set, on_progress) if system and with_robustness else None,
-        reliability=None if system is None else Reliability.measure(system, output, test_set.references),
+        reliability=reliability,
+        checks=(
+            run_checks(system.translator, test_set, reliability, on_progress)
+            if system and with_checks
+            else None
+        ),
         sentences=sentences,
         texts={
             form: ScoredTexts(
@@ -328,11 +333,8 @@ def evaluate(
     )
 
 
-def _check_hypotheses_alone(
-    load: LoadOptions, baseline: str | Path | None, with_robustness: bool, with_calibration: bool
-) -> None:
+def _check_hypotheses_alone(load: LoadOptions, baseline: str | Path | None, given: dict[str, bool]) -> None:
     """Refuse options that have no effect on finished translations."""
-    given = {"--robustness": with_robustness, "--calibrate": with_calibration}
     if baseline is None or Path(baseline).is_file():  # no run is loaded
         given |= {
             "--checkpoint": load.checkpoint != "best",
@@ -341,6 +343,24 @@ def _check_hypotheses_alone(
         }
     if names := " or ".join(name for name, is_given in given.items() if is_given):
         raise ConfigError(f"{names} cannot be used with finished translations: nothing is translated")
+
+
+def _scores(
+    scorers: dict[TextForm, Scorer],
+    statistics: dict[TextForm, Statistics],
+    baseline: str | None,
+    output: Hypotheses | None,
+) -> tuple[list[Score], BaselineComparison | None]:
+    """All scores, and their comparison with the baseline's output, if there is one."""
+    if output is None:
+        return [score for form, scorer in scorers.items() for score in scorer.scores(statistics[form])], None
+    differences = [
+        difference
+        for form, scorer in scorers.items()
+        for difference in scorer.differences(statistics[form], scorer.statistics(output.in_form(form)))
+    ]
+    comparison = BaselineComparison(name=str(baseline), differences=differences)
+    return [difference.score for difference in differences], comparison
 
 
 def _sentences(test_set: TestSet, output: Hypotheses, baseline: Hypotheses | None) -> list[EvaluatedSentence]:

@@ -7,7 +7,7 @@ import io
 import math
 import platform
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
 from difflib import SequenceMatcher
@@ -31,6 +31,7 @@ from ptenmt.evaluation.minimal_pairs import MinimalPairResults
 from ptenmt.evaluation.scores import SIGNIFICANCE_LEVEL
 from ptenmt.evaluation.tables import (
     breakdown_table,
+    checks_table,
     comparison_table,
     failures_table,
     minimal_pairs_table,
@@ -221,10 +222,7 @@ def _sections(
     failures = failures_table(evaluation)
     if failures.rows:
         sections.append(ReportSection(title=_heading(failures), tables=[failures]))
-    if evaluation.robustness is not None:
-        table = robustness_table(evaluation.robustness)
-        text = "The references have the same noise, except for typos. Differences are from the first row."
-        sections.append(ReportSection(title=_heading(table), text=text, tables=[table]))
+    sections += _tried(evaluation)
     examples = [
         _example(sentence, languages, f"{kind.name}: ")
         for kind in analysis.degenerate_outputs
@@ -282,6 +280,20 @@ def _scores(evaluation: Evaluation) -> ReportSection:
         "The intervals are 95% confidence intervals from bootstrap resampling."
     )
     return ReportSection(title="Scores", text=text, tiles=tiles, tables=[scores_table(evaluation)])
+
+
+def _tried(evaluation: Evaluation) -> Iterator[ReportSection]:
+    """Robustness and reliability checks."""
+    if evaluation.robustness is not None:
+        table = robustness_table(evaluation.robustness)
+        text = "The references have the same noise, except for typos. Differences are from the first row."
+        yield ReportSection(title=_heading(table), text=text, tables=[table])
+    if evaluation.checks is not None:
+        table = checks_table(evaluation.checks)
+        yield ReportSection(title=_heading(table), tables=[table])
+        if wrong := [(check.name, *pair) for check in evaluation.checks for pair in check.examples]:
+            failed = Table(title="Checks: examples", header=("check", "source", "translation"), rows=wrong)
+            yield ReportSection(title=failed.title, tables=[failed], is_folded=True)
 
 
 def _breakdown(breakdown: Breakdown) -> ReportSection:

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 
 from ptenmt.data.filters import FilterReport
+from ptenmt.evaluation.checks import Check
 from ptenmt.evaluation.error_analysis import Breakdown, EvaluatedSentence
 from ptenmt.evaluation.evaluation import Evaluation
 from ptenmt.evaluation.minimal_pairs import MinimalPairResults
@@ -34,6 +35,8 @@ def evaluation_tables(evaluation: Evaluation, *, with_details: bool) -> list[Tab
     tables.append(failures_table(evaluation))
     if evaluation.robustness is not None:
         tables.append(robustness_table(evaluation.robustness))
+    if evaluation.checks is not None:
+        tables.append(checks_table(evaluation.checks))
     if not with_details:
         return tables
     analysis = evaluation.error_analysis
@@ -195,6 +198,19 @@ def robustness_table(robustness: Sequence[NoiseScores]) -> Table:
     ]
     header = ("noise", "changed", "BLEU", "difference", "chrF", "difference", "sources and references")
     return Table(title="robustness", header=header, rows=rows, numbers=range(1, 6))
+
+
+def checks_table(checks: Sequence[Check]) -> Table:
+    """The reliability checks with their bars."""
+    rows = []
+    for each in checks:
+        form = ".1%" if each.num_kept is not None else ".3f" if each.is_error else "+.2f"
+        kept = "" if each.num_kept is None else f"{each.num_kept:,}"
+        bar = f"{'≤' if each.is_error else '≥'} {each.bar:{form}}"
+        verdict = "ok" if each.is_passed else "fails"
+        rows.append((each.name, f"{each.num_cases:,}", kept, f"{each.value:{form}}", bar, verdict))
+    header = ("check", "cases", "kept", "value", "bar", "")
+    return Table(title="reliability checks", header=header, rows=rows, numbers=range(1, 5))
 
 
 def breakdown_table(breakdown: Breakdown) -> Table:

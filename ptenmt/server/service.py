@@ -49,7 +49,7 @@ class Session:
         """The translator of a direction."""
         shared = self.model(direction).translator
         engine = CoalescingEngine(self._request, shared.engine, direction.name)
-        return Translator(engine, shared.tokenizers, shared.config, calibration=shared.calibration)
+        return Translator(engine, shared.tokenizers, shared.config)
 
     def translate(
         self,
@@ -73,7 +73,7 @@ class Session:
         last = last.with_glossary(glossary).with_options(num_hypotheses=count, beam_size=beam_size)
         found = last.translate(texts, max_segments=max_segments)
         if with_confidence and not earlier:
-            found = last.with_confidence(found)
+            found = self.model(route[-1]).translator.with_confidence(found)
         if earlier:  # what another language is, the first model knows
             found = [replace(each, detected=language) for each, language in zip(found, detected, strict=True)]
         return found

@@ -15,7 +15,7 @@ from typing import Any, Self
 
 from ptenmt.errors import ConfigError, PtenmtError
 from ptenmt.translation.batching import BATCH_SENTENCES
-from ptenmt.translation.engine import Engine, Hypothesis, PendingHypotheses, PendingScores, SearchRequest
+from ptenmt.translation.engine import Engine, Hypothesis, PendingHypotheses, SearchRequest
 
 GATHERING_SECONDS = 0.003
 _PACE_DECAY = 0.9
@@ -259,12 +259,6 @@ class CoalescingEngine:
         waits_for_room = self.request.max_pending_sentences is not None
         self.request.queue.add(sentences, waits_for_room=waits_for_room)
         return lambda: [sentence.hypotheses.result() for sentence in sentences]
-
-    def score(self, sources: Sequence[Sequence[int]], targets: Sequence[Sequence[int]]) -> PendingScores:
-        """Score targets at once, since that is much faster than a search."""
-        shared: Any = self.shared
-        pending: PendingScores = shared.score(sources, targets)
-        return pending
 
     def seeded(self, seed: int) -> Self:
         """Not supported: the random numbers of a sentence would depend on other requests."""

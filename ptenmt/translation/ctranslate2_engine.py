@@ -2,7 +2,7 @@
 
 import math
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any, Self
 
@@ -15,8 +15,10 @@ from ptenmt.errors import ConfigError, ExportError
 from ptenmt.processes import available_cores
 from ptenmt.tokenizers import PAD, SPECIAL_PIECES, START, TokenizerPair
 from ptenmt.translation.batching import BATCH_SENTENCES, BATCH_TOKENS
-from ptenmt.translation.engine import Hypothesis, PendingHypotheses, PendingScores, SearchRequest
+from ptenmt.translation.engine import Hypothesis, PendingHypotheses, SearchRequest
 
+PendingScores = Callable[[], list[list[float]]]
+"""Waits for the log-probabilities of the tokens of each target, [END] included."""
 PENDING_BATCHES_PER_THREAD = 8
 """Enough that no thread idles while texts are read."""
 

@@ -58,8 +58,6 @@ class SearchRequest:
 
 PendingHypotheses = Callable[[], list[list[Hypothesis]]]
 """Waits for the hypotheses of each sentence of a batch, best first."""
-PendingScores = Callable[[], list[list[float]]]
-"""Waits for the log-probabilities of the tokens of each target, [END] included."""
 
 
 class Engine(Protocol):

@@ -22,7 +22,7 @@ from ptenmt.server.service import Service
 from ptenmt.tokenizers import END, START, TokenizerPair, build_tokenizers
 from ptenmt.translation import Translator
 from ptenmt.translation.confidence import Calibration
-from ptenmt.translation.engine import Hypothesis, PendingHypotheses, PendingScores, SearchRequest
+from ptenmt.translation.engine import Hypothesis, PendingHypotheses, SearchRequest
 from ptenmt.translation.glossary import Glossary
 
 _SMALL = (
@@ -89,7 +89,7 @@ class CapitalsEngine:
 
         return wait
 
-    def score(self, _sources: Any, targets: Sequence[Sequence[int]]) -> PendingScores:
+    def score(self, _sources: Any, targets: Sequence[Sequence[int]]) -> Any:
         return lambda: [[-0.25] * (len(ids) - 1) for ids in targets]
 
     def _next_tokens(self, text: str, prefix: list[int], count: int) -> list[Hypothesis]:
