@@ -77,10 +77,7 @@ def test_routes_are_described(served) -> None:
     kinds = document["paths"]["/translate"]["post"]["requestBody"]["content"]
     assert list(kinds) == ["application/json", "application/x-www-form-urlencoded", "multipart/form-data"]
     assert kinds["application/json"]["schema"]["required"] == ["q", "source", "target"]
-    text = requests.get(f"{served.url}/docs", timeout=20).text
-    for path in document["paths"]:
-        assert path in text
-    assert "<script" not in text
+    assert 'src="page/docs.js"' in requests.get(f"{served.url}/docs", timeout=20).text
 
 
 def test_wrong_methods_and_paths_get_the_same_kind_of_error(served) -> None:

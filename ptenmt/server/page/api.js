@@ -16,6 +16,9 @@ export class ApiError extends Error {
   }
 }
 
+/** The last request for a translation, without the key, and its answer. */
+export const lastTranslation = {};
+
 /** Whether a key was given in this tab. */
 export function hasKey() {
   return Boolean(sessionStorage.getItem(KEY_NAME));
@@ -48,8 +51,11 @@ export function models() {
  * @param {AbortSignal} signal
  * @returns {Promise<{translatedText: string[], detected?: (string | null)[]}>}
  */
-export function translate(texts, languages, signal) {
-  return post("translate", { q: texts, format: "text", ...languages }, signal);
+export async function translate(texts, languages, signal) {
+  const request = { q: texts, format: "text", ...languages };
+  const answer = await post("translate", request, signal);
+  Object.assign(lastTranslation, { request, answer });
+  return answer;
 }
 
 /** @returns {Promise<{source_words: string[], target_words: string[], weights: number[][]}>} */
@@ -83,7 +89,8 @@ function post(path, facts, signal) {
   return answered(path, { method: "POST", headers: { "Content-Type": "application/json" }, body, signal });
 }
 
-function keyed() {
+/** The key, as a field of a request, if one was given. */
+export function keyed() {
   return hasKey() ? { api_key: sessionStorage.getItem(KEY_NAME) } : {};
 }
 

@@ -9,7 +9,7 @@ import { Languages } from "./languages.js";
 import { Marks } from "./marks.js";
 import { Menu } from "./menu.js";
 import { Notices } from "./notices.js";
-import { describeModel, offerExamples } from "./overview.js";
+import { describeModel, offerExamples, showExchange } from "./overview.js";
 import { Requests } from "./requests.js";
 import { copy, linkTo, linked } from "./sharing.js";
 import { SourcePane } from "./source-pane.js";
@@ -201,6 +201,7 @@ class Page {
     this.#draw();
     this.notices.show("");
     this.#remark();
+    showExchange(parts({ box: "exchange", request: "exchange-request", answer: "exchange-answer" }));
     if (!part("model").textContent) this.#describeModel(); // it is loaded now
     const { text } = this.target;
     this.history.add({

@@ -1,6 +1,7 @@
 /** The first screen: sentences to try, and which model answers. */
 
 import * as api from "./api.js";
+import { curlCommand } from "./sharing.js";
 import { EXAMPLES, capitalized, locale, nameOfLanguage, say } from "./strings.js";
 
 const METRICS = { bleu: "BLEU", chrf: "chrF" };
@@ -16,6 +17,15 @@ export function offerExamples(container, language, onChoose) {
     return button;
   });
   container.replaceChildren(...(buttons.length ? [say("Try:"), ...buttons] : []));
+}
+
+/** Show the last request for a translation, and its answer, once there is one. */
+export function showExchange(parts) {
+  const { request, answer } = api.lastTranslation;
+  if (!request) return;
+  parts.box.hidden = false;
+  parts.request.textContent = curlCommand("translate", request);
+  parts.answer.textContent = JSON.stringify(answer, null, 2);
 }
 
 /**

@@ -14,6 +14,22 @@ export function linked() {
   return { source: found.get("source"), target: found.get("target"), q: found.get("q") ?? found.get("text") };
 }
 
+/**
+ * Write a request as a command.
+ *
+ * @param {string} path
+ * @param {object | null} facts - Its fields, in JSON unless one is a file; null for GET.
+ */
+export function curlCommand(path, facts) {
+  const address = new URL(path, document.baseURI).href;
+  if (!facts) return `curl ${address}`;
+  const quoted = (text) => `'${text.replaceAll("'", "'\\''")}'`;
+  const json = "-H 'Content-Type: application/json' \\\n  -d";
+  if (!facts.file) return `curl ${address} ${json} ${quoted(JSON.stringify(facts))}`;
+  const fields = Object.entries(facts).map(([name, value]) => `-F ${name}=${value.name ? `@${value.name}` : value}`);
+  return `curl ${address} ${fields.join(" ")}`;
+}
+
 /** @returns {Promise<boolean>} Whether the text was copied: pages without HTTPS have no clipboard. */
 export async function copy(text) {
   try {

@@ -26,6 +26,7 @@ const PORTUGUESE = {
   "“Inside” shows what each attention head attends to.":
     "«Por dentro» mostra a que atende cada cabeça de atenção.",
   "Translated documents": "Documentos traduzidos",
+  "Request and response": "Pedido e resposta",
   "Keyboard": "Teclado",
   "translate at once, and go to the translation": "traduzir já e ir para a tradução",
   "in the translation, move from word to word": "na tradução, andar de palavra em palavra",

@@ -1,20 +1,17 @@
 """Routes for browsers and monitoring: the page, the description of the API, health, metrics."""
 
 import gzip
-import html
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from hashlib import sha256
 from importlib.resources import files
 from pathlib import PurePath
-from typing import Any
 
 import anyio.to_thread
 from fastapi import APIRouter, Request, Response
 from pydantic import BaseModel, Field
-from starlette.responses import HTMLResponse
 
 from ptenmt.server.http_requests import bearer_token
 from ptenmt.server.limits import Refusal
@@ -162,11 +159,13 @@ def _describe_model(source: str, target: str, trained: TrainedModel) -> ModelAns
 
 
 @router.get("/", include_in_schema=False)
+@router.get("/docs", include_in_schema=False)
 @router.get("/page/{name:path}", include_in_schema=False)
 async def page_file(request: Request) -> Response:
-    """Return a file of the page."""
+    """Return a file of the page, or of the description of the API."""
     files: dict[str, PageFile] = request.app.state.page
-    file = files.get(request.path_params.get("name", "index.html"))
+    default = "docs.html" if request.scope["route"].path == "/docs" else "index.html"
+    file = files.get(request.path_params.get("name", default))
     if file is None:
         raise Refusal("there is no such page", 404)
     caching = "public, max-age=31536000, immutable" if file.is_immutable else "no-cache"
@@ -178,37 +177,3 @@ async def page_file(request: Request) -> Response:
         headers["Content-Encoding"] = "gzip"
     content = file.compressed if is_compressed else file.content
     return Response(content, media_type=file.media_type, headers=headers)
-
-
-@router.get("/docs", include_in_schema=False)
-async def docs(request: Request) -> HTMLResponse:
-    """Describe the routes, without scripts."""
-    return HTMLResponse("".join(_describe(request.app.openapi())))
-
-
-def _describe(document: dict[str, Any]) -> Iterator[str]:
-    """The OpenAPI document as a page."""
-    title = html.escape(f"{document['info']['title']} {document['info']['version']}")
-    yield f'<!doctype html><html lang="en"><meta charset="utf-8"><title>{title}</title>'
-    yield '<meta name="viewport" content="width=device-width"><meta name="color-scheme" content="light dark">'
-    yield f'<main><h1>{title}</h1><p>For programs: <a href="/openapi.json">openapi.json</a></p>'
-    for path, methods in document["paths"].items():
-        for method, route in methods.items():
-            yield f"<h2><code>{method.upper()} {html.escape(path)}</code></h2>"
-            yield f"<p>{html.escape(route.get('description', ''))}</p>"
-            yield from _describe_fields(route)
-    yield "</main></html>"
-
-
-def _describe_fields(route: dict[str, Any]) -> Iterator[str]:
-    """The fields of a route's request."""
-    content = route.get("requestBody", {}).get("content", {})
-    if not content:
-        return
-    schema = next(iter(content.values()))["schema"]
-    yield f"<p>{html.escape(', '.join(content))}:</p><dl>"
-    for name, field in schema["properties"].items():
-        required = " (required)" if name in schema.get("required", ()) else ""
-        yield f"<dt><code>{html.escape(name)}</code>{required}</dt>"
-        yield f"<dd>{html.escape(field.get('description', ''))}</dd>"
-    yield "</dl>"

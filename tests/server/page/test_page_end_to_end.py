@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
+import requests
 
 if TYPE_CHECKING:
     from conftest import Browser
@@ -192,6 +193,30 @@ def test_nothing_is_wider_than_a_phone(page: "Browser") -> None:
         page[f"tab-{view}"].click()
         assert page.script(fits), view
     page.driver.set_window_size(1200, 900)
+
+
+def test_the_last_request_and_its_answer_are_shown(page: "Browser") -> None:
+    page.all("#exchange summary")[0].click()
+    request = {"q": [TEXT], "format": "text", "source": "pt", "target": "en"}
+    assert json.loads(page["exchange-request"].text.split("-d '")[1].rstrip("'")) == request
+    assert json.loads(page["exchange-answer"].text) == {"translatedText": [TRANSLATION]}
+
+
+def test_each_route_is_described_with_an_example_and_its_answer(browser: "Browser", address: str) -> None:
+    paths = requests.get(f"{address}openapi.json", timeout=20).json()["paths"]
+    browser.driver.get(f"{address}docs")
+    names = [f"{method.upper()} {path}" for path, methods in paths.items() for method in methods]
+    browser.until(lambda: len(browser.all("h2")) == len(names))
+    assert [title.text for title in browser.all("h2")] == names
+    browser.until(lambda: not any(block.text == "…" for block in browser.all("pre")))
+    blocks = iter(block.text for block in browser.all("pre"))
+    shown = {command.split()[1].removeprefix(address): next(blocks) for command in blocks}
+    text = "A minha amiga comprou fruta no mercado."
+    assert json.loads(shown["translate"]) == {"translatedText": text.upper()}
+    assert json.loads(shown["translate_file"])["translatedFileUrl"].startswith(f"{address}download_file/")
+    assert json.loads(shown["languages"])[0]["code"] == "pt"
+    assert not [path for path, text in shown.items() if text.startswith('{"error"')]
+    assert browser.complaints() == []
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])

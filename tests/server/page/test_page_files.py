@@ -15,20 +15,20 @@ TEXTS = {file.name: file.read_text(encoding="utf-8") for file in PAGE.iterdir()}
 MODULES = sorted(name for name in TEXTS if name.endswith(".js"))
 STYLES = sorted(name for name in TEXTS if name.endswith(".css"))
 UNTRANSLATED = {"ptenmt", "Ctrl", "Enter", "Esc", "←", "→", "0%", "100%", "⇄"}
-ROUTES = {"docs", "frontend/settings", "languages", "v1/models"}
+ROUTES = {"docs", ".", "openapi.json", "frontend/settings", "languages", "v1/models"}
 REFERENCES = ("aria-controls", "aria-describedby", "aria-labelledby", "for")
 
 
 class Markup(HTMLParser):
     """Every element with its attributes, and what stands inside script and style elements."""
 
-    def __init__(self) -> None:
+    def __init__(self, name: str = "index.html") -> None:
         super().__init__()
         self.elements: list[tuple[str, dict[str, str | None]]] = []
         self.inline = ""
         self.texts: set[str] = set()
         self._open = ""
-        self.feed(TEXTS["index.html"])
+        self.feed(TEXTS[name])
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         self._open = tag
@@ -74,9 +74,10 @@ def test_text_never_becomes_markup_or_code(name: str) -> None:
 
 
 def test_every_file_is_used_and_there(markup: Markup) -> None:
-    named = {name.removeprefix("page/") for name in attributes(markup, "src", "href")} - ROUTES
+    both = [*attributes(markup, "src", "href"), *attributes(Markup("docs.html"), "src", "href")]
+    named = {name.removeprefix("page/") for name in both} - ROUTES
     imported = {found for name in MODULES for found in re.findall(r'from "\./(.+?)"', TEXTS[name])}
-    assert named | imported | {"index.html"} == set(TEXTS)
+    assert named | imported | {"index.html", "docs.html"} == set(TEXTS)
 
 
 def test_every_element_that_is_meant_is_there(markup: Markup) -> None:
