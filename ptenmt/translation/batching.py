@@ -113,14 +113,16 @@ def part_of(row: int, number: int, segment: Segment) -> Part:
     return Part(row, number, segment, Search(with_attention=bool(constraints.edits), n_best=True))
 
 
-def grouped(parts: list[Part], max_length: Callable[[int], int]) -> Iterator[tuple[list[Part], int]]:
+def grouped(
+    parts: list[Part], max_length: Callable[[int], int], num_prefix_tokens: int = 0
+) -> Iterator[tuple[list[Part], int]]:
     """Parts with the same search and maximum length of translations, longest first, and that length."""
 
     def key(part: Part) -> tuple[Search, int]:
         length = len(part.segment.ids)
         most = max_length(length)
         if part.search.no_repeat_ngram:
-            most = min(most, int(_LONGEST_RETRY * length) + _LONGER_RETRY)
+            most = min(most, int(_LONGEST_RETRY * length) + _LONGER_RETRY + num_prefix_tokens)
         return part.search, most
 
     parts.sort(key=lambda part: (part.search, -len(part.segment.ids)))
@@ -187,7 +189,7 @@ class BatchQueue:
                     segment, accepted = reviewed
                     buffer.segmented[part.row].segments[part.number] = segment
                     buffer.hypotheses[part.row][part.number] = accepted
-            for parts, most in grouped(again, self.max_length):
+            for parts, most in grouped(again, self.max_length, len(self.target_prefix)):
                 self.submit(Batch(buffer, parts, most))
             rows = dict.fromkeys(part.row for part in batch.parts)
             yield buffer, [row for row in rows if all(buffer.hypotheses[row])]

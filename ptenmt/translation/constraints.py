@@ -43,7 +43,24 @@ _EMPHASIZED_WORDS = {
     "en": "not never always very all everything nothing nobody must really more most you",
 }
 """Words that are no acronyms if some sentence has them in capitals."""
-_NUMBER = re.compile(r"\d[\d.,:/–-]*")
+_NUMBER = re.compile(r"\d[\d.,:/\s–-]*")
+_THOUSANDS = re.compile(r"(?<!\d)\d{1,3}(?:[., \u00a0\u202f]\d{3})+(?!\d)")
+_NUMERALS = [
+    "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen "
+    "seventeen eighteen nineteen twenty thirty forty fifty sixty seventy eighty ninety hundred thousand "
+    "million",
+    "zero um dois três quatro cinco seis sete oito nove dez onze doze treze catorze quinze dezasseis "
+    "dezassete dezoito dezanove vinte trinta quarenta cinquenta sessenta setenta oitenta noventa cem mil "
+    "milhão",
+    "zero a duas três quatro cinco seis sete oito nove dez onze doze treze quatorze quinze dezesseis "
+    "dezessete dezoito dezenove vinte trinta quarenta cinquenta sessenta setenta oitenta noventa cento mil "
+    "milhões",
+]
+_SPELLED = [*range(20), *range(20, 100, 10), 100, 1_000, 1_000_000]
+_WORDS_OF_NUMBERS = {
+    number: {*words} for number, *words in zip(_SPELLED, *map(str.split, _NUMERALS), strict=True)
+}
+_MOST_DIGITS = 10
 _OPENING = "([{“‘«\"'/-–—¿¡"
 _BRACKETS = ("()", "[]", "{}", "“”", "‘’", "«»", '""', "''")
 _NEAR, _DISTANCE_DECAY = 12, 0.7
@@ -78,7 +95,7 @@ class ConstrainedSource:
     entities: tuple[str, ...] = ()
     """The n-th stands in ``text`` as the n-th of ``PLACEHOLDERS``."""
     numbers: tuple[str, ...] = ()
-    """The digits of the numbers that stand in ``text``, and have to stand in the translation."""
+    """The numbers that stand in ``text``, and have to stand in the translation, in digits or words."""
     case: Case | None = None
     """The capitals of the translation, if ``text`` is in another case than ``typed``."""
     edits: tuple[Edit, ...] = ()
@@ -88,8 +105,14 @@ class ConstrainedSource:
         signs = [sign for sign in self.text if sign in PLACEHOLDERS]
         if Counter(signs) != Counter(sign for sign in translation if sign in PLACEHOLDERS):
             return False
-        found = Counter(_digits(entity[0]) for entity in find_entities(translation))
-        return all(found[number] == count for number, count in Counter(self.numbers).items())
+        if not self.numbers:
+            return True
+        most, found = Counter(_numbers(self.text)), Counter(_numbers(translation))
+        words = {*re.findall(r"[^\W\d_]+", translation.casefold())}
+        return all(
+            found[number] <= most[number] if found[number] >= count else _is_written(number, found, words)
+            for number, count in Counter(self.numbers).items()
+        )
 
     def complete(
         self,
@@ -160,7 +183,7 @@ class Constrainer:
             elif takes_out_all or not self._is_carried(part, masked):
                 source.take_out(begin, end)
             elif _is_left_to_model(part) or not self._has_placeholders:
-                numbers.append(_digits(part))
+                numbers += _numbers(part)
             else:
                 if part not in masked:
                     masked.append(part)
@@ -202,19 +225,20 @@ class Constrainer:
         ]
         long = [word for word in found if len(word[0]) >= _LONG_WORD]
         is_text = any(word[0].lower() in self._frequent and word[0][0].isupper() for word in found[1:])
+        first = found[0] if found else None
         case: Case | None = None
         if all(word[0].isupper() for word in found):
             case, is_text = "upper", is_text or len(found) > _MOST_ACRONYMS
         elif is_text and len(long) >= _MIN_TITLE_WORDS and all(word[0][0].isupper() for word in long):
             case = "title"
         if case:
-            forms = zip(found, self._usual_forms([word[0] for word in found], is_text=is_text), strict=True)
+            forms = list(self._usual_forms([word[0] for word in found], is_text=is_text))
         else:
-            forms = ((word, word[0].lower()) for word in found if word[0].isupper())
-            forms = ((word, form) for word, form in forms if form in self._emphasized)
+            found = [word for word in found if word[0].isupper() and word[0].lower() in self._emphasized]
+            forms = [word[0].lower() for word in found]
         usual, spans = sentence, []
-        for word, form in forms:
-            form = self._at_beginning(form) if word is found[0] else form
+        for word, form in zip(found, forms, strict=True):
+            form = self._at_beginning(form) if word is first else form
             if form != word[0] and len(form) == len(word[0]):
                 usual = usual[: word.start()] + form + usual[word.end() :]
                 spans.append(word.span())
@@ -402,10 +426,28 @@ def _in_case(word: str, case: Case | None) -> str:
     return word.upper() if case == "upper" else capitalized(word)
 
 
-def _digits(text: str) -> str:
-    return "".join(filter(str.isdigit, text))
+def _numbers(text: str) -> list[str]:
+    """The integers in a text; ``1.000,5`` and ``1,000.5`` are 1000 and 5, and 3rd is 3."""
+    joined = _THOUSANDS.sub(lambda found: re.sub(r"\D", "", found[0]), text)
+    return [number.lstrip("0") or "0" for number in re.findall(r"\d+", joined)]
+
+
+def _is_written(number: str, numbers: Iterable[str], words: set[str]) -> bool:
+    """Whether a number is written in words, or, if it is a decade, as a year: ``anos 70``, 1970s."""
+    is_decade = len(number) == 2 and any(re.fullmatch(rf"\d\d{number}", each) for each in numbers)
+    return is_decade or (len(number) < _MOST_DIGITS and _is_spelled(int(number), words))
+
+
+def _is_spelled(number: int, words: set[str]) -> bool:
+    """Whether a number is in words there: thirty and two are 32, and three and hundred 300."""
+    if number in _WORDS_OF_NUMBERS:
+        return not words.isdisjoint(_WORDS_OF_NUMBERS[number])
+    for unit in (1_000_000, 1_000, 100):
+        if number % unit == 0:
+            return _is_spelled(number // unit, words) and _is_spelled(unit, words)
+    return number < 100 and _is_spelled(number % 10, words) and _is_spelled(number - number % 10, words)
 
 
 def _is_left_to_model(entity: str) -> bool:
-    """Whether an entity is a number with separators, which differ between languages: 1.000,5 is 1,000.5."""
-    return _NUMBER.fullmatch(entity) is not None and ("." in entity or "," in entity)
+    """Whether an entity is a number with separators that differ between languages: 1.000,5 is 1,000.5."""
+    return _NUMBER.fullmatch(entity) is not None and re.search(r"[.,\s]", entity) is not None

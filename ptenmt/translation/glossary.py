@@ -2,8 +2,10 @@
 
 import hashlib
 import json
+import unicodedata
+from collections import defaultdict
 from collections.abc import Iterator, Mapping
-from itertools import product
+from operator import contains
 from pathlib import Path
 from typing import Self
 
@@ -31,11 +33,12 @@ class Glossary:
 
     def __init__(self, terms: Mapping[str, str]) -> None:
         self._terms = dict(terms)
-        self._forms: dict[tuple[str, ...], str] = {}
-        for term, translation in sorted(terms.items(), key=lambda each: each[0] != each[0].casefold()):
-            for form in product(*map(_forms_of, _words(term))):
-                self._forms.setdefault(form, translation)
-        self._beginnings = {form[:length] for form in self._forms for length in range(1, len(form) + 1)}
+        self._by_first_word: dict[str, list[tuple[list[set[str]], str]]] = defaultdict(list)
+        by_length = sorted(terms.items(), key=lambda each: (-len(_words(each[0])), not each[0].islower()))
+        for term, translation in by_length:
+            forms = list(map(_forms_of, _words(term)))
+            for form in forms[0]:
+                self._by_first_word[form].append((forms, translation))
 
     @classmethod
     def read(cls, file: Path) -> Self:
@@ -64,26 +67,26 @@ class Glossary:
     def find(self, sentence: str) -> Iterator[tuple[tuple[int, int], str]]:
         """Where the terms in a sentence begin and end, the longest at each place, and their translations."""
         words = list(word_pattern().finditer(sentence))
-        folded = [word[0].casefold() for word in words]
-        place = 0
-        while place < len(words):
-            longest, end = 0, place + 1
-            while end <= len(words) and (found := tuple(folded[place:end])) in self._beginnings:
-                longest = end if found in self._forms else longest
-                end += 1
-            if longest:
-                translation = self._forms[tuple(folded[place:longest])]
-                yield (words[place].start(), words[longest - 1].end()), translation
-            place = longest or place + 1
+        folded = [_folded(word[0]) for word in words]
+        end = 0
+        for place, word in enumerate(folded):
+            for forms, translation in self._by_first_word.get(word, ()) if place >= end else ():
+                if len(forms) <= len(words) - place and all(map(contains, forms, folded[place:])):
+                    end = place + len(forms)
+                    yield (words[place].start(), words[end - 1].end()), translation
+                    break
 
 
 def _words(term: str) -> list[str]:
-    return [word.casefold() for word in word_pattern().findall(term)]
+    return list(map(_folded, word_pattern().findall(term)))
 
 
-def _forms_of(word: str) -> list[str]:
+def _folded(word: str) -> str:
+    return unicodedata.normalize("NFC", word).casefold()
+
+
+def _forms_of(word: str) -> set[str]:
     """A word in the singular and in what may be its plural; a sign has none."""
     if not word[-1].isalpha():
-        return [word]
-    stems = (word.removesuffix(ending) + plural for ending, plural in _PLURALS if word.endswith(ending))
-    return [word, *stems]
+        return {word}
+    return {word} | {word.removesuffix(end) + plural for end, plural in _PLURALS if word.endswith(end)}

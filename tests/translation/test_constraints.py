@@ -120,6 +120,26 @@ def test_a_number_may_have_other_separators_but_no_other_digits(make) -> None:
         assert translate(wrong, "Tem 1.000,5 euros.").text == "Tem 1.000,5 euros."
 
 
+@pytest.mark.parametrize(
+    ("source", "right"),
+    [
+        ("Ele tem 7 anos e 3 gatos.", "He is seven and has 3 cats."),
+        ("Tem 25 ou 300 ou 2 000 anos.", "It has twenty-five, three hundred, two thousand years."),
+        ("A 18 de maio e a 3.", "On May 18th and the 3rd."),
+        ("São 2 500 ou 12.345,6.", "They are 2,500 or 12,345.6."),
+        ("Nos anos 70 do século 19.", "In the 1970s of the 19th century."),
+        ("Em 2019 500 pessoas, às 10:30.", "In 2019, 500 people at 10.30."),
+        ("O mp3 e os 3.", "The mp3 and the 3."),
+    ],
+)
+def test_a_number_may_be_written_otherwise(make, source: str, right: str) -> None:
+    translator = make(WITHOUT, lambda _: [right])
+    (constraints,) = [translator.encoder.segment([source])[0].segments[0].constraints]
+    assert constraints.is_met(right)
+    for wrong in ("", "He is four.", re.sub(r"\d|seven|hundred", "", right)):
+        assert not constraints.is_met(wrong)
+
+
 def test_capitals_are_translated_in_their_usual_case_and_given_back(make) -> None:
     translator = make(WITHOUT, lambda text: [text.replace("gato", "cat").replace("tempo", "time")])
     for typed, expected, seen in [

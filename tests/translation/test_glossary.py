@@ -38,6 +38,13 @@ def found(terms: dict[str, str], sentence: str) -> list[tuple[str, str]]:
         ("flor", "flores", ["flores"]),
         ("C++", "Em C++ e C.", ["C++"]),
         ("city", "cities", ["cities"]),
+        ("cão", "Ca\u0303es e um ca\u0303o.", ["Ca\u0303es", "ca\u0303o"]),
+        ("ca\u0303o", "Um cão.", ["cão"]),
+        (
+            " ".join(["animal"] * 30),
+            "animais " * 29 + "animal",
+            ["animais " * 29 + "animal"],
+        ),  # not exponential
     ],
 )
 def test_a_term_is_found_in_any_case_and_in_the_plural(term: str, sentence: str, expected: list[str]) -> None:

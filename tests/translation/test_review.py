@@ -79,6 +79,14 @@ def test_the_second_translation_is_bounded_and_made_once(make) -> None:
     assert not translation.is_complete
 
 
+def test_the_bound_allows_for_the_target_prefix(make) -> None:
+    prefix = " ".join(target for _, target in demo_pairs("validation")[:3])
+    translator = make("tem " * 100, "tem " * 100)
+    translator.translate("O gato.", prefix=prefix)
+    first, second = translator.engine.requests
+    assert len(second.target_prefixes[0]) + 10 < second.max_length < first.max_length
+
+
 def test_a_truncated_translation_without_a_loop_may_repeat_bigrams(make) -> None:
     long = " ".join(source for source, _ in demo_pairs("validation")[:9])
     translator = make(long, GOOD)
