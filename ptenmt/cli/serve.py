@@ -94,6 +94,15 @@ def serve(
             show_default="none",
         ),
     ] = None,
+    url_prefix: Annotated[
+        str,
+        _access(
+            "--url-prefix",
+            metavar="PATH",
+            help="The path of this server in URLs, such as /pt; default: what the proxy says.",
+            show_default=False,
+        ),
+    ] = "",
     max_characters: Annotated[
         int, _limit("--max-characters", "N", 1, "Maximum characters per request.")
     ] = _DEFAULTS.characters,
@@ -172,9 +181,13 @@ def serve(
         glossaries={file.stem: Glossary.read(file) for file in glossaries or ()},
         keys_file=keys,
         origins=origins or [],
+        url_prefix=f"/{url_prefix.strip('/')}".rstrip("/"),
         watches=watch,
         is_verbose=screen.verbose,
-        on_start=lambda url: screen.say(f"{', '.join(labels)} at {url} — Ctrl-C stops the server"),
+        on_start=lambda url: screen.say(
+            f"{', '.join(labels)} at {url} (other pages: {', '.join(origins or ['none; --allow-origin'])}) — "
+            "Ctrl-C stops the server"
+        ),
         on_warning=screen.warn_loudly,
     )
     screen.say("stopped")

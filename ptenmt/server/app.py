@@ -23,11 +23,12 @@ from ptenmt.server.service import Service
 _ORIGIN = re.compile(r"[a-z][a-z0-9+.-]*://(?:[a-z0-9._-]+|\[[0-9a-f:]+\])(?::\d{1,5})?")
 
 
-def make_app(service: Service, *, origins: Sequence[str] = ()) -> ASGIApp:
+def make_app(service: Service, *, origins: Sequence[str] = (), prefix: str = "") -> ASGIApp:
     """Assemble the application.
 
     Args:
         service: The models and the state that the routes share.
+        prefix: The path below which clients see the server, such as ``/pt``.
         origins: Origins whose web pages may send requests (CORS): ``https://example.org``, or ``*``.
 
     Raises:
@@ -60,7 +61,8 @@ def make_app(service: Service, *, origins: Sequence[str] = ()) -> ASGIApp:
     app.state.downloads = libretranslate.Downloads()
     for routes in (libretranslate, introspection, pages):
         app.include_router(routes.router)
-    limited = MetricsMiddleware(LimitsMiddleware(app, service.limits), service.metrics)
+    app.add_api_route("/spec", app.openapi, include_in_schema=False)  # where LibreTranslate has it
+    limited = MetricsMiddleware(LimitsMiddleware(app, service.limits), service.metrics, prefix)
     if not origins:
         return limited
     return CORSMiddleware(  # outermost, so that other pages can read refusals

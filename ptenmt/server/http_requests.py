@@ -105,7 +105,7 @@ def _validated(items: list[tuple[str, Any]], model: type[_Model]) -> _Model:
     fields: dict[str, Any] = {}
     for name, value in items:
         if name in model.model_fields and isinstance(value, str):
-            fields.setdefault(name, []).append(value)
+            fields.setdefault(name, []).append(value.replace("\r\n", "\n"))  # browsers send CRLF
     try:
         return model.model_validate(
             {name: values[0] if len(values) == 1 else values for name, values in fields.items()}
@@ -119,5 +119,7 @@ def _first_error(error: ValidationError) -> str:
     first = error.errors(include_url=False, include_input=False, include_context=False)[0]
     field = ".".join(str(part) for part in first["loc"][:1])
     if first["type"] == "missing":
-        return f"{field} is missing"
+        return f"Invalid request: missing {field} parameter"  # LibreTranslate's words
+    if field == "q" and len(first["loc"]) > 1:
+        return "q: Input should be a text or a list of texts"
     return f"{field}: {first['msg']}" if field else first["msg"]

@@ -96,15 +96,16 @@ class Metrics:
 class MetricsMiddleware:
     """Counts, times and logs requests."""
 
-    def __init__(self, app: ASGIApp, metrics: Metrics) -> None:
-        self._app, self._metrics = app, metrics
+    def __init__(self, app: ASGIApp, metrics: Metrics, prefix: str = "") -> None:
+        self._app, self._metrics, self._prefix = app, metrics, prefix
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer a request."""
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
-        status = CLIENT_GONE
+        status, method = CLIENT_GONE, scope["method"]
+        scope = _as_seen_by_clients(scope, self._prefix)
 
         async def noting_status(message: Message) -> None:
             nonlocal status
@@ -123,7 +124,21 @@ class MetricsMiddleware:
             self._metrics.seconds.labels(route).observe(seconds)
             # Not the query string, which may have texts and keys, nor the token of a document.
             client = (scope.get("client") or ("-",))[0]
-            logger.info('%s "%s %s" %s %.3f s', client, scope["method"], route, status, seconds)
+            logger.info('%s "%s %s" %s %.3f s', client, method, route, status, seconds)
+
+
+def _as_seen_by_clients(scope: Scope, prefix: str) -> Scope:
+    """A request with the path and host of which URLs are made, HEAD answered as GET (uvicorn drops the body).
+
+    Any client may send these headers: they affect the URLs in its own answer only.
+    """
+    headers = Headers(scope=scope)
+    prefix = (prefix or headers.get("x-forwarded-prefix", "").partition(",")[0].strip()).rstrip("/")
+    path = scope["path"] if scope["path"].startswith(f"{prefix}/") else prefix + scope["path"]
+    host = headers.get("x-forwarded-host", "").partition(",")[0].strip().encode("latin-1")
+    raw = [(name, host if host and name == b"host" else value) for name, value in scope["headers"]]
+    method = "GET" if scope["method"] == "HEAD" else scope["method"]
+    return {**scope, "method": method, "root_path": prefix, "path": path, "headers": raw}
 
 
 class LimitsMiddleware:
@@ -166,7 +181,7 @@ class LimitsMiddleware:
 
     def _limited(self, scope: Scope, receive: Receive) -> Receive:
         """Receive the body, limited in size and time; after it, the disconnection of the client."""
-        is_upload = scope["path"] == UPLOAD_PATH
+        is_upload = scope["path"] == scope["root_path"] + UPLOAD_PATH
         num_left = self._limits.file_bytes + _FORM_BYTES if is_upload else self._limits.body_bytes
         seconds = self._limits.body_seconds * (2 if is_upload else 1)
         deadline = asyncio.get_running_loop().time() + seconds

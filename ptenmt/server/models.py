@@ -18,6 +18,8 @@ from ptenmt.server.limits import Refusal
 from ptenmt.trained_model import TrainedModel
 from ptenmt.translation import Translator
 
+_REGIONS = {"pb": "pt"}
+"""Codes of LibreTranslate that do not begin with their language's."""
 logger = logging.getLogger("ptenmt.server")
 
 
@@ -138,6 +140,13 @@ class Models:
         self.languages = tuple(dict.fromkeys(code for pair in self.directions for code in pair))
         self._max_bytes, self._pivots = max_bytes, pivots
         self._lock, self._logged = threading.Lock(), ""
+
+    def code(self, given: str) -> str:
+        """The server's code of a language, given in any case, or as one of its regions: ``PT-br``, ``pb``."""
+        known = {each.lower(): each for each in ("auto", *self.languages)}
+        whole = given.lower().replace("_", "-")
+        region_of = _REGIONS.get(whole, whole.partition("-")[0])
+        return known.get(whole, known.get(region_of, given))
 
     def find(self, source: str, target: str) -> Route | None:
         """The route from one language to another, if there is one."""

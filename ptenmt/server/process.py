@@ -47,6 +47,7 @@ def serve(
     glossaries: Mapping[str, Glossary],
     keys_file: Path | None,
     origins: Sequence[str],
+    url_prefix: str,
     watches: bool,
     is_verbose: bool,
     on_start: Callable[[str], None],
@@ -65,6 +66,7 @@ def serve(
         glossaries: Those that requests may name.
         keys_file: The clients' keys; None if no key is required.
         origins: See ``make_app``.
+        url_prefix: Its ``prefix``.
         watches: Whether to load a model again when its weights are replaced.
         is_verbose: Whether uvicorn logs more than errors.
         on_start: Called with the server's URL once it accepts requests.
@@ -85,7 +87,7 @@ def serve(
             "server; require keys, or put it behind a reverse proxy that authenticates (docs/serving.md)"
         )
     models.default.model = models.default.load()  # the others when they are first used
-    app = make_app(service, origins=origins)
+    app = make_app(service, origins=origins, prefix=url_prefix)
 
     def started() -> None:
         notify("READY=1")

@@ -2,7 +2,7 @@
 
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, Field
+from pydantic import AfterValidator, BaseModel, BeforeValidator, Field
 
 Text = Annotated[str, Field(examples=["Ela não tem tempo."])]
 Language = Annotated[str, Field(min_length=1, max_length=35)]
@@ -33,8 +33,10 @@ class TranslateRequest(DetectRequest, Termed):
 
     source: Source
     target: Target
-    format: Literal["text", "html"] = "text"
-    alternatives: int = Field(0, ge=0, le=5, description="Number of alternative translations of each text.")
+    format: Annotated[Literal["text", "html"], BeforeValidator(lambda given: given or "text")] = "text"
+    alternatives: Annotated[int, AfterValidator(lambda given: min(max(given, 0), 5))] = Field(
+        0, description="Number of alternative translations of each text, at most 5."
+    )
     confidence: bool = Field(False, description="Whether to add confidences; not in LibreTranslate.")
 
 

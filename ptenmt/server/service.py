@@ -198,7 +198,12 @@ class Service:
         """Read a request; refuse it without a valid key, if keys are required."""
         body = await read(request, model)
         self.check_key(body.api_key or bearer_token(request))
-        return body
+        return self.with_known_codes(body)
+
+    def with_known_codes(self, body: _Request) -> _Request:
+        """The same request with the server's codes of its languages."""
+        given = {name: getattr(body, name, None) for name in ("source", "target")}
+        return body.model_copy(update={name: self.models.code(code) for name, code in given.items() if code})
 
     def check_key(self, key: str) -> None:
         """Refuse an unknown key, if keys are required."""

@@ -157,8 +157,8 @@ def started(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
     """What a server would be started with; it is not."""
     seen: dict[str, Any] = {}
 
-    def make_app(service: Any, *, origins: Any) -> None:
-        seen.update(service=service, keys=service.keys, origins=origins)
+    def make_app(service: Any, **options: Any) -> None:
+        seen.update(service=service, keys=service.keys, **options)
 
     def make_server(_app: Any, *, is_verbose: bool, on_start: Any) -> None:
         seen["is_verbose"] = is_verbose
@@ -180,6 +180,7 @@ def test_options_reach_the_server(ptenmt, random_run: Path, started: dict[str, A
     answer = ptenmt(
         *("serve", "--run", str(random_run), "--port", "0", *limits, "--max-file", "0.5"),
         *("--allow-origin", "https://a.org", "--allow-origin", "https://b.org"),
+        *("--url-prefix", "pt/"),
         *("--set", "decoding.length_penalty=0.5", "--threads", "3", "--verbose"),
     )
     service = started["service"]
@@ -187,6 +188,7 @@ def test_options_reach_the_server(ptenmt, random_run: Path, started: dict[str, A
     assert service.models.default.model.translator.config.decoding.length_penalty == 0.5
     assert len(service._queue._threads) == 3
     assert started["origins"] == ["https://a.org", "https://b.org"]
+    assert started["prefix"] == "/pt"
     assert started["address"] == "127.0.0.1"
     assert started["is_verbose"] is True
     assert not started["keys"].are_required

@@ -199,6 +199,7 @@ def serve(capitals: tuple[TokenizerPair, Config]) -> Serve:
         glossaries: Mapping[str, Glossary] | None = None,
         pairs: Sequence[str] = ("pt-en",),
         memory: Mapping[str, Any] | None = None,
+        prefix: str = "",
         calibration: Calibration | None = None,
         **limits: Any,
     ) -> Iterator[Served]:
@@ -219,7 +220,7 @@ def serve(capitals: tuple[TokenizerPair, Config]) -> Serve:
         access = keys or Keys()
         service = Service(models, Limits(**limits), access, threads=2, glossaries=glossaries)
         started = threading.Event()
-        app = make_app(service, origins=origins)
+        app = make_app(service, origins=origins, prefix=prefix)
         server = make_server(app, is_verbose=False, on_start=started.set)
         with bound_socket("127.0.0.1", 0) as bound:
             thread = threading.Thread(target=server.run, kwargs={"sockets": [bound]})

@@ -84,3 +84,36 @@ def test_wrong_methods_and_paths_get_the_same_kind_of_error(served) -> None:
     answer = requests.get(f"{served.url}/translate", timeout=20)
     assert (answer.status_code, answer.json()) == (405, {"error": "Method Not Allowed"})
     assert served.refused("/nowhere", 404) == "Not Found"
+
+
+def test_libretranslates_further_routes(served) -> None:
+    document = requests.get(f"{served.url}/openapi.json", timeout=20).json()
+    assert requests.get(f"{served.url}/spec", timeout=20).json() == document
+    assert served.refused("/spec", 405) == "Method Not Allowed"
+    assert served.refused("/suggest", 403, json={"q": "x"}) == "Suggestions are disabled on this server."
+
+
+def test_head_is_answered_like_get_without_a_body(served) -> None:
+    for path in ("/", "/health", "/languages"):
+        head, get = (
+            requests.request(method, served.url + path, timeout=20, headers={"Accept-Encoding": "identity"})
+            for method in ("HEAD", "GET")
+        )
+        assert (head.status_code, head.content) == (200, b"")
+        assert head.headers["content-length"] == str(len(get.content))
+
+
+@pytest.mark.parametrize("prefix", ["", "/pt"])
+def test_urls_are_those_of_the_proxy(serve, prefix: str) -> None:
+    form = {"data": {"source": "pt", "target": "en"}, "files": {"file": ("a.txt", b"o gato")}, "timeout": 20}
+    forwarded = {"X-Forwarded-Host": "example.org:8443", "X-Forwarded-Proto": "https"}
+    forwarded |= {} if prefix else {"X-Forwarded-Prefix": "/pt"}
+    with serve(prefix=prefix) as served:
+        answer = requests.post(f"{served.url}/translate_file", headers=forwarded, **form).json()
+        token = answer["translatedFileUrl"].removeprefix("https://example.org:8443/pt/download_file/")
+        assert requests.get(f"{served.url}/download_file/{token}", timeout=20).text == "O GATO"
+        redirect = requests.get(f"{served.url}/docs/", headers=forwarded, timeout=20, allow_redirects=False)
+        assert redirect.headers["location"] == "https://example.org:8443/pt/docs"
+        if prefix:
+            assert requests.get(f"{served.url}/pt/health", timeout=20).json() == {"status": "ok"}
+            assert requests.post(f"{served.url}/pt/translate_file", **form).status_code == 200

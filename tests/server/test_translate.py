@@ -95,11 +95,39 @@ def test_of_html_only_text_is_translated(served) -> None:
 
 
 @pytest.mark.parametrize(
+    ("fields", "translated"),
+    [
+        ({"source": "PT", "target": "EN"}, "O GATO"),
+        ({"source": "pt-BR", "target": "en-US"}, "O GATO"),
+        ({"source": "pb", "target": "en_gb"}, "O GATO"),
+        ({"source": "Auto", "target": "pt-PT"}, "o gato"),
+        ({"format": None}, "O GATO"),
+        ({"format": "", "alternatives": -1}, "O GATO"),
+    ],
+)
+def test_what_clients_of_libretranslate_send_is_understood(served, fields: dict, translated: str) -> None:
+    asked = {"q": "o gato", "source": "pt", "target": "en"} | fields
+    assert served.post("/translate", **asked)["translatedText"] == translated
+
+
+def test_as_many_alternatives_as_allowed_are_given(served) -> None:
+    answer = served.post("/translate", q="o gato", source="pt", target="en", alternatives=10)
+    assert len(answer["alternatives"]) == 5
+
+
+def test_line_ends_of_forms_are_of_one_character(served) -> None:
+    form = {"q": "o gato .\r\na mãe .", "source": "pt", "target": "en"}
+    answer = requests.post(f"{served.url}/translate", data=form, timeout=20)
+    assert answer.json() == {"translatedText": "O GATO .\nA MÃE ."}
+
+
+@pytest.mark.parametrize(
     ("fields", "message"),
     [
-        ({"q": None}, "q is missing"),
-        ({"target": None}, "target is missing"),
-        ({"q": 7}, "q: "),
+        ({"q": None}, "Invalid request: missing q parameter"),
+        ({"target": None}, "Invalid request: missing target parameter"),
+        ({"q": 7}, "q: Input should be a text or a list of texts"),
+        ({"q": ["a", 7]}, "q: Input should be a text or a list of texts"),
         ({"q": {"a": "b"}}, "q: "),
         ({"source": "fr"}, "fr is not supported"),
         ({"target": "fr"}, "fr is not supported"),
@@ -108,8 +136,7 @@ def test_of_html_only_text_is_translated(served) -> None:
             "Portuguese (pt) is not available as a target language from English (en)",
         ),
         ({"format": "docx"}, "format: "),
-        ({"alternatives": 6}, "alternatives: Input should be less than or equal to 5"),
-        ({"alternatives": -1}, "alternatives: "),
+        ({"alternatives": "x"}, "alternatives: "),
         ({"q": "x" * 5001}, "the text has 5,001 characters; 5,000 are allowed"),
         ({"q": "o gato .\n" * 300}, "the text has 300 sentences; 256 are allowed"),
         ({"q": [""] * 257}, "there are 257 texts; 256 are allowed"),

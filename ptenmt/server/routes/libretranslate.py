@@ -57,6 +57,12 @@ async def detect(request: Request, service: SharedService) -> Any:
     return found[0] if isinstance(body.q, str) else found
 
 
+@router.post("/suggest", include_in_schema=False)
+async def suggest() -> None:
+    """Refuse, as LibreTranslate does where suggestions are not wanted."""
+    raise Refusal("Suggestions are disabled on this server.", 403)
+
+
 @router.get("/languages")
 async def languages(service: SharedService) -> list[schemas.LanguageAnswer]:
     """List the languages, and what each can be translated to."""
@@ -204,6 +210,7 @@ async def translate_file(request: Request, service: SharedService) -> schemas.Fi
     async with uploads:
         body, name, content = await read_upload(request, schemas.FileRequest, service.limits.file_bytes)
         service.check_key(key or body.api_key or "")
+        body = service.with_known_codes(body)
         if service.documents.locked():
             raise Refusal("too busy: other documents are being translated", 503, retry_after=10)
         async with service.documents:
