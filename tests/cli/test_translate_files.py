@@ -319,7 +319,7 @@ def test_a_signal_ends_it_within_two_seconds(
 ) -> None:
     record = tmp_path / ".out.txt.partial.json"
     files = ["--input", str(many), "--output", str(tmp_path / "out.txt")]
-    slow = ["--threads", "1", "--beam-size", "6", "--max-length", "30"]
+    slow = ["--threads", "1", "--beam-size", "3", "--max-length", "30"]
     process = subprocess.Popen(
         [sys.executable, "-m", "ptenmt", "translate", "--run", str(random_run), *files, *slow],
         stderr=subprocess.PIPE,

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from ptenmt.config import CheckpointConfig, Config, TrainingConfig
+from ptenmt.config import BatchConfig, CheckpointConfig, Config, TrainingConfig
 from ptenmt.events import CurvePoint, Event, Validated
 from ptenmt.training import train
 
@@ -35,25 +35,26 @@ def points(run: Path) -> list[tuple[str, int, Any]]:
 def watched(quick: Config) -> Config:
     return replace(
         quick,
-        training=TrainingConfig(epochs=3, warmup_steps=20, log_every_steps=2, tensorboard=True),
+        batch=BatchConfig(sentences=16),
+        training=TrainingConfig(epochs=3, warmup_steps=20, log_every_steps=1, tensorboard=True),
         checkpoint=CheckpointConfig(every_epochs=2),
     )
 
 
 @pytest.mark.usefixtures("_uncompiled")
 def test_curves_scores_and_samples(watched: Config, tmp_path: Path):
-    """Killed after two and a half epochs, of which two are saved, and resumed: no point comes twice."""
+    """Killed in the third of three epochs, of which two are saved, and resumed: no point comes twice."""
     events: list[Event] = []
 
     def on_event(event: Event) -> None:
         events.append(event)
-        if isinstance(event, CurvePoint) and event.global_step == 16:
+        if isinstance(event, CurvePoint) and event.global_step == 8:
             raise KilledError
 
     with pytest.raises(KilledError):
         train(watched, tmp_path / "run", on_event=on_event)
     files = list((tmp_path / "run" / "tensorboard").iterdir())
-    assert max(step for _, step, _ in points(tmp_path / "run")) == 16
+    assert max(step for _, step, _ in points(tmp_path / "run")) == 8
     with files[0].open("ab") as file:
         file.write(b"cut sho")
     train(watched, tmp_path / "run", on_event=events.append)
@@ -63,8 +64,8 @@ def test_curves_scores_and_samples(watched: Config, tmp_path: Path):
     assert set(counts.values()) == {1}
     curves = {"loss", "accuracy", "learning_rate", "gradient_norm", "tokens_per_second"}
     scores = {"loss", "accuracy", "bleu", "chrf", "sample_1", "sample_2"}
-    assert counts.keys() == {(f"training/{name}", step) for name in curves for step in range(2, 19, 2)} | {
-        (f"validation/{name}", step) for name in scores for step in (6, 12, 18)
+    assert counts.keys() == {(f"training/{name}", step) for name in curves for step in range(1, 10)} | {
+        (f"validation/{name}", step) for name in scores for step in (3, 6, 9)
     }
     expected: dict[tuple[str, int], Any] = {}
     for event in events:

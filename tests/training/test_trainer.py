@@ -7,14 +7,14 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from ptenmt.config import Config, TrainingConfig
+from ptenmt.config import BatchConfig, Config, TrainingConfig
 from ptenmt.data.batches import BatchPlan
 from ptenmt.events import EpochDone, StepDone
 from ptenmt.model.transformer import Transformer
 
 
 class HandLoop:
-    """The training loop once more: loss and Adam spelled out, none of the product's training code."""
+    """A training loop written by hand: loss and Adam, without the product's training code."""
 
     def __init__(self, model: Transformer, d_model: int, warmup: int) -> None:
         self.model = model
@@ -24,7 +24,7 @@ class HandLoop:
         self.updates = 0
 
     def step(self, source: np.ndarray, target: np.ndarray) -> tuple[float, int, int]:
-        """Make an update; give the summed loss, the right labels and the real labels."""
+        """Make an update; return the summed loss, and the numbers of correct and of real labels."""
         labels = target[:, 1:]
         rows, columns = np.nonzero(labels)
         real = labels[rows, columns]
@@ -64,6 +64,7 @@ def test_it_trains_as_a_loop_written_by_hand_does(
 ):
     config = replace(
         quick,
+        batch=BatchConfig(sentences=16),
         tokenizer=replace(quick.tokenizer, shared=True),
         model=replace(quick.model, dropout=0.0, **options),
         training=TrainingConfig(epochs=2, warmup_steps=40),
