@@ -10,6 +10,7 @@ from random import Random
 from ptenmt.data.placeholders import find_entities
 from ptenmt.data.readers import SentencePair
 from ptenmt.evaluation.error_analysis import max_repeats
+from ptenmt.evaluation.markup_check import check_markup
 from ptenmt.evaluation.reliability import Reliability
 from ptenmt.evaluation.scores import MetricName, Scorer
 from ptenmt.evaluation.systems import OnProgress
@@ -99,6 +100,7 @@ class _Cases:
             yield _share("sentences of a text, as alone", 0.99, self._texts())
             yield from self._entities()
             yield from self._glossary()
+            yield from self._markup()
             yield _share("no loops", 0.99, self._loops())
             yield self._score(
                 "capitals: chrF", "chrF", self._translate([each.upper() for each in self._sources]), -2
@@ -115,6 +117,16 @@ class _Cases:
         scorer = Scorer("lowercased" if metric == "chrF" else "detokenized", self._references, (metric,))
         value = scorer.values(translations)[metric] - scorer.values(self._alone)[metric]
         return Check(name=name, num_cases=len(translations), value=value, bar=bar)
+
+    def _markup(self) -> Iterator[Check]:
+        """One to three tags in each sentence."""
+        found = check_markup(self._translator, self._sources)
+        for name, kept, count, bar in (
+            ("tags, kept and nested", found.num_kept, found.num_tags, 1.0),
+            ("tags, around aligned words", found.num_named_inside, found.num_named, 0.95),
+        ):
+            share = kept / max(count, 1)
+            yield Check(name=name, num_cases=count, num_kept=kept, value=share, bar=bar)
 
     def _texts(self) -> Iterator[_Case]:
         """Two to five sentences in a text, those that begin and end like one."""

@@ -1,7 +1,7 @@
 """The service behind all routes: the models, the limits, the keys, and the requests in progress."""
 
 import asyncio
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import CancelledError, ThreadPoolExecutor
 from dataclasses import replace
 from functools import partial
@@ -23,6 +23,7 @@ from ptenmt.server.schemas import Detection, Keyed
 from ptenmt.translation import Translation, Translator
 from ptenmt.translation.coalescing_engine import BusyError, CoalescingEngine, QueuedRequest, SentenceQueue
 from ptenmt.translation.glossary import Glossary
+from ptenmt.translation.markup import Span
 
 MAX_WITHOUT_KEY = 2
 """Uploads at a time whose key is not in the header, where keys are required."""
@@ -55,28 +56,35 @@ class Session:
         self,
         route: Route,
         texts: list[str],
+        spans: Sequence[Sequence[Span]],
         *,
         glossary: Glossary | None = None,
         max_segments: int | None = None,
         count: int = 1,
         with_confidence: bool = False,
-    ) -> list[Translation]:
-        """Translate texts by a route, each with ``count`` - 1 alternatives; two models have no confidence."""
+    ) -> tuple[list[Translation], list[list[list[Span]]]]:
+        """Translate texts by a route, each with ``count`` - 1 alternatives; two models have no confidence.
+
+        Returns:
+            The translations, and for each of them its spans and those of its alternatives.
+        """
         *earlier, last = map(self.translator, route)
         if earlier and glossary:
             raise Refusal("a glossary needs a model of both languages, and here two models are chained")
         detected: list[str | None] = [None] * len(texts)
         for translator in earlier:
             between = translator.translate(texts, max_segments=max_segments)
+            spans = [best for best, *_ in translator.move_spans(between, spans)]
             texts, detected = [each.text for each in between], [each.detected for each in between]
         beam_size = max(last.config.decoding.beam_size, count)
         last = last.with_glossary(glossary).with_options(num_hypotheses=count, beam_size=beam_size)
         found = last.translate(texts, max_segments=max_segments)
+        moved = last.move_spans(found, spans)
         if with_confidence and not earlier:
             found = self.model(route[-1]).translator.with_confidence(found)
         if earlier:  # what another language is, the first model knows
             found = [replace(each, detected=language) for each, language in zip(found, detected, strict=True)]
-        return found
+        return found, moved
 
 
 class Service:

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from ptenmt.config import Config
 from ptenmt.data.text import TextPreparation, detokenize_tokens, repair_wordpiece
@@ -9,6 +10,15 @@ from ptenmt.tokenizers import END, PAD, START, UNK, Tokenizer, TokenizerPair
 from ptenmt.tokenizers.words import WordTokenizer
 from ptenmt.translation.engine import Hypothesis
 from ptenmt.translation.segmentation import Segment, SegmentedText
+
+
+class TranslatedSegment(NamedTuple):
+    """A segment and its translation."""
+
+    segment: Segment
+    text: str
+    ids: list[int]
+    """The ids of the hypothesis."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -30,6 +40,8 @@ class Alternative:
     better. NaN if it was not requested."""
     probability: float | None = None
     """Of a next-token alternative: the probability of that token."""
+    segments: list[TranslatedSegment] = field(default_factory=list, repr=False, compare=False)
+    """The segments of the text and their translations, in order."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -159,6 +171,7 @@ class Postprocessor:
                     ids=hypothesis.ids,
                     is_complete=hypothesis.is_complete,
                     score=hypothesis.score,
+                    segments=[TranslatedSegment(segment, text, hypothesis.ids)],
                 )
             )
         return alternatives
@@ -177,6 +190,7 @@ class Postprocessor:
             ids=[token for part in non_blank for token in part.ids],
             is_complete=all(part.is_complete for part in parts),
             score=total / sum(lengths) ** penalty,
+            segments=[segment for part in parts for segment in part.segments],
         )
 
 

@@ -10,7 +10,7 @@ import re
 import unicodedata
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import chain
 from textwrap import shorten
@@ -51,6 +51,8 @@ class Segment:
     """What its translation must keep, if anything."""
     is_retried: bool = False
     """Whether it was translated a second time, because of a fault of the first translation."""
+    typed: str = ""
+    """As it was typed."""
 
     @property
     def is_blank(self) -> bool:
@@ -171,7 +173,8 @@ class TextEncoder:
             for before, sentence in of_text:
                 ids, (text, constraints) = next(encoded), next(may_fit)
                 if ids and len(ids) <= most:
-                    parts.append([Segment(before, text, frame(ids, self._max_length), constraints)])
+                    framed = frame(ids, self._max_length)
+                    parts.append([Segment(before, text, framed, constraints, typed=sentence)])
                 else:
                     parts.append(list(self._fit(before, sentence, prepare)))
             is_split = any(len(part) > 1 for part in parts)
@@ -233,7 +236,8 @@ class TextEncoder:
         assert constraints is not None
         (ids,) = self._tokenizers.source.encode([text := self.prepare_source(constraints.text)])
         framed = frame(ids, self._max_length)
-        return Segment(segment.before, text if ids else typed, framed, constraints if ids else None)
+        constraints = constraints if ids else None
+        return replace(segment, text=text if ids else typed, ids=framed, constraints=constraints)
 
     def _has_words(self, text: str) -> bool:
         """Whether there is a letter of the source language outside entities."""
@@ -243,7 +247,7 @@ class TextEncoder:
     def _fit(self, before: str, text: str, prepare: Callable[[str], str]) -> Iterator[Segment]:
         """Split a sentence into segments that the model can read."""
         if not self._has_words(text):
-            yield Segment(before, text, frame([], self._max_length))
+            yield Segment(before, text, frame([], self._max_length), typed=text)
             return
         max_tokens = self._max_length - _NUM_FRAME_TOKENS
         if len(text) <= _MAX_CHARACTERS_PER_TOKEN * max_tokens:
@@ -252,7 +256,7 @@ class TextEncoder:
             (ids,) = self._tokenizers.source.encode([prepared])
             # A single character cannot be split, even if it has more tokens than the model has positions.
             if len(ids) <= max_tokens or len(text) == 1:
-                yield Segment(before, prepared, frame(ids, self._max_length), constraints)
+                yield Segment(before, prepared, frame(ids, self._max_length), constraints, typed=text)
                 return
         place = _split_place(text)
         _, first, space = _split_edges(text[:place])

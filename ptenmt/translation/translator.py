@@ -21,14 +21,15 @@ from ptenmt.config.schema import MAX_ALTERNATIVES, require
 from ptenmt.ctranslate2_export import ctranslate2_model, why_not_ctranslate2
 from ptenmt.data.text import seems_foreign
 from ptenmt.runs import Choice, Run
-from ptenmt.tokenizers import UNK, TokenizerPair, suppressed_ids
+from ptenmt.tokenizers import END, UNK, TokenizerPair, suppressed_ids
 from ptenmt.trained_model import TrainedModel
 from ptenmt.translation.batching import BLANK, BatchQueue, Buffer, read_buffers
 from ptenmt.translation.confidence import Calibration, ScoredSentence, score_sentences, word_probabilities
 from ptenmt.translation.ctranslate2_engine import CTranslate2Engine
 from ptenmt.translation.engine import Engine, EngineName, Hypothesis, SearchRequest
 from ptenmt.translation.glossary import Glossary
-from ptenmt.translation.postprocessing import Alternative, Postprocessor, Translation
+from ptenmt.translation.markup import Span, linked_words, marked_segments, move_spans
+from ptenmt.translation.postprocessing import Alternative, Postprocessor, TranslatedSegment, Translation
 from ptenmt.translation.review import Reviewer
 from ptenmt.translation.segmentation import TextEncoder
 from ptenmt.translation.word_alignment import Alignment
@@ -439,6 +440,72 @@ class Translator:
             target_tokens=self.tokenizers.target.pieces(best.ids[1:]),
             weights=weights,
         )
+
+    def move_spans(
+        self, translations: Sequence[Translation], spans: Sequence[Sequence[Span]]
+    ) -> list[list[list[Span]]]:
+        """Move marked parts of texts, such as bold words and links, to their translations by word alignment.
+
+        Args:
+            translations: From ``translate``.
+            spans: Those of each text.
+
+        Returns:
+            For each text the spans of its best translation, then those of each alternative.
+        """
+        if not any(spans):
+            return [[[] for _ in (each, *each.alternatives)] for each in translations]
+        marked = [
+            (translation.source, of_text, marked_segments(translation.source, each, of_text))
+            for translation, of_text in zip(translations, spans, strict=True)
+            for each in (translation, *translation.alternatives)
+        ]
+        alignments = iter(
+            self._alignments([each.to_align for *_, segments in marked for each in segments if each.to_align])
+        )
+        moved = (
+            move_spans(
+                of_text,
+                source,
+                [
+                    part
+                    for each in segments
+                    for part in linked_words(each, next(alignments) if each.to_align else None)
+                ],
+            )
+            for source, of_text, segments in marked
+        )
+        return [[next(moved) for _ in (each, *each.alternatives)] for each in translations]
+
+    def _alignments(self, segments: Sequence[TranslatedSegment]) -> list[Alignment | None]:
+        """The attention with which the decoder is fed the translations; None if the engine cannot be fed."""
+        found: list[Alignment | None] = [None] * len(segments)
+        order = sorted(range(len(segments)), key=lambda row: len(segments[row].segment.ids))
+        while order and self.engine.name != "keras":
+            longest = len(segments[order[-1]].segment.ids)
+            size = max(1, min(self.engine.batch_sentences, self.engine.batch_tokens // longest))
+            batch, order = order[-size:], order[:-size]
+            prefixes = [[token for token in segments[row].ids[1:] if token != END] for row in batch]
+            request = SearchRequest(
+                [segments[row].segment.ids for row in batch],
+                max(map(len, prefixes)) + 1,
+                DecodingConfig(beam_size=1),
+                target_prefixes=prefixes,
+                with_attention=True,
+                with_scores=False,
+            )
+            for row, prefix, (best, *_) in zip(batch, prefixes, self.engine.submit(request)(), strict=True):
+                segment, text, ids = segments[row]
+                assert best.attention is not None
+                constraints = segment.constraints
+                found[row] = Alignment(
+                    source=constraints.text if constraints else segment.typed,
+                    translation=self._postprocessor.unconstrained(Hypothesis(ids)) if constraints else text,
+                    source_tokens=self.tokenizers.source.pieces(segment.ids),
+                    target_tokens=self.tokenizers.target.pieces(prefix),
+                    weights=best.attention[: len(prefix)],
+                )
+        return found
 
     def _with_typed_prefix(self, found: Alternative, prefix: str, prefix_ids: Sequence[int]) -> Alternative:
         """A translation that begins with the prefix as typed, if the vocabulary lacks an entity in it."""

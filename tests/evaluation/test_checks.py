@@ -30,6 +30,8 @@ NAMES = [
     "entities: BLEU of the rest",
     "terms of a glossary, applied",
     "parts of words, no terms",
+    "tags, kept and nested",
+    "tags, around aligned words",
     "no loops",
     "capitals: chrF",
     "texts without words, unchanged",

@@ -142,7 +142,7 @@ def _is_translated(name: str, content: bytes) -> bool:
         document = read_document(name, content)
     except Refusal:
         return False
-    translated = document.with_texts([text.upper() for text in document.texts])
+    translated = document.with_texts([text.upper() for text in document.texts], document.spans)
     read_document(name, translated)
     return True
 

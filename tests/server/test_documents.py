@@ -53,7 +53,7 @@ BEBE LEITE
 
 def upper_case(name: str, content: bytes) -> bytes:
     document = read_document(name, content)
-    return document.with_texts([text.upper() for text in document.texts])
+    return document.with_texts([text.upper() for text in document.texts], document.spans)
 
 
 @pytest.mark.parametrize("ends", ["\n", "\r\n"])
@@ -124,7 +124,7 @@ def test_subtitles_have_a_maximum_length_and_plausible_numbers() -> None:
 
 def test_no_translation_becomes_a_tag_or_a_time() -> None:
     document = read_document("a.srt", b"1\n00:00:01,000 --> 00:00:02,500\num\n")
-    assert document.with_texts(["<b>{x}\n\n--> 2"]).decode().splitlines()[2:] == ["‹b›(x)  --› 2", ""]
+    assert document.with_texts(["<b>{x}\n\n--> 2"], [()]).decode().splitlines()[2:] == ["‹b›(x)  --› 2", ""]
 
 
 def test_lines_keep_their_ends() -> None:
@@ -142,7 +142,7 @@ def test_lines_without_a_letter_are_not_translated(blank: str) -> None:
     ("name", "begin", "text"),
     [
         ("a.txt", "", "a\n"),
-        ("a.html", "", "a<br>"),
+        ("a.html", "", "a<hr>"),
         ("a.srt", "", f"{TIMES}a\n\n"),
         ("a.srt", TIMES, "a<b>"),
     ],
@@ -151,6 +151,12 @@ def test_too_many_texts_are_refused(name: str, begin: str, text: str) -> None:
     assert len(read_document(name, (begin + text * 20_000).encode()).texts) == 20_000
     with pytest.raises(Refusal, match="more than 20,000 texts"):
         read_document(name, (begin + text * 20_001).encode())
+
+
+def test_lines_of_html_are_texts() -> None:
+    assert len(read_document("a.html", b"a<br>" * 20_000).texts) == 1
+    with pytest.raises(Refusal, match="more than 20,000 texts"):
+        read_document("a.html", b"a<br>" * 20_001)
 
 
 @pytest.mark.parametrize("tag", ["<p>", "</p>", "<script>", "<!---->", "<br>1"])

@@ -2,16 +2,18 @@
 
 import contextlib
 import time
+from collections.abc import Sequence
 
 import pytest
 
 from ptenmt.server.documents.html import Html
 from ptenmt.server.limits import Refusal
+from ptenmt.translation.markup import Span
 
 
-def upper_case(source: str) -> str:
-    markup = Html(source)
-    return markup.with_texts([text.upper() for text in markup.texts])
+def upper_case(source: str, languages: tuple[Sequence[str], str] | None = None) -> str:
+    markup = Html(source, languages)
+    return markup.with_texts([text.upper() for text in markup.texts], markup.spans)
 
 
 @pytest.mark.parametrize(
@@ -20,16 +22,16 @@ def upper_case(source: str) -> str:
         ("", []),
         ("olá", ["olá"]),
         ("<p>um\n  dois</p>", ["um dois"]),
-        ("<p> um <i>dois</i>, três</p>", [" um ", "dois", ", três"]),
+        ("<p> um <i>dois</i>, três</p>", ["um dois, três"]),
         ("a &lt;b&gt; &amp; &eacute;&#233;", ["a <b> & éé"]),
         ("<p>1 &copy; 2</p>", []),
         (f"a &#{'9' * 5_000}; b", ["a \ufffd b"]),
         (f"&#{'0' * 5_000}97; &#{'0' * 5_000};", ["a \ufffd"]),
         (f"&#x{'0' * 5_000}61; &#000000970", ["a \u03ca"]),
         (f"<p translate='&#{'9' * 5_000};'>a", ["a"]),
-        ("<style>p {}</style><script>a < b</script><pre>x</pre><code>y</code>z", ["z"]),
+        ("<style>p {}</style><script>a < b</script><pre>x</pre><code>y</code>z", ["{0}z"]),
         ('<div translate="no">a <div>b</div> c</div>d', ["d"]),
-        ("a<br>b<img alt='c'>d", ["a", "b", "d"]),
+        ("a<br>b<img alt='c'>d", ["a\nb d", "c"]),
         ("<textarea>a</textarea><!-- b --><?c d?><!doctype e>", []),
         ("a < b <", ["a < b <"]),
         ("a</body>b</html>c<p>d", ["abc", "d"]),
@@ -45,11 +47,11 @@ def upper_case(source: str) -> str:
         ("<table><tbody translate=no><tr><td>Rio</div></p><tbody><tr><td>a", ["a"]),
         ("<table><tr><td translate=no><table><tr><td>Rio</table>Ica</table>a", ["a"]),
         ("<select><option translate=no>Rio<option>a</select>", ["a"]),
-        ("<a translate=no>Rio<a>a", ["a"]),
+        ("<a translate=no>Rio<a>a", ["{0}a"]),
         ("<p translate=no><button>Rio<div>Ica</div></button>Lima</p>a", ["a"]),
         ("<div translate=no>Rio</span></body></html>Ica", []),
-        ('<p title="please translate=no">a', ["a"]),
-        ("<p title=translate=no>a", ["a"]),
+        ('<p title="please translate=no">a', ["a", "please translate=no"]),
+        ("<p title=translate=no>a", ["a", "translate=no"]),
         ("<p data-translate=no>a", ["a"]),
         ("<html translate=no><p>Rio", []),
         ("<!doctype html>", []),
@@ -61,7 +63,7 @@ def upper_case(source: str) -> str:
         ("<p/translate='NO'>Rio</p>a", ["a"]),
         ("<p a=b translate = no >Rio</p>a", ["a"]),
         ("<p translate=no a=/b/>Rio</p>a", ["a"]),
-        ("<br translate=no />a", ["a"]),
+        ("<br translate=no />a", ["\na"]),
         ("<svg/>a", ["a"]),
         ("<svg><g translate=no /></svg>a", ["a"]),
         ("<svg><style/></svg>a", ["a"]),
@@ -104,7 +106,7 @@ def test_only_text_changes(source: str, translated: str) -> None:
 
 
 def test_a_translation_cannot_become_markup() -> None:
-    assert Html("<p>a</p>").with_texts(["<script>x</script>&"]) == (
+    assert Html("<p>a</p>").with_texts(["<script>x</script>&"], [()]) == (
         "<p>&lt;script&gt;x&lt;/script&gt;&amp;</p>"
     )
 
@@ -138,7 +140,76 @@ def test_an_element_has_a_maximum_number_of_attributes() -> None:
     assert time.process_time() - started < 5
 
 
-def test_a_page_names_the_language_of_its_translation() -> None:
-    page = '<html lang="pt"><body><p lang="pt">um</p></body></html>'
-    assert Html(page, "en").with_texts(["ONE"]) == '<html lang="en"><body><p lang="pt">ONE</p></body></html>'
-    assert Html('<p lang="pt">um</p>', "en").with_texts(["ONE"]) == '<p lang="pt">ONE</p>'
+@pytest.mark.parametrize(
+    ("source", "translated"),
+    [
+        (
+            '<html lang="pt"><body><p lang="pt-BR">um</p><p lang="fr">un</p></body></html>',
+            '<html lang="en"><body><p lang="en">UM</p><p lang="fr">UN</p></body></html>',
+        ),
+        ("<!doctype html><p>um", '<!DOCTYPE html>\n<html lang="en"><body><p>UM</p></body></html>'),
+        ('<p lang="pt">um</p>', '<p lang="en">UM</p>'),
+        ('<p lang="pt" translate="no">um</p>', '<p lang="pt" translate="no">um</p>'),
+    ],
+)
+def test_the_language_of_the_translation_is_named(source: str, translated: str) -> None:
+    assert upper_case(source, (("pt",), "en")) == translated
+
+
+@pytest.mark.parametrize(
+    ("source", "text", "spans"),
+    [
+        ("<p>Ela <b>não <i>tem</i></b> fim", "Ela não tem fim", [(4, 11, 0, -1), (8, 11, 1, 0)]),
+        ("<p>a<img><b> b</b>", "a b", [(1, 1, 0, -1), (1, 3, 1, -1)]),
+        ("um <code>x y</code> dois", "um {0} dois", [(3, 6, 0, -1)]),
+        ('um <i class="notranslate">x</i>', "um {0}", [(3, 6, 0, -1)]),
+        ('um<i translate="no"> </i>', "um", [(2, 2, 0, -1)]),
+        ("um<sup>1</sup> <sub>x</sub>", "um x", [(2, 2, 0, -1), (3, 4, 1, -1)]),
+        ("<i>um <br> dois</i>", "um \ndois", [(0, 8, 0, -1), (3, 4, 1, 0)]),
+        ("um<!-- x -->a<wbr>b", "umab", [(2, 2, 0, -1), (3, 4, 1, -1)]),
+        ("<a href=x><div>um</div></a>", "um", []),
+    ],
+)
+def test_inline_elements_are_spans(source: str, text: str, spans: list[tuple[int, ...]]) -> None:
+    markup = Html(source)
+    assert (markup.texts, markup.spans) == ([text], [[*spans]])
+
+
+def test_elements_stand_where_the_spans_of_the_translation_are() -> None:
+    source = (
+        "<p>\n  um <b id=x class=y>dois <i>três</i></b> <img src=a alt=A> "
+        "<code>c<u>d</u></code><!--e--> f\n</p>"
+    )
+    markup = Html(source)
+    assert markup.texts == ["um dois três {3} f ", "A"]
+    text = "{3} F. TRÊS E DOIS UM "
+    spans = [(0, 3, 3), (3, 3, 4), (4, 6, 0), (7, 11, 0), (7, 11, 1, 0), (14, 18, 0), (19, 19, 2)]
+    moved = [Span(*span) for span in spans]
+    for _ in range(2):  # alternatives are written one after the other
+        assert markup.with_texts([text, "B"], [moved, []]) == (
+            '<p>\n  <code>c<u>d</u></code><!--e--> <b id="x" class="y">F.</b> <b class="y"><i>TRÊS</i></b> E '
+            '<b class="y">DOIS</b> <img src="a" alt="B">UM\n</p>'
+        )
+
+
+def test_what_is_kept_stays_even_if_the_translation_lost_it() -> None:
+    markup = Html("um <code>x</code> dois")
+    assert markup.with_texts(["one two"], [[Span(4, 7, 0)]]) == "one <code>x</code>two"
+
+
+def test_attributes_with_a_text_are_translated() -> None:
+    source = (
+        '<html><head><meta name="description" content="um"><meta name="x" content="um"></head><body>'
+        '<img alt="um" title="um" src="um"><input placeholder="um" value="um" aria-label="12">'
+        '<input type="submit" value="um"><p translate="no" title="um">um</p></body></html>'
+    )
+    translated = upper_case(source)
+    assert translated.count("UM") == 5
+    assert Html(source).texts == ["um"] * 5
+    for kept in (
+        'name="x" content="um"',
+        'src="um"',
+        'value="um" aria',
+        '<p translate="no" title="um">um</p>',
+    ):
+        assert kept in translated

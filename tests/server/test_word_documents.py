@@ -12,6 +12,7 @@ import pytest
 from ptenmt.server.documents import read_document
 from ptenmt.server.documents.docx import WordDocument
 from ptenmt.server.limits import Refusal
+from ptenmt.translation.markup import Span
 
 W = 'xmlns:w="http://schemas.openxmlformats.org/wordprocessingml/2006/main"'
 DOCUMENT = f"""<?xml version="1.0" encoding="UTF-8" standalone="yes"?>
@@ -46,7 +47,7 @@ def relationships(**targets: str) -> str:
 
 def upper_case(name: str, content: bytes) -> bytes:
     document = read_document(name, content)
-    return document.with_texts([text.upper() for text in document.texts])
+    return document.with_texts([text.upper() for text in document.texts], document.spans)
 
 
 def packed(files: Mapping[str, str | bytes], method: int = zipfile.ZIP_STORED) -> bytes:
@@ -71,20 +72,21 @@ def word_document(document: str = DOCUMENT, method: int = zipfile.ZIP_STORED, **
 
 def test_word_documents_keep_their_formatting() -> None:
     document = WordDocument(word_document())
-    assert document.texts == ["o meu gato", "o gato ", "bebe", "leite", "um", "fim"]
+    assert document.texts == ["o meu gato", "o gato bebe", "leite", "um", "fim"]
     with zipfile.ZipFile(io.BytesIO(upper_case("a.docx", word_document()))) as archive:
         body = archive.read("word/document.xml").decode()
         assert archive.read("word/media/image1.png") == b"\x89PNG gato"
         assert '<w:t xml:space="preserve">FIM</w:t>' in archive.read("word/footer1.xml").decode()
     assert '<w:pStyle w:val="Title"/></w:pPr><w:r><w:t xml:space="preserve">O MEU GATO</w:t>' in body
     assert '<w:t xml:space="preserve">O GATO </w:t>' in body
-    assert '<w:rPr><w:b/></w:rPr><w:t xml:space="preserve">BEBE</w:t><w:tab/>' in body
+    bold = "<w:r><w:rPr><w:b/></w:rPr>"
+    assert f'{bold}<w:t xml:space="preserve">BEBE</w:t></w:r>{bold}<w:tab/></w:r>{bold}<w:t' in body
     for kept in ("<w:t>12</w:t>", "<w:instrText>PAGE</w:instrText>", "<w:delText>velho</w:delText>"):
         assert kept in body
 
 
 @pytest.mark.parametrize(
-    ("first", "second", "num_texts"),
+    ("first", "second", "num_looks"),
     [
         ("<w:b/><!-- c --><?x y?>", "<w:b/>", 1),
         ('<w:b w:val="1" w:x="2"/>', '<w:b w:x="2" w:val="1"/>', 1),
@@ -93,10 +95,14 @@ def test_word_documents_keep_their_formatting() -> None:
         ('<w:b w:val="1"/>', "<w:b/>", 2),
     ],
 )
-def test_runs_with_equal_formatting_are_one_text(first: str, second: str, num_texts: int) -> None:
-    runs = [f"<w:r><w:rPr>{look}</w:rPr><w:t>a</w:t></w:r>" for look in (first, second)]
+def test_runs_with_unusual_formatting_are_spans(first: str, second: str, num_looks: int) -> None:
+    looks, texts = (first, second), ("um dois ", "três")
+    runs = [
+        f"<w:r><w:rPr>{look}</w:rPr><w:t>{text}</w:t></w:r>" for look, text in zip(looks, texts, strict=True)
+    ]
     document = WordDocument(word_document(f"<w:document {W}><w:p>{''.join(runs)}</w:p></w:document>"))
-    assert document.texts[:-1] == [["a", "a"], ["aa"]][num_texts == 1]
+    assert document.texts[0] == "um dois três"
+    assert document.spans[0] == [[], [Span(8, 12, 0)]][num_looks == 2]
 
 
 @pytest.mark.parametrize("between", ['<w:bookmarkStart w:id="1"/>', "<!-- c -->", "<?x y?>", "<w:r/>"])
@@ -106,11 +112,11 @@ def test_invisible_elements_do_not_split_a_text(between: str) -> None:
     assert document.texts == ["aa", "fim"]
 
 
-def test_paragraphs_in_paragraphs_are_separate_texts() -> None:
+def test_a_text_box_in_a_paragraph_is_a_separate_text() -> None:
     inner = "<w:p><w:r><w:t>b</w:t></w:r></w:p>"
     body = f"<w:p><w:r><w:t>a</w:t><w:pict>{inner}</w:pict><w:t>c</w:t></w:r><w:r><w:t>d</w:t></w:r></w:p>"
     document = WordDocument(word_document(f"<w:document {W}>{body}</w:document>"))
-    assert document.texts == ["a", "c", "b", "d", "fim"]
+    assert document.texts == ["acd", "b", "fim"]
 
 
 MANY_ATTRIBUTES = " ".join(f"a{number}='1'" for number in range(101))
@@ -127,6 +133,59 @@ MANY_ATTRIBUTES = " ".join(f"a{number}='1'" for number in range(101))
 def test_too_many_elements_are_refused(document: str, message: str) -> None:
     with pytest.raises(Refusal, match=message):
         WordDocument(word_document(f"<w:document {W}><w:p>{document}</w:p></w:document>"))
+
+
+def run(text: str, look: str = "") -> str:
+    return f'<w:r><w:rPr>{look}</w:rPr><w:t xml:space="preserve">{text}</w:t></w:r>' if text else ""
+
+
+NOTE = '<w:r><w:footnoteReference w:id="2"/></w:r>'
+
+
+def link(text: str) -> str:
+    return f'<w:hyperlink w:anchor="x">{run(text, "<w:u/>")}</w:hyperlink>'
+
+
+@pytest.mark.parametrize(
+    ("paragraph", "text", "spans"),
+    [
+        (run("um ") + link("dois") + run(" três"), "um dois três", [Span(3, 7, 0)]),
+        (run("um") + NOTE + run(" dois"), "um dois", [Span(2, 2, 0)]),
+        (run("um") + run("1", '<w:vertAlign w:val="superscript"/>') + run(" d"), "um d", [Span(2, 2, 0)]),
+        (
+            run("um ") + f"<w:ins>{run('x ')}{run('y', '<w:b/>')}</w:ins>",
+            "um x y",
+            [Span(3, 6, 0), Span(5, 6, 1, 0)],
+        ),
+        (run("um ") + f"<w:del>{run('x ')}</w:del>" + run("dois"), "um dois", [Span(3, 3, 0)]),
+    ],
+)
+def test_spans_of_a_paragraph(paragraph: str, text: str, spans: list[Span]) -> None:
+    document = WordDocument(word_document(f"<w:document {W}><w:p>{paragraph}</w:p></w:document>"))
+    assert (document.texts[0], document.spans[0]) == (text, spans)
+
+
+def test_runs_follow_the_words_of_the_translation() -> None:
+    start, end = '<w:bookmarkStart w:id="1" w:name="a"/>', '<w:bookmarkEnd w:id="1"/>'
+    paragraph = f"{run('um gato ')}{start}{link('dois')}{end}{run(' três', '<w:b/>')}{NOTE}"
+    document = WordDocument(word_document(f"<w:document {W}><w:p>{paragraph}</w:p></w:document>"))
+    assert document.spans[0] == [Span(8, 12, 0), Span(12, 17, 1), Span(17, 17, 2)]
+    moved = [Span(0, 2, 1), Span(3, 3, 2), Span(4, 6, 0), Span(6, 9, 1), Span(10, 11, 0)]
+    written = document.with_texts(["AA bCC DD E", "FIM"], [moved, []])
+    with zipfile.ZipFile(io.BytesIO(written)) as archive:
+        body = archive.read("word/document.xml").decode()
+    usual = [run(text).replace("<w:rPr></w:rPr>", "<w:rPr/>") for text in (" ", "b", " ")]
+    parts = [
+        run("AA", "<w:b/>"),
+        usual[0],
+        NOTE,
+        usual[1],
+        link("CC"),
+        run(" DD", "<w:b/>"),
+        usual[2],
+        link("E"),
+    ]
+    assert f"<w:p>{start}{''.join(parts)}{end}</w:p>" in body
 
 
 def test_notes_headers_and_comments_are_translated() -> None:
@@ -203,7 +262,9 @@ def test_a_comment_in_a_text_does_not_split_it(within: str) -> None:
 
 def test_a_translation_with_control_characters_is_still_xml() -> None:
     document = WordDocument(word_document())
-    translated = WordDocument(document.with_texts([f"{text}<&\x00\ufffe" for text in document.texts]))
+    translated = WordDocument(
+        document.with_texts([f"{text}<&\x00\ufffe" for text in document.texts], document.spans)
+    )
     assert translated.texts[0] == "o meu gato<&"
 
 

@@ -2,7 +2,7 @@
 
 import codecs
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from pathlib import PurePath
 from typing import Protocol
 
@@ -11,6 +11,7 @@ from ptenmt.server.documents.html import Html
 from ptenmt.server.documents.plain import PlainText
 from ptenmt.server.documents.srt import Subtitles
 from ptenmt.server.limits import Refusal
+from ptenmt.translation.markup import Span
 
 FORMATS = (".txt", ".html", ".srt", ".docx")
 """The file name suffixes of the formats."""
@@ -27,8 +28,13 @@ class Document(Protocol):
     texts: list[str]
     """Its texts to translate, in order."""
 
-    def with_texts(self, translations: Sequence[str]) -> bytes:
-        """The document with other texts, one for each of ``texts``; to be called once."""
+    @property
+    def spans(self) -> Sequence[Sequence[Span]]:
+        """The inline elements of each text."""
+        ...
+
+    def with_texts(self, translations: Sequence[str], spans: Sequence[Sequence[Span]]) -> bytes:
+        """The document with other texts, one for each of ``texts``, and their spans; to be called once."""
         ...
 
 
@@ -52,13 +58,21 @@ class _EncodedDocument:
             ) from error
         self._document = parse(source)
         self.texts = self._document.texts
+        self.spans: Sequence[Sequence[Span]] = [()] * len(self.texts)
+        if isinstance(self._document, Html):
+            self.spans = self._document.spans
 
-    def with_texts(self, translations: Sequence[str]) -> bytes:
-        return self._mark + self._document.with_texts(translations).encode(self._encoding)
+    def with_texts(self, translations: Sequence[str], spans: Sequence[Sequence[Span]]) -> bytes:
+        document = self._document
+        if isinstance(document, Html):
+            return self._mark + document.with_texts(translations, spans).encode(self._encoding)
+        return self._mark + document.with_texts(translations).encode(self._encoding)
 
 
-def read_document(name: str, content: bytes, language: str | None = None) -> Document:
-    """Read a document; ``language``, that of the translations, becomes the ``lang`` of an HTML page.
+def read_document(
+    name: str, content: bytes, languages: tuple[Collection[str], str] | None = None
+) -> Document:
+    """Read a document; ``languages`` are those of ``Html``.
 
     Raises:
         Refusal: The format is unknown, the document is damaged, or it is too large.
@@ -67,7 +81,7 @@ def read_document(name: str, content: bytes, language: str | None = None) -> Doc
         case ".txt":
             return _EncodedDocument(content, PlainText)
         case ".html":
-            return _EncodedDocument(content, lambda source: Html(source, language))
+            return _EncodedDocument(content, lambda source: Html(source, languages))
         case ".srt":
             return _EncodedDocument(content, Subtitles)
         case ".docx":

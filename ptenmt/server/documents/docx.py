@@ -1,13 +1,16 @@
 """Word documents (.docx): paragraphs are translated, styles, tables and pictures stay; with python-docx.
 
-Text is in runs: parts of a paragraph with one formatting. Consecutive runs that are formatted alike are one
-text.
+Text is in runs: parts of a paragraph with one formatting. Consecutive runs are one text. Those that are not
+formatted like most of it are its spans, and so are hyperlinks; tabs, line breaks and fields separate texts.
 """
 
 import io
 import re
 import zipfile
-from collections.abc import Iterator, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from copy import deepcopy
+from itertools import groupby
 from typing import Any
 
 import docx
@@ -16,8 +19,10 @@ from docx.opc.constants import CONTENT_TYPE
 from docx.opc.part import PartFactory, XmlPart
 from lxml import etree
 
+from ptenmt.server.documents.inline import write_spans
 from ptenmt.server.documents.plain import check_tags, is_prose, limited, xml_characters
 from ptenmt.server.limits import Refusal
+from ptenmt.translation.markup import Span
 
 MAX_FILES = 2_000
 MAX_BYTES = 50_000_000
@@ -34,19 +39,30 @@ _TRANSLATED = re.compile(
     r".*\.wordprocessingml\.(document\.main|header|footer|footnotes|endnotes|comments)\+xml"
 )
 _W = "{http://schemas.openxmlformats.org/wordprocessingml/2006/main}"
-_INVISIBLE = {f"{_W}lang", f"{_W}noProof", f"{_W}rPr"}
-"""Elements of a run's formatting that have no visible effect."""
-_WITHOUT_WIDTH = {
+_RUN, _TEXT = f"{_W}r", f"{_W}t"
+_INVISIBLE = {f"{_W}lang", f"{_W}noProof", f"{_W}rPr", f"{_W}lastRenderedPageBreak"}
+"""Elements of a run or of its formatting that have no visible effect."""
+_MARKS = {
     *(f"{_W}{mark}{end}" for mark in ("bookmark", "commentRange", "perm") for end in ("Start", "End")),
-    *(f"{_W}lastRenderedPageBreak", f"{_W}proofErr"),
+    f"{_W}proofErr",
 }
 """Elements between two runs that do not separate their texts."""
+_WRAPPERS = {f"{_W}hyperlink", f"{_W}ins", f"{_W}moveTo", f"{_W}smartTag"}
+_DELETED = {f"{_W}del", f"{_W}moveFrom"}
+_POINTS = {
+    *(f"{_W}{name}" for name in ("footnoteReference", "endnoteReference", "commentReference")),
+    *(
+        f"{_W}drawing",
+        f"{_W}pict",
+        "{http://schemas.openxmlformats.org/markup-compatibility/2006}AlternateContent",
+    ),
+}
+"""Contents of a run that stand between words."""
 _UNREADABLE = "the file is not a Word document, or it is damaged"
 _SPACE = "{http://www.w3.org/XML/1998/namespace}space"
 _Element = Any
 """lxml has no public name for the class of elements."""
-_Text = list[_Element]
-"""The ``w:t`` elements whose contents are one text."""
+_Look = tuple[tuple[Any, ...], ...]
 
 
 class WordDocument:
@@ -55,17 +71,15 @@ class WordDocument:
     def __init__(self, content: bytes) -> None:
         self._document = _opened(_checked(content))
         roots = _translated_roots(self._document)
-        texts = limited(text for root in roots for text in _texts(root))
-        self._elements = [text for text in texts if is_prose(_joined(text))]
-        self.texts = [_joined(text) for text in self._elements]
+        flows = (flow for root in roots for flow in _flows(root, _kinds(root)))
+        self._flows = limited(flow for flow in flows if is_prose(flow.text))
+        check_tags(sum(flow.num_copied for flow in self._flows), MAX_TAGS)
+        self.texts, self.spans = [flow.text for flow in self._flows], [flow.spans for flow in self._flows]
 
-    def with_texts(self, translations: Sequence[str]) -> bytes:
-        """The document with other texts, one for each of ``texts``."""
-        for (first, *others), translation in zip(self._elements, translations, strict=True):
-            first.text = xml_characters(translation)
-            first.set(_SPACE, "preserve")
-            for element in others:
-                element.text = ""
+    def with_texts(self, translations: Sequence[str], spans: Sequence[Sequence[Span]]) -> bytes:
+        """The document with other texts, one for each of ``texts``, and their spans."""
+        for flow, translation, of_text in zip(self._flows, translations, spans, strict=True):
+            flow.fill(translation, of_text)
         written = io.BytesIO()
         try:
             self._document.save(written)
@@ -133,34 +147,161 @@ def _translated_roots(document: Document) -> Iterator[_Element]:
                 yield root
 
 
-def _texts(root: _Element) -> Iterator[_Text]:
-    """Consecutive ``w:t`` elements with equal formatting, in order."""
-    text: _Text = []
-    previous: _Element | None = None
-    formatting: object = None
-    for run in root.iter(f"{_W}r"):
-        previous_formatting, formatting = formatting, _formatting(run)
-        if text and (not _follows(run, previous) or formatting != previous_formatting):
-            yield text
-            text = []
-        for element in run.iterchildren("*"):
-            if element.tag == f"{_W}t":
-                text.append(element)
-            elif text and element.tag not in _INVISIBLE | _WITHOUT_WIDTH:
-                yield text
-                text = []
-        previous = run
-    if text:
-        yield text
+class _Flow:
+    """Consecutive inline elements of a paragraph.
+
+    Args:
+        nodes: The elements.
+        kinds: What they and those inside are; see ``_kinds``.
+    """
+
+    def __init__(self, nodes: Sequence[_Element], kinds: Mapping[_Element, str]) -> None:
+        self._nodes, self._kinds = nodes, kinds
+        self.text = ""
+        self.spans: list[Span] = []
+        self._elements: list[_Element] = []
+        self._literals: list[str | None] = []
+        """None for runs and wrappers; empty for what stands between words."""
+        self._usual: dict[_Element | None, _Element] = {}
+        """A run with the formatting of most of the text: of the flow (None), and of each wrapper."""
+        self._add(None, nodes)
+        self.num_copied = len(self.spans) * sum(map(_size, self._usual.values()))
+
+    def _add(self, wrapper: _Element | None, nodes: Iterable[_Element], parent: int = -1) -> None:
+        """Add the nodes of the flow or of a wrapper; runs with the usual formatting are no spans."""
+        looks = {
+            node: _formatting(node) if self._kinds[node] == "text" else None
+            for node in nodes
+            if self._kinds[node] != "empty"
+        }
+        counts: Counter[_Look | None] = Counter()
+        for node, look in looks.items():
+            counts[look] += len(_joined(node)) if look is not None else 0
+        usual = max(counts, key=counts.__getitem__, default=None)
+        for (look, _), group in groupby(looks, lambda node: (looks[node], looks[node] is None and node)):
+            node, *others = group
+            begin, number, kind = len(self.text), len(self.spans), self._kinds[node]
+            if look is None or look != usual:
+                self._elements.append(node)
+                self._literals.append("" if kind == "point" else None)
+                self.spans.append(Span(begin, begin, number, parent))
+            else:
+                self._usual.setdefault(wrapper, node)
+            if kind == "text":
+                self.text += "".join(map(_joined, (node, *others)))
+            elif kind == "wrapper":
+                self._add(node, node, number)
+            if number < len(self.spans):
+                self.spans[number] = Span(begin, len(self.text), number, parent)
+
+    def fill(self, text: str, spans: Sequence[Span]) -> None:
+        """Replace the text and its spans."""
+        first = self._nodes[0]
+        if not self.spans:
+            elements = [each for node in self._nodes for each in node.iterchildren(_TEXT)]
+            for element in elements:
+                element.text = ""
+            _write(elements[0], text)
+            return
+        marks = [each for node in self._nodes for each in node.iter(*_MARKS)]
+        box, place, parent = first.makeelement(_RUN + "s"), first.makeelement(_RUN), first.getparent()
+        first.addprevious(place)
+        for node in self._nodes:
+            parent.remove(node)
+        self._usual |= {box: self._usual[None]} if None in self._usual else {}
+        write_spans(box, text, spans, self._literals, self._open, self._append_text)
+        begins, ends = ([mark for mark in marks if mark.tag.endswith(end)] for end in ("Start", "End"))
+        for node in [*begins, *box, *ends]:
+            place.addprevious(node)
+        parent.remove(place)
+
+    def _open(self, number: int, is_first: bool) -> _Element:
+        """The element of a span: a run like its first one, a wrapper or its copy, a point itself."""
+        element = self._elements[number]
+        if self._kinds[element] == "text":
+            return _run_like(element)
+        if self._kinds[element] == "wrapper":
+            usual = self._usual.get(element)
+            if not is_first:
+                element = element.makeelement(element.tag, dict(element.attrib))
+            element[:] = []
+            self._usual |= {element: usual} if usual is not None else {}
+        return element
+
+    def _append_text(self, parent: _Element, text: str) -> None:
+        if parent.tag != _RUN:
+            usual = self._usual.get(parent)
+            parent.append(parent.makeelement(_RUN) if usual is None else _run_like(usual))
+            parent = parent[-1]
+        _write(etree.SubElement(parent, _TEXT), text)
 
 
-def _follows(run: _Element, previous: _Element | None) -> bool:
-    """Whether nothing visible is between two runs."""
-    siblings = run.itersiblings("*", preceding=True)
-    return next((each for each in siblings if each.tag not in _WITHOUT_WIDTH), None) is previous
+def _kinds(root: _Element) -> dict[_Element, str]:
+    """What runs are, and what stands beside them.
+
+    ``text``; ``wrapper``: has inline elements; ``point``: stands between words; ``empty``: has no width;
+    ``break``, like all others: separates texts.
+    """
+    kinds: dict[_Element, str] = {}
+    _divide_runs(root)
+    for node in reversed(list(root.iter(_RUN, *_WRAPPERS, *_DELETED, *_MARKS))):
+        if node.tag in _MARKS:
+            kinds[node] = "empty"
+        elif node.tag in _DELETED:
+            kinds[node] = "point"
+        elif node.tag in _WRAPPERS:
+            is_inline = all(kinds.get(child, "break") != "break" for child in node)
+            kinds[node] = "wrapper" if is_inline and len(node.attrib) <= MAX_ATTRIBUTES else "break"
+        else:
+            tags = {child.tag for child in node.iterchildren("*")} - _INVISIBLE
+            inner = "text" if tags == {_TEXT} else "point" if tags <= _POINTS else "break"
+            kinds[node] = inner if tags else "empty"
+            if inner == "text" and not is_prose(_joined(node)) and _is_superscript(node):
+                kinds[node] = "point"  # the mark of a footnote
+    return kinds
 
 
-def _formatting(run: _Element) -> list[tuple[Any, ...]]:
+def _divide_runs(root: _Element) -> None:
+    """Divide runs that have text and something else."""
+    num_copied = 0
+    for run in list(root.iter(_RUN)):
+        contents = [child for child in run.iterchildren("*") if child.tag not in _INVISIBLE]
+        others = [list(group) for _, group in groupby(contents, lambda child: child.tag == _TEXT)][1:]
+        num_copied += len(others) * _size(run)
+        check_tags(num_copied, MAX_TAGS)
+        for group in others:
+            following = _run_like(run)
+            following.extend(group)
+            run.addnext(following)
+            run = following
+
+
+def _flows(container: _Element, kinds: Mapping[_Element, str]) -> Iterator[_Flow]:
+    """The flows in an element, in order."""
+    nodes: list[_Element] = []
+    for child in [*container, None]:
+        if child is not None and kinds.get(child, "break") != "break":
+            nodes.append(child)
+            continue
+        if nodes:
+            yield _Flow(nodes, kinds)
+        for point in (point for node in nodes for point in _points(node, kinds)):
+            yield from _flows(point, kinds)
+        nodes = []
+        if child is not None:
+            yield from _flows(child, kinds)
+
+
+def _points(node: _Element, kinds: Mapping[_Element, str]) -> Iterator[_Element]:
+    """The points in an inline element."""
+    if kinds[node] == "point":
+        yield node
+    elif kinds[node] == "wrapper":
+        for child in node:
+            yield from _points(child, kinds)
+
+
+def _formatting(run: _Element) -> _Look:
     """A run's properties, comparable, without those that are invisible."""
     found = []
     for properties in run.iterchildren(f"{_W}rPr"):
@@ -169,11 +310,32 @@ def _formatting(run: _Element) -> list[tuple[Any, ...]]:
                 raise Refusal(f"the Word document has {len(element.attrib):,} attributes in one place", 413)
             if element.tag not in _INVISIBLE:
                 found.append((element.tag, *sorted(element.attrib.items())))
+    return tuple(found)
+
+
+def _is_superscript(run: _Element) -> bool:
+    return any(look.get(f"{_W}val") == "superscript" for look in run.iter(f"{_W}vertAlign"))
+
+
+def _size(run: _Element) -> int:
+    """How many elements a run's formatting has."""
+    return sum(1 for properties in run.iterchildren(f"{_W}rPr") for _ in properties.iter())
+
+
+def _run_like(run: _Element) -> _Element:
+    """An empty run with the same formatting."""
+    found = run.makeelement(_RUN)
+    found.extend(map(deepcopy, run.iterchildren(f"{_W}rPr")))
     return found
 
 
-def _joined(text: _Text) -> str:
-    return "".join(element.text or "" for element in text)
+def _joined(run: _Element) -> str:
+    return "".join(element.text or "" for element in run.iterchildren(_TEXT))
+
+
+def _write(element: _Element, text: str) -> None:
+    element.text = xml_characters(text)
+    element.set(_SPACE, "preserve")
 
 
 def _too_large() -> Refusal:

@@ -1,18 +1,20 @@
 """HTML: text is translated, the elements around it stay; parsed and written with lxml.
 
-lxml closes open elements as HTML prescribes, and escapes each text that it writes: no translation can
-become markup.
+A paragraph is one text: inline elements such as links are spans of it. lxml closes open elements as HTML
+prescribes, and escapes each text that it writes: no translation can become markup.
 """
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from html import escape
 from typing import Any
 
 from lxml import etree
 
+from ptenmt.server.documents.inline import write_spans
 from ptenmt.server.documents.plain import check_tags, is_prose, limited, xml_characters
 from ptenmt.server.limits import Refusal
+from ptenmt.translation.markup import Span
 
 MAX_TAGS = 100_000
 MAX_ATTRIBUTES = 1_000
@@ -22,16 +24,27 @@ _UNTRANSLATED = {
     *("code", "iframe", "kbd", "math", "noembed", "noframes", "noscript", "object", "pre", "samp"),
     *("script", "style", "svg", "template", "textarea", "tt", "var", "xmp"),
 }
+_INLINE = {
+    *("a", "abbr", "acronym", "b", "bdi", "bdo", "big", "cite", "code", "data", "del", "dfn", "em", "font"),
+    *("i", "ins", "kbd", "mark", "math", "nobr", "q", "s", "samp", "small", "span", "strike", "strong"),
+    *("sub", "sup", "time", "tt", "u", "var", "wbr"),
+}
+_POINTS = {
+    *("iframe", "img", "input", "noscript", "object", "picture", "script", "style", "svg", "template"),
+}
+"""Elements without a text of their own; they stand between words."""
+_ATTRIBUTES = ("alt", "title", "placeholder", "aria-label")
+_DESCRIPTIONS = ("description", "og:description", "og:title", "twitter:description", "twitter:title")
+"""``meta`` elements with a text."""
 _IS_PAGE = re.compile(
     r"(?:\s|<!--.*?-->|<\?[^>]*>)*+<(?:!doctype|html|head|body)\b", re.IGNORECASE | re.DOTALL
 )
 _END_OF_BODY = re.compile(r"</(?:body|html)\b[^>]*>?", re.IGNORECASE)
 """These end tags are optional, and libxml2 drops text that follows them."""
-_INNER_SPACE = re.compile(r"(?<=\S)[ \t\r\n\f]+(?=\S)")
+_WHITE = " \t\r\n\f"
+_SPACE = re.compile(f"[{_WHITE}]+")
 _Element = Any
 """lxml has no public name for the class of elements."""
-_Slot = tuple[_Element, str]
-"""Where a text is: an element, and ``text`` (inside, before its first child) or ``tail`` (after it)."""
 
 
 class Html:
@@ -39,30 +52,148 @@ class Html:
 
     Args:
         source: The HTML.
-        language: The language of the texts to come; replaces the ``lang`` of a page that has one.
+        languages: In ``lang`` the first ones are replaced by the second, the language of the translation.
 
     Raises:
         Refusal: It has too many tags, attributes or texts, or is nested too deeply.
     """
 
-    def __init__(self, source: str, language: str | None = None) -> None:
+    def __init__(self, source: str, languages: tuple[Collection[str], str] | None = None) -> None:
         check_tags(source.count("<"), MAX_TAGS)
         self._is_page = _IS_PAGE.match(source) is not None
         self._root = _parsed(source if self._is_page else f"<html><body>{source}")
-        self._slots = limited(slot for slot in _slots(self._root) if is_prose(_text(slot)))
-        if language and "lang" in self._root.attrib:
-            self._root.set("lang", language)
-        # As in browsers, white space inside a text is one space.
-        self.texts = [_INNER_SPACE.sub(" ", _text(slot)) for slot in self._slots]
+        elements = list(_translated(self._root))
+        flows = _flows(self._root, _kinds(self._root))
+        self._flows = [flow for flow in flows if is_prose(flow.text)]
+        self._attributes = [
+            (element, name)
+            for element in elements
+            for name in _names(element)
+            if is_prose(element.get(name, ""))
+        ]
+        self.texts = [flow.text for flow in self._flows]
+        self.texts += [element.get(name) for element, name in self._attributes]
+        self.spans = [*(flow.spans for flow in self._flows), *([] for _ in self._attributes)]
+        limited(line for text in self.texts for line in text.split("\n") if is_prose(line))
+        if languages:
+            if self._is_page:
+                self._root.set("lang", languages[1])
+            for element in elements:
+                if element.get("lang", "").lower().split("-")[0] in languages[0]:
+                    element.set("lang", languages[1])
 
-    def with_texts(self, translations: Sequence[str]) -> str:
-        """The HTML with other texts, one for each of ``texts``."""
-        for (element, place), translation in zip(self._slots, translations, strict=True):
-            setattr(element, place, xml_characters(translation))
+    def with_texts(self, translations: Sequence[str], spans: Sequence[Sequence[Span]]) -> str:
+        """The HTML with other texts, and their spans, for each of ``texts``."""
+        for (element, name), translation in zip(
+            self._attributes, translations[len(self._flows) :], strict=True
+        ):
+            element.set(name, xml_characters(translation))
+        for flow, translation, of_text in zip(self._flows, translations, spans, strict=False):
+            flow.fill(translation, of_text)
         if self._is_page:
             return _written(self._root.getroottree())
         body = self._root[0]
         return escape(body.text or "", quote=False) + "".join(map(_written, body))
+
+
+class _Flow:
+    """Text and inline elements between two blocks.
+
+    Args:
+        element: A block.
+        place: ``text``, if the flow begins in it, before its first child; ``tail``, if it follows it.
+    """
+
+    def __init__(self, element: _Element, place: str) -> None:
+        self._element, self._place = element, place
+        self._nodes: list[_Element] = []
+        self._elements: list[_Element] = []
+        self._literals: list[str | None] = []
+        """What stands in the text for each element without one of its own."""
+        self._parts: list[str] = []
+        self._length, self._end = 0, ""
+        self.spans: list[Span] = []
+        self._first = self._last = getattr(element, place) or ""
+        self._add_text(self._first)
+
+    @property
+    def text(self) -> str:
+        """The text; as in browsers, white space is one space, and none at the beginning."""
+        return "".join(self._parts)
+
+    def add(self, node: _Element, kinds: Mapping[_Element, str]) -> None:
+        """Add the next inline element, and the text after it."""
+        self._nodes.append(node)
+        self._add(node, kinds, -1)
+
+    def _add(self, node: _Element, kinds: Mapping[_Element, str], parent: int) -> None:
+        number, begin, kind = len(self.spans), self._length, kinds[node]
+        self._elements.append(node)
+        self.spans.append(Span(begin, begin, number, parent))
+        self._literals.append(None)
+        if kind == "inline":
+            self._add_text(node.text)
+            for child in node:
+                self._add(child, kinds, number)
+        else:
+            literal = {"break": "\n", "kept": f"{{{number}}}"}.get(kind, "")
+            self._literals[number] = literal
+            self._put(literal)
+        self.spans[number] = Span(begin, self._length, number, parent)
+        tail = node.tail or ""
+        if node.tag in _POINTS and self._end.isalnum() and tail[:1].isalnum():
+            self._put(" ")  # an image separates words
+        self._add_text(tail)
+
+    def _add_text(self, text: str | None) -> None:
+        self._last = text or self._last
+        spaced = _SPACE.sub(" ", text or "")
+        self._put(spaced[1:] if spaced[:1] == " " and self._end in ("", " ", "\n") else spaced)
+
+    def _put(self, text: str) -> None:
+        if text:
+            self._parts.append(text)
+            self._length, self._end = self._length + len(text), text[-1]
+
+    def fill(self, text: str, spans: Sequence[Span]) -> None:
+        """Replace the text and its spans."""
+        parent = self._element if self._place == "text" else self._element.getparent()
+        for node in self._nodes:
+            parent.remove(node)
+        if text[-1:] == " ":
+            text = text[:-1] + (self._last[len(self._last.rstrip(_WHITE)) :] or " ")
+        box = parent.makeelement("div")
+        write_spans(box, text, spans, self._literals, self._open, _append_text)
+        self._nodes = list(box)
+        setattr(self._element, self._place, None)
+        for node in reversed(self._nodes):
+            if self._place == "text":
+                parent.insert(0, node)
+            else:
+                self._element.addnext(node)
+        lead = self._first[: len(self._first) - len(self._first.lstrip(_WHITE))]
+        setattr(self._element, self._place, lead + (box.text or ""))
+
+    def _open(self, number: int, is_first: bool) -> _Element:
+        """An element of the source: itself, then copies; empty, if it had text."""
+        element = self._elements[number]
+        if not is_first:
+            attributes = {name: value for name, value in element.attrib.items() if name != "id"}
+            return element.makeelement(element.tag, attributes)
+        if self._literals[number] is None:
+            element[:] = []
+            element.text = None
+        element.tail = None
+        return element
+
+
+def _append_text(parent: _Element, text: str) -> None:
+    text = xml_characters(text)
+    last = next(parent.iterchildren(reversed=True), None)  # len() counts them all
+    if last is None:
+        parent.text = (parent.text or "") + text
+    else:
+        last.tail = (last.tail or "") + text
 
 
 def _parsed(source: str) -> _Element:
@@ -85,13 +216,64 @@ class _AttributeCheck:
     def close(self) -> None: ...
 
 
-def _slots(element: _Element) -> Iterator[_Slot]:
-    """The texts of an element in order, without those of untranslated elements."""
+def _translated(element: _Element) -> Iterator[_Element]:
+    """An element and those inside whose contents are translated."""
     if _is_translated(element):
-        yield element, "text"
+        yield element
         for child in element:
-            yield from _slots(child)
-            yield child, "tail"
+            yield from _translated(child)
+
+
+def _names(element: _Element) -> Sequence[str]:
+    """The attributes of an element that have a text."""
+    if element.tag == "meta":
+        name = element.get("name") or element.get("property") or ""
+        return ("content",) if name.lower() in _DESCRIPTIONS else ()
+    if element.tag == "input" and element.get("type", "").lower() in ("button", "submit", "reset"):
+        return (*_ATTRIBUTES, "value")
+    return _ATTRIBUTES
+
+
+def _kinds(root: _Element) -> dict[_Element, str]:
+    """The role of each node in a text.
+
+    ``inline``: its text is a span; ``kept``: it stands in the text as it is; ``break``: a line break;
+    ``point``: it stands between words; ``block``: texts end at it.
+    """
+    kinds: dict[_Element, str] = {}
+    for node in reversed(list(root.iter())):
+        if not isinstance(node.tag, str) or node.tag in _POINTS or _is_note(node):
+            kinds[node] = "point"
+        elif node.tag == "br":
+            kinds[node] = "break"
+        elif node.tag not in _INLINE or any(kinds[child] == "block" for child in node):
+            kinds[node] = "block"
+        elif _is_translated(node):
+            kinds[node] = "inline"
+        else:
+            kinds[node] = "kept" if any(map(str.strip, node.itertext())) else "point"
+    return kinds
+
+
+def _is_note(node: _Element) -> bool:
+    """Whether a superscript is the mark of a footnote: a number, or in brackets."""
+    text = "".join(node.itertext()).strip() if node.tag == "sup" else "a"
+    return text[:1] == "[" or not is_prose(text)
+
+
+def _flows(block: _Element, kinds: Mapping[_Element, str]) -> Iterator[_Flow]:
+    """The flows in a block, in order."""
+    if not _is_translated(block):
+        return
+    flow = _Flow(block, "text")
+    for child in list(block):
+        if kinds[child] == "block":
+            yield flow
+            yield from _flows(child, kinds)
+            flow = _Flow(child, "tail")
+        else:
+            flow.add(child, kinds)
+    yield flow
 
 
 def _is_translated(node: _Element) -> bool:
@@ -100,10 +282,6 @@ def _is_translated(node: _Element) -> bool:
         return False
     is_marked = "notranslate" in node.get("class", "").split()
     return not is_marked and node.get("translate", "").strip().lower() != "no"
-
-
-def _text(slot: _Slot) -> str:
-    return getattr(slot[0], slot[1]) or ""
 
 
 def _written(tree: Any) -> str:

@@ -19,6 +19,7 @@ from ptenmt.server.http_requests import answer_in_time, bearer_token, read_uploa
 from ptenmt.server.limits import Refusal
 from ptenmt.server.service import Service, Session, SharedService
 from ptenmt.translation import Translation
+from ptenmt.translation.markup import Span
 
 DOWNLOAD_SECONDS = 20 * 60
 MAX_DOWNLOAD_BYTES = 64_000_000
@@ -102,8 +103,10 @@ def _translate(
     service: Service, session: Session, body: schemas.TranslateRequest, texts: list[str]
 ) -> dict[str, list[Any]]:
     """The fields of the answer, with an entry for each text."""
-    markups = [Html(text, body.target) if body.format == "html" else None for text in texts]
+    naming = _languages(service, body)
+    markups = [Html(text, naming) if body.format == "html" else None for text in texts]
     parts = [[text] if markup is None else markup.texts for text, markup in zip(texts, markups, strict=True)]
+    spans = [[()] if markup is None else markup.spans for markup in markups]
     answer: dict[str, list[Any]] = {}
     if body.source == "auto":
         answer["detectedLanguage"] = detected = [service.detect(" ".join(each))[0] for each in parts]
@@ -111,23 +114,25 @@ def _translate(
     else:
         routes = [service.models.route(body.source, body.target)] * len(texts)
     translated: list[list[Translation] | None] = [None] * len(texts)
+    moved: list[list[list[list[Span]]]] = [[]] * len(texts)
     for route in filter(None, dict.fromkeys(routes)):
         rows = [row for row, each in enumerate(routes) if each == route]
-        found = iter(
-            session.translate(
-                route,
-                [part for row in rows for part in parts[row]],
-                glossary=service.glossary(body.glossary),
-                max_segments=service.limits.sentences,
-                count=1 + body.alternatives,
-                with_confidence=body.confidence,
-            )
+        found, placed = session.translate(
+            route,
+            [part for row in rows for part in parts[row]],
+            [part for row in rows for part in spans[row]],
+            glossary=service.glossary(body.glossary),
+            max_segments=service.limits.sentences,
+            count=1 + body.alternatives,
+            with_confidence=body.confidence,
         )
+        translations = iter(zip(found, placed, strict=True))
         for row in rows:
-            translated[row] = [next(found) for _ in parts[row]]
+            pairs = [next(translations) for _ in parts[row]]
+            translated[row], moved[row] = [each for each, _ in pairs], [each for _, each in pairs]
     ranked_texts = [
-        [text] if of_parts is None else _rank(markup, of_parts)
-        for text, markup, of_parts in zip(texts, markups, translated, strict=True)
+        [text] if of_parts is None else _rank(markup, of_parts, of_text)
+        for text, markup, of_parts, of_text in zip(texts, markups, translated, moved, strict=True)
     ]
     languages = [next((part.detected for part in each or () if part.detected), None) for each in translated]
     if any(languages):
@@ -145,12 +150,29 @@ def _mean_confidence(parts: Sequence[Translation] | None) -> float | None:
     return round(fmean(found), 4) if found else None
 
 
-def _rank(markup: Html | None, parts: Sequence[Translation]) -> list[str]:
+def _languages(
+    service: Service, body: schemas.TranslateRequest | schemas.FileRequest
+) -> tuple[Sequence[str], str]:
+    """Which languages the target replaces where a document names its own."""
+    return service.models.languages if body.source == "auto" else (body.source,), body.target
+
+
+def _rank(
+    markup: Html | None, parts: Sequence[Translation], moved: Sequence[Sequence[Sequence[Span]]]
+) -> list[str]:
     """The translations of a text from those of its parts, best first; parts with fewer repeat their last."""
-    of_parts = [[part.text, *(other.text for other in part.alternatives)] for part in parts]
+    of_parts = [
+        list(zip([part.text, *(other.text for other in part.alternatives)], spans, strict=True))
+        for part, spans in zip(parts, moved, strict=True)
+    ]
     ranks = range(max(map(len, of_parts), default=1))
-    rows = [[ranked[min(rank, len(ranked) - 1)] for ranked in of_parts] for rank in ranks]
-    return [row[0] if markup is None else markup.with_texts(row) for row in rows]
+    rows = ([ranked[min(rank, len(ranked) - 1)] for ranked in of_parts] for rank in ranks)
+    return [
+        row[0][0]
+        if markup is None
+        else markup.with_texts([text for text, _ in row], [spans for _, spans in row])
+        for row in rows
+    ]
 
 
 @dataclass(frozen=True)
@@ -248,17 +270,19 @@ async def _translate_document(
         route = service.models.route(body.source, body.target)
     if not route:
         return content
-    translations = await service.run(
-        lambda session: session.translate(route, texts, glossary=glossary), is_document=True
+    translations, spans = await service.run(
+        lambda session: session.translate(route, texts, document.spans, glossary=glossary), is_document=True
     )
-    return await service.aside(document.with_texts, [translation.text for translation in translations])
+    return await service.aside(
+        document.with_texts, [each.text for each in translations], [best for best, *_ in spans]
+    )
 
 
 def _parse(
     service: Service, body: schemas.FileRequest, name: str, content: bytes
 ) -> tuple[Document, list[str]]:
     """A document and its texts; refuses too many characters."""
-    document = read_document(name, content, body.target)
+    document = read_document(name, content, _languages(service, body))
     texts = document.texts
     given, most = sum(map(len, texts)), service.limits.file_characters
     if given > most:
