@@ -40,8 +40,7 @@ export class Marks {
 
   #align(place, pause, show) {
     clearTimeout(this.#timer);
-    unmark(this.source.words);
-    unmark(this.target.words);
+    unmark();
     const sentence = place && this.source.sentences[place[0]]?.text;
     if (!sentence || this.translations.of(sentence) === undefined) return;
     const timer = (this.#timer = setTimeout(async () => {

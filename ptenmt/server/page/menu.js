@@ -10,7 +10,7 @@ export class Menu {
 
   /**
    * @param {HTMLElement} element
-   * @param {() => void} onClose
+   * @param {() => void} onClose - Called whenever it is closed, open or not.
    */
   constructor(element, onClose) {
     Object.assign(this, { element, onClose });
@@ -51,8 +51,7 @@ export class Menu {
   /** Close it, if it is open. */
   close() {
     this.#opening += 1;
-    if (!this.isOpen) return;
-    this.#anchor.classList.remove("chosen");
+    this.#anchor?.classList.remove("chosen");
     this.#anchor = null;
     this.element.hidden = true;
     this.onClose();

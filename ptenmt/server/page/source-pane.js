@@ -71,7 +71,6 @@ export class SourcePane {
   #draw() {
     this.sentences = splitSentences(this.text, this.language);
     this.words = drawWords(this.mirror, this.sentences);
-    this.mirror.append("\n"); // or a last empty line would have no height
     this.clear.hidden = this.text === "" && this.#cleared === "";
     this.clear.textContent = say(this.text === "" ? "Undo" : "Clear");
     const [count, most] = [this.text.length, this.limit].map((number) => number.toLocaleString(locale));

@@ -33,11 +33,13 @@ export class TargetPane {
     if (JSON.stringify(sentences) === JSON.stringify(this.#sentences)) return;
     this.#sentences = sentences;
     this.words = drawWords(this.container, sentences);
-    this.words.flat().forEach((word, number) => {
-      word.setAttribute("role", "button");
-      word.setAttribute("aria-haspopup", "menu");
-      word.tabIndex = number === 0 ? 0 : -1;
-    });
+    const words = this.words.flat();
+    for (const word of words.filter(({ role }) => role === null)) {
+      word.role = "button";
+      word.ariaHasPopup = "menu";
+      word.tabIndex = -1;
+    }
+    if (words.length && !words.some(({ tabIndex }) => tabIndex === 0)) words[0].tabIndex = 0;
   }
 
   #stale(sentence, place) {

@@ -2,50 +2,65 @@
 
 import { splitWords } from "./texts.js";
 
+const drawn = new WeakMap(); // container -> its sentences, as elements
+
 /**
  * Draw texts, each word in an element of its own.
  *
- * @param {Element} container - Its content is replaced.
+ * @param {Element} container - Has nothing else; what is unchanged at its beginning and end stays.
  * @param {{text: string | undefined, gap: string, isStale?: boolean}[]} sentences - An undefined text is shown as dots.
  * @returns {HTMLElement[][]} The words' elements, a list a sentence.
  */
 export function drawWords(container, sentences) {
-  const drawn = sentences.map((each) => (each.text === undefined ? waiting(each.gap) : sentence(each)));
-  container.replaceChildren(...drawn.flatMap(({ nodes }) => nodes));
-  return drawn.map(({ words }) => words);
+  const old = drawn.get(container) ?? [];
+  const keys = sentences.map((sentence) => JSON.stringify(sentence));
+  const shorter = Math.min(old.length, keys.length);
+  let [start, end] = [0, 0];
+  while (start < shorter && old[start].key === keys[start]) start += 1;
+  while (end < shorter - start && old.at(-1 - end).key === keys.at(-1 - end)) end += 1;
+  const fresh = sentences.slice(start, keys.length - end).map((sentence, place) => draw(sentence, keys[start + place]));
+  const kept = old.slice(old.length - end);
+  old.slice(start, old.length - end).forEach(({ element }) => element.remove());
+  fresh.forEach(({ element }) => container.insertBefore(element, kept[0]?.element ?? null));
+  const all = [...old.slice(0, start), ...fresh, ...kept];
+  drawn.set(container, all);
+  return all.map(({ words }) => words);
 }
 
-function waiting(gap) {
-  const dots = document.createElement("span");
-  dots.className = "waiting";
-  dots.textContent = "…";
-  return { nodes: [dots, gap], words: [] };
-}
-
-function sentence({ text, gap, isStale }) {
-  const nodes = [];
-  const words = [];
-  let place = 0;
-  for (const { text: word, start } of splitWords(text)) {
-    const element = document.createElement("span");
-    element.className = isStale ? "word stale" : "word";
-    element.textContent = word;
-    nodes.push(text.slice(place, start), element);
-    words.push(element);
-    place = start + word.length;
+function draw({ text, gap, isStale }, key) {
+  const element = document.createElement("span");
+  if (text === undefined) {
+    element.className = "waiting";
+    element.textContent = `…${gap}`;
+    return { key, element, words: [] };
   }
-  nodes.push(text.slice(place) + gap);
-  return { nodes, words };
+  let place = 0;
+  const words = splitWords(text).map(({ text: word, start }) => {
+    const part = document.createElement("span");
+    part.className = isStale ? "word stale" : "word";
+    part.textContent = word;
+    element.append(text.slice(place, start), part);
+    place = start + word.length;
+    return part;
+  });
+  element.append(text.slice(place) + gap);
+  return { key, element, words };
 }
+
+const marked = new Set();
 
 /** Mark words, each with its strength, 0 to 1. */
 export function mark(words, strengths) {
-  words.forEach((word, place) => word.style.setProperty("--strength", strengths[place].toFixed(3)));
+  words.forEach((word, place) => {
+    word.style.setProperty("--strength", strengths[place].toFixed(3));
+    marked.add(word);
+  });
 }
 
 /** Remove all marks. */
-export function unmark(words) {
-  words.flat().forEach((word) => word.style.removeProperty("--strength"));
+export function unmark() {
+  marked.forEach((word) => word.style.removeProperty("--strength"));
+  marked.clear();
 }
 
 /**
