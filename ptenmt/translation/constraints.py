@@ -248,15 +248,16 @@ class Constrainer:
         """Truecasing: each word in the case in which it has the fewest tokens.
 
         Frequent words have one token in their usual case: ``Maria``, ``casa``, ``ONU``. Without ``is_text``
-        the words may be acronyms alone, and those of several tokens stay as they are.
+        the words may be acronyms alone, and those of several tokens stay as they are, unless one is frequent.
         """
         forms = [[word.lower(), capitalized(word.lower()), word] for word in words]
         encoded = iter(self._tokenizer.encode([form for of_word in forms for form in of_word]))
-        for of_word in forms:
-            costs = [(UNK in ids, len(ids)) for ids in (next(encoded) for _ in of_word)]
-            best = min(range(len(costs)), key=costs.__getitem__)
-            is_known = is_text or costs[-1][0] or costs[best] == (False, 1)
-            yield of_word[best if is_known else -1]
+        costs = [[(UNK in ids, len(ids)) for ids in (next(encoded) for _ in of_word)] for of_word in forms]
+        usual = ((min(own), own[-1]) for own in costs if min(own) < own[-1])
+        is_text = is_text or any(best == (False, 1) or best[0] < typed[0] for best, typed in usual)
+        for of_word, own in zip(forms, costs, strict=True):
+            best = min(range(len(own)), key=own.__getitem__)
+            yield of_word[best if is_text or own[-1][0] else -1]
 
     def _at_beginning(self, word: str) -> str:
         """A word with a capital, unless the model knows it without one only."""

@@ -188,6 +188,12 @@ def test_acronyms_and_names_keep_their_capitals(make, typed: str) -> None:
     assert words <= {*typed.split()}
 
 
+def test_one_frequent_word_shows_that_short_sentences_are_no_acronyms(make) -> None:
+    translator = make(WITHOUT, lambda text: [text])
+    assert translate(translator, "TENHO UM CARRO.").text == "TENHO UM CARRO."
+    assert translator.engine.seen == ["Tenho um carro."]  # of these, "um" alone is one token
+
+
 def test_without_safeguards_the_model_reads_what_was_typed(make) -> None:
     translator = make(WITHOUT, lambda text: [text.lower()], safeguards=False)
     assert translate(translator, "ELA TEM 25.").text == "ela tem 25."
