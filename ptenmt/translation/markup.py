@@ -250,7 +250,7 @@ class _Mover:
             free = {row: gain for row, gain in gains.items() if row not in taken}
             if 1 not in free.values():  # a span that needs a word gets the one that is nearest to its own
                 is_placed = pieces[child.number] or not any(
-                    map(str.isalnum, self._text[child.begin : child.end])
+                    map(str.isalpha, self._text[child.begin : child.end])
                 )
                 first = self._first_columns[segment]
                 wanted = slice(max(0, own[child.number].start - first), own[child.number].stop - first)

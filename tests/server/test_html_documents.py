@@ -93,6 +93,7 @@ def test_texts_outside_untranslated_elements_are_found(source: str, texts: list[
         ("<A HREF=x  y='z'>olá</a >", '<a href="x" y="z">OLÁ</a>'),
         ("<p>tom &amp; jerry&nbsp;</p>", "<p>TOM &amp; JERRY\u00a0</p>"),
         ("<p>um\n  dois</p>\n", "<p>UM DOIS</p>\n"),
+        ("um <img> dois<img> três", "UM <img> DOIS<img> TRÊS"),
         ("um <script>if (a < b) c()</script><!-- d -->", "UM <script>if (a < b) c()</script><!-- d -->"),
         ("&lt;img src=x onerror=alert(1)&gt;", "&lt;IMG SRC=X ONERROR=ALERT(1)&gt;"),
         (
@@ -188,7 +189,7 @@ def test_elements_stand_where_the_spans_of_the_translation_are() -> None:
     for _ in range(2):  # alternatives are written one after the other
         assert markup.with_texts([text, "B"], [moved, []]) == (
             '<p>\n  <code>c<u>d</u></code><!--e--> <b id="x" class="y">F.</b> <b class="y"><i>TRÊS</i></b> E '
-            '<b class="y">DOIS</b> <img src="a" alt="B">UM\n</p>'
+            '<b class="y">DOIS</b> <img src="a" alt="B"> UM\n</p>'
         )
 
 

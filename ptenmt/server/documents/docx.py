@@ -19,7 +19,7 @@ from docx.opc.constants import CONTENT_TYPE
 from docx.opc.part import PartFactory, XmlPart
 from lxml import etree
 
-from ptenmt.server.documents.inline import write_spans
+from ptenmt.server.documents.inline import InlineText
 from ptenmt.server.documents.plain import check_tags, is_prose, limited, xml_characters
 from ptenmt.server.limits import Refusal
 from ptenmt.translation.markup import Span
@@ -51,11 +51,8 @@ _WRAPPERS = {f"{_W}hyperlink", f"{_W}ins", f"{_W}moveTo", f"{_W}smartTag"}
 _DELETED = {f"{_W}del", f"{_W}moveFrom"}
 _POINTS = {
     *(f"{_W}{name}" for name in ("footnoteReference", "endnoteReference", "commentReference")),
-    *(
-        f"{_W}drawing",
-        f"{_W}pict",
-        "{http://schemas.openxmlformats.org/markup-compatibility/2006}AlternateContent",
-    ),
+    *(f"{_W}drawing", f"{_W}pict"),
+    "{http://schemas.openxmlformats.org/markup-compatibility/2006}AlternateContent",
 }
 """Contents of a run that stand between words."""
 _UNREADABLE = "the file is not a Word document, or it is damaged"
@@ -147,7 +144,7 @@ def _translated_roots(document: Document) -> Iterator[_Element]:
                 yield root
 
 
-class _Flow:
+class _Flow(InlineText):
     """Consecutive inline elements of a paragraph.
 
     Args:
@@ -156,12 +153,8 @@ class _Flow:
     """
 
     def __init__(self, nodes: Sequence[_Element], kinds: Mapping[_Element, str]) -> None:
+        super().__init__()
         self._nodes, self._kinds = nodes, kinds
-        self.text = ""
-        self.spans: list[Span] = []
-        self._elements: list[_Element] = []
-        self._literals: list[str | None] = []
-        """None for runs and wrappers; empty for what stands between words."""
         self._usual: dict[_Element | None, _Element] = {}
         """A run with the formatting of most of the text: of the flow (None), and of each wrapper."""
         self._add(None, nodes)
@@ -180,7 +173,7 @@ class _Flow:
         usual = max(counts, key=counts.__getitem__, default=None)
         for (look, _), group in groupby(looks, lambda node: (looks[node], looks[node] is None and node)):
             node, *others = group
-            begin, number, kind = len(self.text), len(self.spans), self._kinds[node]
+            begin, number, kind = self._length, len(self.spans), self._kinds[node]
             if look is None or look != usual:
                 self._elements.append(node)
                 self._literals.append("" if kind == "point" else None)
@@ -188,11 +181,11 @@ class _Flow:
             else:
                 self._usual.setdefault(wrapper, node)
             if kind == "text":
-                self.text += "".join(map(_joined, (node, *others)))
+                self._put("".join(map(_joined, (node, *others))))
             elif kind == "wrapper":
                 self._add(node, node, number)
             if number < len(self.spans):
-                self.spans[number] = Span(begin, len(self.text), number, parent)
+                self.spans[number] = Span(begin, self._length, number, parent)
 
     def fill(self, text: str, spans: Sequence[Span]) -> None:
         """Replace the text and its spans."""
@@ -203,20 +196,19 @@ class _Flow:
                 element.text = ""
             _write(elements[0], text)
             return
-        marks = [each for node in self._nodes for each in node.iter(*_MARKS)]
+        marks = [each for node in self._nodes for each in (node, *node) if each.tag in _MARKS]
         box, place, parent = first.makeelement(_RUN + "s"), first.makeelement(_RUN), first.getparent()
         first.addprevious(place)
         for node in self._nodes:
             parent.remove(node)
         self._usual |= {box: self._usual[None]} if None in self._usual else {}
-        write_spans(box, text, spans, self._literals, self._open, self._append_text)
+        self._write(box, text, spans)
         begins, ends = ([mark for mark in marks if mark.tag.endswith(end)] for end in ("Start", "End"))
         for node in [*begins, *box, *ends]:
             place.addprevious(node)
         parent.remove(place)
 
-    def _open(self, number: int, is_first: bool) -> _Element:
-        """The element of a span: a run like its first one, a wrapper or its copy, a point itself."""
+    def _open(self, number: int, *, is_first: bool) -> _Element:
         element = self._elements[number]
         if self._kinds[element] == "text":
             return _run_like(element)

@@ -11,7 +11,7 @@ from typing import Any
 
 from lxml import etree
 
-from ptenmt.server.documents.inline import write_spans
+from ptenmt.server.documents.inline import InlineText
 from ptenmt.server.documents.plain import check_tags, is_prose, limited, xml_characters
 from ptenmt.server.limits import Refusal
 from ptenmt.translation.markup import Span
@@ -96,7 +96,7 @@ class Html:
         return escape(body.text or "", quote=False) + "".join(map(_written, body))
 
 
-class _Flow:
+class _Flow(InlineText):
     """Text and inline elements between two blocks.
 
     Args:
@@ -105,21 +105,13 @@ class _Flow:
     """
 
     def __init__(self, element: _Element, place: str) -> None:
+        super().__init__()
         self._element, self._place = element, place
         self._nodes: list[_Element] = []
-        self._elements: list[_Element] = []
-        self._literals: list[str | None] = []
-        """What stands in the text for each element without one of its own."""
-        self._parts: list[str] = []
-        self._length, self._end = 0, ""
-        self.spans: list[Span] = []
+        self._tails: list[str | None] = []
+        """The white space after each element: a space, if it is an image between two."""
         self._first = self._last = getattr(element, place) or ""
         self._add_text(self._first)
-
-    @property
-    def text(self) -> str:
-        """The text; as in browsers, white space is one space, and none at the beginning."""
-        return "".join(self._parts)
 
     def add(self, node: _Element, kinds: Mapping[_Element, str]) -> None:
         """Add the next inline element, and the text after it."""
@@ -127,7 +119,9 @@ class _Flow:
         self._add(node, kinds, -1)
 
     def _add(self, node: _Element, kinds: Mapping[_Element, str], parent: int) -> None:
-        number, begin, kind = len(self.spans), self._length, kinds[node]
+        number, begin, kind, tail = len(self.spans), self._length, kinds[node], node.tail or ""
+        is_spaced = node.tag in _POINTS and self._end == " " and tail[:1].isspace()
+        self._tails.append(" " if is_spaced else None)
         self._elements.append(node)
         self.spans.append(Span(begin, begin, number, parent))
         self._literals.append(None)
@@ -140,20 +134,15 @@ class _Flow:
             self._literals[number] = literal
             self._put(literal)
         self.spans[number] = Span(begin, self._length, number, parent)
-        tail = node.tail or ""
         if node.tag in _POINTS and self._end.isalnum() and tail[:1].isalnum():
             self._put(" ")  # an image separates words
         self._add_text(tail)
 
     def _add_text(self, text: str | None) -> None:
+        """Add text; as in browsers, white space is one space, and none at the beginning."""
         self._last = text or self._last
         spaced = _SPACE.sub(" ", text or "")
         self._put(spaced[1:] if spaced[:1] == " " and self._end in ("", " ", "\n") else spaced)
-
-    def _put(self, text: str) -> None:
-        if text:
-            self._parts.append(text)
-            self._length, self._end = self._length + len(text), text[-1]
 
     def fill(self, text: str, spans: Sequence[Span]) -> None:
         """Replace the text and its spans."""
@@ -163,7 +152,7 @@ class _Flow:
         if text[-1:] == " ":
             text = text[:-1] + (self._last[len(self._last.rstrip(_WHITE)) :] or " ")
         box = parent.makeelement("div")
-        write_spans(box, text, spans, self._literals, self._open, _append_text)
+        self._write(box, text, spans)
         self._nodes = list(box)
         setattr(self._element, self._place, None)
         for node in reversed(self._nodes):
@@ -174,8 +163,7 @@ class _Flow:
         lead = self._first[: len(self._first) - len(self._first.lstrip(_WHITE))]
         setattr(self._element, self._place, lead + (box.text or ""))
 
-    def _open(self, number: int, is_first: bool) -> _Element:
-        """An element of the source: itself, then copies; empty, if it had text."""
+    def _open(self, number: int, *, is_first: bool) -> _Element:
         element = self._elements[number]
         if not is_first:
             attributes = {name: value for name, value in element.attrib.items() if name != "id"}
@@ -183,17 +171,15 @@ class _Flow:
         if self._literals[number] is None:
             element[:] = []
             element.text = None
-        element.tail = None
+        element.tail = self._tails[number]
         return element
 
-
-def _append_text(parent: _Element, text: str) -> None:
-    text = xml_characters(text)
-    last = next(parent.iterchildren(reversed=True), None)  # len() counts them all
-    if last is None:
-        parent.text = (parent.text or "") + text
-    else:
-        last.tail = (last.tail or "") + text
+    def _append_text(self, parent: _Element, text: str) -> None:
+        last = next(parent.iterchildren(reversed=True), None)  # len() counts them all
+        if last is None:
+            parent.text = (parent.text or "") + xml_characters(text)
+        else:
+            last.tail = (last.tail or "") + xml_characters(text)
 
 
 def _parsed(source: str) -> _Element:
