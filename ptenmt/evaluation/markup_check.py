@@ -3,7 +3,6 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from html import escape
-from itertools import accumulate
 from random import Random
 from xml.etree import ElementTree
 
@@ -47,7 +46,7 @@ def check_markup(translator: Translator, sentences: Sequence[str], seed: int = 0
         if "".join(tree.itertext()) == each.text:
             counts.num_kept += sum(parents.count(tag) == 1 for tag in wanted)
         alignment = translator.align(each.source).of_words()
-        columns, rows = _places(alignment.source_words), _places(alignment.target_words)
+        columns, rows = _words(each.source), _words(alignment.translation)
         for (begin, end), weights in zip(rows, alignment.weights, strict=True):
             first, last = columns[max(range(len(columns)), key=weights.__getitem__)]
             if alignment.translation == each.text and any(map(str.isalnum, each.text[begin:end])):
@@ -61,7 +60,7 @@ def check_markup(translator: Translator, sentences: Sequence[str], seed: int = 0
 
 def random_spans(sentence: str, chance: Random, most_tags: int = 3, most_words: int = 4) -> list[Span]:
     """At least one span of whole words; spans do not cross and are not the same."""
-    words = [word.span() for word in word_pattern().finditer(sentence)]
+    words = _words(sentence)
     chosen: set[tuple[int, int]] = set()
     for _ in range(chance.randint(1, most_tags)):
         first = chance.randrange(len(words))
@@ -95,10 +94,5 @@ def _tag(number: int) -> str:
     return chr(ord("a") + number) if number >= 0 else "t"
 
 
-def _places(words: Sequence[str]) -> list[tuple[int, int]]:
-    """Where words begin and end that joined give the text, without the white space around them."""
-    ends = accumulate(map(len, words))
-    return [
-        (end - len(word.lstrip()), end - len(word) + len(word.rstrip()))
-        for word, end in zip(words, ends, strict=True)
-    ]
+def _words(text: str) -> list[tuple[int, int]]:
+    return [word.span() for word in word_pattern().finditer(text)]
