@@ -22,6 +22,7 @@ export class History {
       this.#forgotten = this.#forgotten ? null : entries;
       this.#draw();
     });
+    this.search.placeholder = say("Search");
     this.search.addEventListener("input", () => this.#draw());
     window.addEventListener("storage", () => this.#draw()); // another tab translates, too
     this.#draw();

@@ -19,6 +19,8 @@ _OPTIONS = [
     "--disable-component-update",
     "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1",
     "--lang=en",
+    # A mouse: without a window there is none.
+    "--blink-settings=primaryHoverType=2,availableHoverTypes=2,primaryPointerType=4,availablePointerTypes=4",
     "--window-size=1200,900",
 ]
 _Value = TypeVar("_Value")

@@ -154,9 +154,13 @@ def table(page: "Browser") -> list[list[float]]:
 def test_a_file_comes_back_translated(page: "Browser", tmp_path: Path) -> None:
     file = tmp_path / "words.txt"
     file.write_text("bala dico\n\nfute\n", encoding="utf-8")
-    page["file"].send_keys(str(file))
-    link = page.until(lambda: page.all("#files a"))[0]
-    assert contents(page, link) == "BALA DICO\n\nFUTE\n"
+    second = tmp_path / "page.htm"
+    second.write_text("<p>galo</p>", encoding="utf-8")
+    page["file"].send_keys(f"{file}\n{second}")
+    links = page.until(lambda: len(page.all("#files a")) == 2 and page.all("#files a"))
+    assert contents(page, links[0]) == "BALA DICO\n\nFUTE\n"
+    assert "<p>GALO</p>" in contents(page, links[1])
+    page.all("#files button")[1].click()
     page.script(
         "const data = new DataTransfer();"
         "data.items.add(new File(['galo'], 'drop.txt'));"
@@ -169,6 +173,15 @@ def test_a_file_comes_back_translated(page: "Browser", tmp_path: Path) -> None:
     for left in (2, 1, 0):
         page.all("#files button")[0].click()
         assert len(page.all("#files li")) == left
+
+
+def test_a_text_that_is_too_long_is_translated_as_a_document(page: "Browser") -> None:
+    page.script("source.value = 'bala\\n'.repeat(4001); source.dispatchEvent(new Event('input'))")
+    page.until(lambda: page["to-document"].is_displayed())
+    page["to-document"].click()
+    link = page.until(lambda: page.all("#files a"))[0]
+    assert contents(page, link) == "BALA\n" * 4001
+    page.all("#files button")[0].click()
 
 
 def contents(page: "Browser", link: "WebElement") -> Any:

@@ -163,6 +163,9 @@ def test_a_cleared_text_comes_back(browser: "Browser", script: Script) -> None:
     assert browser["clear"].text == "Undo"
     browser["clear"].click()
     browser.until(lambda: browser["target"].text == "O GATO")
+    browser["clear"].click()
+    browser["source"].send_keys("\ue009z")  # Ctrl+Z
+    browser.until(lambda: browser["target"].text == "O GATO")
     assert script.texts == ["o gato"]
 
 
