@@ -17,7 +17,7 @@ from ptenmt import __version__
 from ptenmt.errors import ConfigError
 from ptenmt.server.limits import CLIENT_GONE, Refusal
 from ptenmt.server.middleware import LimitsMiddleware, MetricsMiddleware, refusal_response
-from ptenmt.server.routes import introspection, libretranslate, pages
+from ptenmt.server.routes import deepl, introspection, libretranslate, pages
 from ptenmt.server.service import Service
 
 _ORIGIN = re.compile(r"[a-z][a-z0-9+.-]*://(?:[a-z0-9._-]+|\[[0-9a-f:]+\])(?::\d{1,5})?")
@@ -59,7 +59,7 @@ def make_app(service: Service, *, origins: Sequence[str] = (), prefix: str = "")
     )
     app.state.service, app.state.page = service, pages.page_files()
     app.state.downloads = libretranslate.Downloads()
-    for routes in (libretranslate, introspection, pages):
+    for routes in (libretranslate, deepl, introspection, pages):
         app.include_router(routes.router)
     app.add_api_route("/spec", app.openapi, include_in_schema=False)  # where LibreTranslate has it
     limited = MetricsMiddleware(LimitsMiddleware(app, service.limits), service.metrics, prefix)

@@ -52,9 +52,10 @@ async def read_upload(request: Request, model: type[_Model], max_bytes: int) -> 
 
 
 def bearer_token(request: Request) -> str:
-    """The key in the Authorization header; empty without one."""
+    """The key in the Authorization header, else in the query string; empty without one."""
     scheme, _, key = request.headers.get("authorization", "").partition(" ")
-    return key.strip() if scheme.lower() == "bearer" else ""
+    is_key = scheme.lower() in ("bearer", "deepl-auth-key")
+    return key.strip() if is_key else request.query_params.get("api_key", "")
 
 
 async def answer_in_time(request: Request, work: Coroutine[Any, Any, _Result], seconds: float) -> _Result:

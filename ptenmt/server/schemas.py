@@ -2,7 +2,7 @@
 
 from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator, BaseModel, BeforeValidator, Field
+from pydantic import AfterValidator, AliasChoices, BaseModel, BeforeValidator, Field
 
 Text = Annotated[str, Field(examples=["Ela não tem tempo."])]
 Language = Annotated[str, Field(min_length=1, max_length=35)]
@@ -38,6 +38,22 @@ class TranslateRequest(DetectRequest, Termed):
         0, description="Number of alternative translations of each text, at most 5."
     )
     confidence: bool = Field(False, description="Whether to add confidences; not in LibreTranslate.")
+
+
+class DeepLRequest(Keyed):
+    """Texts to translate, in DeepL's fields or Immersive Translate's."""
+
+    text: str | list[str] = Field(validation_alias=AliasChoices("text", "text_list"), examples=["Olá."])
+    target_lang: Target
+    source_lang: Source | None = None
+    tag_handling: Literal["html", "xml", ""] | None = Field("", description="XML is read like HTML.")
+    glossary_id: str | None = Field("", description="Name of one of the server's glossaries.")
+
+
+class DeepLLanguagesRequest(Keyed):
+    """Which languages to list."""
+
+    type: Literal["source", "target"] = "source"
 
 
 class FileRequest(Keyed, Termed):
@@ -93,6 +109,21 @@ class TranslateAnswer(BaseModel):
     confidence: float | None | list[float | None] = Field(
         None, description="If requested: the expected sentence chrF / 100; null: unknown."
     )
+
+
+class DeepLTranslation(BaseModel):
+    """A translation."""
+
+    text: str
+    detected_source_language: str
+    detected_source_lang: str = Field(description="The same, for Immersive Translate.")
+    billed_characters: int
+
+
+class DeepLAnswer(BaseModel):
+    """Translations in order."""
+
+    translations: list[DeepLTranslation]
 
 
 class NamedLanguage(BaseModel):

@@ -113,6 +113,7 @@ class Service:
         self.uploads = asyncio.Semaphore(limits.uploads)
         self.uploads_without_key = asyncio.Semaphore(min(limits.uploads, MAX_WITHOUT_KEY))
         self._glossaries = dict(glossaries or {})
+        self.num_characters = 0
         self._queue = SentenceQueue(
             threads=threads, max_waiting=limits.queue, on_batch=self.metrics.count_batch
         )
@@ -221,6 +222,7 @@ class Service:
     def check_length(self, texts: list[str]) -> None:
         """Refuse texts with too many characters."""
         given, most = sum(map(len, texts)), self.limits.characters
+        self.num_characters += given
         if given > most:
             raise Refusal(f"the text has {given:,} characters; {most:,} are allowed")
 

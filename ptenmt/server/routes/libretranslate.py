@@ -36,9 +36,7 @@ router = APIRouter(tags=["LibreTranslate"])
 async def translate(request: Request, service: SharedService) -> schemas.TranslateAnswer:
     """Translate one text or several, plain or HTML; in HTML only the text is translated."""
     body = await service.read(request, schemas.TranslateRequest)
-    texts = _texts_of(service, body)
-    work = service.run(lambda session: _translate(service, session, body, texts))
-    answer = await answer_in_time(request, work, service.limits.seconds)
+    answer = await translate_texts(request, service, body)
     if not isinstance(body.q, str):
         return schemas.TranslateAnswer(**answer)
     return schemas.TranslateAnswer(**{name: value[0] for name, value in answer.items()})
@@ -97,6 +95,15 @@ def _texts_of(service: Service, body: schemas.DetectRequest) -> list[str]:
     if len(texts) > (most := service.limits.sentences):
         raise Refusal(f"there are {len(texts):,} texts; {most:,} are allowed")
     return texts
+
+
+async def translate_texts(
+    request: Request, service: Service, body: schemas.TranslateRequest
+) -> dict[str, list[Any]]:
+    """The fields of the answer, with an entry for each text; refuses too many characters or texts."""
+    texts = _texts_of(service, body)
+    work = service.run(lambda session: _translate(service, session, body, texts))
+    return await answer_in_time(request, work, service.limits.seconds)
 
 
 def _translate(

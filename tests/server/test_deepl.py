@@ -1,0 +1,66 @@
+"""DeepL's routes, with its own client if it is installed, and Immersive Translate's format."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+import requests
+
+from ptenmt.server.keys import Keys, add_key
+from ptenmt.translation.glossary import Glossary
+
+TEXT = "o gato não tem tempo nenhum"
+
+
+def test_requests_as_in_deepls_documentation(serve, tmp_path: Path) -> None:
+    key = add_key(tmp_path / "keys.txt", "alice")
+    glossaries = {"animals": Glossary({"gato": "Katze"})}
+    with serve(keys=Keys(tmp_path / "keys.txt"), glossaries=glossaries) as served:
+        header = {"Authorization": f"DeepL-Auth-Key {key}"}
+
+        def translated(**body: Any) -> Any:
+            url = f"{served.url}/v2/translate"
+            answer = requests.post(url, json=body | {"target_lang": "EN-US"}, headers=header, timeout=20)
+            assert answer.status_code == 200, answer.text
+            return [
+                (each["text"], each["detected_source_language"]) for each in answer.json()["translations"]
+            ]
+
+        assert translated(text=[TEXT, "a mãe"]) == [(TEXT.upper(), "PT"), ("A MÃE", "PT")]
+        assert translated(text=["<b>o gato</b>"], source_lang="PT-BR", tag_handling="xml") == [
+            ("<b>O GATO</b>", "PT")
+        ]
+        assert translated(text="o gato", source_lang="PT", glossary_id="animals", formality="more") == [
+            ("O Katze", "PT")
+        ]
+        form = {"text": ["o gato", "a mãe"], "target_lang": "EN", "source_lang": "PT"}
+        answer = requests.post(f"{served.url}/v2/translate", data=form, headers=header, timeout=20).json()
+        assert [each["text"] for each in answer["translations"]] == ["O GATO", "A MÃE"]
+        for path in ("/v2/translate", "/immersive"):
+            assert "api_key" in served.refused(path, 403, json=form)
+        for path in ("/v2/languages", "/v2/usage"):
+            assert requests.get(served.url + path, timeout=20).status_code == 403
+
+
+def test_immersive_translates_lists(serve, tmp_path: Path) -> None:
+    key = add_key(tmp_path / "keys.txt", "alice")
+    body = {"source_lang": "auto", "target_lang": "en", "text_list": [TEXT, "the cat has no time at all"]}
+    with serve(keys=Keys(tmp_path / "keys.txt")) as served:
+        answer = requests.post(f"{served.url}/immersive?api_key={key}", json=body, timeout=20).json()
+    assert [(each["text"], each["detected_source_lang"]) for each in answer["translations"]] == [
+        (TEXT.upper(), "pt"),
+        (body["text_list"][1], "en"),
+    ]
+
+
+def test_deepls_own_client(served) -> None:
+    deepl = pytest.importorskip("deepl")
+    client = deepl.Translator("key", server_url=served.url)
+    result = client.translate_text([TEXT, "a mãe"], source_lang="PT", target_lang="EN-US", formality="more")
+    assert [each.text for each in result] == [TEXT.upper(), "A MÃE"]
+    assert client.translate_text(TEXT, target_lang="EN-GB").detected_source_lang == "PT"
+    html = client.translate_text("<p>o gato</p>", target_lang="EN-US", tag_handling="html", source_lang="PT")
+    assert html.text == "<p>O GATO</p>"
+    assert [each.code for each in client.get_source_languages()] == ["PT"]
+    assert [each.code for each in client.get_target_languages()] == ["EN"]
+    assert client.get_usage().character.count > 0
