@@ -18,8 +18,6 @@ from ptenmt.server.limits import Refusal
 from ptenmt.trained_model import TrainedModel
 from ptenmt.translation import Translator
 
-_REGIONS = {"pb": "pt"}
-"""Codes of LibreTranslate that do not begin with their language's."""
 logger = logging.getLogger("ptenmt.server")
 
 
@@ -145,7 +143,7 @@ class Models:
         """The server's code of a language, given in any case, or as one of its regions: ``PT-br``, ``pb``."""
         known = {each.lower(): each for each in ("auto", *self.languages)}
         whole = given.lower().replace("_", "-")
-        region_of = _REGIONS.get(whole, whole.partition("-")[0])
+        region_of = "pt" if whole == "pb" else whole.partition("-")[0]
         return known.get(whole, known.get(region_of, given))
 
     def find(self, source: str, target: str) -> Route | None:

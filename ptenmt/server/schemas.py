@@ -111,21 +111,6 @@ class TranslateAnswer(BaseModel):
     )
 
 
-class DeepLTranslation(BaseModel):
-    """A translation."""
-
-    text: str
-    detected_source_language: str
-    detected_source_lang: str = Field(description="The same, for Immersive Translate.")
-    billed_characters: int
-
-
-class DeepLAnswer(BaseModel):
-    """Translations in order."""
-
-    translations: list[DeepLTranslation]
-
-
 class NamedLanguage(BaseModel):
     """A language."""
 

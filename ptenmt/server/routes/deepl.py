@@ -1,5 +1,7 @@
 """DeepL's routes, and Immersive Translate's list format, which has nearly the same fields."""
 
+from typing import Any
+
 from fastapi import APIRouter, Request
 
 from ptenmt.data.text import language_name
@@ -17,7 +19,7 @@ router = APIRouter(tags=["DeepL"])
     openapi_extra=schemas.body_of(schemas.DeepLRequest),
     responses=schemas.errors(400, 403, 408, 413, 503),
 )
-async def translate(request: Request, service: SharedService) -> schemas.DeepLAnswer:
+async def translate(request: Request, service: SharedService) -> dict[str, list[dict[str, Any]]]:
     """Translate texts as DeepL's API does; with ``tag_handling`` they are HTML. Other options are ignored."""
     given = await service.read(request, schemas.DeepLRequest)
     texts = [given.text] if isinstance(given.text, str) else given.text
@@ -31,17 +33,16 @@ async def translate(request: Request, service: SharedService) -> schemas.DeepLAn
     body = service.with_known_codes(schemas.TranslateRequest.model_validate(asked))
     answer = await translate_texts(request, service, body)
     detected = [each.language for each in answer.get("detectedLanguage", [])] or [body.source] * len(texts)
-    return schemas.DeepLAnswer(
-        translations=[
-            schemas.DeepLTranslation(
-                text=translation,
-                detected_source_language=language.upper(),
-                detected_source_lang=language,
-                billed_characters=len(text),
-            )
-            for text, translation, language in zip(texts, answer["translatedText"], detected, strict=True)
-        ]
-    )
+    translations = [
+        {
+            "text": translation,
+            "detected_source_language": language.upper(),
+            "detected_source_lang": language,  # for Immersive Translate
+            "billed_characters": len(text),
+        }
+        for text, translation, language in zip(texts, answer["translatedText"], detected, strict=True)
+    ]
+    return {"translations": translations}
 
 
 @router.get("/v2/languages", responses=schemas.errors(400, 403))
