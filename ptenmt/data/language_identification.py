@@ -31,21 +31,22 @@ class LanguageCheck:
     """Finds sentences that are surely not in the expected language.
 
     Args:
-        expected: The ISO 639-1 codes of the expected languages; they and ``LIKELY_LANGUAGES`` are told apart.
+        expected: The ISO 639-1 codes of the expected languages.
+        others: The other languages that are told apart; None: all that py3langid knows.
 
     Raises:
         DataError: py3langid does not know one of them.
     """
 
-    def __init__(self, expected: Sequence[str]) -> None:
-        self.languages = list(dict.fromkeys((*expected, *LIKELY_LANGUAGES)))
+    def __init__(self, expected: Sequence[str], others: Sequence[str] | None = LIKELY_LANGUAGES) -> None:
         try:
-            identifier = language_identifier(*self.languages)
+            identifier = language_identifier(*expected, *(others or ()), with_all=others is None)
         except ValueError as error:
             raise DataError(
                 f"the language identifier does not know {' or '.join(expected)}",
                 "set data.filters.right_language to false, or both languages to their ISO 639-1 codes",
             ) from error
+        self.languages = list(identifier.nb_classes)
         self._weights = identifier.nb_ptc.astype(np.float32)  # [features, languages]
         self._priors = identifier.nb_pc.astype(np.float32)
         # The state after a byte is next_state[first_row[state] + byte].
@@ -98,7 +99,7 @@ class LanguageCheck:
 
 
 @cache
-def language_identifier(*languages: str) -> Any:
+def language_identifier(*languages: str, with_all: bool = False) -> Any:
     """py3langid's ``LanguageIdentifier`` of these languages alone: 6 MB, and 40 MB that all of them share.
 
     Raises:
@@ -107,6 +108,7 @@ def language_identifier(*languages: str) -> Any:
     from py3langid.langid import MODEL_FILE, LanguageIdentifier  # takes 0.5 s to load
 
     every = LanguageIdentifier.from_model_file(MODEL_FILE)
+    languages = tuple(dict.fromkeys((*languages, *(every.nb_classes if with_all else ()))))
     columns = [every.nb_classes.index(language) for language in languages]
     automaton = _automaton.setdefault("", (every.tk_nextmove, every.tk_output, every.tk_row))
     next_move, output, row = automaton
@@ -115,9 +117,11 @@ def language_identifier(*languages: str) -> Any:
 
 
 @cache
-def language_check(expected: tuple[str, ...]) -> LanguageCheck:
+def language_check(
+    expected: tuple[str, ...], others: tuple[str, ...] | None = LIKELY_LANGUAGES
+) -> LanguageCheck:
     """One for each process: it takes 0.5 s to load."""
-    return LanguageCheck(expected)
+    return LanguageCheck(expected, others)
 
 
 def _encoded(text: str) -> bytes:

@@ -249,20 +249,33 @@ _COMMON_WORDS = {
 }
 """Words of a language that are rare in the others, except for those that several here have."""
 _WORDS_OF = {language: frozenset(words.split()) for language, words in _COMMON_WORDS.items()}
-_MIN_WORDS = 3
+_SHARED_WORDS = (
+    "a e de do da dos das na no os as por para com que se mais como um este esta essa eu tu me suas "
+    "i in on at for by but be how our your please about her his"
+)
+"""Frequent words of Portuguese and English that others may have, too."""
+_LAST_LATIN = "\u024f"
+_MIN_WORDS, _MOST_WITHOUT_COMMON = 3, 4
 
 
 def seems_foreign(text: str, language: str) -> bool:
-    """Whether a text has common words of other languages and none of this one, as few do.
+    """Whether most letters of a text are of another script, or its words are unlike this language's.
 
-    Fewer than 1 % of sentences do, and 55 to 85 % of those in another language. Of a language whose words are
-    not known here none does.
+    That is, it has common words of other languages and none of this one, or five words and none is common.
+    About 1 % of sentences do. Of a language whose words are not known here none does.
     """
-    words = set(re.findall(r"\w+", text.casefold()))
     own = _WORDS_OF.get(language)
-    if own is None or len(words) < _MIN_WORDS or not own.isdisjoint(words):
+    if own is None:
         return False
-    return any(not common.isdisjoint(words) for common in _WORDS_OF.values())
+    letters = list(filter(str.isalpha, text))
+    if 2 * sum(letter > _LAST_LATIN for letter in letters) > len(letters):
+        return True
+    words = set(re.findall(r"[^\W\d_]+", text.casefold()))
+    if len(words) < _MIN_WORDS or not own.isdisjoint(words):
+        return False
+    if any(not common.isdisjoint(words) for common in _WORDS_OF.values()):
+        return True
+    return len(words) > _MOST_WITHOUT_COMMON and words.isdisjoint(_SHARED_WORDS.split())
 
 
 def language_name(code: str) -> str:

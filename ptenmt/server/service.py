@@ -10,7 +10,6 @@ from typing import Annotated, Any, TypeVar
 import anyio.to_thread
 from fastapi import Depends, Request
 
-from ptenmt.data.language_identification import language_check, language_identifier
 from ptenmt.data.text import seems_foreign
 from ptenmt.errors import ConfigError, DataError
 from ptenmt.server.documents.plain import is_prose
@@ -174,12 +173,14 @@ class Service:
 
         A text that is surely in none of them has a further one, its own.
         """
+        from ptenmt.data.language_identification import language_check, language_identifier  # loads NumPy
+
         languages, source = self.models.languages, self.models.default.source
         ranked: list[tuple[str, float]] = [(language, 0.0) for language in languages]
         try:
             if is_prose(text):
                 other = (
-                    language_check(languages).foreign([text], source)[0]
+                    language_check((source,), None).foreign([text], source)[0]
                     if seems_foreign(text, source)
                     else None
                 )

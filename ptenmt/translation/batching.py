@@ -70,7 +70,7 @@ class Buffer:
             tokens: The most source tokens in a batch with padding; a single segment may have more.
         """
         parts = [
-            part_of(row, number, segment)
+            pending(row, number, segment)
             for row, text in enumerate(self.segmented)
             for number, segment in enumerate(text.segments)
             if not segment.is_blank
@@ -92,33 +92,33 @@ class Search(NamedTuple):
     """If above 0, in a second try: the option of that name, and a lower maximum length."""
 
 
-class Part(NamedTuple):
+class PendingSegment(NamedTuple):
     """A segment of a buffer: the index of its text, its index in the text, and itself."""
 
     row: int
     number: int
     segment: Segment
     search: Search = Search()
-    earlier: list[Hypothesis] | None = None
+    first_hypotheses: list[Hypothesis] | None = None
     """Those of the search before this one, which loop or are truncated."""
-    is_apart: bool = False
+    is_without_entities: bool = False
     """Whether the segment is without entities, which it lost in the search before."""
 
 
-def part_of(row: int, number: int, segment: Segment) -> Part:
+def pending(row: int, number: int, segment: Segment) -> PendingSegment:
     """A segment to be translated for the first time."""
     constraints = segment.constraints
     if constraints is None:
-        return Part(row, number, segment)
-    return Part(row, number, segment, Search(with_attention=bool(constraints.edits), n_best=True))
+        return PendingSegment(row, number, segment)
+    return PendingSegment(row, number, segment, Search(with_attention=bool(constraints.edits), n_best=True))
 
 
 def grouped(
-    parts: list[Part], max_length: Callable[[int], int], num_prefix_tokens: int = 0
-) -> Iterator[tuple[list[Part], int]]:
+    parts: list[PendingSegment], max_length: Callable[[int], int], num_prefix_tokens: int = 0
+) -> Iterator[tuple[list[PendingSegment], int]]:
     """Parts with the same search and maximum length of translations, longest first, and that length."""
 
-    def key(part: Part) -> tuple[Search, int]:
+    def key(part: PendingSegment) -> tuple[Search, int]:
         length = len(part.segment.ids)
         most = max_length(length)
         if part.search.no_repeat_ngram:
@@ -135,7 +135,7 @@ class Batch:
     """Segments of similar length, to be translated together."""
 
     buffer: Buffer
-    parts: list[Part]
+    parts: list[PendingSegment]
     max_length: int
     """The most tokens of each translation."""
 
@@ -156,7 +156,7 @@ class BatchQueue:
     engine: Engine
     options: DecodingConfig
     max_length: Callable[[int], int]
-    review: Callable[[Part, list[Hypothesis]], Part | tuple[Segment, list[Hypothesis]]]
+    review: Callable[[PendingSegment, list[Hypothesis]], PendingSegment | tuple[Segment, list[Hypothesis]]]
     target_prefix: Sequence[int] = ()
     with_scores: bool = True
 
@@ -183,7 +183,7 @@ class BatchQueue:
             for part, hypotheses in zip(batch.parts, found, strict=True):
                 buffer.milliseconds[part.row] += 1000 * (self._last - started) / len(found)
                 reviewed = self.review(part, hypotheses)
-                if isinstance(reviewed, Part):
+                if isinstance(reviewed, PendingSegment):
                     again.append(reviewed)
                 else:
                     segment, accepted = reviewed

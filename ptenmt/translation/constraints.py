@@ -65,7 +65,7 @@ _OPENING = "([{“‘«\"'/-–—¿¡"
 _BRACKETS = ("()", "[]", "{}", "“”", "‘’", "«»", '""', "''")
 _NEAR, _DISTANCE_DECAY = 12, 0.7
 """How many words on each side of a place count, and how much less each than the one before it."""
-_LEAST, _MOST = 0.1, 0.5
+_MIN_SHARE, _SURE_SHARE = 0.1, 0.5
 """The share of a word's attention with which it may belong to a term, and with which it does."""
 
 
@@ -158,12 +158,12 @@ class Constrainer:
         self._emphasized = frozenset(_EMPHASIZED_WORDS.get(language, "").split())
         self._frequent = self._emphasized.union(_FUNCTION_WORDS.get(language, "").split())
 
-    def constrain(self, sentence: str, *, takes_out_all: bool = False) -> ConstrainedSource | None:
+    def constrain(self, sentence: str, *, removes_entities: bool = False) -> ConstrainedSource | None:
         """The sentence with its constraints; None if it has none.
 
         Args:
             sentence: The sentence as it was typed.
-            takes_out_all: Take all entities out of it, also those that the model can carry over.
+            removes_entities: Take all entities out of it, also those that the model can carry over.
         """
         entities = find_entities(sentence) if self._has_safeguards else []
         is_unusual = self._has_safeguards and self._is_cased and _UNUSUAL_CAPITALS.search(sentence)
@@ -180,7 +180,7 @@ class Constrainer:
             part = sentence[begin:end]
             if (begin, end) in changed:
                 source.mark(begin, end, changed[begin, end])
-            elif takes_out_all or not self._is_carried(part, masked):
+            elif removes_entities or not self._is_carried(part, masked):
                 source.take_out(begin, end)
             elif _is_left_to_model(part) or not self._has_placeholders:
                 numbers += _numbers(part)
@@ -345,7 +345,7 @@ def _edited(
             shares = [sum(of_word[column] for column in columns) for of_word in weights]
             if edit.text is None:
                 for row, share in enumerate(shares):
-                    if share >= _MOST and row not in taken:
+                    if share >= _SURE_SHARE and row not in taken:
                         changed[row] = changed[row].upper()
             elif rows := _rows_of_term(changed, edit.text, shares, taken):
                 taken |= {*rows}
@@ -382,12 +382,12 @@ def _rows_of_term(words: list[str], term: str, shares: list[float], taken: set[i
         return list(max(places, key=lambda rows: sum(shares[row] for row in rows)))
     free = [row for row, word in enumerate(words) if row not in taken and any(map(str.isalnum, word))]
     best = max(free, key=shares.__getitem__, default=None)
-    if best is None or shares[best] < _LEAST:
+    if best is None or shares[best] < _MIN_SHARE:
         return []
     first = last = best
-    while first - 1 in free and shares[first - 1] >= _MOST:
+    while first - 1 in free and shares[first - 1] >= _SURE_SHARE:
         first -= 1
-    while last + 1 in free and shares[last + 1] >= _MOST:
+    while last + 1 in free and shares[last + 1] >= _SURE_SHARE:
         last += 1
     return list(range(first, last + 1))
 

@@ -3,11 +3,10 @@
 from collections.abc import Sequence
 from dataclasses import replace
 from itertools import pairwise
-from typing import NamedTuple
 
 from ptenmt.config import DecodingConfig
 from ptenmt.tokenizers import UNK, TokenizerPair
-from ptenmt.translation.batching import Part, Search
+from ptenmt.translation.batching import PendingSegment, Search
 from ptenmt.translation.engine import Hypothesis
 from ptenmt.translation.postprocessing import Postprocessor
 from ptenmt.translation.segmentation import Segment, TextEncoder
@@ -16,17 +15,6 @@ _LONGEST_PERIOD = 16
 _SHORT_PERIOD, _MIN_REPEATS = 3, 2
 """An n-gram of one, two or three tokens is repeated at least twice in a loop; a longer one once."""
 _TIMES_SOURCE = 1.5
-
-
-_TRUNCATED, _LOOP = (False, True, 0), (True, False, 0)
-"""The least faults of hypotheses that are not accepted at once; see ``_faults``."""
-
-
-class Reviewed(NamedTuple):
-    """The accepted hypotheses of a segment, and the segment as it was translated."""
-
-    segment: Segment
-    hypotheses: list[Hypothesis]
 
 
 class Reviewer:
@@ -58,31 +46,40 @@ class Reviewer:
         self._copies_unknown = copies_unknown
         self._avoids_loops = avoids_loops and options.safeguards
 
-    def review(self, part: Part, hypotheses: list[Hypothesis]) -> Reviewed | Part:
-        """The accepted hypotheses; or the segment as it is to be translated once more."""
+    def review(
+        self, part: PendingSegment, hypotheses: list[Hypothesis]
+    ) -> PendingSegment | tuple[Segment, list[Hypothesis]]:
+        """The segment as it is to be translated again; or as it was, and its accepted hypotheses."""
         needs_attention = self._copies_unknown and not part.search.with_attention
         if needs_attention and any(UNK in hypothesis.ids for hypothesis in hypotheses):
             return part._replace(search=part.search._replace(with_attention=True))
         segment = part.segment
         if not self._options.safeguards:
-            return Reviewed(segment, hypotheses[: self._options.num_hypotheses])
+            return segment, hypotheses[: self._options.num_hypotheses]
         if segment.constraints is not None:
             hypotheses = sorted(hypotheses, key=lambda each: not self._is_met(segment, each))
             hypotheses = hypotheses[: self._options.num_hypotheses]
-        if part.earlier:
-            before, now = self._faults(segment, part.earlier[0]), self._faults(segment, hypotheses[0])
-            hypotheses = part.earlier if before < now else hypotheses
-        elif self._avoids_loops and (faults := self._faults(segment, hypotheses[0])) >= _TRUNCATED:
-            # Without repeated bigrams there is no loop, but in long sentences some are usual.
-            search = part.search._replace(no_repeat_ngram=2 if faults >= _LOOP else 3)
-            return part._replace(search=search, earlier=hypotheses)
-        if not part.is_apart and not self._is_met(segment, hypotheses[0]):
-            apart = self._encoder.apart(segment)
+        if part.first_hypotheses:
+            before, now = (
+                self._faults(segment, part.first_hypotheses[0]),
+                self._faults(segment, hypotheses[0]),
+            )
+            hypotheses = part.first_hypotheses if before < now else hypotheses
+        elif self._avoids_loops:
+            loops, is_truncated, _ = self._faults(segment, hypotheses[0])
+            if loops or is_truncated:
+                # Without repeated bigrams there is no loop, but in long sentences some are usual.
+                search = part.search._replace(no_repeat_ngram=2 if loops else 3)
+                return part._replace(search=search, first_hypotheses=hypotheses)
+        if not part.is_without_entities and not self._is_met(segment, hypotheses[0]):
+            without = self._encoder.without_entities(segment)
             search = Search(with_attention=True)
-            return part._replace(segment=apart, search=search, earlier=None, is_apart=True)
-        if part.earlier or part.is_apart:
+            return part._replace(
+                segment=without, search=search, first_hypotheses=None, is_without_entities=True
+            )
+        if part.first_hypotheses or part.is_without_entities:
             segment = replace(segment, is_retried=True)
-        return Reviewed(segment, hypotheses)
+        return segment, hypotheses
 
     def _is_met(self, segment: Segment, hypothesis: Hypothesis) -> bool:
         constraints = segment.constraints

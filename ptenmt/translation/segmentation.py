@@ -16,7 +16,7 @@ from itertools import chain
 from textwrap import shorten
 
 from ptenmt.config import Config
-from ptenmt.data.placeholders import without_entities
+from ptenmt.data.placeholders import find_entities, without_entities
 from ptenmt.data.text import TextPreparation
 from ptenmt.errors import ConfigError
 from ptenmt.tokenizers import SPECIAL_PIECES, UNK, Tokenizer, TokenizerPair, encode_framed, frame
@@ -158,7 +158,8 @@ class TextEncoder:
         most = self._max_length - _NUM_FRAME_TOKENS
 
         def read(sentence: str) -> tuple[str, ConstrainedSource | None]:
-            if len(sentence) > _MAX_CHARACTERS_PER_TOKEN * most or not self._has_words(sentence):
+            text = without_entities(sentence)
+            if len(text) > _MAX_CHARACTERS_PER_TOKEN * most or not self._has_words(text):
                 return "", None
             constraints = None if is_sentence else self._constrainer.constrain(sentence)
             return prepare(constraints.text if constraints else sentence), constraints
@@ -228,11 +229,11 @@ class TextEncoder:
                     yield line[start:end]
                     start = end
 
-    def apart(self, segment: Segment) -> Segment:
+    def without_entities(self, segment: Segment) -> Segment:
         """The segment without its entities, which its translation gets in the end."""
         assert segment.constraints is not None
         typed = segment.constraints.typed
-        constraints = self._constrainer.constrain(typed, takes_out_all=True)
+        constraints = self._constrainer.constrain(typed, removes_entities=True)
         assert constraints is not None
         (ids,) = self._tokenizers.source.encode([text := self.prepare_source(constraints.text)])
         framed = frame(ids, self._max_length)
@@ -240,17 +241,18 @@ class TextEncoder:
         return replace(segment, text=text if ids else typed, ids=framed, constraints=constraints)
 
     def _has_words(self, text: str) -> bool:
-        """Whether there is a letter of the source language outside entities."""
+        """Whether a text without entities has a letter of the source language."""
         scripts = _scripts(self._tokenizers.source)
-        return any(char.isalpha() and _script(char) in scripts for char in without_entities(text))
+        return any(char.isalpha() and _script(char) in scripts for char in text)
 
     def _fit(self, before: str, text: str, prepare: Callable[[str], str]) -> Iterator[Segment]:
         """Split a sentence into segments that the model can read."""
-        if not self._has_words(text):
+        known = without_entities(text)
+        if not self._has_words(known):
             yield Segment(before, text, frame([], self._max_length), typed=text)
             return
         max_tokens = self._max_length - _NUM_FRAME_TOKENS
-        if len(text) <= _MAX_CHARACTERS_PER_TOKEN * max_tokens:
+        if len(known) <= _MAX_CHARACTERS_PER_TOKEN * max_tokens:
             constraints = self._constrainer.constrain(text)
             prepared = prepare(constraints.text if constraints else text)
             (ids,) = self._tokenizers.source.encode([prepared])
@@ -294,10 +296,15 @@ def _script(letter: str) -> str:
 
 
 def _split_place(text: str) -> int:
-    """Where to split a text: after a clause, else at a space, in its middle half; else in its middle."""
+    """Where to split a text: after a clause, else at a space, in its middle half; else in its middle.
+
+    Entities are not split.
+    """
     middle, quarter = len(text) // 2, len(text) // 4
+    spans = [found.span() for found in find_entities(text)]
     for pattern in (_CLAUSE_END, _WHITE_SPACE):
-        places = [found.end() for found in pattern.finditer(text, quarter, len(text) - quarter)]
+        places = {found.end() for found in pattern.finditer(text, quarter, len(text) - quarter)}
+        places.difference_update(*(range(begin + 1, end) for begin, end in spans))
         if places:
             return min(places, key=lambda place: abs(place - middle))
-    return middle
+    return next((begin or end for begin, end in spans if begin < middle < end), middle)

@@ -6,6 +6,7 @@ from py3langid.langid import MODEL_FILE, LanguageIdentifier
 
 from ptenmt.data.language_identification import LanguageCheck
 from ptenmt.data.readers import demo_pairs
+from ptenmt.data.text import seems_foreign
 
 
 @pytest.fixture(scope="module")
@@ -44,3 +45,20 @@ def test_a_foreign_language_is_named(check: LanguageCheck) -> None:
     assert check.foreign(texts, "pt") == [None, "en", "de", "es"]
     assert check.foreign(texts[:2], "en") == ["pt", None]
     assert check.foreign([], "pt") == []
+
+
+def test_a_text_in_any_language_is_named() -> None:
+    texts = {
+        "ru": "Сегодня хорошая погода.",
+        "zh": "今天天气很好。",
+        "pl": "Dzisiaj jest bardzo ładna pogoda, prawda?",
+        "sv": "Jag vet inte vad du menar med det här.",
+        "ro": "Nu știu ce vrei să spui cu asta.",
+        "fi": "Minulla ei ole tänään aikaa puhua kanssasi.",
+        "tr": "Bugün seninle konuşacak zamanım yok.",
+        "ca": "Avui no tinc gens de temps per parlar amb tu.",
+        "gl": "Hoxe non teño tempo para falar contigo.",
+    }
+    for source in ("pt", "en"):
+        assert all(seems_foreign(text, source) for text in texts.values())
+        assert LanguageCheck((source,), None).foreign([*texts.values()], source) == [*texts]

@@ -204,11 +204,11 @@ def test_spacing_follows_the_source_unless_it_is_given() -> None:
     assert spacing(DataConfig(source="demo", tokenization="moses")) == "moses"
 
 
-def test_few_sentences_have_foreign_words_only() -> None:
+def test_few_sentences_seem_foreign() -> None:
     for language, side in (("pt", 0), ("en", 1)):
         sentences = [pair[side] for pair in demo_pairs("test")]
         others = [pair[1 - side] for pair in demo_pairs("test")]
-        assert sum(seems_foreign(text, language) for text in sentences) <= 3
+        assert sum(seems_foreign(text, language) for text in sentences) <= 0.02 * len(sentences)
         assert sum(seems_foreign(text, language) for text in others) > 150
     assert seems_foreign("Ich habe keine Zeit und keine Lust.", "pt")
     assert not seems_foreign("the cat", "pt")  # too short

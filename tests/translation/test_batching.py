@@ -12,7 +12,7 @@ from ptenmt.translation.batching import (
     Batch,
     BatchQueue,
     Buffer,
-    Part,
+    PendingSegment,
     Search,
     read_buffers,
 )
@@ -56,7 +56,7 @@ def batches_of(buffer: Buffer, max_length: Callable[[int], int] = limit) -> list
     return list(buffer.batches(max_length, BATCH_SENTENCES, BATCH_TOKENS))
 
 
-def accept(part: Part, hypotheses: list[Hypothesis]) -> tuple[Segment, list[Hypothesis]]:
+def accept(part: PendingSegment, hypotheses: list[Hypothesis]) -> tuple[Segment, list[Hypothesis]]:
     return part.segment, hypotheses
 
 
@@ -179,7 +179,9 @@ def test_what_the_review_does_not_accept_is_translated_again():
             asked.append((len(request.sources), request.with_attention))
             return super().submit(request)
 
-    def review(part: Part, hypotheses: list[Hypothesis]) -> Part | tuple[Segment, list[Hypothesis]]:
+    def review(
+        part: PendingSegment, hypotheses: list[Hypothesis]
+    ) -> PendingSegment | tuple[Segment, list[Hypothesis]]:
         if part.segment.text == "?" and not part.search.with_attention:
             return part._replace(search=Search(with_attention=True), segment=better)
         return part.segment, hypotheses

@@ -28,12 +28,14 @@ class Letters(Tokenizer):
     save = load = decode
 
 
-def cut(text: str, *, longest: int = 1000, splits: bool = True, **how: bool) -> SegmentedText:
+def cut(
+    text: str, *, longest: int = 1000, splits: bool = True, safeguards: bool = False, **how: bool
+) -> SegmentedText:
     letters = Letters()
     config = Config(
         data=DataConfig(source="files", path="pairs.tsv", normalization="none"),
         model=ModelConfig(max_positions=longest),
-        decoding=DecodingConfig(split_sentences=splits, safeguards=False),
+        decoding=DecodingConfig(split_sentences=splits, safeguards=safeguards),
     )
     encoder = TextEncoder(TokenizerPair(letters, letters), config)
     (segmented,) = encoder.segment([text], **how)
@@ -144,6 +146,16 @@ def test_without_marks_it_is_cut_between_words_and_without_those_anywhere():
     assert "".join(texts(anywhere)) == "x" * 1000
     assert anywhere.join(texts(anywhere)) == "x" * 1000
     assert max(len(segment.ids) for segment in anywhere.segments) <= 100
+
+
+@pytest.mark.parametrize("safeguards", [True, False])
+def test_no_entity_is_split(safeguards: bool):
+    url = "https://example.org/" + "casa/" * 240 + "fim"
+    for text in (f"Vê {url} agora.", f"{url} já", f"um 12 345 678 e {url}", f"{'um dois ' * 30}{url} fim"):
+        segments = cut(text, longest=30, safeguards=safeguards)
+        pieces = [segment.typed for segment in segments.segments]
+        assert " ".join(pieces).count(url) == 1
+        assert max(len(segment.ids) for segment in segments.segments) <= 30
 
 
 def test_nothing_is_lost_whatever_the_text():

@@ -49,7 +49,7 @@ async def translate(request: Request, service: SharedService) -> schemas.Transla
     responses=schemas.errors(400, 403, 408, 413),
 )
 async def detect(request: Request, service: SharedService) -> Any:
-    """Detect which of the server's languages a text is in, the likeliest first."""
+    """Detect which of the server's languages a text is in, or another one; the likeliest first."""
     body = await service.read(request, schemas.DetectRequest)
     texts = _texts_of(service, body)
     found = await anyio.to_thread.run_sync(lambda: list(map(service.detect, texts)))
