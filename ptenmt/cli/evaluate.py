@@ -103,7 +103,7 @@ def evaluate(
         typer.Option(
             "--checks",
             help="Also check how reliable translations are: sentences of a text, entities, glossary terms, "
-            "loops, capitals, texts without words, confidence. Takes about a minute.",
+            "tags, loops, capitals, texts without words, confidence. Takes about a minute.",
         ),
     ] = False,
     calibrate: Annotated[
