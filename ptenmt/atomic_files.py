@@ -1,6 +1,7 @@
 """Writing files and folders whole or not at all, and locks between processes."""
 
 import gzip
+import hashlib
 import io
 import json
 import logging
@@ -97,9 +98,12 @@ def _replacing(file: Path, **how: Any) -> Iterator[IO[Any]]:
         temporary.unlink(missing_ok=True)
 
 
-def remove_unfinished(folder: Path) -> None:
-    """Remove the temporary files of killed processes; no other process may be writing into the folder."""
-    for path in folder.glob(f".*{_SUFFIX}"):
+def remove_unfinished(folder: Path, name: str = "") -> None:
+    """Remove the temporary files of killed processes; no other process may be writing into the folder.
+
+    ``name``: only those of files and folders whose names begin so.
+    """
+    for path in folder.glob(f".{name}*{_SUFFIX}"):
         if path.is_dir():
             shutil.rmtree(path, ignore_errors=True)
         else:
@@ -231,6 +235,11 @@ def write_text(file: Path, text: str) -> None:
 def json_text(value: Any, indent: int | None = None) -> str:
     """JSON with null for numbers that JSON does not have: NaN and the infinities."""
     return json.dumps(_finite(value), indent=indent, ensure_ascii=False, allow_nan=False)
+
+
+def json_checksum(value: Any) -> str:
+    """The SHA-256 checksum of a JSON value, in hexadecimal."""
+    return hashlib.sha256(json.dumps(value, sort_keys=True).encode()).hexdigest()
 
 
 def _finite(value: Any) -> Any:

@@ -4,37 +4,30 @@ The score is that of Junczys-Dowmunt (2018), "Dual Conditional Cross-Entropy Fil
 Corpora": high where both models find a pair probable, and about equally probable.
 """
 
-import hashlib
 import os
 import warnings
-from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, replace
-from itertools import chain, islice
+from itertools import chain
 from pathlib import Path
 from statistics import fmean
 
 import numpy as np
 
-from ptenmt.atomic_files import written_whole
-from ptenmt.config import Config, DataConfig
+from ptenmt.atomic_files import json_checksum, written_whole
+from ptenmt.config import Config
 from ptenmt.config.schema import require
-from ptenmt.ctranslate2_export import ctranslate2_model
 from ptenmt.data.corpus import load_corpus, original_pairs
 from ptenmt.data.filters import FilterReport, Removed
 from ptenmt.data.readers import tsv_line
 from ptenmt.data.store import TextPairs
-from ptenmt.data.text import preparation_options
+from ptenmt.data.text import preparation_differences
 from ptenmt.errors import OutputError, RunError
+from ptenmt.events import OnProgress
 from ptenmt.runs import Run, check_task
-from ptenmt.tokenizers import encode_framed
 from ptenmt.trained_model import TrainedModel
-from ptenmt.translation.ctranslate2_engine import CTranslate2Engine, PendingScores
-from ptenmt.translation.resumable_output import locked, open_resumable
-
-OnProgress = Callable[[str, int, int], None]
-"""Called with the current activity, how much of it is done, and how much there is."""
-_BUFFER_PAIRS = 2048
+from ptenmt.translation import Translator
+from ptenmt.translation.resumable_output import locked, write_buffers
 
 
 def dual_scores(forward: np.ndarray, backward: np.ndarray) -> np.ndarray:
@@ -92,11 +85,8 @@ class Cleaning:
         for option, run, like in (("--forward", self.forward, data), ("--backward", self.backward, other)):
             config = run.config()
             check_task(run, config.task, "translation")
-            found = _form(config.data)
             wrong += [
-                f"{option} {run.name} has {name} {found[name]}, not {value}"
-                for name, value in _form(like).items()
-                if found[name] != value
+                f"{option} {run.name} has {each}" for each in preparation_differences(config.data, like)
             ]
         if wrong:
             hint = "both must read text prepared as the config's, --backward in the other direction"
@@ -131,14 +121,19 @@ class Cleaning:
         """
         with locked(self.output):
             models = [
-                _ScoringModel(TrainedModel.load(run, on_warning=on_warning), device, threads)
+                Translator.from_trained_model(
+                    TrainedModel.load(run, on_warning=on_warning),
+                    "ctranslate2",
+                    device=device,
+                    threads=threads,
+                )
                 for run in (self.forward, self.backward)
             ]
             on_progress("reading the pairs", 0, 1)
             corpus = load_corpus(self.config.data, self.config.seed)
             scores = dual_scores(
-                models[0].cross_entropies(corpus.train, (0, 1), on_progress),
-                models[1].cross_entropies(corpus.train, (1, 0), on_progress),
+                _cross_entropies(models[0], corpus.train, (0, 1), on_progress),
+                _cross_entropies(models[1], corpus.train, (1, 0), on_progress),
             )
             num_removed = len(scores) - max(1, round(self.keep * len(scores)))
             lowest = np.partition(scores, num_removed)[num_removed]
@@ -161,54 +156,29 @@ class Cleaning:
             return reports
 
 
-class _ScoringModel:
-    """A translation model that scores the targets of given pairs, as CTranslate2 computes it."""
+def _cross_entropies(
+    model: Translator, pairs: TextPairs, sides: tuple[int, int], on_progress: OnProgress
+) -> np.ndarray:
+    """Return the cross-entropy of each target in nats per token, float32 [pairs].
 
-    def __init__(self, trained: TrainedModel, device: str, threads: int | None) -> None:
-        self._config, self._tokenizers = trained.config, trained.tokenizers
-        self._engine = CTranslate2Engine(
-            ctranslate2_model(trained), trained.tokenizers, with_unknown=True, device=device, threads=threads
-        )
+    They are written to a file beside the pairs, and read from there the next time.
 
-    def cross_entropies(
-        self, pairs: TextPairs, sides: tuple[int, int], on_progress: OnProgress
-    ) -> np.ndarray:
-        """Return the cross-entropy of each target in nats per token, float32 [pairs].
+    Args:
+        model: It scores the targets, as CTranslate2 computes it.
+        pairs: The pairs.
+        sides: Which of a pair's sentences, 0 or 1, is the source and which the target.
+        on_progress: Called after every buffer.
+    """
 
-        They are written to a file beside the pairs, and read from there the next time.
-
-        Args:
-            pairs: The pairs.
-            sides: Which of a pair's sentences, 0 or 1, is the source and which the target.
-            on_progress: Called after every buffer.
-        """
-        facts = {"engine": self._engine.identity, "sides": list(sides)}
-        file = pairs.folder / f"scores-{hashlib.sha256(repr(facts).encode()).hexdigest()[:16]}.txt"
-        if not file.exists():
-            lines = (f"{source}\t{target}" for source, target in pairs)
-            direction = "→".join(self._config.data.languages)
-            pending: deque[tuple[list[str], PendingScores]] = deque()
-            with locked(file), open_resumable(file, facts, lines, resume=True) as output:
-                num_done = output.num_saved
-                while (buffer := list(islice(lines, _BUFFER_PAIRS))) or pending:
-                    if buffer:
-                        pending.append((buffer, self._submit(buffer, sides)))
-                    if len(pending) > 1 or not buffer:  # the next buffer is encoded while the engine works
-                        texts, wait = pending.popleft()
-                        output.append(texts, "".join(f"{-fmean(log_probs):.6g}\n" for log_probs in wait()))
-                        num_done += len(texts)
-                        on_progress(f"scoring {direction}", num_done, len(pairs))
-        return np.fromfile(file, np.float32, sep="\n")
-
-    def _submit(self, lines: Sequence[str], sides: tuple[int, int]) -> PendingScores:
+    def start(lines: list[str]) -> Callable[[], str]:
         columns = list(zip(*(line.split("\t") for line in lines), strict=True))
-        sources, targets = (
-            encode_framed(tokenizer, columns[side], self._config.model.max_positions)[0]
-            for tokenizer, side in zip((self._tokenizers.source, self._tokenizers.target), sides, strict=True)
-        )
-        return self._engine.score(sources, targets)
+        wait = model.score_prepared(columns[sides[0]], columns[sides[1]])
+        return lambda: "".join(f"{-fmean(log_probs):.6g}\n" for log_probs in wait())
 
+    def show(num_done: int) -> None:
+        on_progress(f"scoring {'→'.join(model.config.data.languages)}", num_done, len(pairs))
 
-def _form(data: DataConfig) -> dict[str, str | bool]:
-    """The form of the text that a model reads, and the direction it translates in."""
-    return {"direction": "→".join(data.languages), **preparation_options(data)}
+    name = json_checksum({"engine": model.engine.identity, "sides": sides})[:16]
+    file = pairs.folder / f"scores-{name}.txt"
+    write_buffers(file, (f"{source}\t{target}" for source, target in pairs), start, show)
+    return np.fromfile(file, np.float32, sep="\n")

@@ -10,7 +10,6 @@ Its metadata have the training step, the scores, and the checksum of the arrays.
 whole or not at all.
 """
 
-import hashlib
 import json
 import os
 import struct
@@ -21,7 +20,7 @@ from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ptenmt.atomic_files import remove_unfinished, write_bytes
+from ptenmt.atomic_files import json_checksum, remove_unfinished, write_bytes
 from ptenmt.config import ModelConfig
 from ptenmt.errors import CheckpointError, OutputError
 from ptenmt.history import rank
@@ -64,7 +63,7 @@ def model_fingerprint(config: ModelConfig) -> str:
     """Identify a model by those of its options that differ from their defaults."""
     options = asdict(config)
     changed = {each.name: options[each.name] for each in fields(config) if options[each.name] != each.default}
-    return hashlib.sha256(json.dumps(changed, sort_keys=True).encode()).hexdigest()[:16]
+    return json_checksum(changed)[:16]
 
 
 def write_weights(

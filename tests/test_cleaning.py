@@ -10,7 +10,6 @@ import numpy as np
 import pytest
 from random_models import write_random_run
 
-import ptenmt.cleaning
 from ptenmt.cleaning import Cleaning, dual_scores
 from ptenmt.config import Config, CorpusFile, DataConfig, FilterConfig, StageConfig, TokenizerConfig
 from ptenmt.config.loading import load_config
@@ -20,6 +19,7 @@ from ptenmt.errors import ConfigError, DataError, OutputError, PtenmtError, RunE
 from ptenmt.runs import Run
 from ptenmt.tokenizers import END, START
 from ptenmt.trained_model import TrainedModel
+from ptenmt.translation import resumable_output, translator
 from ptenmt.translation.ctranslate2_engine import CTranslate2Engine
 
 PAIRS = [
@@ -59,7 +59,7 @@ def in_float32(monkeypatch: pytest.MonkeyPatch) -> None:
         checksum = trained.info.checksum
         return convert(trained.config.model, trained.weights, trained.tokenizers, checksum, "float32")
 
-    monkeypatch.setattr(ptenmt.cleaning, "ctranslate2_model", model)
+    monkeypatch.setattr(translator, "ctranslate2_model", model)
 
 
 def written(folder: Path, **options: Any) -> DataConfig:
@@ -165,14 +165,14 @@ def test_the_output_takes_the_place_of_the_files(tmp_path: Path, reverse: bool) 
 def test_an_interrupted_run_continues(
     tmp_path: Path, runs: dict[str, Run], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(ptenmt.cleaning, "_BUFFER_PAIRS", 8)
+    monkeypatch.setattr(resumable_output, "BUFFER_SIZE", 8)
     data = written(tmp_path)
     job = Cleaning(config=Config(data=data), **runs, keep=0.5, output=tmp_path / "clean.tsv")
     scored: list[tuple[str, int]] = []
 
     def interrupt(activity: str, done: int, _total: int) -> None:
         scored.append((activity, done))
-        if scored[-1] == ("scoring en→pt", 16):
+        if scored[-2:] == [("scoring en→pt", 8), ("scoring en→pt", 16)]:
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
@@ -180,7 +180,7 @@ def test_an_interrupted_run_continues(
     assert not job.output.exists()
     scored.clear()
     job.run(interrupt)
-    assert scored == [("reading the pairs", 0)] + [("scoring en→pt", done) for done in (24, 32, 36)]
+    assert scored == [("reading the pairs", 0)] + [("scoring en→pt", done) for done in (16, 24, 32, 36)]
     straight = cleaned(
         replace(data, cache_dir=str(tmp_path / "new")), runs, tmp_path / "straight.tsv", keep=0.5
     )

@@ -11,10 +11,11 @@ from ptenmt.cli.console import Screen, load_tensorflow
 from ptenmt.cli.formatting import counted
 from ptenmt.cli.translation_job import Destination, TranslationView, run_job
 from ptenmt.data.readers import opened_lines
-from ptenmt.errors import DataError, PtenmtError
+from ptenmt.data.text import language_name
+from ptenmt.errors import PtenmtError
 from ptenmt.runs import find_run
 from ptenmt.trained_model import TrainedModel
-from ptenmt.translation.backtranslation import PAIRS, BackTranslation
+from ptenmt.translation.backtranslation import EMPTY, FOREIGN, PAIRS, BackTranslation, left_out
 from ptenmt.translation.translator import Translator, uses_keras
 
 _ONE = "decoding.num_hypotheses=1"
@@ -55,9 +56,11 @@ def backtranslate(
     overrides: options.DecodingOverrides = None,
     min_score: Annotated[
         float | None,
-        typer.Option(metavar="X", help="Leave out pairs with a lower score, such as -1.", show_default="all"),
+        typer.Option(
+            max=0, metavar="X", help="Leave out pairs that score below X, for example -1.", show_default="all"
+        ),
     ] = None,
-    max_words: Annotated[int, typer.Option(metavar="N", help="Leave out lines of more words.")] = 100,
+    max_words: Annotated[int, typer.Option(min=1, metavar="N", help="Leave out lines of more words.")] = 100,
     skip_invalid: Annotated[
         bool,
         typer.Option("--skip-invalid", help="Leave out lines that are not valid UTF-8, instead of stopping."),
@@ -104,9 +107,10 @@ def backtranslate(
             on_warning=screen.warn,
         )
         view = TranslationView(screen, lines, is_shown=True)
-        counts = run_job(job, lines, destination, view, options.resume_command(context, add="--resume"))
-    left_out = ", ".join(f"{count:,} {reason}" for reason, count in counts.items() if reason != PAIRS)
-    if not counts.get(PAIRS):
-        raise DataError(f"no line of {input_file} gives a pair: {left_out or 'it is empty'}")
-    pairs = counted(counts[PAIRS], "pair")
-    screen.say(f"{pairs} in {output_file}" + (f"; left out: {left_out}" if left_out else ""))
+        command = options.resume_command(context, add="--resume")
+        counts = run_job(job, lines, destination, view, command, left_out)
+    if 2 * counts[FOREIGN] > counts.total() - counts[EMPTY]:
+        name = language_name(translator.config.data.languages[0])
+        screen.warn(f"most lines are not in {name}, from which the run translates")
+    described = f"; left out: {left_out(counts)}" if left_out(counts) else ""
+    screen.say(f"{counted(counts[PAIRS], 'pair')} in {output_file}{described}")

@@ -58,6 +58,11 @@ def compare(
         with standard_output() as stream:
             stream.write(json_text(comparison.facts(), indent=2) + "\n")
         return
+    print_comparison(comparison)
+
+
+def print_comparison(comparison: RunComparison) -> None:
+    """Print the tables of a comparison."""
     header = ("", *(run.run for run in comparison.runs))
     print_table(Table(title="runs", header=header, rows=_results(comparison), numbers=range(1, len(header))))
     if comparison.differences:

@@ -6,13 +6,10 @@ from typing import Annotated, Literal
 import typer
 
 from ptenmt.cli import options
+from ptenmt.cli.compare import print_comparison
 from ptenmt.cli.console import Screen, load_tensorflow
-from ptenmt.cli.formatting import amount
-from ptenmt.cli.tables import print_table
 from ptenmt.cli.training_view import TrainingView
 from ptenmt.config.loading import find_config, load_config
-from ptenmt.history import NOTHING
-from ptenmt.inspection.figures import Table
 
 
 def distil(
@@ -30,21 +27,26 @@ def distil(
     ] = "score",
     keep: Annotated[
         float,
-        typer.Option(metavar="SHARE", help="The share of the pairs to train on, those with the best scores."),
+        typer.Option(
+            metavar="SHARE", help="The share of each file's pairs to train on, those with the best scores."
+        ),
     ] = 0.9,
     beam_size: Annotated[
         int,
         typer.Option(min=1, metavar="N", help="Beam width of the teachers, and the length of n-best lists."),
     ] = 4,
+    fresh: options.Fresh = False,
+    device: options.Device = "cpu",
+    threads: options.Threads = None,
     quiet: options.Quiet = False,
     verbose: options.Verbose = False,
 ) -> None:
-    """Train a student on its teachers' translations of the training sources, and measure it beside them.
+    """Train a student on its teachers' translations of the training sources, and compare it with them.
 
     The teachers translate the training pairs of the config into n-best lists; several teachers score each
     other's translations, and their scores are averaged. The student is trained on the chosen translations,
-    and validated and tested on the pairs of the config. At the end, a table compares its greedy search with
-    the teachers' beam search on the validation pairs. After an interruption, the same command resumes.
+    validated and tested on the pairs of the config, and translates by greedy search. At the end, tables
+    compare it with its teachers on the validation pairs. After an interruption, the same command resumes.
 
     Example: ptenmt distil --teacher good --config student.yaml
 
@@ -67,35 +69,20 @@ def distil(
                 choose=choose,
                 keep=keep,
                 beam_size=beam_size,
+                fresh=fresh,
+                device=device,
+                threads=threads,
                 on_event=view.show,
                 on_download=show_download,
                 on_progress=show,
             )
     except KeyboardInterrupt:  # before or after the training, which handles signals itself
         pass
-    if done is None or done.student is None:
+    if done is None or done.comparison is None:
         screen.say("stopped; resume with", style="bold")
-        screen.say_command(options.resume_command(context))
+        trained = {"--fresh": 1} if view.has_saved else {}
+        screen.say_command(options.resume_command(context, remove=trained))
         number = None if done is None else done.training.stopped_by
         raise typer.Exit(128 + signal.Signals(number or signal.SIGINT))
-    student = done.student
     screen.say(f"distilled pairs: {done.folder}")
-    rows = [
-        (
-            each.name,
-            each.search,
-            f"{each.bleu:.2f}",
-            NOTHING if each is student or not each.bleu else f"{100 * student.bleu / each.bleu:.1f}%",
-            f"{each.sentences_per_second:,.0f}",
-            NOTHING
-            if each is student
-            else f"{student.sentences_per_second / each.sentences_per_second:.1f} ×",
-            NOTHING if each.num_bytes is None else amount(each.num_bytes),
-        )
-        for each in (student, *done.teachers)
-    ]
-    header = ("run", "search", "BLEU", "student's", "sentences/s", "student's", "int8 model")
-    print_table(Table(title="validation pairs", header=header, rows=rows, numbers=range(2, 7)))
-    for teacher in done.teachers:
-        if teacher.bleu < student.bleu:
-            screen.warn(f"the teacher {teacher.name} scores {teacher.bleu:.2f} BLEU, less than its student")
+    print_comparison(done.comparison)

@@ -120,6 +120,10 @@ RunName = Annotated[str | None, _run_option(_WHICH, _LAST)]
 RunOfReverse = Annotated[
     str, _run_option("A run of the reverse direction: a folder, or a name below checkpoints/.", False)
 ]
+Fresh = Annotated[
+    bool,
+    typer.Option("--fresh", help="Start from scratch; an existing run of that name is renamed, not deleted."),
+]
 Teachers = Annotated[
     list[str],
     typer.Option(

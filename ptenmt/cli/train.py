@@ -15,7 +15,16 @@ from ptenmt.cli.formatting import (
     mixture,
     steps_of_epochs,
 )
-from ptenmt.cli.options import ConfigName, InitFrom, Overrides, Quiet, RunToTrain, Verbose, resume_command
+from ptenmt.cli.options import (
+    ConfigName,
+    Fresh,
+    InitFrom,
+    Overrides,
+    Quiet,
+    RunToTrain,
+    Verbose,
+    resume_command,
+)
 from ptenmt.cli.tables import print_facts, print_tables
 from ptenmt.cli.training_view import TrainingView
 from ptenmt.config.loading import find_config, load_config
@@ -35,12 +44,7 @@ def train(
     overrides: Overrides = None,
     run: RunToTrain = None,
     init_from: InitFrom = None,
-    fresh: Annotated[
-        bool,
-        typer.Option(
-            "--fresh", help="Start from scratch; an existing run of that name is renamed, not deleted."
-        ),
-    ] = False,
+    fresh: Fresh = False,
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Check everything and run the largest step, without training.")
     ] = False,

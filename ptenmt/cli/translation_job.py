@@ -37,6 +37,8 @@ if TYPE_CHECKING:
 _INTERRUPTED = 130
 _SECONDS_PER_LINE = 60
 _SHOWN_WORDS = 5
+_TRUNCATED = "translations truncated at the maximum length (decoding.max_length)"
+_SPLIT = "texts with a sentence too long for the model, which was split"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -189,15 +191,12 @@ class StreamOutput:
 
     def __init__(self, stream: IO[str]) -> None:
         self._stream = stream
-        self.counts: Mapping[str, int] = {}
+        self.saved_counts: Mapping[str, int] = {}
 
-    def append(
-        self, _texts: Sequence[str], translations: str, counts: Mapping[str, int] | None = None
-    ) -> None:
+    def append(self, _texts: Sequence[str], translations: str, _counts: Mapping[str, int]) -> None:
         """Write and flush."""
         self._stream.write(translations)
         self._stream.flush()
-        self.counts = Counter(self.counts) + Counter(counts)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -293,7 +292,8 @@ class TranslationView:
     def __init__(self, screen: Screen, lines: Lines | None, *, is_shown: bool) -> None:
         self.screen, self._lines, self._is_shown = screen, lines, is_shown
         self._num_saved = self._num_done = self._num_bytes = self._num_saved_bytes = 0
-        self._num_truncated = self._num_split = self._num_unknown = 0
+        self._num_unknown = 0
+        self._counts: Counter[str] = Counter()
         self._unknown: dict[str, None] = {}
         self._foreign: Counter[str] = Counter()
         self._progress: Progress | None = None
@@ -321,8 +321,8 @@ class TranslationView:
         """Count and show these translations."""
         self._num_done += len(translations)
         self._num_bytes += sum(len(translation.source.encode()) + 1 for translation in translations)
-        self._num_truncated += sum(not translation.is_complete for translation in translations)
-        self._num_split += sum(translation.is_split for translation in translations)
+        self._counts[_TRUNCATED] += sum(not translation.is_complete for translation in translations)
+        self._counts[_SPLIT] += sum(translation.is_split for translation in translations)
         self._foreign.update(translation.detected for translation in translations if translation.detected)
         for translation in translations:
             self._num_unknown += len(translation.unknown)
@@ -378,11 +378,9 @@ class TranslationView:
         return None if expected is None else max(expected - self._num_saved_bytes - self._num_bytes, 0.0)
 
     def _warnings(self) -> Iterator[str]:
-        if self._num_truncated:
-            count = f"{self._num_truncated:,}"
-            yield f"translations truncated at the maximum length (decoding.max_length): {count}"
-        if self._num_split:
-            yield f"texts with a sentence too long for the model, which was split: {self._num_split:,}"
+        for problem, count in self._counts.items():
+            if count:
+                yield f"{problem}: {count:,}"
         if self._foreign:
             frequent = sorted(self._foreign, key=lambda language: (-self._foreign[language], language))
             names = ", ".join(map(language_name, frequent))
@@ -396,14 +394,20 @@ class TranslationView:
 
 
 def run_job(
-    job: Job, texts: Iterable[str], destination: Destination, view: TranslationView, command: Sequence[str]
-) -> Mapping[str, int]:
+    job: Job,
+    texts: Iterable[str],
+    destination: Destination,
+    view: TranslationView,
+    command: Sequence[str],
+    check: Callable[[Counter[str]], object] = lambda _counts: None,
+) -> Counter[str]:
     """Translate all texts; if interrupted, show the command that resumes.
 
     What is not resumed need not have the same buffers again: there each ends where the input pauses.
+    ``check`` is called with the sums of the chunks' counts before the output takes its place, and may raise.
 
     Returns:
-        The sums of the chunks' counts.
+        The sums.
     """
     stream = iter(texts)
     output = None
@@ -418,9 +422,11 @@ def run_job(
                 has_more = texts.has_more
             if destination.resume and not output.num_saved:
                 view.screen.say(f"nothing to resume for {destination.file}: starting from the first line")
+            counts = Counter(output.saved_counts)
             for chunk in job.chunks(stream, view.show, has_more):
                 output.append(*chunk)
-            counts = output.counts
+                counts.update(chunk.counts)
+            check(counts)
     except BaseException as error:
         is_error = isinstance(error, Exception)
         if output is None or output.num_saved is None or (is_error and not output.num_saved):

@@ -650,6 +650,10 @@ class CheckpointConfig:
         _require_least("checkpoint", self, 0, "keep_best")
 
 
+NO_SAMPLING: dict[str, Any] = {"top_k": 1, "top_p": 1.0, "temperature": 1.0, "num_hypotheses": 1}
+"""Options of ``DecodingConfig``: the best translation alone, by search."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class DecodingConfig:
     """How translations are generated: greedy search, beam search, or sampling."""

@@ -27,10 +27,10 @@ import platformdirs
 
 from ptenmt.atomic_files import exclusive, folder_written_whole, json_text, output_errors, write_text
 from ptenmt.config import CorpusFile, DataConfig
-from ptenmt.data.download import OnProgress, fetch, file_checksum
+from ptenmt.data.download import fetch, file_checksum
 from ptenmt.data.readers import SentencePair, read_pairs, tsv_line
 from ptenmt.errors import ConfigError, DataError, DownloadError, did_you_mean
-from ptenmt.events import DownloadProgress
+from ptenmt.events import DownloadProgress, OnDownload
 
 logger = logging.getLogger(__name__)
 
@@ -78,7 +78,7 @@ def list_corpora(source_language: str, target_language: str, search: str = "") -
     return [_facts(entry) for entry in entries if search.lower() in str(entry.did).lower()]
 
 
-def fetch_corpora(data: DataConfig, on_progress: OnProgress | None = None) -> list[dict[str, Any]]:
+def fetch_corpora(data: DataConfig, on_progress: OnDownload | None = None) -> list[dict[str, Any]]:
     """Download the corpora that a config names, unless they are on this machine.
 
     Args:
@@ -236,7 +236,7 @@ def _entry(name: str, data: DataConfig) -> Any:
     return entry
 
 
-def _fetch(entry: Any, on_progress: OnProgress | None) -> None:
+def _fetch(entry: Any, on_progress: OnDownload | None) -> None:
     """Download a corpus and write its folder."""
     from mtdata.cache import Cache
 
@@ -258,7 +258,7 @@ def _fetch(entry: Any, on_progress: OnProgress | None) -> None:
         raise
 
 
-def _convert(entry: Any, cache: Any, file: Path, on_progress: OnProgress | None) -> dict[str, Any]:
+def _convert(entry: Any, cache: Any, file: Path, on_progress: OnDownload | None) -> dict[str, Any]:
     """Write the pairs of a downloaded corpus; returns their number, and that of the incomplete ones."""
     num_written = num_skipped = num_bytes = 0
 

@@ -13,7 +13,7 @@ from unicodedata import unidata_version
 
 from ptenmt.config import Config, CorpusFile, DataConfig, TokenizerConfig
 from ptenmt.data.corpora import corpus_facts, fetch_corpora, read_corpus, stored_pairs
-from ptenmt.data.download import OnProgress, published_tokenizer
+from ptenmt.data.download import published_tokenizer
 from ptenmt.data.filters import (
     Filter,
     FilterReport,
@@ -27,6 +27,7 @@ from ptenmt.data.splits import split_off
 from ptenmt.data.store import Chunk, Entry, NumberedChunk, TextPairs, corpus_cache, in_chunks, write_texts
 from ptenmt.data.text import TextPreparation
 from ptenmt.errors import DataError
+from ptenmt.events import OnDownload
 from ptenmt.processes import parallel_map
 
 HeldOutSplit = Literal["validation", "test"]
@@ -66,7 +67,7 @@ class Corpus:
         return FilterReport.total(self.reports).num_removed
 
 
-def fetch_sources(config: Config, on_progress: OnProgress | None = None) -> TokenizerConfig:
+def fetch_sources(config: Config, on_progress: OnDownload | None = None) -> TokenizerConfig:
     """Download the dataset, corpora and tokenizer of a config, unless they are on this machine.
 
     Only ``data.source: tfds``, corpora in ``data`` and ``tokenizer.kind: wordpiece`` need downloads.
@@ -90,7 +91,7 @@ def fetch_sources(config: Config, on_progress: OnProgress | None = None) -> Toke
     return options
 
 
-def fetch_data(data: DataConfig, on_progress: OnProgress | None = None) -> None:
+def fetch_data(data: DataConfig, on_progress: OnDownload | None = None) -> None:
     """Download what ``fetch_sources`` downloads, but the tokenizer; errors as there."""
     if data.source == "tfds":
         from ptenmt.data.tfds import prepare_tfds  # which imports TensorFlow

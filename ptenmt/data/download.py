@@ -8,7 +8,6 @@ import shutil
 import time
 import zipfile
 import zlib
-from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from urllib.parse import urlsplit
@@ -19,7 +18,7 @@ import urllib3
 
 from ptenmt.atomic_files import exclusive, folder_written_whole
 from ptenmt.errors import DownloadError, TokenizerError
-from ptenmt.events import DownloadProgress
+from ptenmt.events import DownloadProgress, OnDownload
 
 logger = logging.getLogger(__name__)
 
@@ -31,8 +30,6 @@ _TEMPORARY = {408, 429, 500, 502, 503, 504}
 _MAX_UNPACKED_BYTES = 1_000_000_000  # the published tokenizer has half a million
 _VOCABULARY = "assets/pt_vocab.txt"
 
-OnProgress = Callable[[DownloadProgress], None]
-
 
 class _ConnectionLost(Exception):
     """The server or the connection failed; another attempt may succeed."""
@@ -43,7 +40,7 @@ class _Download:
     url: str
     destination: Path
     sha256: str | None
-    on_progress: OnProgress | None
+    on_progress: OnDownload | None
 
     @property
     def part(self) -> Path:
@@ -81,7 +78,7 @@ def file_checksum(file: Path) -> str:
         return hashlib.file_digest(stream, "sha256").hexdigest()
 
 
-def fetch(url: str, destination: Path, *, sha256: str | None, on_progress: OnProgress | None = None) -> Path:
+def fetch(url: str, destination: Path, *, sha256: str | None, on_progress: OnDownload | None = None) -> Path:
     """Download ``url`` to ``destination``, unless the file exists already.
 
     The bytes are written to ``<destination>.part``, which is renamed when it is complete and verified. An
@@ -241,7 +238,7 @@ def unpack_zip(archive: Path, folder: Path) -> None:
 
 
 def published_tokenizer(
-    url: str, path: str | None, *, sha256: str | None = None, on_progress: OnProgress | None = None
+    url: str, path: str | None, *, sha256: str | None = None, on_progress: OnDownload | None = None
 ) -> Path:
     """Find or download the published tokenizer: a SavedModel, of which the vocabularies are read.
 

@@ -3,14 +3,13 @@
 A source is a file of pairs, or a file with the sides of its pairs swapped.
 """
 
-import hashlib
-import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import accumulate
 
 import numpy as np
 
+from ptenmt.atomic_files import json_checksum
 from ptenmt.config import DataConfig
 from ptenmt.data.augmentation import tag_of
 from ptenmt.data.readers import SentencePair
@@ -108,18 +107,18 @@ class Mixture:
         pairs = self.pairs(epoch)
         return {name: round(count / sum(pairs.values()), 4) for name, count in pairs.items()}
 
-    def fingerprint(self, checksum: str, *, by_source: bool) -> str:
+    def fingerprint(self, pairs: str, *, by_source: bool) -> str:
         """Return a checksum of the pairs and of how often they are read.
 
         Args:
-            checksum: Of the pairs; it is returned where every epoch reads every pair once, if not
+            pairs: Their checksum; it is returned where every epoch reads every pair once, if not
                 ``by_source``.
             by_source: Whether it matters which pairs are of one source.
         """
         if self.stages == ((0, self.sizes),) and not (by_source and len(self.sizes) > 1):
-            return checksum
-        facts = [checksum, self.stages] + [self.sizes] * by_source
-        return hashlib.sha256(json.dumps(facts).encode()).hexdigest()
+            return pairs
+        facts = [pairs, self.stages] + [self.sizes] * by_source
+        return json_checksum(facts)
 
 
 def _counts(stage: str, mix: Mapping[str, float], available: Mapping[str, int]) -> tuple[int, ...]:

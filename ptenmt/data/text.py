@@ -112,6 +112,15 @@ def lowers_typed(data: DataConfig) -> bool:
     return data.lowercase or (data.source == "tfds" and spacing(data) == "given")
 
 
+def preparation_differences(data: DataConfig, wanted: DataConfig) -> list[str]:
+    """What differs between two configs in the direction and the form of their text."""
+    form, other = (
+        {"direction": "→".join(each.languages), **preparation_options(each), "lowercase": lowers_typed(each)}
+        for each in (data, wanted)
+    )
+    return [f"{name} {form[name]}, not {value}" for name, value in other.items() if form[name] != value]
+
+
 class _Moses:
     """The Moses tokenizer and detokenizer of a language; English rules for one that Moses does not know."""
 

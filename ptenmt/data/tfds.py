@@ -10,8 +10,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from ptenmt.data.download import OnProgress, fetch
+from ptenmt.data.download import fetch
 from ptenmt.errors import DataError, did_you_mean
+from ptenmt.events import OnDownload
 from ptenmt.native_libraries import load_tensorflow
 
 load_tensorflow()
@@ -24,7 +25,7 @@ _READ_BATCH = 1024  # pairs; one by one takes four times as long
 
 
 def prepare_tfds(
-    dataset: str, data_dir: str | None, archive_url: str | None, on_progress: OnProgress | None = None
+    dataset: str, data_dir: str | None, archive_url: str | None, on_progress: OnDownload | None = None
 ) -> None:
     """Fetch and prepare a dataset, unless it is prepared already.
 

@@ -13,8 +13,8 @@ from ptenmt.evaluation.error_analysis import max_repeats
 from ptenmt.evaluation.markup_check import check_markup
 from ptenmt.evaluation.reliability import Reliability
 from ptenmt.evaluation.scores import MetricName, Scorer
-from ptenmt.evaluation.systems import OnProgress
 from ptenmt.evaluation.test_set import TestSet
+from ptenmt.events import OnProgress
 from ptenmt.translation import Translator
 from ptenmt.translation.glossary import Glossary
 

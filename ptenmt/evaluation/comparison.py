@@ -13,7 +13,8 @@ from ptenmt.epochs import EpochSteps
 from ptenmt.errors import RunError
 from ptenmt.evaluation.evaluation import held_out_test_set, json_facts
 from ptenmt.evaluation.scores import Difference, Scorer
-from ptenmt.evaluation.systems import LoadOptions, OnProgress, SearchFacts, System
+from ptenmt.evaluation.systems import LoadOptions, SearchFacts, System
+from ptenmt.events import OnProgress
 from ptenmt.history import History
 from ptenmt.runs import UNITS, Run, find_run
 from ptenmt.weights import list_weights

@@ -22,8 +22,9 @@ from ptenmt.evaluation.published_test_sets import with_test_set
 from ptenmt.evaluation.reliability import Reliability, calibrate
 from ptenmt.evaluation.robustness import NoiseScores, score_robustness
 from ptenmt.evaluation.scores import BaselineComparison, MetricName, Score, Scorer, Statistics, TextForm
-from ptenmt.evaluation.systems import LoadOptions, OnProgress, SearchFacts, System, teacher_forced
+from ptenmt.evaluation.systems import LoadOptions, SearchFacts, System, teacher_forced
 from ptenmt.evaluation.test_set import PLAIN_TEXT, TOKENIZED_TEXT, EvaluationFiles, Hypotheses, TestSet
+from ptenmt.events import OnProgress
 from ptenmt.history import perplexity
 from ptenmt.runs import Run, check_task, find_run
 from ptenmt.tokenizers import load_tokenizers

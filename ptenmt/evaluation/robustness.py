@@ -9,8 +9,9 @@ from ptenmt.data.placeholders import PLACEHOLDERS
 from ptenmt.data.readers import SentencePair
 from ptenmt.data.text import lowers_typed
 from ptenmt.evaluation.scores import Scorer
-from ptenmt.evaluation.systems import OnProgress, System
+from ptenmt.evaluation.systems import System
 from ptenmt.evaluation.test_set import TestSet
+from ptenmt.events import OnProgress
 from ptenmt.tokenizers import UNK
 
 CLEAN = "no noise"

@@ -6,17 +6,18 @@ from functools import partial
 from itertools import product
 from pathlib import Path
 
+from ptenmt.config.schema import NO_SAMPLING
 from ptenmt.data.corpus import HeldOutSplit
 from ptenmt.evaluation.evaluation import EvaluationRequest
 from ptenmt.evaluation.scores import SIGNIFICANCE_LEVEL, MetricName, Scorer
-from ptenmt.evaluation.systems import LoadOptions, OnProgress
+from ptenmt.evaluation.systems import LoadOptions
 from ptenmt.evaluation.test_set import EvaluationFiles
+from ptenmt.events import OnProgress
 from ptenmt.runs import Run
 
 BEAM_SIZES = (1, 2, 4, 8)
 LENGTH_PENALTIES = (0.0, 0.6, 1.0, 1.4)
 _BLEU: MetricName = "BLEU"
-NO_SAMPLING = {"top_k": 1, "top_p": 1.0, "temperature": 1.0, "num_hypotheses": 1}
 
 
 @dataclass(frozen=True, kw_only=True)

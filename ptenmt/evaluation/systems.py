@@ -10,6 +10,7 @@ from ptenmt.data.batches import encode_pairs, num_batches, sorted_batches
 from ptenmt.data.readers import SentencePair
 from ptenmt.errors import ConfigError
 from ptenmt.evaluation.test_set import Hypotheses, TestSet
+from ptenmt.events import OnProgress
 from ptenmt.model.numpy_transformer import NumpyNextWord, NumpyTransformer
 from ptenmt.runs import Choice, Run
 from ptenmt.tokenizers import TokenizerPair
@@ -17,8 +18,6 @@ from ptenmt.trained_model import TrainedModel
 from ptenmt.translation import Translation, Translator
 from ptenmt.translation.engine import EngineName
 
-OnProgress = Callable[[str, int, int], None]
-"""Called with the current activity, how much of it is done, and how much there is."""
 _BUFFER_SIZE = 512
 _LOSS_BATCH = 64  # sentences of similar length
 

@@ -1,14 +1,14 @@
 """Sequence-level distillation (Kim and Rush 2016): a student learns from its teachers' translations.
 
 ``distil`` translates the training sources into n-best lists, chooses a translation of each, drops the worst,
-trains the student on the rest, and measures it beside its teachers. The lists and the pairs are cached by all
+trains the student on the rest, and compares it with its teachers. The lists and the pairs are cached by all
 that they depend on; each step is resumed where it was interrupted.
 """
 
-import hashlib
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
+from functools import partial
 from itertools import chain, islice
 from pathlib import Path
 from statistics import fmean
@@ -16,54 +16,40 @@ from typing import Any, Literal
 
 import numpy as np
 
-from ptenmt.atomic_files import folder_written_whole, make_folder, output_errors, written_whole
+from ptenmt.atomic_files import (
+    folder_written_whole,
+    json_checksum,
+    make_folder,
+    output_errors,
+    remove_unfinished,
+    written_whole,
+)
 from ptenmt.config import Config, CorpusFile, DataConfig
-from ptenmt.config.schema import require
-from ptenmt.ctranslate2_export import ctranslate2_model, why_not_ctranslate2
+from ptenmt.config.schema import NO_SAMPLING, require
 from ptenmt.data.corpora import fetch_corpora
-from ptenmt.data.corpus import Corpus, fetch_sources, load_corpus, load_split
-from ptenmt.data.download import OnProgress as OnDownload
+from ptenmt.data.corpus import Corpus, fetch_sources, load_corpus
 from ptenmt.data.readers import SentencePair, read_lines, tsv_line
 from ptenmt.data.store import corpus_cache, fingerprint
-from ptenmt.data.text import TextPreparation, lowers_typed, preparation_options, spacing
-from ptenmt.errors import ConfigError, OutputError, RunError
-from ptenmt.evaluation.scores import Scorer
-from ptenmt.evaluation.sweep import NO_SAMPLING
-from ptenmt.evaluation.systems import LoadOptions, OnProgress, System
-from ptenmt.evaluation.test_set import TestSet
-from ptenmt.events import Event, Warned
+from ptenmt.data.text import TextPreparation, lowers_typed, preparation_differences, spacing
+from ptenmt.errors import DataError, RunError
+from ptenmt.evaluation.comparison import RunComparison, compare
+from ptenmt.evaluation.systems import LoadOptions
+from ptenmt.events import Event, OnDownload, OnProgress, Warned
 from ptenmt.runs import Run, run_path
-from ptenmt.tokenizers import END, START, encode_framed
+from ptenmt.tokenizers import END, START
 from ptenmt.trained_model import TrainedModel
 from ptenmt.training.preparation import is_resumable
 from ptenmt.training.session import TrainingResult, train
 from ptenmt.translation import Translator
-from ptenmt.translation.ctranslate2_engine import CTranslate2Engine
+from ptenmt.translation.engine import EngineName
 from ptenmt.translation.postprocessing import mean_log_probability
-from ptenmt.translation.resumable_output import ResumeError, locked, open_resumable, partial_file
-from ptenmt.translation.translator import BUFFER_SIZE
+from ptenmt.translation.resumable_output import locked, write_buffers
 
 Criterion = Literal["score", "bleu"]
 """Which translation of a source to choose: that with the best score, or with the best sentence-BLEU against
 the reference (Kim and Rush's sequence-level interpolation)."""
 NBest = Sequence[tuple[str, float]]
 """Different translations of a sentence with their scores, best first."""
-MEASURED_BEAM_SIZE = 4
-"""Of the teachers, beside the student's greedy search."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class MeasuredRun:
-    """How well and how fast a run translates the validation pairs."""
-
-    name: str
-    search: str
-    """Such as ``ctranslate2, int8, beam 4``."""
-    bleu: float
-    """Detokenized."""
-    sentences_per_second: float
-    num_bytes: int | None
-    """Of the int8 model; None if CTranslate2 cannot express it."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -73,9 +59,8 @@ class Distillation:
     training: TrainingResult
     folder: Path
     """The distilled pairs, and the validation and test pairs unless the config has files of its own."""
-    student: MeasuredRun | None
-    """None if a signal ended the training."""
-    teachers: list[MeasuredRun]
+    comparison: RunComparison | None
+    """Of the student and its teachers on the validation pairs; None if a signal ended the training."""
 
 
 def distil(
@@ -86,6 +71,9 @@ def distil(
     choose: Criterion = "score",
     keep: float = 0.9,
     beam_size: int = 4,
+    fresh: bool = False,
+    device: str = "cpu",
+    threads: int | None = None,
     on_event: Callable[[Event], None] = lambda _event: None,
     on_download: OnDownload | None = None,
     on_progress: OnProgress = lambda _activity, _done, _total: None,
@@ -98,8 +86,11 @@ def distil(
         config: The student's options. Its ``data`` names the sources, and what to validate and test on.
         run: The student, a path or a name below ``checkpoints/``.
         choose: See ``Criterion``.
-        keep: The share of the pairs to train on, those with the best scores.
+        keep: The share of each file's pairs to train on, those with the best scores.
         beam_size: Of the teachers, and the length of their n-best lists.
+        fresh: Train a new student; an existing run of that name is renamed, not deleted.
+        device: What the teachers compute on: ``cpu``, ``cuda`` or ``auto``.
+        threads: How many batches they translate in parallel; by default one per core.
         on_event: Called with every event of the training, and warnings.
         on_download: Called with the progress of a download.
         on_progress: Called after every step of the other parts.
@@ -107,7 +98,8 @@ def distil(
     Raises:
         RunError: A teacher is missing, not a translation model, of other languages or other text preparation;
             or the student cannot be resumed with these options.
-        ConfigError: The options contradict each other, or CTranslate2 cannot express one of several teachers.
+        ConfigError: The options contradict each other.
+        ExportError: CTranslate2 cannot express one of several teachers.
         PtenmtError: As for ``train``.
     """
     require(config.task == "translation", f"task={config.task} has no translations to learn from")
@@ -121,7 +113,10 @@ def distil(
     def warn(message: str) -> None:
         on_event(Warned(message=message))
 
-    loaded = _load_teachers(teachers, config.data, Run(run_path(run)), beam_size, warn)
+    own = Run(run_path(run))
+    loaded = _load_teachers(
+        teachers, config.data, own, warn, beam_size=beam_size, device=device, threads=threads
+    )
     on_progress("loading", 1, 1)
     fetch_sources(config, on_download)
     on_progress("reading", 0, 1)
@@ -132,87 +127,83 @@ def distil(
         "pairs": corpus.train.fingerprint,
     }
     cache = corpus_cache(config.data.cache_dir).folder
-    n_best = cache / f"n-best-{_name(facts)}.jsonl.gz"
+    n_best = cache / f"n-best-{json_checksum(facts)[:16]}.jsonl.gz"
     held_out = [fingerprint(corpus.validation), fingerprint(corpus.test)]
+    for teacher in loaded:
+        if teacher.run.data_fingerprint("validation") != held_out[0]:
+            warn(f"{teacher.run.path} has other validation pairs and may have learned the student's")
     facts |= {"choose": choose, "keep": keep, "reverse": config.data.reverse, "held out": held_out}
-    folder = cache / f"distilled-{_name(facts)}"
-    student = replace(config, data=distilled_data(config.data, folder, corpus.train.sizes))
-    is_resumable(Run(run_path(run)), student, fresh=False)  # or it is an error now, not after the long part
+    folder = cache / f"distilled-{json_checksum(facts)[:16]}"
+    student = replace(
+        config,
+        data=distilled_data(config.data, folder, corpus.train.sizes),
+        decoding=replace(config.decoding, beam_size=1, **NO_SAMPLING),
+    )
+    is_resumable(own, student, fresh)  # or it is an error now, not after the long part
     if not folder.exists():
         make_folder(cache)
-        with locked(n_best):
+        with locked(folder):
+            remove_unfinished(cache, folder.name)
             _translate(loaded, corpus, n_best, on_progress)
             write_distilled(config.data, corpus, n_best, folder, choose=choose, keep=keep)
     on_progress("reading", 1, 1)
-    paths = [str(teacher.run.path.absolute()) for teacher in loaded]
-    origin: dict[str, Any] = {"distilled_from": {"teachers": paths, "choose": choose, "keep": keep}}
-    if corpora := _corpora(config.data, loaded):
-        origin["corpora"] = corpora
-    training = train(student, run, facts=origin, on_event=on_event, on_download=on_download)
-    if training.stopped_by is not None:
-        return Distillation(training=training, folder=folder, student=None, teachers=[])
-    pairs = load_split(student.data, student.seed, "validation")
-    return Distillation(
-        training=training,
-        folder=folder,
-        student=_measure(Run(training.run), pairs, 1, warn, on_progress),
-        teachers=[_measure(each.run, pairs, MEASURED_BEAM_SIZE, warn, on_progress) for each in loaded],
-    )
+    origin = _origin(config.data, loaded, choose=choose, keep=keep)
+    training = train(student, run, fresh=fresh, facts=origin, on_event=on_event, on_download=on_download)
+    comparison = None
+    if training.stopped_by is None:
+        runs = [own, *(teacher.run for teacher in loaded)]
+        comparison = compare(runs, "validation", load=LoadOptions(on_warning=warn), on_progress=on_progress)
+    return Distillation(training=training, folder=folder, comparison=comparison)
 
 
+@dataclass(frozen=True)
 class Teacher:
-    """A run that translates the student's training sources.
+    """A run that translates the student's training sources."""
 
-    Args:
-        trained: The run.
-        beam_size: Of the search, and the length of n-best lists.
-    """
-
-    def __init__(self, trained: TrainedModel, beam_size: int) -> None:
-        self.run = trained.run
-        options = NO_SAMPLING | {"beam_size": beam_size, "num_hypotheses": beam_size}
-        self._translator = Translator.from_trained_model(trained).with_options(**options)
-        self._trained = trained
+    run: Run
+    weights: str
+    """Their checksum."""
+    translator: Translator
+    """It gives n-best lists."""
 
     def facts(self) -> dict[str, Any]:
         """Everything that its translations depend on, besides the sources."""
         return {
-            "weights": self._trained.info.checksum,
-            "tokenizers": self._trained.tokenizers.checksums,
-            "engine": self._translator.engine.identity,
-            **asdict(self._translator.config.decoding),
+            "weights": self.weights,
+            "tokenizers": self.translator.tokenizers.checksums,
+            "engine": self.translator.engine.identity,
+            **asdict(self.translator.config.decoding),
         }
 
     def n_best(self, sources: Sequence[str], on_done: Callable[[int], None]) -> list[dict[str, float]]:
-        """Complete translations of prepared sources, each with its mean log-probability per token."""
-        found: list[dict[str, float]] = [{}] * len(sources)
-        penalty = self._translator.config.decoding.length_penalty
-        for translations in self._translator.translate_prepared(sources):
+        """Complete translations of prepared sources, each with its log-probability per character.
+
+        They are in the translator's order: those that keep all numbers and other entities come first. None
+        scores better than those before it.
+        """
+        found: list[dict[str, float]] = [{} for _ in sources]
+        penalty = self.translator.config.decoding.length_penalty
+        for translations in self.translator.translate_prepared(sources):
             for row, best in translations.items():
-                found[row] = {}
+                lowest = 0.0
                 for each in (best, *best.alternatives):
                     if each.is_complete and not set(each.ids) <= {START, END}:
-                        found[row].setdefault(each.raw, mean_log_probability(each, penalty))
+                        num_tokens = len(each.ids) - each.ids.count(START)
+                        log_probability = mean_log_probability(each, penalty) * num_tokens
+                        lowest = min(lowest, _per_character(log_probability, each.raw))
+                        found[row].setdefault(each.raw, lowest)
             on_done(len(translations))
         return found
 
     def score(self, sources: Sequence[str], targets: Sequence[str]) -> list[float]:
-        """The mean log-probability per token of prepared targets, teacher-forced.
+        """The log-probability per character of prepared targets, teacher-forced."""
+        scores = self.translator.score_prepared(sources, targets)()
+        return [_per_character(sum(each), target) for each, target in zip(scores, targets, strict=True)]
 
-        Raises:
-            ConfigError: CTranslate2 cannot express the model.
-        """
-        engine, tokenizers = self._translator.engine, self._translator.tokenizers
-        if not isinstance(engine, CTranslate2Engine):
-            raise ConfigError(
-                f"{self.run.path} cannot score the translations of other teachers: "
-                f"{why_not_ctranslate2(self._trained.config.model)}",
-                "give a single teacher",
-            )
-        longest = self._trained.config.model.max_positions
-        source_ids, _ = encode_framed(tokenizers.source, sources, longest)
-        target_ids, _ = encode_framed(tokenizers.target, targets, longest)
-        return list(map(fmean, engine.score(source_ids, target_ids)()))
+
+def _per_character(log_probability: float, text: str) -> float:
+    """Of the characters and [END]: comparable between teachers, whose tokens differ."""
+    return log_probability / (len(text) + 1)
 
 
 def joint_n_best(
@@ -235,20 +226,20 @@ def joint_n_best(
 
 def choose_translations(
     n_best: Iterable[NBest], references: Iterable[str], choose: Criterion, *, is_tokenized: bool
-) -> Iterator[int]:
-    """Choose a translation of each source; yields its index in the list, or -1 where there is none."""
+) -> Iterator[tuple[int, float]]:
+    """Choose a translation of each source; yields its index in the list and its score, or -inf if none."""
     from sacrebleu.metrics import BLEU
 
     bleu = BLEU(tokenize="none" if is_tokenized else "13a", effective_order=True)
     for translations, reference in zip(n_best, references, strict=True):
-        if choose == "score" or len(translations) < 2:
-            yield min(len(translations), 1) - 1
-        else:
+        rank = 0
+        if choose == "bleu" and len(translations) > 1:
             scores = [bleu.sentence_score(text, [reference]).score for text, _ in translations]
-            yield scores.index(max(scores))
+            rank = scores.index(max(scores))
+        yield rank, translations[rank][1] if translations else -np.inf
 
 
-def best_share(scores: np.ndarray, keep: float) -> np.ndarray:
+def is_kept(scores: np.ndarray, keep: float) -> np.ndarray:
     """Whether each score is among the best share; bool [pairs].
 
     Args:
@@ -262,58 +253,59 @@ def best_share(scores: np.ndarray, keep: float) -> np.ndarray:
 
 
 def _load_teachers(
-    names: Sequence[str | Path], data: DataConfig, student: Run, beam_size: int, warn: Callable[[str], None]
+    names: Sequence[str | Path],
+    data: DataConfig,
+    student: Run,
+    warn: Callable[[str], None],
+    *,
+    beam_size: int,
+    device: str,
+    threads: int | None,
 ) -> list[Teacher]:
     """Load the teachers, each once, in an order that does not depend on that of the names."""
     if not names:
         raise RunError("a student needs a teacher", "name one or several with --teacher")
+    engine: EngineName = "auto" if len(names) == 1 else "ctranslate2"  # the other one does not score
     teachers = {}
     for name in names:
         trained = TrainedModel.load(name, task="translation", on_warning=warn)
-        path, theirs = trained.run.path, trained.config.data
+        path, languages = trained.run.path, trained.config.data.languages
         if path.resolve() == student.path.resolve():
             raise RunError(
                 f"{path} cannot be its own teacher", "choose another run for the student: --run NAME"
             )
-        if theirs.languages != data.languages:
-            raise RunError(
-                f"{path} translates {'→'.join(theirs.languages)}, the student {'→'.join(data.languages)}",
-                "data.reverse=true trains the other direction",
-            )
-        wanted, given = (
-            preparation_options(each) | {"lowercase": lowers_typed(each)} for each in (data, theirs)
-        )
-        for option, value in wanted.items():
-            if given[option] != value:
-                raise RunError(
-                    f"{path} reads text with data.{option}={given[option]}, the student with {value}",
-                    "teacher and student must prepare text alike",
-                )
-        teacher = Teacher(trained, beam_size)
+        if differences := preparation_differences(trained.config.data, data):
+            hint = "teacher and student must translate the same way and prepare text alike"
+            if languages == data.languages[::-1]:
+                hint = "data.reverse=true trains the other direction"
+            raise RunError(f"{path} does not fit the student: it has {'; '.join(differences)}", hint)
+        translator = Translator.from_trained_model(trained, engine, device=device, threads=threads)
+        changes = NO_SAMPLING | {"beam_size": beam_size, "num_hypotheses": beam_size}
+        teacher = Teacher(trained.run, trained.info.checksum, translator.with_options(**changes))
         teachers[json.dumps(teacher.facts())] = teacher
     return [teachers[facts] for facts in sorted(teachers)]
 
 
 def _translate(teachers: Sequence[Teacher], corpus: Corpus, file: Path, on_progress: OnProgress) -> None:
     """Write the joint n-best lists of the training sources, a JSON value a line, unless they are there."""
-    if file.exists():
-        return
+    num_done = 0
+
+    def show(count: int) -> None:
+        nonlocal num_done
+        num_done += count
+        on_progress("translating", num_done, len(corpus.train) * len(teachers))
+
+    def translated(sources: list[str]) -> str:
+        return "".join(
+            f"{json.dumps(each, ensure_ascii=False)}\n" for each in joint_n_best(teachers, sources, show)
+        )
+
+    def resumed(num_sources: int) -> None:
+        nonlocal num_done
+        num_done = num_sources * len(teachers)
+
     sources = (source for source, _ in corpus.train)
-    try:
-        with open_resumable(file, {}, sources, resume=True) as output:  # its name has the facts
-            num_done = output.num_saved * len(teachers)
-
-            def show(count: int) -> None:
-                nonlocal num_done
-                num_done += count
-                on_progress("translating", num_done, len(corpus.train) * len(teachers))
-
-            while buffer := list(islice(sources, BUFFER_SIZE)):
-                found = joint_n_best(teachers, buffer, show)
-                output.append(buffer, "".join(f"{json.dumps(each, ensure_ascii=False)}\n" for each in found))
-    except ResumeError as error:
-        hint = f"remove {partial_file(file)}* and run the command again"
-        raise OutputError(error.message, hint) from error
+    write_buffers(file, sources, lambda buffer: partial(translated, buffer), resumed)
 
 
 def write_distilled(
@@ -333,16 +325,21 @@ def write_distilled(
         return map(json.loads, read_lines(n_best))
 
     references = (target for _, target in corpus.train)
-    ranks = list(choose_translations(lists(), references, choose, is_tokenized=is_tokenized))
-    scores = [each[rank][1] if each else -np.inf for each, rank in zip(lists(), ranks, strict=True)]
-    kept = best_share(np.array(scores), keep)
+    chosen = choose_translations(lists(), references, choose, is_tokenized=is_tokenized)
     with output_errors(f"write {folder}"), folder_written_whole(folder) as new:
-        pairs = zip(corpus.train, lists(), ranks, kept, strict=True)
+        pairs = zip(corpus.train, lists(), strict=True)
         for number, size in enumerate(corpus.train.sizes):
+            ranked = list(islice(chosen, size))
+            kept = is_kept(np.array([score for _, score in ranked]), keep)
+            if size and not kept.any():
+                name = data.train[number].label if data.train else "the training file"
+                raise DataError(f"no translation of {name} is complete", "leave it out of data.train")
             with written_whole(new / f"train-{number}.tsv.gz") as stream:
-                for (source, _), translations, rank, is_kept in islice(pairs, size):
-                    if is_kept:
-                        target, score = translations[rank]
+                for ((source, _), translations), (rank, score), stays in zip(
+                    islice(pairs, size), ranked, kept, strict=True
+                ):
+                    if stays:
+                        target, _ = translations[rank]
                         stream.write(tsv_line(*columns((source, target)), f"{score:.4f}"))
         for split, held_out in (("validation", corpus.validation), ("test", corpus.test)):
             with written_whole(new / f"{split}.tsv.gz") as stream:
@@ -379,34 +376,10 @@ def distilled_data(data: DataConfig, folder: Path, sizes: Sequence[int]) -> Data
     )
 
 
-def _corpora(data: DataConfig, teachers: Sequence[Teacher]) -> list[dict[str, Any]]:
-    """Facts of the public corpora that the student or a teacher learned from, for licences and citations."""
+def _origin(data: DataConfig, teachers: Sequence[Teacher], **options: Any) -> dict[str, Any]:
+    """Facts of the student: its teachers, and the public corpora that it or they learned from."""
+    paths = [str(teacher.run.path.absolute()) for teacher in teachers]
     known = [*fetch_corpora(data), *chain(*(teacher.run.facts().get("corpora", []) for teacher in teachers))]
-    return list({corpus["name"]: corpus for corpus in known}.values())
-
-
-def _measure(
-    run: Run,
-    pairs: Sequence[SentencePair],
-    beam_size: int,
-    warn: Callable[[str], None],
-    on_progress: OnProgress,
-) -> MeasuredRun:
-    system = System.load(run, LoadOptions(on_warning=warn))
-    translator = system.translator.with_options(**NO_SAMPLING | {"beam_size": beam_size})
-    test_set = TestSet.from_pairs(pairs, translator.config.data)
-    hypotheses, search = replace(system, translator=translator).translate(test_set, on_progress)
-    num_bytes = None
-    if not why_not_ctranslate2(translator.config.model):
-        num_bytes = sum(map(len, ctranslate2_model(system.trained).files.values()))
-    return MeasuredRun(
-        name=run.name,
-        search=search.description,
-        bleu=Scorer("detokenized", test_set.references, ("BLEU",)).values(hypotheses.texts)["BLEU"],
-        sentences_per_second=len(pairs) / search.seconds,
-        num_bytes=num_bytes,
-    )
-
-
-def _name(facts: Mapping[str, Any]) -> str:
-    return hashlib.sha256(json.dumps(facts, sort_keys=True).encode()).hexdigest()[:16]
+    corpora = list({corpus["name"]: corpus for corpus in known}.values())
+    facts: dict[str, Any] = {"distilled_from": {"teachers": paths, **options}}
+    return facts | {"corpora": corpora} if corpora else facts

@@ -11,11 +11,10 @@ import tensorflow as tf
 
 from ptenmt.config import CheckpointConfig, Config
 from ptenmt.data.batches import Batch, BatchPlan, memory_need
-from ptenmt.data.download import OnProgress
 from ptenmt.data.mixing import Mixture
 from ptenmt.epochs import EpochSteps
 from ptenmt.errors import OutputError
-from ptenmt.events import Event, StepDone, ValidationStep, Warned
+from ptenmt.events import Event, OnDownload, StepDone, ValidationStep, Warned
 from ptenmt.runs import Run, run_path
 from ptenmt.training.distributed import Workers, prepare
 from ptenmt.training.input_pipeline import epoch_steps
@@ -82,7 +81,7 @@ def dry_run(
     fresh: bool = False,
     init_from: str | Path | None = None,
     on_event: Callable[[Event], None] = lambda _event: None,
-    on_download: OnProgress | None = None,
+    on_download: OnDownload | None = None,
 ) -> DryRun:
     """Check config, data and tokenizers, build the model, run its largest step and some usual ones.
 

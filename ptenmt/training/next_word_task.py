@@ -12,12 +12,11 @@ import tensorflow as tf
 
 from ptenmt.config import Config
 from ptenmt.data.corpus import fetch_sources
-from ptenmt.data.download import OnProgress
 from ptenmt.data.mixing import Mixture
 from ptenmt.data.store import CorpusCache
 from ptenmt.data.word_windows import Predicts, WordWindows, read_prose, split_for_windows
 from ptenmt.errors import DataError
-from ptenmt.events import CorpusReady, Sample, Scores, ValidationStep
+from ptenmt.events import CorpusReady, OnDownload, Sample, Scores, ValidationStep
 from ptenmt.model.next_word import NextWordModel
 from ptenmt.tokenizers import SPECIAL_PIECES, START, TokenizerPair, load_tokenizers
 from ptenmt.tokenizers.pair import train_tokenizer
@@ -44,7 +43,7 @@ class NextWordTask:
 
     @classmethod
     def load(
-        cls, config: Config, known: Path | None, _cache: CorpusCache, on_download: OnProgress | None
+        cls, config: Config, known: Path | None, _cache: CorpusCache, on_download: OnDownload | None
     ) -> "NextWordTask":
         """Read the text; load the vocabulary from the folder ``known``, or build it from the training part.
 

@@ -11,11 +11,10 @@ from ptenmt.config import Config
 from ptenmt.config.loading import fixed_differences, flat_options, show_value
 from ptenmt.data.batches import BatchPlan, TrainingPairs
 from ptenmt.data.corpora import fetch_corpora
-from ptenmt.data.download import OnProgress
 from ptenmt.data.store import corpus_cache
 from ptenmt.epochs import EpochSteps
 from ptenmt.errors import ConfigError, RunError
-from ptenmt.events import Event, Warned
+from ptenmt.events import Event, OnDownload, Warned
 from ptenmt.runs import Run, check_task, find_run
 from ptenmt.schedule import num_warmup_steps
 from ptenmt.trained_model import TrainedModel, assign_weights
@@ -42,7 +41,7 @@ class TrainingInputs:
         fresh: bool,
         init_from: str | Path | None,
         on_event: Callable[[Event], None],
-        on_download: OnProgress | None,
+        on_download: OnDownload | None,
     ) -> None:
         self.config = config
         self.run = run

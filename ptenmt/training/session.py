@@ -9,9 +9,8 @@ from typing import Any
 
 from ptenmt.config import Config
 from ptenmt.ctranslate2_export import ctranslate2_model, why_not_ctranslate2
-from ptenmt.data.download import OnProgress
 from ptenmt.errors import PtenmtError, RunError, TrainingError
-from ptenmt.events import CurvePoint, Event, StepDone, Stopped, TrainingStarted, Validated, Warned
+from ptenmt.events import CurvePoint, Event, OnDownload, StepDone, Stopped, TrainingStarted, Validated, Warned
 from ptenmt.history import History
 from ptenmt.runs import Run, run_path, set_aside
 from ptenmt.tokenizers import TokenizerPair
@@ -50,7 +49,7 @@ def train(
     init_from: str | Path | None = None,
     facts: Mapping[str, Any] | None = None,
     on_event: Callable[[Event], None] = lambda _event: None,
-    on_download: OnProgress | None = None,
+    on_download: OnDownload | None = None,
 ) -> TrainingResult:
     """Train a run, or resume it from its latest checkpoint.
 

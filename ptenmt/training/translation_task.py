@@ -23,7 +23,6 @@ from ptenmt.data.batches import (
     sorted_batches,
 )
 from ptenmt.data.corpus import Corpus, fetch_sources, load_corpus
-from ptenmt.data.download import OnProgress
 from ptenmt.data.mixing import BidirectionalPairs, Mixture
 from ptenmt.data.readers import SentencePair
 from ptenmt.data.store import CorpusCache, fingerprint
@@ -32,7 +31,7 @@ from ptenmt.evaluation.reliability import calibrate
 from ptenmt.evaluation.scores import Scorer
 from ptenmt.evaluation.systems import System
 from ptenmt.evaluation.test_set import TestSet
-from ptenmt.events import CorpusReady, Sample, Scores, ValidationStep
+from ptenmt.events import CorpusReady, OnDownload, Sample, Scores, ValidationStep
 from ptenmt.inspection.alignment import choose_layer
 from ptenmt.model.transformer import Transformer
 from ptenmt.tokenizers import UNK, TokenizerPair, load_tokenizers, require_symbols, suppressed_ids
@@ -156,7 +155,7 @@ class TranslationTask:
 
     @classmethod
     def load(
-        cls, config: Config, known: Path | None, cache: CorpusCache, on_download: OnProgress | None
+        cls, config: Config, known: Path | None, cache: CorpusCache, on_download: OnDownload | None
     ) -> "TranslationTask":
         """Read the sentence pairs; load the tokenizers from the folder ``known``, or train them."""
         options = fetch_sources(config, on_download)

@@ -5,24 +5,31 @@ translation's score, ready for ``data.train``; lines that would teach nothing ar
 """
 
 from collections import Counter, deque
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import asdict, dataclass, replace
-from functools import cached_property
 from itertools import islice
 from typing import Any
 
 from ptenmt import __version__
-from ptenmt.config.schema import require
-from ptenmt.data.language_identification import LanguageCheck
-from ptenmt.data.text import language_name, spacing
+from ptenmt.data.language_identification import language_check
+from ptenmt.data.readers import tsv_line
+from ptenmt.data.text import spacing
 from ptenmt.errors import DataError
 from ptenmt.tokenizers import END, START
 from ptenmt.translation.postprocessing import Translation, mean_log_probability
 from ptenmt.translation.resumable_output import OutputChunk
 from ptenmt.translation.translator import BUFFER_SIZE, Translator
 
-PAIRS = "pairs"
-"""The count of lines that were not left out; the other counts are named by the reason."""
+PAIRS, EMPTY, FOREIGN = "pairs", "empty", "in another language"
+"""Counts: lines that were not left out, and two of the reasons, by which the other counts are named."""
+
+
+def left_out(counts: Counter[str]) -> str:
+    """Describe the lines that were left out; raises DataError if there is no pair."""
+    described = ", ".join(f"{count:,} {reason}" for reason, count in counts.items() if reason != PAIRS)
+    if not counts[PAIRS]:
+        raise DataError(f"no line gives a pair: {described or 'the text is empty'}")
+    return described
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -34,10 +41,7 @@ class BackTranslation:
         weights: The identity of its weights.
         max_words: Leave out lines of more words.
         min_score: Leave out lines whose translation has a lower ``mean_log_probability``.
-        on_warning: Called with a message if the text is mostly in another language.
-
-    Raises:
-        ConfigError: ``max_words`` or ``min_score`` would leave out everything.
+        on_warning: Called with a message if the language of the lines is not checked.
     """
 
     translator: Translator
@@ -45,13 +49,6 @@ class BackTranslation:
     max_words: int
     min_score: float | None
     on_warning: Callable[[str], None]
-
-    def __post_init__(self) -> None:
-        require(self.max_words >= 1, f"max_words={self.max_words} must be 1 or more")
-        require(
-            self.min_score is None or self.min_score <= 0,
-            f"min_score={self.min_score} must be at most 0: it is a mean log-probability",
-        )
 
     def facts(self) -> dict[str, Any]:
         """Facts that the pairs depend on, besides the lines."""
@@ -81,40 +78,28 @@ class BackTranslation:
         def report(translations: Collection[Translation]) -> None:
             on_done([each for each in translations if each.source])
 
-        for translations in self.translator.translate_buffers(
-            usable(), buffer_size=BUFFER_SIZE, on_done=report
-        ):
-            lines: list[str] = []
-            pairs: list[str] = []
-            left_out: list[Translation] = []
-            counts = Counter[str]()
-            for translation in translations:
-                line, reason = read.popleft()
-                lines.append(line)
-                if reason:
-                    left_out.append(replace(translation, source=line))
-                elif not (reason := self._reason(translation)):
-                    pairs.append(self._pair(line, translation))
-                counts[reason or PAIRS] += 1
-            on_done(left_out)
-            yield OutputChunk(lines, "".join(pairs), counts)
+        size = BUFFER_SIZE
+        for translations in self.translator.translate_buffers(usable(), buffer_size=size, on_done=report):
+            rows = [(*read.popleft(), translation) for translation in translations]
+            on_done([replace(translation, source=line) for line, reason, translation in rows if reason])
+            reasons = [reason or self._reason(translation) for _, reason, translation in rows]
+            pairs = [self._pair(row[0], row[2]) for row, out in zip(rows, reasons, strict=True) if not out]
+            counts = Counter(reason or PAIRS for reason in reasons)
+            yield OutputChunk([line for line, *_ in rows], "".join(pairs), counts)
 
     def _read(self, texts: Iterator[str]) -> Iterator[tuple[str, str]]:
         """Lines, each with the reason why it is left out, or an empty one."""
-        is_warned = False
+        languages, check = self.translator.config.data.languages, None
+        try:
+            check = language_check(languages)
+        except DataError as error:
+            self.on_warning(f"{error.message}: the language of the lines is not checked")
         while lines := list(islice(texts, BUFFER_SIZE)):
-            foreign = self._in_other_language(lines)
-            if 2 * sum(foreign) > sum(bool(line.strip()) for line in lines) and not is_warned:
-                is_warned = True
-                name = language_name(self._language)
-                self.on_warning(f"most lines are not in {name}, from which the run translates")
-            for line, is_foreign in zip(lines, foreign, strict=True):
-                if not line.strip():
-                    yield line, "empty"
-                elif len(line.split()) > self.max_words:
-                    yield line, "too long"
-                else:
-                    yield line, "in another language" if is_foreign else ""
+            accepted = [True] * len(lines) if check is None else check.accepts(lines, languages[0])
+            for line, is_accepted in zip(lines, accepted, strict=True):
+                num_words = len(line.split())
+                is_long = num_words > self.max_words
+                yield line, EMPTY if not num_words else "too long" if is_long else FOREIGN * (not is_accepted)
 
     def _reason(self, translation: Translation) -> str:
         """Why a translation is of no use; empty if it is."""
@@ -132,25 +117,7 @@ class BackTranslation:
         source = translation.text
         if spacing(self.translator.config.data) == "given":
             source, line = translation.raw, self.translator.encoder.prepare_source(line)
-        score = self._score(translation)
-        return f"{' '.join(source.split())}\t{' '.join(line.split())}\t{score:.4f}\n"
+        return tsv_line(source.strip(), line.strip(), f"{self._score(translation):.4f}")
 
     def _score(self, translation: Translation) -> float:
         return mean_log_probability(translation, self.translator.config.decoding.length_penalty)
-
-    @property
-    def _language(self) -> str:
-        return self.translator.config.data.languages[0]
-
-    @cached_property
-    def _languages(self) -> LanguageCheck | None:
-        try:
-            return LanguageCheck(self.translator.config.data.languages)
-        except DataError as error:
-            self.on_warning(f"{error.message}: the language of the lines is not checked")
-            return None
-
-    def _in_other_language(self, lines: Sequence[str]) -> list[bool]:
-        if self._languages is None:
-            return [False] * len(lines)
-        return [not accepted for accepted in self._languages.accepts(lines, self._language).tolist()]

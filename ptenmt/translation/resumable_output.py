@@ -11,8 +11,8 @@ import gzip
 import json
 import os
 import zlib
-from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections import Counter, deque
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import asdict, dataclass, field, replace
 from itertools import islice
@@ -21,6 +21,7 @@ from typing import Any, NamedTuple
 
 from ptenmt.atomic_files import held, output_errors, sync, write_text
 from ptenmt.errors import OutputError
+from ptenmt.translation.translator import BUFFER_SIZE
 
 _FORMAT = 3
 
@@ -106,9 +107,9 @@ class ResumableOutput:
         return self._saved.texts
 
     @property
-    def counts(self) -> Mapping[str, int]:
-        """The sums of the chunks' counts, those before an interruption included."""
-        return self._written.counts
+    def saved_counts(self) -> Mapping[str, int]:
+        """The sums of the counts of their chunks."""
+        return self._saved.counts
 
     def skip_done(self, texts: Iterator[str]) -> None:
         """Skip the texts that an interrupted run has translated; raises ResumeError if they differ."""
@@ -139,6 +140,8 @@ class ResumableOutput:
                 except (KeyboardInterrupt, SystemExit):
                     self._save()  # unlike after an error of the input, all buffers are complete
                     raise
+                if not self._written.num_bytes:
+                    self._write("")
                 self._sync_stream()
             self._partial.replace(self._file)
             self._saved = _Progress()  # nothing is left to resume
@@ -148,22 +151,23 @@ class ResumableOutput:
                 self._partial.unlink(missing_ok=True)
                 self._record.unlink(missing_ok=True)
 
-    def append(
-        self, texts: Sequence[str], translations: str, counts: Mapping[str, int] | None = None
-    ) -> None:
+    def append(self, texts: Sequence[str], translations: str, counts: Mapping[str, int]) -> None:
         """Write what a buffer became; see ``OutputChunk``."""
         self._save()  # the previous buffer was complete; this one may be the last, cut short by an error
-        content = translations.encode()
-        if self._file.suffix.lower() == ".gz":
-            content = gzip.compress(content, mtime=0)
         done = self._written
-        num_bytes = done.num_bytes + self._stream.write(content)
+        num_bytes = done.num_bytes + (self._write(translations) if translations else 0)
         sums = dict(Counter(done.counts) + Counter(counts))
         self._written = _with_texts(replace(done, num_bytes=num_bytes, counts=sums), texts)
 
+    def _write(self, text: str) -> int:
+        """Write a text, or a member of a gzip file, and return the number of bytes."""
+        content = text.encode()
+        is_compressed = self._file.suffix.lower() == ".gz"
+        return self._stream.write(gzip.compress(content, mtime=0) if is_compressed else content)
+
     def _save(self) -> None:
-        """Record that all buffers written so far are complete."""
-        if self._written != self._saved:
+        """Record that all buffers written so far are complete, once there is something to keep."""
+        if self._written.num_bytes and self._written != self._saved:
             self._sync_stream()  # the record must not reach the disk before the translations
             write_text(self._record, json.dumps({"facts": self._facts, "done": asdict(self._written)}))
             self._saved = self._written
@@ -191,6 +195,42 @@ class ResumableOutput:
         if not is_whole:
             raise ResumeError(f"{self._partial} is damaged")
         return done
+
+
+def write_buffers(
+    file: Path,
+    texts: Iterator[str],
+    start: Callable[[list[str]], Callable[[], str]],
+    on_done: Callable[[int], None],
+) -> None:
+    """Write what each buffer of texts becomes to a file, unless it is there; an interrupted call is resumed.
+
+    Args:
+        file: Its name stands for all that the output depends on.
+        texts: The texts.
+        start: Starts the work on a buffer and returns a function that waits for its output; the next buffer
+            is started before.
+        on_done: Called with the number of texts that are done: at first those of an interrupted call.
+
+    Raises:
+        OutputError: The file cannot be written, or an interrupted call's is damaged.
+    """
+    if file.exists():
+        return
+    pending: deque[tuple[list[str], Callable[[], str]]] = deque()
+    try:
+        with locked(file), open_resumable(file, {}, texts, resume=True) as output:
+            on_done(num_done := output.num_saved)
+            while (buffer := list(islice(texts, BUFFER_SIZE))) or pending:
+                if buffer:
+                    pending.append((buffer, start(buffer)))
+                if len(pending) > 1 or not buffer:
+                    done, wait = pending.popleft()
+                    output.append(done, wait(), {})
+                    on_done(num_done := num_done + len(done))
+    except ResumeError as error:
+        hint = f"remove {partial_file(file)}* and run the command again"
+        raise OutputError(error.message, hint) from error
 
 
 def _with_texts(progress: _Progress, texts: Sequence[str]) -> _Progress:

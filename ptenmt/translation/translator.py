@@ -20,12 +20,13 @@ from ptenmt.config import Config, DecodingConfig
 from ptenmt.config.schema import MAX_ALTERNATIVES, require
 from ptenmt.ctranslate2_export import ctranslate2_model, why_not_ctranslate2
 from ptenmt.data.text import seems_foreign
+from ptenmt.errors import ConfigError
 from ptenmt.runs import Choice, Run
-from ptenmt.tokenizers import END, UNK, TokenizerPair, suppressed_ids
+from ptenmt.tokenizers import END, UNK, TokenizerPair, encode_framed, suppressed_ids
 from ptenmt.trained_model import TrainedModel
 from ptenmt.translation.batching import BLANK, BatchQueue, Buffer, read_buffers
 from ptenmt.translation.confidence import Calibration, ScoredSentence, score_sentences, word_probabilities
-from ptenmt.translation.ctranslate2_engine import CTranslate2Engine
+from ptenmt.translation.ctranslate2_engine import CTranslate2Engine, PendingScores
 from ptenmt.translation.engine import Engine, EngineName, Hypothesis, SearchRequest
 from ptenmt.translation.glossary import Glossary
 from ptenmt.translation.markup import Span, linked_words, marked_segments, move_spans
@@ -338,6 +339,19 @@ class Translator:
     def scored_sentences(self, translations: Sequence[Translation]) -> list[list[ScoredSentence]]:
         """Score the tokens of the sentences of translations by teacher forcing, with CTranslate2."""
         return score_sentences(self.engine, translations, self.config.model.max_positions)
+
+    def score_prepared(self, sources: Sequence[str], targets: Sequence[str]) -> PendingScores:
+        """Start to score translations in the form of the training corpus by teacher forcing.
+
+        Raises:
+            ConfigError: The engine is not CTranslate2's.
+        """
+        if not isinstance(self.engine, CTranslate2Engine):
+            raise ConfigError("the Keras engine does not score translations", "use --engine ctranslate2")
+        longest = self.config.model.max_positions
+        source_ids, _ = encode_framed(self.tokenizers.source, sources, longest)
+        target_ids, _ = encode_framed(self.tokenizers.target, targets, longest)
+        return self.engine.score(source_ids, target_ids)
 
     def next_token_alternatives(self, text: str, prefix: str, count: int) -> list[Alternative]:
         """Translations of a sentence that differ in the first token after a target prefix.

@@ -3,33 +3,43 @@
 import gzip
 import json
 import random
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
-from itertools import chain
+from itertools import accumulate, chain, islice
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import pytest
 from copy_task import TrainedRun, copy_config, write_pairs
 
-from ptenmt.config import Config, CorpusFile, DataConfig, StageConfig, TrainingConfig, ValidationConfig
+from ptenmt.config import (
+    Config,
+    CorpusFile,
+    DataConfig,
+    DecodingConfig,
+    StageConfig,
+    TrainingConfig,
+    ValidationConfig,
+)
 from ptenmt.data.corpus import load_corpus
 from ptenmt.data.readers import read_pairs
-from ptenmt.errors import PtenmtError
+from ptenmt.errors import DataError, PtenmtError
 from ptenmt.events import CorpusReady, StepDone
 from ptenmt.runs import Run
-from ptenmt.trained_model import TrainedModel
 from ptenmt.training import distillation
 from ptenmt.training.distillation import (
     Teacher,
-    best_share,
     choose_translations,
     distil,
     distilled_data,
+    is_kept,
     joint_n_best,
     write_distilled,
 )
+from ptenmt.translation import Translation, Translator, resumable_output
+from ptenmt.translation.postprocessing import Alternative
 
 
 class Canned:
@@ -62,18 +72,40 @@ def test_several_teachers_average_their_scores_over_all_translations() -> None:
 def test_the_best_by_score_or_by_sentence_bleu() -> None:
     lists = [[("the dog sleeps on a mat", -0.1), ("the cat sleeps on the mat", -0.4)], [("x", -1.0)], []]
     references = ["the cat sleeps on the mat", "the cat", "the cat"]
-    assert list(choose_translations(lists, references, "score", is_tokenized=True)) == [0, 0, -1]
-    assert list(choose_translations(lists, references, "bleu", is_tokenized=True)) == [1, 0, -1]
+    assert list(choose_translations(lists, references, "score", is_tokenized=True)) == [
+        (0, -0.1),
+        (0, -1.0),
+        (0, -np.inf),
+    ]
+    by_bleu = choose_translations(lists, references, "bleu", is_tokenized=True)
+    assert list(by_bleu) == [(1, -0.4), (0, -1.0), (0, -np.inf)]
     equal = [[("no match", -0.1), ("nor here", -0.2)]]
-    assert list(choose_translations(equal, ["the cat"], "bleu", is_tokenized=True)) == [0]
+    assert list(choose_translations(equal, ["the cat"], "bleu", is_tokenized=True)) == [(0, -0.1)]
 
 
 def test_the_worst_are_dropped() -> None:
     scores = np.array([-1.0, -3.0, -np.inf, -2.0, -2.0])
-    assert best_share(scores, 1).tolist() == [True, True, False, True, True]
-    assert best_share(scores, 0.75).tolist() == [True, False, False, True, True]
-    assert best_share(scores, 0.5).tolist() == [True, False, False, True, False]
-    assert best_share(scores, 0.01).tolist() == [True, False, False, False, False]
+    assert is_kept(scores, 1).tolist() == [True, True, False, True, True]
+    assert is_kept(scores, 0.75).tolist() == [True, False, False, True, True]
+    assert is_kept(scores, 0.5).tolist() == [True, False, False, True, False]
+    assert is_kept(scores, 0.01).tolist() == [True, False, False, False, False]
+
+
+def test_scores_do_not_depend_on_tokens_and_keep_the_order_of_the_translator() -> None:
+    """Two teachers with other vocabularies; the second translation lost a number."""
+    lists = []
+    for num_tokens in (4, 9):
+        ids = [2, *range(4, 3 + num_tokens), 3]
+        ranked = [
+            Alternative(text=text, raw=text, score=total / num_tokens, tokens=[], ids=ids, is_complete=whole)
+            for text, total, whole in (("a 7", -2.0, True), ("a  ", -1.0, True), ("abcd", -0.1, False))
+        ]
+        best = Translation(**vars(ranked[0]), source="o 7", alternatives=ranked[1:])
+        options = SimpleNamespace(decoding=DecodingConfig())
+        fake = SimpleNamespace(config=options, translate_prepared=lambda _sources, best=best: [{0: best}])
+        lists += Teacher(Run("one"), "", fake).n_best(["o 7"], lambda _count: None)  # type: ignore[arg-type]
+    assert lists[0] == pytest.approx({"a 7": -0.5, "a  ": -0.5})
+    assert lists[1] == pytest.approx(lists[0])
 
 
 SENTENCES = [
@@ -129,6 +161,36 @@ def test_references_as_translations_give_the_same_corpus(tmp_path: Path, options
     assert len(again.train) > 100
 
 
+def test_the_best_of_each_file_are_kept(tmp_path: Path) -> None:
+    """All translations of the second file are worse than those of the first."""
+    for name, num in (("good", 20), ("bad", 3)):
+        write_pairs(tmp_path / f"{name}.tsv", num, seed=num)
+    train = tuple(CorpusFile(path=str(tmp_path / f"{name}.tsv")) for name in ("good", "bad"))
+    held_out = (CorpusFile(path=str(write_pairs(tmp_path / "held.tsv", 3, seed=1))),)
+    data = DataConfig(train=train, validation=held_out, test=held_out, cache_dir=str(tmp_path / "cache"))
+    corpus = load_corpus(data, 1)
+    scores = [-0.1 * (row + 1) for row in range(len(corpus.train))]
+
+    def written(scores: list[float | None], folder: str) -> list[int]:
+        lists = (json.dumps([] if score is None else [["x", score]]) for score in scores)
+        n_best = tmp_path / "n-best.jsonl"
+        n_best.write_text("".join(f"{each}\n" for each in lists))
+        write_distilled(data, corpus, n_best, tmp_path / folder, choose="score", keep=0.5)
+        again = distilled_data(data, tmp_path / folder, corpus.train.sizes)
+        return [len(list(read_pairs(file))) for file in again.train]
+
+    good, bad = corpus.train.sizes
+    assert written([*scores], "distilled") == [-(-good // 2), -(-bad // 2)]
+    with pytest.raises(DataError, match="no translation of bad is complete"):
+        written([*scores[:good], *[None] * bad], "other")
+    assert not (tmp_path / "other").exists()
+
+
+def teacher_of(run: TrainedRun, beam_size: int) -> Teacher:
+    changes = {"beam_size": beam_size, "num_hypotheses": beam_size}
+    return Teacher(Run(run.path), "", Translator.load(run.path).with_options(**changes))
+
+
 @pytest.fixture
 def student(copied: TrainedRun, tmp_path: Path) -> Config:
     """The teacher's data, half of its width, two epochs."""
@@ -151,10 +213,10 @@ def test_a_student_learns_its_teachers_translations_and_is_measured(
     events: list[Any] = []
     done = distil([copied.path], student, tmp_path / "student", keep=0.8, on_event=events.append)
     corpus = load_corpus(student.data, student.seed)
-    teacher = Teacher(TrainedModel.load(copied.path), 4)
+    teacher = teacher_of(copied, 4)
     sources = [source for source, _ in corpus.train]
     translated = {
-        source: max(found.items(), key=lambda each: each[1])
+        source: next(iter(found.items()))
         for source, found in zip(sources, teacher.n_best(sources, lambda _count: None), strict=True)
         if found
     }
@@ -170,19 +232,17 @@ def test_a_student_learns_its_teachers_translations_and_is_measured(
     run = Run(done.training.run)
     assert load_corpus(run.config().data, student.seed).validation == corpus.validation
     assert run.facts()["distilled_from"]["teachers"] == [str(copied.path.absolute())]
-    assert done.student is not None
-    assert [each.name for each in done.teachers] == [copied.path.name]
-    assert done.student.search == "ctranslate2, int8, greedy"
-    assert done.teachers[0].search == "ctranslate2, int8, beam 4"
-    assert 0 < (done.student.num_bytes or 0) < (done.teachers[0].num_bytes or 0)
-    assert done.teachers[0].bleu > 50 > done.student.bleu
-    assert min(done.student.sentences_per_second, done.teachers[0].sentences_per_second) > 0
+    assert done.comparison is not None
+    assert [each.run for each in done.comparison.runs] == ["student", copied.path.name]
+    assert [each.search.beam_size for each in done.comparison.scores] == [1, 4]
+    bleu, teachers_bleu = (each.differences[0].score.value for each in done.comparison.scores)
+    assert teachers_bleu > 50 > bleu
 
     monkeypatch.setattr(Teacher, "n_best", lambda *_arguments: pytest.fail("translated twice"))
     events.clear()
     again = distil([copied.path], student, tmp_path / "student", keep=0.8, on_event=events.append)
     assert not [event for event in events if isinstance(event, StepDone)], "trained twice"
-    assert (again.folder, again.student.bleu) == (done.folder, done.student.bleu)  # type: ignore[union-attr]
+    assert again.folder == done.folder
     write = distillation.write_distilled
     monkeypatch.setattr(distillation, "train", lambda *_arguments, **_options: pytest.fail("trained"))
     monkeypatch.setattr(distillation, "write_distilled", lambda *given, **how: (write(*given, **how), 1 / 0))
@@ -194,7 +254,7 @@ def test_an_interrupted_translation_resumes_with_the_same_pairs(
     copied: TrainedRun, student: Config, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(distillation, "train", lambda *_arguments, **_options: 1 / 0)
-    monkeypatch.setattr(distillation, "BUFFER_SIZE", 100)
+    monkeypatch.setattr(resumable_output, "BUFFER_SIZE", 100)
     translate = distillation.joint_n_best
     translated: list[int] = []
 
@@ -224,14 +284,20 @@ def test_an_interrupted_translation_resumes_with_the_same_pairs(
 
 
 def test_a_teacher_scores_as_its_search_does(copied: TrainedRun) -> None:
-    teacher = Teacher(TrainedModel.load(copied.path), 3)
+    teacher = teacher_of(copied, 3)
     sources = ["hime bala", "galo", "rota rota lume dico"]
     found = teacher.n_best(sources, lambda _count: None)
     pairs = [(source, text) for source, each in zip(sources, found, strict=True) for text in each]
     scores = teacher.score(*map(list, zip(*pairs, strict=True)))  # type: ignore[arg-type]
     expected = list(chain(*(each.values() for each in found)))
     assert len(pairs) >= 6
-    assert scores == pytest.approx(expected, abs=0.02)
+    lowered = list(chain(*(accumulate(part, min) for part in _split(scores, map(len, found)))))
+    assert lowered == pytest.approx(expected, abs=0.02)
+
+
+def _split(values: list[float], sizes: Iterable[int]) -> list[list[float]]:
+    rest = iter(values)
+    return [list(islice(rest, size)) for size in sizes]
 
 
 def test_what_cannot_be_distilled_is_refused_before_anything_is_translated(
@@ -252,10 +318,10 @@ def test_what_cannot_be_distilled_is_refused_before_anything_is_translated(
     assert error([]) == "a student needs a teacher"
     assert error(into=copied.path) == f"{copied.path} cannot be its own teacher"
     reverse = replace(data, reverse=True)
-    assert error(data=reverse) == f"{copied.path} translates pt→en, the student en→pt"
-    assert "data.lowercase=False, the student with True" in error(data=replace(data, lowercase=True))
-    moses = replace(data, tokenization="moses")
-    assert "data.tokenization=none, the student with moses" in error(data=moses)
+    unfit = f"{copied.path} does not fit the student: it has"
+    assert error(data=reverse) == f"{unfit} direction pt→en, not en→pt"
+    assert error(data=replace(data, lowercase=True)) == f"{unfit} lowercase False, not True"
+    assert error(data=replace(data, tokenization="moses")) == f"{unfit} tokenization none, not moses"
     assert "data.hold_out=false" in error(data=replace(data, hold_out=False))
     assert "keep=0 must be above 0" in error(keep=0)
     assert "keep=1.1 must be above 0 and at most 1" in error(keep=1.1)
