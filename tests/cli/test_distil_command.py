@@ -69,7 +69,7 @@ def test_what_cannot_be_distilled_is_one_line(ptenmt, copied_run: Path) -> None:
     config = copied_run / "checkpoints" / "words" / "config.yaml"
     text = config.read_text().replace("task: translation", "task: next-word")
     config.write_text(text.replace("metric: bleu", "metric: loss"))
-    told = ptenmt("distil", "--teacher", "words", *STUDENT, code=1).stderr
-    assert told.startswith(
+    error = ptenmt("distil", "--teacher", "words", *STUDENT, code=1).stderr
+    assert error.startswith(
         "error: checkpoints/words is a next-word run; this command needs a translation run"
     )

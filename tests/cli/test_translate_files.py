@@ -226,8 +226,8 @@ def test_damaged_partial_output_is_not_resumed(job, stopped, source: Path, tmp_p
     assert f"--resume: {record} is damaged" in job(source, "--resume", code=1).stderr
     record.unlink()
     record.mkdir()
-    told = job(source, "--resume", code=1).stderr
-    assert told.startswith(f"error: --resume: cannot read {record}: Is a directory\n")
+    error = job(source, "--resume", code=1).stderr
+    assert error.startswith(f"error: --resume: cannot read {record}: Is a directory\n")
 
 
 def test_sampled_output_is_resumed(job, stopped, source: Path, tmp_path: Path) -> None:

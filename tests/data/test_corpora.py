@@ -403,7 +403,7 @@ def test_mtdata_is_imported_only_when_a_corpus_is_asked_for(tmp_path: Path) -> N
 
 @pytest.mark.slow
 def test_the_real_index_has_the_preset_s_corpora(tmp_path: Path) -> None:
-    """Half an index, as of a killed process, is made anew, without mtdata*.py of the working folder."""
+    """Half an index, as of a killed process, is rebuilt, without mtdata*.py of the working folder."""
     (tmp_path / "mtdata_notes.py").write_text("raise SystemExit('imported')")
     program = (
         "from ptenmt.config.loading import load_config\n"

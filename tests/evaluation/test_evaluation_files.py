@@ -40,13 +40,13 @@ def test_tokenized_files_are_scored_on_their_tokens_too(tmp_path: Path, monkeypa
     assert values[3:] == sacrebleu_command(tmp_path, "tokenized", "--tokenize", "none", "-lc", "--force")
     assert evaluation.sentences[1].hypothesis == "isn't it a house?"
     assert (tmp_path / "tokenized.hypotheses.txt").read_text() == hypotheses.read_text()
-    rival = write(tmp_path / "rival", OTHERS)
+    baseline = write(tmp_path / "baseline", OTHERS)
     compared = evaluate(
         files=EvaluationFiles(hypotheses=hypotheses, references=[reference], is_tokenized=True),
-        baseline=rival,
+        baseline=baseline,
     )
     compared.write_texts(tmp_path)
-    assert (tmp_path / "tokenized.baseline.txt").read_text() == rival.read_text()
+    assert (tmp_path / "tokenized.baseline.txt").read_text() == baseline.read_text()
     assert "never!\n" in (tmp_path / "detokenized.baseline.txt").read_text()
 
 

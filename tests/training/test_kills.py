@@ -112,7 +112,7 @@ def is_alive(process: int) -> bool:
 
 
 def wait_until(process: int, is_reached: Callable[[], bool]) -> bool:
-    """Wait for a moment of a training; tells whether it came before the end."""
+    """Wait for a moment of a training; returns whether it came before the end."""
     end = time.monotonic() + SECONDS
     while is_alive(process):
         if is_reached():
@@ -132,7 +132,7 @@ def steps_saved(folder: Path) -> int:
 
 
 def deliver(process: int, number: int, folder: Path, kind: str, target: int, chance: random.Random) -> bool:
-    """Send a signal at some moment of a training; tells whether the training was still there."""
+    """Send a signal at some moment of a training; returns whether the training was still running."""
     marks = {
         "start": lambda: True,
         "step": lambda: steps_saved(folder) >= target,

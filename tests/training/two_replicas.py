@@ -31,7 +31,7 @@ def options(pairs: Path, **changes: Any) -> Config:
 
 
 def train(config: Config, folder: Path, strategy: Any = None) -> dict[str, Any]:
-    """Train, and tell the losses; the checkpoint says the rest."""
+    """Train, and return the losses; the rest is in the checkpoint."""
     found = build_trainer(config, folder, strategy=strategy)
     events = list(found.trainer.fit())
     sizes = [len(source) for source, _ in BatchPlan(found.pairs, config.batch, config.seed).batches(0)]
@@ -40,7 +40,7 @@ def train(config: Config, folder: Path, strategy: Any = None) -> dict[str, Any]:
 
 
 def resume(config: Config, folder: Path, strategy: Any = None) -> dict[str, Any]:
-    """Go on from a checkpoint; tell where, and how far each replica's weights are from those in the file."""
+    """Resume from a checkpoint; return where, and each replica's distance from the saved weights."""
     found = build_trainer(config, folder, strategy=strategy)
     started = next(iter(found.trainer.fit()))
     reader = tf.train.load_checkpoint(str(started.resumed_from))

@@ -52,7 +52,7 @@ class Workers:
         return [process.wait(deadline - time.monotonic()) for process in self.processes]
 
     def wait_for_step(self, run: Run, step: int) -> None:
-        """Return when the history tells of a step, in all."""
+        """Return when the history has this global step."""
         deadline = time.monotonic() + 240
         while not any(line["step"] >= step for line in _curve(run)):
             assert all(process.poll() is None for process in self.processes), self.log(0) + self.log(1)
