@@ -6,7 +6,7 @@ automaton runs over all sentences in step, which gives the same scores in 20 µs
 
 import unicodedata
 from collections.abc import Sequence
-from functools import cache
+from functools import cache, lru_cache
 from typing import Any
 
 import numpy as np
@@ -98,7 +98,7 @@ class LanguageCheck:
         return totals / scales[:, None], scales
 
 
-@cache
+@lru_cache(maxsize=8)  # clients of a server decide which languages
 def language_identifier(*languages: str, with_all: bool = False) -> Any:
     """py3langid's ``LanguageIdentifier`` of these languages alone: 6 MB, and 40 MB that all of them share.
 

@@ -179,13 +179,10 @@ class Service:
         ranked: list[tuple[str, float]] = [(language, 0.0) for language in languages]
         try:
             if is_prose(text):
-                other = (
-                    language_check((source,), None).foreign([text], source)[0]
-                    if seems_foreign(text, source)
-                    else None
-                )
-                more = () if other in (None, *languages) else (other,)
-                ranked = language_identifier(*languages, *more).rank(text)
+                is_foreign = seems_foreign(text, source)
+                found = language_check((source,), None).foreign([text], source) if is_foreign else []
+                others = [each for each in found if each not in (None, *languages)]
+                ranked = language_identifier(*languages, *others).rank(text)
         except (ValueError, DataError) as error:
             raise Refusal(
                 f"the languages {', '.join(languages)} cannot be identified: name the source"
