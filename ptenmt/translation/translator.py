@@ -131,7 +131,9 @@ class Translator:
                 f"{device} cannot compute in {model.quantization}, as the model is stored: "
                 f"using {fast.compute_type}"
             )
-        calibration = cache(partial(Calibration.load, trained.run, trained.info.checksum, warn))
+        is_latest = trained.info.file.stem == "latest"  # training calibrates the best weights
+        on_stale = (lambda _message: None) if is_latest else warn
+        calibration = cache(partial(Calibration.load, trained.run, trained.info.checksum, on_stale))
         return cls(fast, tokenizers, config, calibration=calibration)
 
     @classmethod

@@ -315,7 +315,7 @@ def test_any_text_is_one_line(ptenmt, text: str) -> None:
     assert parsed["source"] == text.encode(errors="replace").decode()
     assert parsed["translation"]
     assert answer.stderr.removesuffix("\n").isprintable()
-    assert (answer.stderr != "") == bool(parsed["unknown"])
+    assert (answer.stderr != "") == bool(parsed["unknown"] or parsed["detected"])
     assert ptenmt("translate", "--", text).stdout.count("\n") == 1
 
 
