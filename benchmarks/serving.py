@@ -20,6 +20,7 @@ import tempfile
 import threading
 import time
 import urllib.request
+from collections import defaultdict
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -48,10 +49,13 @@ class Server(NamedTuple):
     """Time until it was ready."""
 
     def metrics(self) -> dict[str, float]:
-        """Its Prometheus metrics without labels."""
+        """Its Prometheus metrics; of several directions, their sums."""
         with urllib.request.urlopen(f"http://127.0.0.1:{self.port}/metrics", timeout=10) as answer:
-            lines = re.findall(r"^(\w+) (\S+)$", answer.read().decode(), re.MULTILINE)
-        return {name: float(value) for name, value in lines}
+            lines = re.findall(r"^(\w+)(?:{pair=[^}]*})? (\S+)$", answer.read().decode(), re.MULTILINE)
+        totals: dict[str, float] = defaultdict(float)
+        for name, value in lines:
+            totals[name] += float(value)
+        return totals
 
     @property
     def megabytes(self) -> float:
@@ -133,9 +137,8 @@ def run_load(server: Server, name: str, loop: Callable[..., Load], *arguments: A
         is_over.set()
         thread.join()
     after = server.metrics()
-    increase = {key: after[key] - before[key] for key in before if key in after}
-    batches = increase["ptenmt_batch_sentences_count"]
-    batch = increase["ptenmt_batch_sentences_sum"] / batches if batches else 0.0
+    increase = {key: value - before.get(key, 0.0) for key, value in after.items()}
+    batch = increase["ptenmt_batch_sentences_sum"] / max(increase["ptenmt_batch_sentences_count"], 1)
     statuses = ", ".join(f"{count:,} × {status}" for status, count in sorted(load.statuses.items()))
     log(f"{name}: {load.rate:.1f} sentences/s, {statuses}, {batch:.1f} sentences per batch")
     return LoadResult(load, memory, increase["process_cpu_seconds_total"], batch)
