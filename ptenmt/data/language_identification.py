@@ -47,7 +47,7 @@ class LanguageCheck:
                 "set data.filters.right_language to false, or both languages to their ISO 639-1 codes",
             ) from error
         self.languages = list(identifier.nb_classes)
-        self._weights = identifier.nb_ptc.astype(np.float32)  # [features, languages]
+        self._weights = identifier.nb_ptc  # [features, languages], float16
         self._priors = identifier.nb_pc.astype(np.float32)
         # The state after a byte is next_state[first_row[state] + byte].
         self._next_state = np.asarray(identifier.tk_nextmove)
@@ -88,7 +88,7 @@ class LanguageCheck:
             found.append(order[hits] * len(self._weights) + features[hits])
         places, counts = np.unique(np.concatenate(found), return_counts=True)
         rows, features = np.divmod(places, len(self._weights))
-        weighted = self._weights[features]  # [text-feature pairs, languages]
+        weighted = self._weights[features].astype(np.float32)  # [text-feature pairs, languages]
         weighted *= np.log1p(counts, dtype=np.float32)[:, None]
         totals = np.tile(self._priors, (len(texts), 1))
         firsts = np.flatnonzero(np.diff(rows, prepend=-1))
@@ -107,9 +107,11 @@ def language_identifier(*languages: str, with_all: bool = False) -> Any:
     """
     from py3langid.langid import MODEL_FILE, LanguageIdentifier  # takes 0.5 s to load
 
-    every = LanguageIdentifier.from_model_file(MODEL_FILE)
-    languages = tuple(dict.fromkeys((*languages, *(every.nb_classes if with_all else ()))))
+    every = LanguageIdentifier.from_model_file(MODEL_FILE, norm_probs=True)
+    languages = tuple(dict.fromkeys(languages))
     columns = [every.nb_classes.index(language) for language in languages]
+    if with_all:
+        return every
     automaton = _automaton.setdefault("", (every.tk_nextmove, every.tk_output, every.tk_row))
     next_move, output, row = automaton
     table = every.nb_ptc[:, columns], every.nb_pc[columns], list(languages)
