@@ -106,6 +106,12 @@ def test_each_row_is_of_modules_that_exist_and_stand_once() -> None:
     assert sorted(named) == sorted({row_name(module) for module in MODULES})
 
 
+def test_no_two_classes_have_one_name() -> None:
+    trees = [ast.parse(file.read_text(encoding="utf-8")) for file in FILES]
+    names = [node.name for tree in trees for node in tree.body if isinstance(node, ast.ClassDef)]
+    assert sorted(names) == sorted(set(names))
+
+
 def test_there_are_no_circles() -> None:
     graph = {module_name(file): set(imported_modules(file)) & MODULES for file in FILES}
     assert graph["ptenmt.cli.app"]

@@ -32,7 +32,7 @@ _Request = TypeVar("_Request", bound=Keyed)
 _Result = TypeVar("_Result")
 
 
-class Session:
+class RequestModels:
     """One request's models; its sentences share batches with those of other requests."""
 
     def __init__(self, models: Models, request: QueuedRequest) -> None:
@@ -130,7 +130,7 @@ class Service:
         self._queue.close()
         self._document_threads.shutdown(wait=False, cancel_futures=True)
 
-    async def run(self, work: Callable[[Session], _Result], *, is_document: bool = False) -> _Result:
+    async def run(self, work: Callable[[RequestModels], _Result], *, is_document: bool = False) -> _Result:
         """Call a function with the models in a worker thread; while the queue is full, refuse before.
 
         The sentences that it translates share batches with those of other requests. If the caller is
@@ -146,7 +146,7 @@ class Service:
                 # Here, since under overload the event loop competes with all threads.
                 self._queue.admit(request)
             return await anyio.to_thread.run_sync(
-                work, Session(self.models, request), abandon_on_cancel=True, limiter=self._limiter
+                work, RequestModels(self.models, request), abandon_on_cancel=True, limiter=self._limiter
             )
         except BusyError as error:
             raise Refusal(error.message, 503, retry_after=error.retry_after) from error

@@ -144,7 +144,7 @@ def _translated_roots(document: Document) -> Iterator[_Element]:
                 yield root
 
 
-class _Flow(InlineText):
+class _WordFlow(InlineText):
     """Consecutive inline elements of a paragraph.
 
     Args:
@@ -268,7 +268,7 @@ def _divide_runs(root: _Element) -> None:
             run = following
 
 
-def _flows(container: _Element, kinds: Mapping[_Element, str]) -> Iterator[_Flow]:
+def _flows(container: _Element, kinds: Mapping[_Element, str]) -> Iterator[_WordFlow]:
     """The flows in an element, in order."""
     nodes: list[_Element] = []
     for child in [*container, None]:
@@ -276,7 +276,7 @@ def _flows(container: _Element, kinds: Mapping[_Element, str]) -> Iterator[_Flow
             nodes.append(child)
             continue
         if nodes:
-            yield _Flow(nodes, kinds)
+            yield _WordFlow(nodes, kinds)
         for point in (point for node in nodes for point in _points(node, kinds)):
             yield from _flows(point, kinds)
         nodes = []

@@ -96,7 +96,7 @@ class Html:
         return escape(body.text or "", quote=False) + "".join(map(_written, body))
 
 
-class _Flow(InlineText):
+class _HtmlFlow(InlineText):
     """Text and inline elements between two blocks.
 
     Args:
@@ -247,16 +247,16 @@ def _is_note(node: _Element) -> bool:
     return text[:1] == "[" or not is_prose(text)
 
 
-def _flows(block: _Element, kinds: Mapping[_Element, str]) -> Iterator[_Flow]:
+def _flows(block: _Element, kinds: Mapping[_Element, str]) -> Iterator[_HtmlFlow]:
     """The flows in a block, in order."""
     if not _is_translated(block):
         return
-    flow = _Flow(block, "text")
+    flow = _HtmlFlow(block, "text")
     for child in list(block):
         if kinds[child] == "block":
             yield flow
             yield from _flows(child, kinds)
-            flow = _Flow(child, "tail")
+            flow = _HtmlFlow(child, "tail")
         else:
             flow.add(child, kinds)
     yield flow

@@ -9,7 +9,7 @@ from ptenmt.server import schemas
 from ptenmt.server.http_requests import answer_in_time
 from ptenmt.server.limits import Refusal
 from ptenmt.server.models import Direction
-from ptenmt.server.service import Service, Session, SharedService
+from ptenmt.server.service import RequestModels, Service, SharedService
 from ptenmt.tokenizers import END
 
 router = APIRouter(prefix="/v1", tags=["Introspection"])
@@ -22,7 +22,7 @@ async def alignment(request: Request, service: SharedService) -> schemas.Alignme
     body = await service.read(request, schemas.AlignmentRequest)
     service.check_length([body.q, body.prefix])
     direction = _direction(service, body)
-    work = service.run(lambda session: session.translator(direction).align(body.q, body.prefix).of_words())
+    work = service.run(lambda models: models.translator(direction).align(body.q, body.prefix).of_words())
     return schemas.AlignmentAnswer(**asdict(await answer_in_time(request, work, service.limits.seconds)))
 
 
@@ -35,7 +35,7 @@ async def alternatives(request: Request, service: SharedService) -> schemas.Alte
     found = await answer_in_time(
         request,
         service.run(
-            lambda session: session.translator(direction).next_token_alternatives(
+            lambda models: models.translator(direction).next_token_alternatives(
                 body.q, body.prefix, body.count
             )
         ),
@@ -60,7 +60,7 @@ async def attention(request: Request, service: SharedService) -> Response:
     body = await service.read(request, schemas.AttentionRequest)
     service.check_length([body.q, body.translation or ""])
     direction = _direction(service, body)
-    work = service.run(lambda session: _attention(service, session, direction, body.q, body.translation))
+    work = service.run(lambda models: _attention(service, models, direction, body.q, body.translation))
     return Response(
         await answer_in_time(request, work, service.limits.seconds), media_type="application/json"
     )
@@ -76,7 +76,7 @@ def _direction(service: Service, body: schemas.SentenceRequest) -> Direction:
 
 
 def _attention(
-    service: Service, session: Session, direction: Direction, text: str, translation: str | None
+    service: Service, models: RequestModels, direction: Direction, text: str, translation: str | None
 ) -> str:
     """The answer in JSON: half a million numbers, which take too long to write in the event loop.
 
@@ -84,7 +84,7 @@ def _attention(
         ConfigError: The text is not a single sentence.
         Refusal: It, or its translation, is too long.
     """
-    translator = session.translator(direction)
+    translator = models.translator(direction)
     source = translator.encoder.segment_single([text])[0].segments[0].ids
     if translation is None:
         best = translator.with_options(split_sentences=False, safeguards=False).translate(text)[0]
@@ -104,7 +104,7 @@ def _attention(
             "target_pieces": translator.tokenizers.target.pieces(target),
             "written_pieces": translator.tokenizers.target.pieces([*target[1:], END]),
             "alignment_layer": translator.engine.alignment_layer,
-            "weights": service.models.attention(session.model(direction), source, target),
+            "weights": service.models.attention(models.model(direction), source, target),
         },
         ensure_ascii=False,
     )

@@ -17,7 +17,7 @@ from ptenmt.server.documents import FORMATS, Document, read_document, translated
 from ptenmt.server.documents.html import Html
 from ptenmt.server.http_requests import answer_in_time, bearer_token, read_upload
 from ptenmt.server.limits import Refusal
-from ptenmt.server.service import Service, Session, SharedService
+from ptenmt.server.service import RequestModels, Service, SharedService
 from ptenmt.translation import Translation
 from ptenmt.translation.markup import Span
 
@@ -102,12 +102,12 @@ async def translate_texts(
 ) -> dict[str, list[Any]]:
     """The fields of the answer, with an entry for each text; refuses too many characters or texts."""
     texts = _texts_of(service, body)
-    work = service.run(lambda session: _translate(service, session, body, texts))
+    work = service.run(lambda models: _translate(service, models, body, texts))
     return await answer_in_time(request, work, service.limits.seconds)
 
 
 def _translate(
-    service: Service, session: Session, body: schemas.TranslateRequest, texts: list[str]
+    service: Service, models: RequestModels, body: schemas.TranslateRequest, texts: list[str]
 ) -> dict[str, list[Any]]:
     """The fields of the answer, with an entry for each text."""
     naming = _languages(service, body)
@@ -124,7 +124,7 @@ def _translate(
     moved: list[list[list[list[Span]]]] = [[]] * len(texts)
     for route in filter(None, dict.fromkeys(routes)):
         rows = [row for row, each in enumerate(routes) if each == route]
-        found, placed = session.translate(
+        found, placed = models.translate(
             route,
             [part for row in rows for part in parts[row]],
             [part for row in rows for part in spans[row]],
@@ -278,7 +278,7 @@ async def _translate_document(
     if not route:
         return content
     translations, spans = await service.run(
-        lambda session: session.translate(route, texts, document.spans, glossary=glossary), is_document=True
+        lambda models: models.translate(route, texts, document.spans, glossary=glossary), is_document=True
     )
     return await service.aside(
         document.with_texts, [each.text for each in translations], [best for best, *_ in spans]
