@@ -6,7 +6,7 @@ automaton runs over all sentences in step, which gives the same scores in 20 µs
 
 import unicodedata
 from collections.abc import Sequence
-from functools import cache, lru_cache
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -24,8 +24,6 @@ _MIN_EVIDENCE = 12.0
 With these limits none of 16,000 Spanish, Galician and Catalan sentences of TED and Tatoeba is found to be in
 another language, and where Portuguese is expected 84 to 98% of the Spanish, Italian and French ones are."""
 
-_automaton: dict[str, tuple[Any, Any, Any]] = {}
-
 
 class LanguageCheck:
     """Finds sentences that are surely not in the expected language.
@@ -39,20 +37,36 @@ class LanguageCheck:
     """
 
     def __init__(self, expected: Sequence[str], others: Sequence[str] | None = LIKELY_LANGUAGES) -> None:
-        try:
-            identifier = language_identifier(*expected, *(others or ()), with_all=others is None)
-        except ValueError as error:
+        from py3langid.langid import MODEL_FILE, LanguageIdentifier
+
+        identifier: Any = LanguageIdentifier.from_model_file(MODEL_FILE)
+        self.languages: list[str] = identifier.nb_classes
+        if unknown := [language for language in expected if language not in self.languages]:
             raise DataError(
-                f"the language identifier does not know {' or '.join(expected)}",
+                f"the language identifier does not know {' or '.join(unknown)}",
                 "set data.filters.right_language to false, or both languages to their ISO 639-1 codes",
-            ) from error
-        self.languages = list(identifier.nb_classes)
-        self._weights = identifier.nb_ptc  # [features, languages], float16
-        self._priors = identifier.nb_pc.astype(np.float32)
+            )
+        self._weights, self._priors = identifier.nb_ptc, identifier.nb_pc
+        """float16 [features, languages]; float32 [languages]."""
+        if others is not None:
+            columns = [*map(self.languages.index, dict.fromkeys((*expected, *others)))]
+            self.languages = [self.languages[column] for column in columns]
+            self._weights, self._priors = self._weights[:, columns], self._priors[columns]
         # The state after a byte is next_state[first_row[state] + byte].
         self._next_state = np.asarray(identifier.tk_nextmove)
         self._first_row = np.asarray(identifier.tk_row, dtype=np.int64) << 8
         self._feature = np.asarray(identifier.tk_output)  # of each state, or -1
+
+    def ranked(self, text: str, languages: Sequence[str]) -> list[tuple[str, float]]:
+        """These languages with their probabilities for a text, the likeliest first.
+
+        Raises:
+            ValueError: One of them is not told apart.
+        """
+        scores = self.scores([text])[0][0, [*map(self.languages.index, languages)]]
+        shares = np.exp(scores - scores.max())
+        pairs = zip(languages, (shares / shares.sum()).tolist(), strict=True)
+        return sorted(pairs, key=lambda pair: -pair[1])
 
     def accepts(self, texts: Sequence[str], language: str) -> np.ndarray:
         """Return whether each text may be in a language, bool [texts]; when in doubt it may."""
@@ -96,26 +110,6 @@ class LanguageCheck:
             totals[rows[firsts]] += np.add.reduceat(weighted, firsts, axis=0)
         scales = np.sqrt(np.maximum(lengths, 1))
         return totals / scales[:, None], scales
-
-
-@lru_cache(maxsize=8)  # clients of a server decide which languages
-def language_identifier(*languages: str, with_all: bool = False) -> Any:
-    """py3langid's ``LanguageIdentifier`` of these languages alone: 6 MB, and 40 MB that all of them share.
-
-    Raises:
-        ValueError: It does not know one of them.
-    """
-    from py3langid.langid import MODEL_FILE, LanguageIdentifier  # takes 0.5 s to load
-
-    every = LanguageIdentifier.from_model_file(MODEL_FILE, norm_probs=True)
-    languages = tuple(dict.fromkeys(languages))
-    columns = [every.nb_classes.index(language) for language in languages]
-    if with_all:
-        return every
-    automaton = _automaton.setdefault("", (every.tk_nextmove, every.tk_output, every.tk_row))
-    next_move, output, row = automaton
-    table = every.nb_ptc[:, columns], every.nb_pc[columns], list(languages)
-    return LanguageIdentifier(*table, next_move, output, norm_probs=True, tk_row=row)
 
 
 @cache

@@ -5,6 +5,7 @@ import logging
 import math
 import threading
 import time
+import weakref
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass
@@ -17,6 +18,7 @@ from ptenmt.runs import Choice
 from ptenmt.server.limits import Refusal
 from ptenmt.trained_model import TrainedModel
 from ptenmt.translation import Translator
+from ptenmt.weights import list_weights
 
 logger = logging.getLogger("ptenmt.server")
 
@@ -29,8 +31,6 @@ class Model:
     trained: TrainedModel
     """The same run, for attention."""
     translator_bytes: int = 0
-    stamp: tuple[int, ...] = ()
-    """Of the file of weights when they were read; see ``_stamp``."""
 
     @property
     def num_bytes(self) -> int:
@@ -46,8 +46,14 @@ class Direction:
     source: str
     target: str
     load: Callable[[], Model]
+    newest: Callable[[], str | None] = lambda: None
+    """The checksum of the weights that would be loaded."""
+    known: str | None = None
+    """That of the model, or of a newer one that could not be read."""
     model: Model | None = None
     """If it is loaded."""
+    unloaded: Callable[[], Model | None] = lambda: None
+    """An unloaded model that requests in progress still use; None once they are done."""
     used: float = -math.inf
     """When it was last used, by ``time.monotonic``."""
 
@@ -58,13 +64,20 @@ class Direction:
 
     @property
     def num_bytes(self) -> int:
-        """Memory of its model; 0 while none is loaded."""
-        return self.model.num_bytes if self.model else 0
+        """Memory of its model, while it is loaded or in use."""
+        model = self.model or self.unloaded()
+        return model.num_bytes if model else 0
 
     @property
     def is_outdated(self) -> bool:
         """Whether the weights have been replaced since its model was loaded."""
-        return self.model is not None and _stamp(self.model.trained) != self.model.stamp
+        return self.model is not None and self.newest() != self.known
+
+    def read(self) -> Model:
+        """Load the newest model; the present one stays if that fails."""
+        self.known = self.newest()
+        self.model = self.load()
+        return self.model
 
 
 def direction_of_run(
@@ -88,26 +101,21 @@ def direction_of_run(
             "add --set decoding.top_k=1 --set decoding.top_p=1 --set decoding.temperature=1",
         )
 
+    def newest() -> str | None:
+        found = list_weights(trained.run.weights_folder, checkpoint, lambda _damaged: None)
+        return found[0].checksum if found else None
+
     def load() -> Model:
-        stamp = _stamp(trained)
-        newest = TrainedModel.load(trained.run, checkpoint=checkpoint, on_warning=trained.on_warning)
-        translator = Translator.from_trained_model(newest, "ctranslate2", device=device, threads=threads)
-        vars(newest).pop("weights", None)  # of a conversion
+        loaded = TrainedModel.load(trained.run, checkpoint=checkpoint, on_warning=trained.on_warning)
+        translator = Translator.from_trained_model(loaded, "ctranslate2", device=device, threads=threads)
+        vars(loaded).pop("weights", None)  # of a conversion
         engine: Any = translator.engine
         num_bytes = engine.without_files()
         with suppress(AttributeError, OSError, TypeError):  # glibc keeps the memory of the conversion
             ctypes.CDLL(None).malloc_trim(0)
-        return Model(translator.with_options(**asdict(decoding)), newest, num_bytes, stamp)
+        return Model(translator.with_options(**asdict(decoding)), loaded, num_bytes)
 
-    return Direction(*trained.config.data.languages, load)
-
-
-def _stamp(trained: TrainedModel) -> tuple[int, ...]:
-    """Changes when the weights are replaced, which are always written as a new file."""
-    with suppress(OSError):
-        found = trained.info.file.stat()
-        return found.st_ino, found.st_mtime_ns
-    return ()
+    return Direction(*trained.config.data.languages, load, newest)
 
 
 Route = tuple[Direction, ...]
@@ -187,22 +195,25 @@ class Models:
 
     def _load(self, direction: Direction) -> Model:
         with self._lock:
-            if direction.model is None:
-                try:
-                    direction.model = direction.load()
-                except PtenmtError as error:
-                    raise self._unavailable(direction.name, error, 503) from error
-                direction.used = time.monotonic()
-                self._make_room()
-            return direction.model
+            if direction.model is not None:
+                return direction.model
+            try:
+                direction.model = model = direction.unloaded() or direction.read()
+            except PtenmtError as error:
+                raise self._unavailable(direction.name, error, 503) from error
+            direction.used = time.monotonic()
+            self._make_room()
+            return model
 
     def reload(self, *, only_outdated: bool = False) -> None:
         """Load the loaded models again; requests in progress keep the old ones, and so do all if it fails."""
         with self._lock:
             for direction in self.directions.values():
+                if not only_outdated:
+                    direction.unloaded = lambda: None
                 if direction.is_outdated or (direction.model and not only_outdated):
                     try:
-                        direction.model = direction.load()
+                        direction.read()
                         logger.info("%s was loaded again", direction.name)
                     except PtenmtError as error:
                         self._unavailable(f"a newer model of {direction.name}", error, 503)
@@ -234,6 +245,7 @@ class Models:
         for direction in sorted(loaded, key=lambda each: each.used)[:-1]:
             if num_bytes > self._max_bytes:
                 num_bytes -= direction.num_bytes
+                direction.unloaded = weakref.ref(direction.model)
                 direction.model = None
 
     def _unavailable(self, what: str, error: PtenmtError, status: int) -> Refusal:

@@ -86,7 +86,7 @@ def serve(
             f"no API key is required (--keys is not given): any client that can reach {url} can use this "
             "server; require keys, or put it behind a reverse proxy that authenticates (docs/serving.md)"
         )
-    models.default.model = models.default.load()  # the others when they are first used
+    models.default.read()  # the others when they are first used
     app = make_app(service, origins=origins, prefix=url_prefix)
 
     def started() -> None:

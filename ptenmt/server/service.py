@@ -11,7 +11,7 @@ import anyio.to_thread
 from fastapi import Depends, Request
 
 from ptenmt.data.text import seems_foreign
-from ptenmt.errors import ConfigError, DataError
+from ptenmt.errors import ConfigError
 from ptenmt.server.documents.plain import is_prose
 from ptenmt.server.http_requests import bearer_token, read
 from ptenmt.server.keys import Keys
@@ -173,17 +173,17 @@ class Service:
 
         A text that is surely in none of them has a further one, its own.
         """
-        from ptenmt.data.language_identification import language_check, language_identifier  # loads NumPy
+        from ptenmt.data.language_identification import language_check  # loads NumPy
 
         languages, source = self.models.languages, self.models.default.source
         ranked: list[tuple[str, float]] = [(language, 0.0) for language in languages]
         try:
             if is_prose(text):
-                is_foreign = seems_foreign(text, source)
-                found = language_check((source,), None).foreign([text], source) if is_foreign else []
-                others = [each for each in found if each not in (None, *languages)]
-                ranked = language_identifier(*languages, *others).rank(text)
-        except (ValueError, DataError) as error:
+                check = language_check((), None)
+                found = check.foreign([text], source) if seems_foreign(text, source) else []
+                others = [each for each in found if each and each not in languages]
+                ranked = check.ranked(text, [*languages, *others])
+        except ValueError as error:
             raise Refusal(
                 f"the languages {', '.join(languages)} cannot be identified: name the source"
             ) from error

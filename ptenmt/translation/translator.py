@@ -312,7 +312,7 @@ class Translator:
         if rows:
             from ptenmt.data.language_identification import language_check  # it loads NumPy
 
-            languages = language_check((source,), None).foreign([texts[row] for row in rows], source)
+            languages = language_check((), None).foreign([texts[row] for row in rows], source)
             for row, language in zip(rows, languages, strict=True):
                 found[row] = language
         return found

@@ -1,13 +1,15 @@
 """Several directions in one server."""
 
 import re
+from functools import partial
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 import requests
 
 from ptenmt.errors import ConfigError, ExportError
-from ptenmt.server.models import Direction, Models
+from ptenmt.server.models import Direction, Model, Models
 
 PORTUGUESE, ENGLISH = "o gato não tem tempo nenhum , e o cão", "the cat has no time at all , and the dog"
 
@@ -73,6 +75,46 @@ def test_models_are_loaded_when_used_and_unloaded_for_lack_of_memory(serve) -> N
         assert loaded(served) == ["pt-en", "gl-en"]
         served.post("/translate", q="o gato", source="en", target="pt")
         assert loaded(served) == ["en-pt", "gl-en"]
+
+
+def test_an_unloaded_model_that_is_in_use_is_not_loaded_again() -> None:
+    loads: list[str] = []
+
+    def load(name: str) -> Any:
+        loads.append(name)
+        nothing: Any = SimpleNamespace()
+        return Model(nothing, nothing, 2_000)
+
+    pairs = ("pt", "en"), ("en", "pt")
+    models = Models([Direction(*pair, load=partial(load, pair[0])) for pair in pairs], max_bytes=2_500)
+    there, back = models.directions.values()
+    in_use = [models.get(there), models.get(back)]
+    assert (there.model, there.num_bytes, models.get(there)) == (None, 2_000, in_use[0])
+    assert loads == ["pt", "en"]
+    in_use.clear()
+    assert (back.model, back.num_bytes) == (None, 0), "nobody uses it any more"
+    models.get(back)
+    assert loads == ["pt", "en", "en"]
+
+
+def test_a_model_is_outdated_until_the_newest_weights_were_read() -> None:
+    newest = ["first"]
+
+    def load() -> Any:
+        if newest == ["broken"]:
+            raise ExportError("broken", "mend it")
+        return SimpleNamespace(num_bytes=0)
+
+    models = Models([Direction("pt", "en", load=load, newest=lambda: newest[0])])
+    (direction,) = models.directions.values()
+    assert not direction.is_outdated, "it is not loaded"
+    for weights in ("second", "broken", "third"):
+        before = models.get(direction)
+        newest[:] = [weights]
+        assert direction.is_outdated
+        models.reload(only_outdated=True)
+        assert not direction.is_outdated
+        assert (direction.model is before) == (weights == "broken")
 
 
 def test_a_model_that_cannot_be_loaded_leaves_the_others(
