@@ -30,7 +30,7 @@ class LanguageCheck:
 
     Args:
         expected: The ISO 639-1 codes of the expected languages.
-        others: The other languages that are told apart; None: all that py3langid knows.
+        others: Further languages to compare; None: all that py3langid knows.
 
     Raises:
         DataError: py3langid does not know one of them.
@@ -61,7 +61,7 @@ class LanguageCheck:
         """These languages with their probabilities for a text, the likeliest first.
 
         Raises:
-            ValueError: One of them is not told apart.
+            ValueError: One of them is not compared.
         """
         scores = self.scores([text])[0][0, [*map(self.languages.index, languages)]]
         shares = np.exp(scores - scores.max())

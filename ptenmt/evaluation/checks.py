@@ -160,7 +160,7 @@ class _Cases:
         yield self._score("entities: BLEU of the rest", "BLEU", rest, -0.3)
 
     def _glossary(self) -> Iterator[Check]:
-        """Words as terms, and beginnings of words, which are none."""
+        """Terms that stand in a sentence, and terms that only begin one of its words."""
         words = [word for word in self._words if len(word) > _MIN_TERM]
         chosen = self._random.sample(words, min(_NUM_TERMS, len(words)))
         terms = {word: f"Term{number}x" for number, word in enumerate(chosen)}
@@ -179,7 +179,7 @@ class _Cases:
         )
         yield _share("terms of a glossary, applied", 0.98, applied)
         whole = ((text, each, "Zpart" not in each) for text, each, _ in cases)
-        yield _share("parts of words, no terms", 1.0, whole)
+        yield _share("no terms inside words", 1.0, whole)
 
     def _loops(self) -> Iterator[_Case]:
         """What provokes loops: single words, known and made up, in brackets; capitals; lists of numbers."""

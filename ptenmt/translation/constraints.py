@@ -169,6 +169,7 @@ class Constrainer:
         is_unusual = self._has_safeguards and self._is_cased and _UNUSUAL_CAPITALS.search(sentence)
         spans = [entity.span() for entity in entities]
         terms = self._terms(sentence, spans) if self._glossary is not None else {}
+        spans = [span for span in spans if not _overlaps(span, terms)]  # such as the number in "Windows 10"
         if not (spans or terms or is_unusual):
             return None
         usual, case, capitals = self._usual_capitals(sentence, spans) if is_unusual else (sentence, None, [])
@@ -201,10 +202,12 @@ class Constrainer:
         )
 
     def _terms(self, sentence: str, spans: Sequence[tuple[int, int]]) -> dict[tuple[int, int], str]:
-        """The translations of the terms in a sentence that do not overlap entities, by where they stand."""
+        """The translations of the terms in a sentence that cut no entity, by where they stand."""
         assert self._glossary is not None
         found = self._glossary.find(sentence)
-        return {span: translation for span, translation in found if not _overlaps(span, spans)}
+        return {
+            term: to for term, to in found if not _overlaps(term, (s for s in spans if not _within(s, term)))
+        }
 
     def _is_carried(self, entity: str, masked: Sequence[str]) -> bool:
         """Whether the model can carry an entity over."""
@@ -415,6 +418,10 @@ def _boundary(
             votes.append(0.1 * ((mark in left) - (mark in right)))
     totals = [0.0, *accumulate(votes)]
     return max(compress(range(len(totals)), allowed), key=totals.__getitem__)
+
+
+def _within(span: tuple[int, int], larger: tuple[int, int]) -> bool:
+    return larger[0] <= span[0] < span[1] <= larger[1] and span != larger
 
 
 def _overlaps(span: tuple[int, int], spans: Iterable[tuple[int, int]]) -> bool:

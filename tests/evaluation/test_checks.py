@@ -29,7 +29,7 @@ NAMES = [
     "entities, exactly once",
     "entities: BLEU of the rest",
     "terms of a glossary, applied",
-    "parts of words, no terms",
+    "no terms inside words",
     "tags, kept and nested",
     "tags, around aligned words",
     "no loops",
@@ -84,7 +84,7 @@ def test_every_fault_is_found(failing: Callable[..., list[str]], monkeypatch: py
     assert "capitals: chrF" in failing(lambda text: "x" if text.isupper() else text, safeguards=False)
     with monkeypatch.context() as patch:
         patch.setattr(Glossary, "find", lambda *_: iter([((0, 1), "Zpart0")]))
-        assert "parts of words, no terms" in failing()
+        assert "no terms inside words" in failing()
     monkeypatch.setattr("ptenmt.translation.segmentation.TextEncoder._has_words", lambda *_: True)
     assert "texts without words, unchanged" in failing(lambda text: text if " " in text else "a b")
 

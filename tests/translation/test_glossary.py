@@ -126,6 +126,8 @@ def test_terms_go_with_entities_and_capitals() -> None:
         "O dog 😀 NÃO vê o dog.",
         "dog!",
     ]
+    product = translator({"cão 25": "Dog 25", "NÃO-19": "NO-19"})
+    assert product.translate("O cão 25 NÃO-19 vê 25.")[0].text == "O Dog 25 NO-19 vê 25."
 
 
 def test_without_safeguards_there_are_terms_alone() -> None:

@@ -139,7 +139,7 @@ class _HtmlFlow(InlineText):
         self._add_text(tail)
 
     def _add_text(self, text: str | None) -> None:
-        """Add text; as in browsers, white space is one space, and none at the beginning."""
+        """Add text; as in browsers, white space is collapsed to one space, and removed at the beginning."""
         self._last = text or self._last
         spaced = _SPACE.sub(" ", text or "")
         self._put(spaced[1:] if spaced[:1] == " " and self._end in ("", " ", "\n") else spaced)
