@@ -203,11 +203,7 @@ def holder(path: Path) -> str:
 
 
 def check_writable(path: Path) -> None:
-    """Check early that a file or folder, whose parents need not exist, can be written.
-
-    Raises:
-        OutputError: It cannot be written.
-    """
+    """Check early that a file or folder, whose parents need not exist, can be written; raises OutputError."""
     with output_errors(f"write {path}"):
         folder = path.resolve().parent
         while not folder.exists():

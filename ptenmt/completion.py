@@ -50,11 +50,7 @@ class ContextWords:
 
 
 def context_words(text: str, tokenizer: Tokenizer, config: Config) -> ContextWords:
-    """Split and encode a text as the training text of a next-word model was: in the target language.
-
-    Raises:
-        DataError: The text has no words.
-    """
+    """Split and encode a text like the training text of a next-word model; DataError if it has no words."""
     if not isinstance(tokenizer, WordTokenizer):
         raise TokenizerError("a next-word model reads words, and this tokenizer has sub-words")
     prepared = TextPreparation(config.data).prepare_input(text, config.data.languages[1])
@@ -95,12 +91,9 @@ class Completer:
         return cls(model, trained.tokenizers.source, trained.config)
 
     def next_words(self, text: str, count: int = 5) -> list[NextWord]:
-        """The ``count`` likeliest words after a text, the likeliest first.
+        """The ``count`` likeliest words after a text, the likeliest first; raises DataError if it has none.
 
         Of a text that is longer than the model's window, the last words are used.
-
-        Raises:
-            DataError: The text has no words.
         """
         probabilities = _softmax(self._logits(self.read(text).ids))
         first = len(SPECIAL_PIECES)
@@ -109,15 +102,9 @@ class Completer:
         return [NextWord(word, float(probabilities[token])) for word, token in zip(words, order, strict=True)]
 
     def complete(self, text: str, words: int, how: DecodingConfig = LIKELIEST) -> str:
-        """Generate the next words of a text.
+        """Generate the next ``words`` words of a text; raises DataError if it has none.
 
-        Args:
-            text: The text to continue.
-            words: Number of words to generate.
-            how: ``top_k``, ``top_p``, ``temperature`` and ``seed`` control sampling; the rest is ignored.
-
-        Raises:
-            DataError: The text has no words.
+        ``how``: ``top_k``, ``top_p``, ``temperature`` and ``seed`` control sampling; the rest is ignored.
         """
         ids, random = self.read(text).ids, np.random.default_rng(how.seed)
         num_given = len(ids)

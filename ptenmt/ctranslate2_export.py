@@ -70,9 +70,7 @@ def check_ctranslate2(config: ModelConfig) -> None:
 def ctranslate2_model(trained: TrainedModel) -> CTranslate2Model:
     """Load a run's model for translating from the cache, or convert its weights and fill the cache.
 
-    Raises:
-        ExportError: CTranslate2 cannot express the model.
-        CheckpointError: The weights cannot be read.
+    Raises ExportError if CTranslate2 cannot express the model, CheckpointError if its weights are damaged.
     """
     check_ctranslate2(trained.config.model)
     folder = trained.run.ctranslate2_folder

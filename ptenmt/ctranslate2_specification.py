@@ -54,8 +54,8 @@ def specification(
         if stack.pre_norm:
             _fill_norm(stack.layer_norm, weights, f"{name}/norm")
     _fill_tables(spec, config, weights)
-    spec.register_source_vocabulary(tokenizers.source.pieces(range(tokenizers.source.vocabulary_size)))
-    spec.register_target_vocabulary(tokenizers.target.pieces(range(tokenizers.target.vocabulary_size)))
+    spec.register_source_vocabulary([*tokenizers.source.vocabulary])
+    spec.register_target_vocabulary([*tokenizers.target.vocabulary])
     spec.config.unk_token = SPECIAL_PIECES[UNK]
     spec.config.bos_token = spec.config.decoder_start_token = SPECIAL_PIECES[START]
     spec.config.eos_token = SPECIAL_PIECES[END]

@@ -14,10 +14,9 @@ _KEEP_MEMORY = "TF_CPU_ALLOCATOR_USE_BFC"
 
 
 def load_tensorflow() -> None:
-    """Import TensorFlow, unless it is imported already; with TF_CPP_MIN_LOG_LEVEL=0 its log lines are shown.
+    """Import TensorFlow, unless it is imported already; raises PtenmtError if it is not installed.
 
-    Raises:
-        PtenmtError: It is not installed.
+    With TF_CPP_MIN_LOG_LEVEL=0 its log lines are shown.
     """
     if importlib.util.find_spec("tensorflow") is None:
         raise PtenmtError("this needs TensorFlow, which is not installed", "pip install 'tensorflow~=2.21.0'")

@@ -126,11 +126,7 @@ class Run:
         return None if fingerprint is None else str(fingerprint)
 
     def config(self) -> Config:
-        """The options this run was trained with.
-
-        Raises:
-            RunError: ``config.yaml`` is damaged.
-        """
+        """The options this run was trained with; raises RunError if ``config.yaml`` is damaged."""
         self.facts()  # checks the format
         file = self.path / "config.yaml"
         try:
@@ -143,12 +139,7 @@ class Run:
 
     @contextmanager
     def locked(self) -> Iterator[None]:
-        """Lock the run against other trainings until the process ends in any way.
-
-        Raises:
-            RunError: Another process is training it.
-            OutputError: The lock cannot be created.
-        """
+        """Lock the run until the process ends in any way; RunError if another one trains it; OutputError."""
         hint = "wait for it or stop it, or train beside it with --run NAME"
         parent = self.path.resolve().parent
         is_new = not parent.exists()

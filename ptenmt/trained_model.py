@@ -144,11 +144,7 @@ class TrainedModel:
 
     @cached_property
     def keras_model(self) -> "TrainableModel":
-        """The Keras model.
-
-        Raises:
-            PtenmtError: TensorFlow is not installed.
-        """
+        """The Keras model; raises PtenmtError if TensorFlow is not installed."""
         load_tensorflow()
         weights = self.weights
         from ptenmt.model.next_word import NextWordModel

@@ -108,11 +108,7 @@ def serialized(info: WeightsInfo, arrays: Mapping[str, "np.ndarray"]) -> bytes:
 
 
 def read_info(file: Path) -> WeightsInfo:
-    """Read the metadata of a weights file: fast, and without NumPy.
-
-    Raises:
-        CheckpointError: The file is missing, truncated or damaged.
-    """
+    """Read a weights file's metadata, fast and without NumPy; CheckpointError if it is missing or damaged."""
     with _reading(file), file.open("rb") as stream:
         (length,) = struct.unpack("<Q", stream.read(8))
         if length > _LARGEST_HEADER:
@@ -128,8 +124,7 @@ def read_info(file: Path) -> WeightsInfo:
 def read_weights(file: Path) -> tuple[WeightsInfo, dict[str, "np.ndarray"]]:
     """Read a weights file, its metadata and float32 arrays by Keras path, and verify its checksum.
 
-    Raises:
-        CheckpointError: The file is missing, truncated or damaged.
+    Raises CheckpointError if it is missing, truncated or damaged.
     """
     import safetensors.numpy
 

@@ -60,8 +60,7 @@ def load_config(name: str | Path, overrides: Sequence[str] = ()) -> Config:
 def override_decoding(decoding: DecodingConfig, overrides: Sequence[str]) -> DecodingConfig:
     """Apply overrides, ``decoding.option=value`` each, to the decoding options of a trained model.
 
-    Raises:
-        ConfigError: An option is unknown or invalid, or of another section.
+    Raises ConfigError if an option is unknown or invalid, or of another section.
     """
     values: dict[str, Any] = {"decoding": asdict(decoding)}
     others = {option.name for option in fields(Config)} - {"decoding"}
@@ -76,11 +75,7 @@ def override_decoding(decoding: DecodingConfig, overrides: Sequence[str]) -> Dec
 
 
 def find_config(name: str | Path) -> Path:
-    """Find the YAML file that ``--config`` names.
-
-    Raises:
-        ConfigError: There is no such file.
-    """
+    """Find the YAML file that ``--config`` names; raises ConfigError if there is none."""
     given = Path(name).expanduser()
     if given.exists() and not given.is_dir():
         return given
@@ -94,11 +89,7 @@ def find_config(name: str | Path) -> Path:
 
 
 def build_config(values: Mapping[str, Any]) -> Config:
-    """Turn a nested mapping of plain values into a checked config.
-
-    Raises:
-        ConfigError: An option is unknown (the nearest is suggested), mistyped or out of range.
-    """
+    """Turn a nested mapping of plain values into a checked config; raises ConfigError."""
     return cast(Config, _build(Config, values, ""))
 
 

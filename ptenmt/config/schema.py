@@ -8,7 +8,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 from ptenmt.errors import ConfigError, did_you_mean
 
@@ -39,37 +39,43 @@ def require(condition: bool, message: str) -> None:
         raise ConfigError(message)
 
 
+def _option(default: Any, **facts: Any) -> Any:
+    """An option with limits that ``Section`` checks: ``least``, ``is_positive``, ``is_share`` (below 1)."""
+    return field(default=default, metadata=facts)
+
+
+def _resumable(default: Any, **facts: Any) -> Any:
+    """An option that may differ when a run is resumed, because the weights do not depend on it."""
+    return _option(default, resumable=True, **facts)
+
+
 def _path() -> Any:
     """A file or folder. Relative paths are made absolute; it may differ when a run is resumed."""
-    return field(default=None, metadata={"path": True, "resumable": True})
+    return _resumable(None, path=True)
 
 
 def _storage() -> Any:
     """A path on this machine, without effect on results."""
-    return field(default=None, metadata={"path": True, "resumable": True, "storage": True})
+    return _resumable(None, path=True, storage=True)
 
 
-def _resumable(default: Any) -> Any:
-    """An option that may differ when a run is resumed, because the weights do not depend on it."""
-    return field(default=default, metadata={"resumable": True})
+class Section:
+    """A section of the config, whose options are checked when it is built."""
 
+    _name: ClassVar[str]
 
-def _require_least(section: str, config: object, least: int, *names: str) -> None:
-    for name in names:
-        value = getattr(config, name)
-        require(value is None or value >= least, f"{section}.{name}={value} must be {least} or more")
+    def __init_subclass__(cls, name: str) -> None:
+        cls._name = name
 
-
-def _require_positive(section: str, config: object, *names: str) -> None:
-    for name in names:
-        value = getattr(config, name)
-        require(value is None or value > 0, f"{section}.{name}={value} must be above 0")
-
-
-def _require_share(section: str, config: object, *names: str) -> None:
-    for name in names:
-        value = getattr(config, name)
-        require(0 <= value < 1, f"{section}.{name}={value} must be at least 0 and below 1")
+    def __post_init__(self) -> None:
+        for option in fields(self):  # type: ignore[arg-type]  # all sections are dataclasses
+            value, facts = getattr(self, option.name), option.metadata
+            if value is None:
+                continue
+            shown, least = f"{self._name}.{option.name}={value}", facts.get("least")
+            require(least is None or value >= least, f"{shown} must be {least} or more")
+            require("is_positive" not in facts or value > 0, f"{shown} must be above 0")
+            require("is_share" not in facts or 0 <= value < 1, f"{shown} must be at least 0 and below 1")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -132,34 +138,34 @@ class StageConfig:
 
 
 @dataclass(frozen=True, kw_only=True)
-class AugmentConfig:
+class AugmentConfig(Section, name="data.augment"):
     """Noise in the training pairs, sampled in each epoch; each option is the share of pairs that get it.
 
     The target keeps the noise, except for typos. 0.05 to 0.1 each is usual.
     """
 
-    upper_case: float = 0.0
+    upper_case: float = _option(0.0, is_share=True)
     """Both sides IN CAPITALS."""
-    title_case: float = 0.0
+    title_case: float = _option(0.0, is_share=True)
     """Both sides With Capitals At The Beginning Of Each Word."""
-    lower_case: float = 0.0
+    lower_case: float = _option(0.0, is_share=True)
     """Both sides in lower case."""
-    typos: float = 0.0
+    typos: float = _option(0.0, is_share=True)
     """Typing errors in the source: neighbours on the Portuguese keyboard, letters swapped, left out or
     doubled, lost accents."""
-    drop_end_punctuation: float = 0.0
+    drop_end_punctuation: float = _option(0.0, is_share=True)
     """Both sides without the full stop, question or exclamation mark at their end."""
-    join: float = 0.0
+    join: float = _option(0.0, is_share=True)
     """Joined to one with one or two random pairs of the same file."""
-    symbols: float = 0.0
+    symbols: float = _option(0.0, is_share=True)
     """Emoji and other symbols at the end or the beginning of both sides (needs ``sentencepiece``)."""
-    placeholders: float = 0.0
+    placeholders: float = _option(0.0, is_share=True)
     """URLs, e-mail addresses, numbers, ``{name}``, ``%1$s``, ``#TAG#``, ``@user`` and emoji that stand on
     both sides are replaced by numbered symbols, so that a model learns to carry them over (needs
     ``sentencepiece``). 0.5 is usual, since few pairs have any."""
 
     def __post_init__(self) -> None:
-        _require_share("data.augment", self, *(option.name for option in fields(self)))
+        super().__post_init__()
         cases = self.upper_case + self.title_case + self.lower_case
         require(
             cases < 1,
@@ -169,18 +175,18 @@ class AugmentConfig:
 
 
 @dataclass(frozen=True, kw_only=True)
-class FilterConfig:
+class FilterConfig(Section, name="data.filters"):
     """Which training pairs are removed; counts and examples are reported for each filter and file.
 
     Always removed are pairs with an empty side, and those with a sentence of the validation or test pairs.
     """
 
-    max_words: int | None = None
+    max_words: int | None = _option(None, least=1)
     """Drop pairs with more whitespace-separated words than this on either side; 100 to 150 is usual."""
-    max_length_ratio: float | None = None
+    max_length_ratio: float | None = _option(None, least=1)
     """Drop pairs in which one side has more than this many times the other's words, and characters; 3 is
     usual."""
-    max_word_length: int | None = None
+    max_word_length: int | None = _option(None, least=1)
     """Drop pairs with more letters and digits in a row than this; 40 is usual."""
     min_letters: float = 0.0
     """Drop pairs with a side that has a lower share of letters (and characters beyond ASCII) than this,
@@ -202,7 +208,7 @@ class FilterConfig:
     """Replace HTML entities, such as ``&amp;quot;``, by the characters that they stand for."""
 
     def __post_init__(self) -> None:
-        _require_least("data.filters", self, 1, "max_words", "max_length_ratio", "max_word_length")
+        super().__post_init__()
         require(
             0 <= self.min_letters <= 1,
             f"data.filters.min_letters={self.min_letters} must be between 0 and 1",
@@ -210,7 +216,7 @@ class FilterConfig:
 
 
 @dataclass(frozen=True, kw_only=True)
-class DataConfig:
+class DataConfig(Section, name="data"):
     """Where the sentence pairs come from, and how their text is prepared and filtered."""
 
     source: Literal["tfds", "files", "demo"] = "tfds"
@@ -233,14 +239,14 @@ class DataConfig:
     """The validation files; by default pairs are split off the training pairs."""
     test: tuple[CorpusFile, ...] = _resumable(())
     """The test files; by default pairs are split off the training pairs."""
-    validation_pairs: int = 500
+    validation_pairs: int = _option(500, least=1)
     """Pairs split off for validation, at most a tenth of all."""
-    test_pairs: int = 500
+    test_pairs: int = _option(500, least=1)
     """Pairs split off for testing, at most a tenth of all."""
     hold_out: bool = True
     """Split validation and test pairs without files of their own off the training pairs (source ``files``).
     If false, train, validate and test on the same pairs, to overfit a few on purpose."""
-    limit: int | None = None
+    limit: int | None = _option(None, least=1)
     """Train on this many pairs only, evenly spaced over all that the filters leave, so that every file keeps
     its share."""
     source_language: str = "pt"
@@ -259,11 +265,11 @@ class DataConfig:
     """Unicode normalization form of both sides."""
     filters: FilterConfig = FilterConfig()
     augment: AugmentConfig = AugmentConfig()
-    characters: int | None = None
+    characters: int | None = _option(None, least=1)
     """Read only the first N characters of the text (task ``next-word``)."""
-    window: int = 20
+    window: int = _option(20, least=1)
     """Context window: how many words the next one is predicted from (task ``next-word``)."""
-    stride: int = 1
+    stride: int = _option(1, least=1)
     """Words between the starts of two training windows (task ``next-word``)."""
     short_windows: bool = False
     """Shorten every training window to a random number of its last words, resampled every epoch, so that
@@ -283,8 +289,7 @@ class DataConfig:
         if self.source == "files":
             require(bool(self.path or self.train), "data.source=files needs data.path or data.train")
         require(bool(self.dataset.strip()), "data.dataset is empty")
-        _require_least("data", self, 1, "limit", "characters", "window", "stride")
-        _require_least("data", self, 1, "validation_pairs", "test_pairs")
+        super().__post_init__()
         source, target = self.source_language, self.target_language
         names = self.dataset.rpartition("/")[2].split("_to_")
         # Some of TED's names join two related languages, such as glpt: Galician and Portuguese.
@@ -339,7 +344,9 @@ class DataConfig:
                 require(
                     share > 0, f"{where}.mix: the share of {name} is {share}; it must be above 0, or left out"
                 )
-            _require_least(where, stage, 1, "epochs")
+            require(
+                stage.epochs is None or stage.epochs >= 1, f"{where}.epochs={stage.epochs} must be 1 or more"
+            )
             is_last = number == len(self.stages) - 1
             require(
                 is_last or stage.epochs is not None,
@@ -353,7 +360,7 @@ class DataConfig:
 
 
 @dataclass(frozen=True, kw_only=True)
-class TokenizerConfig:
+class TokenizerConfig(Section, name="tokenizer"):
     """How sentences become ids."""
 
     kind: Literal["wordpiece", "sentencepiece", "words"] = "wordpiece"
@@ -365,7 +372,7 @@ class TokenizerConfig:
     """Where the published tokenizer is downloaded from (kind ``wordpiece``)."""
     sha256: str | None = _resumable(None)
     """The checksum that the downloaded tokenizer must have (kind ``wordpiece``)."""
-    vocabulary_size: int = 8000
+    vocabulary_size: int = _option(8000, least=8)
     """Maximum vocabulary size, special tokens included (not ``wordpiece``)."""
     shared: bool = False
     """Share one vocabulary between both languages (not ``wordpiece``; always so for task ``next-word``)."""
@@ -378,7 +385,7 @@ class TokenizerConfig:
     order: WordOrder = "frequency"
     """Order of ids (kind ``words``): the most frequent word first, or the order of appearance. A full
     vocabulary holds the most frequent words either way."""
-    training_sentences: int = 200_000
+    training_sentences: int = _option(200_000, least=1)
     """Maximum number of sentences that SentencePiece is trained on, evenly spaced over the pairs."""
     sampling: float = 0.0
     """Subword regularization: sample another segmentation of the training sentences in every epoch (kind
@@ -386,8 +393,7 @@ class TokenizerConfig:
     BPE-dropout, 0.1 is usual. 0: off."""
 
     def __post_init__(self) -> None:
-        _require_least("tokenizer", self, 8, "vocabulary_size")
-        _require_least("tokenizer", self, 1, "training_sentences")
+        super().__post_init__()
         require(0 <= self.sampling <= 1, f"tokenizer.sampling={self.sampling} must be between 0 and 1")
         require(
             not self.sampling or self.kind == "sentencepiece",
@@ -408,25 +414,25 @@ class TokenizerConfig:
 
 
 @dataclass(frozen=True, kw_only=True)
-class ModelConfig:
+class ModelConfig(Section, name="model"):
     """The Transformer's sizes and variants."""
 
-    num_layers: int = 4
+    num_layers: int = _option(4, least=1)
     """Blocks in the encoder, and as many in the decoder, unless the next two options say otherwise."""
-    encoder_layers: int | None = None
+    encoder_layers: int | None = _option(None, least=1)
     """Blocks in the encoder; by default num_layers."""
-    decoder_layers: int | None = None
+    decoder_layers: int | None = _option(None, least=1)
     """Blocks in the decoder; by default num_layers. The decoder takes most of the time of a translation: a
     deep encoder with 1 or 2 decoder blocks translates faster than equal stacks (Kasai et al. 2021)."""
     d_model: int = 128
     """Width of embeddings and of every block's output (D)."""
-    num_heads: int = 8
+    num_heads: int = _option(8, least=1)
     """Attention heads (H)."""
-    d_ff: int = 512
+    d_ff: int = _option(512, least=1)
     """Inner width of the feed-forward sub-layers (F)."""
-    key_size: int | None = None
+    key_size: int | None = _option(None, least=1)
     """Width of a head's queries and keys; by default d_model / num_heads."""
-    value_size: int | None = None
+    value_size: int | None = _option(None, least=1)
     """Width of a head's values; by default d_model / num_heads."""
     norm: NormPosition = "post"
     """Position of layer norms. ``post``: after each residual sum, as in the paper; ``pre``: before each
@@ -437,13 +443,13 @@ class ModelConfig:
     activation: Activation = "relu"
     """Activation of the feed-forward sub-layers. ``gelu`` is the exact one (with the error function);
     ``swiglu`` adds a third matrix of the same inner width d_ff."""
-    dropout: float = 0.1
+    dropout: float = _option(0.1, is_share=True)
     """Dropout rate after the embeddings and every sub-layer."""
-    attention_dropout: float = 0.0
+    attention_dropout: float = _option(0.0, is_share=True)
     """Dropout rate of the attention weights."""
-    activation_dropout: float = 0.0
+    activation_dropout: float = _option(0.0, is_share=True)
     """Dropout rate inside the feed-forward sub-layers."""
-    word_dropout: float = 0.0
+    word_dropout: float = _option(0.0, is_share=True)
     """Share of source and target tokens whose embedding is zeroed in training."""
     positions: Positions = "sinusoidal"
     """``none``: embeddings are neither scaled nor given a position, so that attention without a causal mask
@@ -452,12 +458,11 @@ class ModelConfig:
     """Input of a next-word prediction. ``pooled``: the mean over all words of a window, which attend
     to each other; ``causal``: every word, which attends to itself and those before, so that a window of N
     words gives N predictions."""
-    max_positions: int = 1000
+    max_positions: int = _option(1000, least=4)
     """Maximum sequence length in tokens; longer sentences are truncated, and in translation split instead."""
 
     def __post_init__(self) -> None:
-        _require_least("model", self, 1, "num_layers", "encoder_layers", "decoder_layers")
-        _require_least("model", self, 1, "num_heads", "d_ff", "key_size", "value_size")
+        super().__post_init__()
         require(
             self.d_model >= 2 and self.d_model % 2 == 0,
             f"model.d_model={self.d_model} must be even and 2 or more",
@@ -466,8 +471,6 @@ class ModelConfig:
             self.d_model % self.num_heads == 0 or None not in (self.key_size, self.value_size),
             f"model.d_model={self.d_model} is not divisible by model.num_heads={self.num_heads}",
         )
-        _require_share("model", self, "dropout", "attention_dropout", "activation_dropout", "word_dropout")
-        _require_least("model", self, 4, "max_positions")
 
     @property
     def num_encoder_layers(self) -> int:
@@ -481,28 +484,25 @@ class ModelConfig:
 
 
 @dataclass(frozen=True, kw_only=True)
-class BatchConfig:
+class BatchConfig(Section, name="batch"):
     """How an epoch is divided into training steps."""
 
-    sentences: int = 64
+    sentences: int = _option(64, least=1)
     """Batch size in sentence pairs of any length; also how many are scored at a time."""
-    tokens: int | None = None
+    tokens: int | None = _option(None, least=1)
     """Batch size in tokens instead: pairs of similar length, up to number × padded length of the longer
     side. Less padding, faster training."""
-    accumulate: int = 1
+    accumulate: int = _option(1, least=1)
     """Gradient accumulation: batches per update, for an effective batch that does not fit into memory."""
-
-    def __post_init__(self) -> None:
-        _require_least("batch", self, 1, "sentences", "tokens", "accumulate")
 
 
 @dataclass(frozen=True, kw_only=True)
-class TrainingConfig:
+class TrainingConfig(Section, name="training"):
     """Length of training, learning rate, and regularization of the loss."""
 
-    epochs: int = _resumable(20)
+    epochs: int = _resumable(20, least=1)
     """Passes over the training pairs in total; a resumed run counts the earlier ones."""
-    max_steps: int | None = _resumable(None)
+    max_steps: int | None = _resumable(None, least=1)
     """End after this many updates in total, if the epochs have more. To pause a training, send a signal
     instead."""
     schedule: Literal["transformer", "inverse_sqrt", "cosine", "constant"] = "transformer"
@@ -510,43 +510,40 @@ class TrainingConfig:
     warm-up; ``inverse_sqrt``: the same from ``learning_rate``; ``cosine``: half a cosine to 0 at the end of
     training (the last epoch, or ``max_steps``; resuming with another end changes the remaining rates);
     ``constant``."""
-    learning_rate: float | None = None
+    learning_rate: float | None = _option(None, is_positive=True)
     """The peak; needed by every schedule but transformer, whose peak is (d_model · warm-up)^-0.5."""
     warmup_steps: int | None = None
     """Steps of linear warm-up to the peak; 4,000 unless ``warmup_fraction`` is given."""
     warmup_fraction: float | None = None
     """Warm-up as a share of all steps, instead of ``warmup_steps``. Resuming with another end of training
     recomputes it."""
-    label_smoothing: float = 0.0
+    label_smoothing: float = _option(0.0, is_share=True)
     """Label smoothing: probability mass ε spread evenly over the vocabulary (0.1 in Vaswani et al. 2017,
     section 5.4). The reported loss is without it."""
-    r_drop: float = 0.0
+    r_drop: float = _option(0.0, least=0)
     """Weight of the KL divergence between two passes with different dropout (R-Drop, Wu et al. 2021; 1 to 5
     is usual). Above 0 a step takes twice as long."""
-    simcut: float = 0.0
+    simcut: float = _option(0.0, least=0)
     """Weight of the KL divergence between a pass over whole pairs and one in which the embeddings of 5 % of
     the tokens are zero (SimCut, Gao et al. 2022; 3 for IWSLT14). Above 0 a step takes twice as long."""
-    bidirectional: float = 0.0
+    bidirectional: float = _option(0.0, is_share=True)
     """Share of the steps, at the beginning, in which half of the pairs are swapped: bidirectional training
     (BiT, Ding et al. 2021; 0.33 is usual). Rounded to whole epochs, each with other halves; a
     resumed run keeps their number. Needs ``tokenizer.shared``."""
     deterministic: bool = False
     """Use only TensorFlow operations whose results are bitwise reproducible; slower."""
-    log_every_steps: int = _resumable(50)
+    log_every_steps: int = _resumable(50, least=1)
     """Write a point of the training curves into ``history.jsonl`` every N steps."""
     tensorboard: bool = _resumable(False)
     """Write curves, scores and sample translations for TensorBoard, into the run's ``tensorboard/``."""
 
     def __post_init__(self) -> None:
-        _require_least("training", self, 1, "epochs", "max_steps", "log_every_steps")
-        _require_share("training", self, "label_smoothing", "bidirectional")
-        _require_least("training", self, 0, "r_drop", "simcut")
+        super().__post_init__()
         require(
             not (self.r_drop and self.simcut),
             f"training.r_drop={self.r_drop} and training.simcut={self.simcut} cannot be used together: "
             "each of them makes two passes over the same pairs",
         )
-        _require_positive("training", self, "learning_rate")
         is_own_peak = self.schedule == "transformer"
         require(
             not is_own_peak or self.learning_rate is None,
@@ -581,48 +578,43 @@ class TrainingConfig:
 
 
 @dataclass(frozen=True, kw_only=True)
-class OptimizerConfig:
+class OptimizerConfig(Section, name="optimizer"):
     """How gradients update the weights."""
 
     kind: Literal["adam", "adamw"] = "adam"
     """Adam (Kingma & Ba 2015), or with decoupled weight decay (Loshchilov & Hutter 2019)."""
-    beta_1: float = 0.9
+    beta_1: float = _option(0.9, is_share=True)
     """Decay rate of the first moment."""
-    beta_2: float = 0.98
+    beta_2: float = _option(0.98, is_share=True)
     """Decay rate of the second moment."""
-    epsilon: float = 1e-9
+    epsilon: float = _option(1e-9, is_positive=True)
     """Added to the root of the second moment (ε̂ at the end of the Adam paper's section 2)."""
-    weight_decay: float = 0.01
+    weight_decay: float = _option(0.01, least=0)
     """Decoupled weight decay of matrices, times the learning rate (kind ``adamw``)."""
-    clip_norm: float | None = None
+    clip_norm: float | None = _option(None, is_positive=True)
     """Clip gradients to this global norm."""
-    ema: float = 0.0
+    ema: float = _option(0.0, is_share=True)
     """Decay of the EMA (exponential moving average) of the weights, such as 0.999 (at most (1 + n) / (10 + n)
     at update n). Validation and translation use the averaged weights. 0: off."""
 
-    def __post_init__(self) -> None:
-        _require_share("optimizer", self, "beta_1", "beta_2", "ema")
-        _require_positive("optimizer", self, "epsilon", "clip_norm")
-        _require_least("optimizer", self, 0, "weight_decay")
-
 
 @dataclass(frozen=True, kw_only=True)
-class ValidationConfig:
+class ValidationConfig(Section, name="validation"):
     """Frequency of validation, model selection and early stopping."""
 
-    every_epochs: int | None = _resumable(1)
+    every_epochs: int | None = _resumable(1, least=1)
     """Validate after every N epochs (and at the end); null: not by epochs."""
-    every_steps: int | None = _resumable(None)
+    every_steps: int | None = _resumable(None, least=1)
     """Also validate after every N steps."""
     metric: Literal["bleu", "chrf", "loss"] = "bleu"
     """The score that selects the best checkpoint and drives early stopping; ties (such as a BLEU of 0 at
     first) go to the lower loss."""
-    patience: int | None = _resumable(None)
+    patience: int | None = _resumable(None, least=1)
     """Early stopping: end after this many validations in a row without a better score, in the last stage of
     the training."""
 
     def __post_init__(self) -> None:
-        _require_least("validation", self, 1, "every_epochs", "every_steps", "patience")
+        super().__post_init__()
         require(
             self.patience is None or self.every_epochs is not None or self.every_steps is not None,
             f"validation.patience={self.patience} needs validation.every_epochs or validation.every_steps",
@@ -630,24 +622,19 @@ class ValidationConfig:
 
 
 @dataclass(frozen=True, kw_only=True)
-class CheckpointConfig:
+class CheckpointConfig(Section, name="checkpoint"):
     """Frequency and number of checkpoints."""
 
-    every_epochs: int = _resumable(5)
+    every_epochs: int = _resumable(5, least=1)
     """Save after every N epochs (and always at the end)."""
-    every_steps: int | None = _resumable(None)
+    every_steps: int | None = _resumable(None, least=1)
     """Also save after every N steps."""
-    every_minutes: float | None = _resumable(10.0)
+    every_minutes: float | None = _resumable(10.0, is_positive=True)
     """Also save when this many minutes have passed since the last save."""
-    keep: int = _resumable(5)
+    keep: int = _resumable(5, least=1)
     """Number of checkpoints to keep; older ones are deleted."""
-    keep_best: int = _resumable(1)
+    keep_best: int = _resumable(1, least=0)
     """Number of best models to keep beside them, by ``validation.metric``: weights only."""
-
-    def __post_init__(self) -> None:
-        _require_least("checkpoint", self, 1, "every_epochs", "every_steps", "keep")
-        _require_positive("checkpoint", self, "every_minutes")
-        _require_least("checkpoint", self, 0, "keep_best")
 
 
 NO_SAMPLING: dict[str, Any] = {"top_k": 1, "top_p": 1.0, "temperature": 1.0, "num_hypotheses": 1}
@@ -655,27 +642,27 @@ NO_SAMPLING: dict[str, Any] = {"top_k": 1, "top_p": 1.0, "temperature": 1.0, "nu
 
 
 @dataclass(frozen=True, kw_only=True)
-class DecodingConfig:
+class DecodingConfig(Section, name="decoding"):
     """How translations are generated: greedy search, beam search, or sampling."""
 
-    max_length: int | None = _resumable(None)
+    max_length: int | None = _resumable(None, least=1)
     """Maximum number of generated tokens, [END] included; by default it grows with the source sentence. A
     translation that reaches it is truncated (``is_complete`` is False)."""
-    beam_size: int = _resumable(4)
+    beam_size: int = _resumable(4, least=1)
     """Beam width (beam size): hypotheses kept per step; 1 is greedy search."""
-    num_hypotheses: int = _resumable(1)
+    num_hypotheses: int = _resumable(1, least=1)
     """Translations returned per sentence, best first; at most ``beam_size``, unless tokens are sampled."""
-    length_penalty: float = _resumable(1.0)
+    length_penalty: float = _resumable(1.0, least=0)
     """Length penalty (length normalization): a hypothesis' score is the sum of its tokens' log-probabilities
     / length ** this; above 0 favours longer ones."""
-    coverage_penalty: float = _resumable(0.0)
+    coverage_penalty: float = _resumable(0.0, least=0)
     """Coverage penalty: weight β (Wu et al. 2016, section 7) for source tokens that get little attention; 0:
     off. Computed by CTranslate2; the Keras engine refuses it."""
-    repetition_penalty: float = _resumable(1.0)
+    repetition_penalty: float = _resumable(1.0, is_positive=True)
     """Divide the scores of tokens generated before by this (Keskar et al. 2019, section 4.1); 1: off."""
-    no_repeat_ngram: int = _resumable(0)
+    no_repeat_ngram: int = _resumable(0, least=0)
     """Never generate an n-gram of this size twice; 0: off."""
-    top_k: int = _resumable(1)
+    top_k: int = _resumable(1, least=0)
     """Sample each token from the K most probable (needs ``beam_size`` 1); 1: no sampling, 0: from all
     tokens."""
     top_p: float = _resumable(1.0)
@@ -692,9 +679,7 @@ class DecodingConfig:
     more what loops or reaches the length limit. If false, the model's own translations."""
 
     def __post_init__(self) -> None:
-        _require_least("decoding", self, 1, "max_length", "beam_size", "num_hypotheses")
-        _require_least("decoding", self, 0, "no_repeat_ngram", "top_k", "length_penalty", "coverage_penalty")
-        _require_positive("decoding", self, "repetition_penalty")
+        super().__post_init__()
         beam, seed, temperature = self.beam_size, self.seed, self.temperature
         require(beam <= _MAX_BEAM_SIZE, f"decoding.beam_size={beam} must be at most {_MAX_BEAM_SIZE:,}")
         require(0 <= seed < NUM_SEEDS, f"decoding.seed={seed} must be at least 0 and below {NUM_SEEDS:,}")
@@ -734,7 +719,7 @@ class DecodingConfig:
 
 
 @dataclass(frozen=True, kw_only=True)
-class MachineConfig:
+class MachineConfig(Section, name="machine"):
     """Devices, precision and compilation of training."""
 
     strategy: Literal["auto", "single", "mirrored", "multi_worker"] = _resumable("auto")
@@ -746,11 +731,8 @@ class MachineConfig:
     xla: Literal["auto", "always", "never"] = _resumable("auto")
     """Compile the step with XLA, once for every shape of a batch; ``auto``: on a GPU with ``batch.tokens``,
     whose batches have few shapes."""
-    threads: int | None = _resumable(None)
+    threads: int | None = _resumable(None, least=1)
     """Compute threads; by default as many as this process may use cores."""
-
-    def __post_init__(self) -> None:
-        _require_least("machine", self, 1, "threads")
 
 
 @dataclass(frozen=True, kw_only=True)

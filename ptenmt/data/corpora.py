@@ -107,11 +107,7 @@ def fetch_corpora(data: DataConfig, on_progress: OnDownload | None = None) -> li
 
 
 def read_corpus(name: str, data: DataConfig) -> Iterator[SentencePair]:
-    """Read a fetched corpus in the direction of a config.
-
-    Raises:
-        DataError: It is not on this machine, or of other languages.
-    """
+    """Read a fetched corpus in a config's direction; DataError if it is not here, or of other languages."""
     is_swapped = _is_swapped(name, corpus_facts(name, data)["languages"], data)
     pairs = read_pairs(CorpusFile(path=str(stored_pairs(name))))
     return ((target, source) for source, target in pairs) if is_swapped else pairs
@@ -283,12 +279,7 @@ def _convert(entry: Any, cache: Any, file: Path, on_progress: OnDownload | None)
 
 
 def _segments(entry: Any, cache: Any) -> Iterator[tuple[str, str | None]]:
-    """Read a downloaded corpus with mtdata's parsers.
-
-    Raises:
-        DownloadError: The archive is damaged.
-        DataError: Anything else, for which mtdata raises bare exceptions.
-    """
+    """Read a downloaded corpus with mtdata's parsers; DownloadError if its archive is damaged, DataError."""
     from mtdata.parser import Parser
     from mtdata.utils import COMPRESSORS
 

@@ -162,13 +162,10 @@ def original_pairs(
 
 
 def load_split(data: DataConfig, seed: int, split: HeldOutSplit) -> list[SentencePair]:
-    """Load the validation or test pairs of ``load_corpus`` alone.
+    """Load the validation or test pairs of ``load_corpus`` alone, and write nothing to the cache.
 
-    The training pairs are read only if this split is drawn from them and is not in the cache. Nothing is
-    written to the cache.
-
-    Raises:
-        DataError: A file cannot be read, or there is no pair in the split.
+    The training pairs are read only if this split is drawn from them and is not in the cache. Raises
+    DataError if a file cannot be read, or there is no pair in the split.
     """
     if split not in _HELD_OUT:
         raise DataError(f"there is no split {split!r}", f"splits to score: {', '.join(_HELD_OUT)}")

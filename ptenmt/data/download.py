@@ -209,11 +209,8 @@ def unpack_zip(archive: Path, folder: Path) -> None:
     """Unpack an untrusted zip archive as ``folder``, all of it or nothing; an existing one is replaced.
 
     zipfile itself never writes outside of the folder: it drops drives, leading slashes and ``..`` from names,
-    and makes plain files of links. It never writes more of an entry than the entry declares.
-
-    Raises:
-        DownloadError: The archive is no zip, damaged or encrypted, is larger than 1 GB unpacked, or cannot be
-            written.
+    and makes plain files of links. It never writes more of an entry than the entry declares. Raises
+    DownloadError for an archive that is damaged, encrypted or above 1 GB unpacked, or cannot be written.
     """
     try:
         with zipfile.ZipFile(archive) as content:

@@ -142,16 +142,9 @@ def complete(chunk: Chunk) -> Sequence[bool]:
 
 
 def pair_filters(data: DataConfig) -> dict[str, Filter]:
-    """Return the configured filters but the one for duplicates.
+    """Return the filters of ``data.filters`` but the one for duplicates, in order, by their name in reports.
 
-    Args:
-        data: The options of the section ``filters``, and both languages.
-
-    Returns:
-        Filters by their name in reports, in the order of application.
-
-    Raises:
-        DataError: A language is unknown to the language identifier.
+    Raises DataError if the language identifier does not know a language.
     """
     options = data.filters
     filters: dict[str, Filter] = {}

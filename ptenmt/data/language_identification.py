@@ -58,11 +58,7 @@ class LanguageCheck:
         self._feature = np.asarray(identifier.tk_output)  # of each state, or -1
 
     def ranked(self, text: str, languages: Sequence[str]) -> list[tuple[str, float]]:
-        """These languages with their probabilities for a text, the likeliest first.
-
-        Raises:
-            ValueError: One of them is not compared.
-        """
+        """These languages with their probabilities for a text, the likeliest first; all must be compared."""
         scores = self.scores([text])[0][0, [*map(self.languages.index, languages)]]
         shares = np.exp(scores - scores.max())
         pairs = zip(languages, (shares / shares.sum()).tolist(), strict=True)

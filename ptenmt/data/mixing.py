@@ -39,14 +39,9 @@ class Mixture:
 
     @classmethod
     def configured(cls, data: DataConfig, sizes: Sequence[int]) -> "Mixture":
-        """The mixture of a config.
+        """The mixture of a config, by the number of pairs of each source that the filters left.
 
-        Args:
-            data: The files with their weights, and the stages.
-            sizes: Number of pairs of each source that the filters left.
-
-        Raises:
-            DataError: No pair is left to fill a stage's epoch.
+        Raises DataError if no pair is left to fill a stage's epoch.
         """
         if not data.train:  # several files of one data set are one source
             return cls.once(sum(sizes))

@@ -60,11 +60,7 @@ class Lines:
         self.num_invalid = self.num_bytes = self._num_read = self._num_ready = 0
 
     def __iter__(self) -> Iterator[str]:
-        """Yield the next lines.
-
-        Raises:
-            DataError: The file cannot be read, or a line is not UTF-8.
-        """
+        """Yield the next lines; raises DataError if the file cannot be read, or a line is not UTF-8."""
         with _readable(self._name):
             for number, line in enumerate(self._split(), start=1):
                 self.num_bytes += len(line)
@@ -125,16 +121,9 @@ class Lines:
 def opened_lines(
     path: Path, *, skip_invalid: bool = False, keeps_returns: bool = False, hint: str = _HINT
 ) -> Iterator[Lines]:
-    """Open a text file, plain or ``.gz``, a pipe, or standard input (``-``).
+    """Open a text file, plain or ``.gz``, a pipe, or standard input (``-``); DataError if it cannot be read.
 
-    Args:
-        path: The file.
-        skip_invalid: As for :class:`Lines`, like ``keeps_returns`` and ``hint``.
-        keeps_returns: See there.
-        hint: See there.
-
-    Raises:
-        DataError: It cannot be opened.
+    The other arguments are those of :class:`Lines`.
     """
     lines = partial(Lines, skip_invalid=skip_invalid, keeps_returns=keeps_returns, hint=hint)
     if str(path) == "-":
@@ -155,21 +144,13 @@ def opened_lines(
 
 
 def read_lines(path: Path) -> Iterator[str]:
-    """Read the lines of a text file, plain or ``.gz``, without their ends.
-
-    Raises:
-        DataError: The file cannot be read, or a line is not UTF-8.
-    """
+    """Read the lines of a text file, plain or ``.gz``, without their ends; errors as of :class:`Lines`."""
     with opened_lines(path) as lines:
         yield from lines
 
 
 def status(path: Path) -> os.stat_result:
-    """Return the status of a file.
-
-    Raises:
-        DataError: It does not exist or is not accessible.
-    """
+    """Return the status of a file; raises DataError if it does not exist or is not accessible."""
     with _readable(str(path)):
         return path.stat()
 

@@ -99,14 +99,7 @@ def packed_texts(texts: Iterable[str]) -> Packed:
 
 @contextmanager
 def ragged_writer(folder: Path, name: str) -> Iterator[Callable[[Packed], None]]:
-    """Write sequences to the files ``<name>.values``, ``.lengths`` and ``.offsets``.
-
-    Yields:
-        A function that appends packed sequences.
-
-    Raises:
-        OSError: The folder cannot be written, or its disk is full.
-    """
+    """Write sequences to ``<name>.values``, ``.lengths`` and ``.offsets``: yields what appends them."""
     end = 0
 
     def append(packed: Packed) -> None:
@@ -137,13 +130,7 @@ _CHUNK_PAIRS = 10_000
 
 
 class TextPairs:
-    """Sentence pairs that :func:`write_texts` wrote.
-
-    Args:
-        folder: The folder that it wrote.
-        sizes: Number of pairs of each file.
-        checksum: The pairs' ``fingerprint``.
-    """
+    """Sentence pairs that :func:`write_texts` wrote; ``checksum`` is their ``fingerprint``."""
 
     def __init__(self, folder: Path, sizes: Sequence[int], checksum: str) -> None:
         self.folder = folder
@@ -173,11 +160,7 @@ class TextPairs:
 
 
 def write_texts(folder: Path, chunks: Iterable[NumberedChunk], num_files: int) -> TextPairs:
-    """Write the pairs of several files, one after the other, to an empty folder.
-
-    Raises:
-        OSError: The folder cannot be written.
-    """
+    """Write the pairs of several files, one after the other, to an empty folder; raises OSError."""
     sizes, checksum = [0] * num_files, hashlib.sha256()
     with ragged_writer(folder, "source") as append_source, ragged_writer(folder, "target") as append_target:
         for number, chunk in chunks:

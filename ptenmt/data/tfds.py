@@ -93,11 +93,7 @@ def read_tfds(dataset: str, data_dir: str | None, split: str) -> Iterator[tuple[
 
 
 def tfds_files(dataset: str, data_dir: str | None) -> list[Path]:
-    """The files of a prepared dataset.
-
-    Raises:
-        DataError: TFDS has no such pairs, or they are not prepared.
-    """
+    """The files of a prepared dataset; DataError if TFDS has no such pairs, or they are not prepared."""
     builder, _ = _prepared_builder(dataset, data_dir)
     return sorted(path for path in Path(builder.data_path).iterdir() if path.is_file())
 

@@ -72,11 +72,7 @@ argos-translate --from {source} --to {target} "…"
 
 
 def check_argos(trained: TrainedModel) -> None:
-    """Refuse a run whose tokenizer Argos Translate cannot use; warn if translations will be worse.
-
-    Raises:
-        ExportError: The run has no shared SentencePiece tokenizer.
-    """
+    """Warn if translations will be worse; raises ExportError for a run without shared SentencePiece model."""
     _shared_tokenizer(trained)
     if (found := spacing(trained.config.data)) != "none":
         trained.on_warning(
@@ -111,6 +107,7 @@ def package_files(trained: TrainedModel, quantization: Quantization) -> dict[str
         OutputError: There is no room for temporary files.
     """
     tokenizer = _shared_tokenizer(trained)
+    source, target = trained.config.data.languages
     longest = max(trained.config.model.max_positions, _LONGEST_SOURCE + 2)
     (name,) = (name for name in trained.weights if name.endswith("final/bias"))
     bias = trained.weights[name].copy()
@@ -129,7 +126,17 @@ def package_files(trained: TrainedModel, quantization: Quantization) -> dict[str
         "spacy/config.cfg": _SPACY_CONFIG.encode(),
         "spacy/meta.json": _json(_SPACY_META),
         "spacy/tokenizer": _SPACY_TOKENIZER,
-        _METADATA: _json(_metadata(trained)),
+        _METADATA: _json(
+            {
+                "package_version": _PACKAGE_VERSION,
+                "argos_version": _ARGOS_VERSION,
+                "from_code": source,
+                "from_name": language_name(source),
+                "to_code": target,
+                "to_name": language_name(target),
+                "made_with": f"ptenmt {versions().get('ptenmt', '')}, weights {trained.info.checksum}",
+            }
+        ),
     }
 
 
@@ -150,11 +157,7 @@ def check_replaceable(file: Path) -> None:
 
 
 def write_package(file: Path, config: Config, files: Mapping[str, bytes]) -> int:
-    """Write a package, whole or not at all; create its parent folders; return its size in bytes.
-
-    Raises:
-        OutputError: It cannot be written.
-    """
+    """Write a package, whole or not at all; returns its size in bytes; raises OutputError."""
     archive = io.BytesIO()
     with zipfile.ZipFile(archive, "w", zipfile.ZIP_DEFLATED) as package:
         for name, content in files.items():
@@ -167,30 +170,14 @@ def write_package(file: Path, config: Config, files: Mapping[str, bytes]) -> int
     return len(archive.getvalue())
 
 
-def _metadata(trained: TrainedModel) -> dict[str, str]:
-    source, target = trained.config.data.languages
-    return {
-        "package_version": _PACKAGE_VERSION,
-        "argos_version": _ARGOS_VERSION,
-        "from_code": source,
-        "from_name": language_name(source),
-        "to_code": target,
-        "to_name": language_name(target),
-        "made_with": f"ptenmt {versions().get('ptenmt', '')}, weights {trained.info.checksum}",
-    }
-
-
 def _json(value: object) -> bytes:
     return (json.dumps(value, indent=2, ensure_ascii=False) + "\n").encode()
 
 
 def with_preparation(model: bytes, data: DataConfig) -> bytes:
-    """Give a SentencePiece model, whose table is empty, the run's text preparation.
+    """Give a SentencePiece model, whose table is empty, the run's text preparation; raises OutputError.
 
     Splitting off punctuation is not part of it.
-
-    Raises:
-        OutputError: There is no room for a temporary file.
     """
     rules = [f"{_hexadecimal(before)}\t{_hexadecimal(after)}\n" for before, after in _rules(data)]
     with temporary_folder() as folder:

@@ -46,15 +46,9 @@ def with_card(files: Mapping[str, bytes], card: str) -> dict[str, bytes]:
 
 
 def model_card(trained: TrainedModel, usage: str, *, extra: str = "") -> str:
-    """Write a model card.
+    """Write a model card; raises RunError if ``run.json`` is damaged.
 
-    Args:
-        trained: What is exported.
-        usage: How the export is used, in Markdown.
-        extra: Sections that only this format has, in Markdown.
-
-    Raises:
-        RunError: The run's ``run.json`` is damaged.
+    ``usage``, how the export is used, and ``extra``, sections that only this format has, are Markdown.
     """
     config, facts = without_paths(trained.config), trained.run.facts()
     data = config.data
@@ -145,25 +139,21 @@ def _scores(trained: TrainedModel) -> str:
         return "This model has not been scored."
     line, scores = found[-1], found[-1]["validation"]
     which = "These weights" if step == line["step"] else "The training's last validation"
-    rows = [
-        f"| {name} | {scores[key]:.{digits}f} | {how} |"
-        for key, (name, digits, how) in _how_scored().items()
-        if isinstance(scores.get(key), int | float)
-    ]
-    head = f"{which}, step {line['step']:,}, on the validation pairs (greedy search, 8-bit weights):"
-    return "\n".join([head, "", "| score | value | how |", "|---|---|---|", *rows])
-
-
-def _how_scored() -> dict[str, tuple[str, int, str]]:
-    """For each score of a validation: its name, its digits, and how it is computed."""
     scorer = Scorer("detokenized", [["a"]], ("BLEU", "chrF"))
     scorer.values(["a"])  # before that there are no signatures
-    return {
+    how_scored = {
         "bleu": ("BLEU", 1, f"sacreBLEU, `{scorer.signature('BLEU')}`"),
         "chrf": ("chrF", 1, f"sacreBLEU, `{scorer.signature('chrF')}`"),
         "loss": ("loss", 3, "nats per token, teacher-forced"),
         "accuracy": ("token accuracy", 3, "teacher-forced"),
     }
+    rows = [
+        f"| {name} | {scores[key]:.{digits}f} | {how} |"
+        for key, (name, digits, how) in how_scored.items()
+        if isinstance(scores.get(key), int | float)
+    ]
+    head = f"{which}, step {line['step']:,}, on the validation pairs (greedy search, 8-bit weights):"
+    return "\n".join([head, "", "| score | value | how |", "|---|---|---|", *rows])
 
 
 def _limits(config: Config, source: str, target: str) -> str:

@@ -56,6 +56,14 @@ logits = model((source_ids, target_ids))  # [B, S] and [B, T] -> [B, T, V]
 [START] and [END] around it, the decoder input starts with [START].
 """
 
+_NAMES_HEAD = """## Names
+
+A `kernel` is [inputs, outputs], as in Keras; PyTorch's `Linear` has the transpose. `{i}`
+counts the layers from 1.
+
+| name | shape | meaning |
+|---|---|---|"""
+
 _MEANINGS = {
     "embedding/tokens": "a row per token, multiplied by √D, plus sinusoidal positions",
     "attention/query": "queries of all heads, concatenated",
@@ -144,14 +152,17 @@ def export_model(
     if format == "argos":
         num_bytes = argos.write_package(path, trained.config, files)
     else:
-        num_bytes = _write_folder(path, files)
-    seconds = time.perf_counter() - started
+        num_bytes = sum(map(len, files.values()))
+        with output_errors(f"write {path}"), folder_written_whole(path) as new:
+            for name, content in files.items():
+                (new / name).parent.mkdir(parents=True, exist_ok=True)
+                (new / name).write_bytes(content)
     return Exported(
         path=path,
         weights=trained.info,
         quantization=chosen if has_quantization else None,
         num_bytes=num_bytes,
-        seconds=seconds,
+        seconds=time.perf_counter() - started,
     )
 
 
@@ -171,14 +182,7 @@ def _check_model(trained: TrainedModel, form: Format) -> None:
 
 
 def _files(trained: TrainedModel, form: Format, quantization: Quantization, name: str) -> dict[str, bytes]:
-    """All files of an export by their paths.
-
-    Args:
-        trained: The model.
-        form: The format.
-        quantization: Of the formats ``ctranslate2`` and ``argos``.
-        name: The export's folder or file, for the usage in the card.
-    """
+    """All files of an export by their paths; ``name`` is its folder or file, for the usage in the card."""
     extra = ""
     if form == "argos":
         files, data = argos.package_files(trained, quantization), trained.config.data
@@ -192,11 +196,9 @@ def _files(trained: TrainedModel, form: Format, quantization: Quantization, name
 
         files, usage = savedmodel.savedmodel_files(trained), savedmodel.USAGE.format(folder=name)
     else:
-        model, weights, checksum = trained.config.model, trained.weights, trained.info.checksum
-        layer = trained.alignment_layer
-        files = convert(
-            model, weights, trained.tokenizers, checksum, quantization, alignment_layer=layer
-        ).files
+        model, weights, layer = trained.config.model, trained.weights, trained.alignment_layer
+        identity = trained.info.checksum, quantization
+        files = convert(model, weights, trained.tokenizers, *identity, alignment_layer=layer).files
         usage = _CTRANSLATE2_USAGE.format(folder=name)
     if form != "argos":
         made = {"format": form, "weights": trained.info.label, "checksum": trained.info.checksum}
@@ -230,16 +232,7 @@ def _name_table(weights: Mapping[str, np.ndarray]) -> str:
         shape = " × ".join(map(str, array.shape))
         meaning = next((text for part, text in _MEANINGS.items() if part in path), "")
         rows[name] = f"| `{name}` | {shape} | {meaning} |"
-    head = [
-        "## Names",
-        "",
-        "A `kernel` is [inputs, outputs], as in Keras; PyTorch's `Linear` has the transpose. `{i}`",
-        "counts the layers from 1.",
-        "",
-        "| name | shape | meaning |",
-        "|---|---|---|",
-    ]
-    return "\n".join([*head, *rows.values()])
+    return "\n".join([_NAMES_HEAD, *rows.values()])
 
 
 def _check_replaceable(folder: Path, form: Format) -> None:
@@ -260,12 +253,3 @@ def _check_replaceable(folder: Path, form: Format) -> None:
     known = {line.partition("  ")[2].partition("/")[0] for line in sums} | {SUMS_FILE}
     if others := found - known:
         raise OutputError(f"{folder} holds a file that is not part of the export: {min(others)}", hint)
-
-
-def _write_folder(folder: Path, files: Mapping[str, bytes]) -> int:
-    """Write an export, whole or not at all; returns its size in bytes."""
-    with output_errors(f"write {folder}"), folder_written_whole(folder) as new:
-        for name, content in files.items():
-            (new / name).parent.mkdir(parents=True, exist_ok=True)
-            (new / name).write_bytes(content)
-    return sum(map(len, files.values()))

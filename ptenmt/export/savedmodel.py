@@ -63,12 +63,9 @@ _SPLITTING = {
 
 
 def savedmodel_files(trained: TrainedModel) -> dict[str, bytes]:
-    """Compile a translator into a SavedModel: its files by their paths in it.
+    """Compile a translator into a SavedModel: its files by their paths in it. Raises OutputError.
 
     ``decoding.max_length`` and ``decoding.length_penalty`` of the run's config apply.
-
-    Raises:
-        OutputError: Temporary files cannot be written.
     """
     translator = GreedyGraph(trained.keras_model, trained.tokenizers, trained.config)
     signatures = {"serving_default": translator.translate, "attention": translator.translate_with_attention}
@@ -202,12 +199,9 @@ def _lengths(ids: Any) -> Any:
 
 def _graph_tokenizer(tokenizer: Tokenizer) -> Any:
     """A module that encodes texts [B] as ids [B, ragged], and decodes such, without [START] and [END]."""
-    kinds: dict[str, Any] = {
-        "sentencepiece": _GraphSentencePiece,
-        "wordpiece": _GraphWordPiece,
-        "words": _GraphWords,
-    }
-    return kinds[tokenizer.kind](tokenizer)
+    graphs = {"sentencepiece": _GraphSentencePiece, "wordpiece": _GraphWordPiece, "words": _GraphWords}
+    graph: Any = graphs[tokenizer.kind]
+    return graph(tokenizer)
 
 
 class _GraphSentencePiece(tf.Module):
@@ -260,7 +254,7 @@ def _cleaned(texts: Any) -> Any:
 
 
 def _all_tokens(tokenizer: Tokenizer) -> Any:
-    return tf.constant(tokenizer.pieces(range(tokenizer.vocabulary_size)))
+    return tf.constant(tokenizer.vocabulary)
 
 
 def _ids_by_token(tokenizer: Tokenizer) -> Any:

@@ -73,7 +73,7 @@ def token_panels(
                 row_name="label",
                 column_name="vocabulary",
                 row_labels=label_pieces,
-                column_labels=tokenizers.target.pieces(range(size)),
+                column_labels=tokenizers.target.vocabulary,
                 has_numbers=True,
             )
         )

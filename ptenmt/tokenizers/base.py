@@ -1,9 +1,10 @@
 """The interface of all tokenizers, and the four special tokens that they share."""
 
+import hashlib
 import re
 import unicodedata
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import ClassVar, Self
 
@@ -39,15 +40,24 @@ class Tokenizer(ABC):
     splits_punctuation: ClassVar[bool]
     """Whether :meth:`decode` separates words and punctuation: ``well .`` instead of ``well.``"""
 
-    @property
-    @abstractmethod
-    def vocabulary_size(self) -> int:
-        """Number of ids, special tokens included."""
+    def __init__(self, vocabulary: Sequence[str], content: bytes) -> None:
+        self.vocabulary = list(vocabulary)
+        """The token of each id, special tokens included."""
+        self._content = content
 
     @property
-    @abstractmethod
+    def vocabulary_size(self) -> int:
+        """Number of ids, special tokens included."""
+        return len(self.vocabulary)
+
+    @property
     def checksum(self) -> str:
-        """Checksum in hexadecimal; equal for tokenizers that encode identically."""
+        """SHA-256 checksum in hexadecimal; equal for tokenizers that encode identically."""
+        return hashlib.sha256(self._content).hexdigest()
+
+    def pieces(self, ids: Iterable[int]) -> list[str]:
+        """Return the token of each id."""
+        return [self.vocabulary[token] for token in ids]
 
     @abstractmethod
     def encode(self, texts: Sequence[str]) -> list[list[int]]:
@@ -56,10 +66,6 @@ class Tokenizer(ABC):
     @abstractmethod
     def decode(self, sequences: Sequence[Sequence[int]]) -> list[str]:
         """Return each sequence's text, without [PAD], [START] and [END], but with [UNK]."""
-
-    @abstractmethod
-    def pieces(self, ids: Sequence[int]) -> list[str]:
-        """Return the token string of each id, special tokens included."""
 
     @abstractmethod
     def save(self, folder: Path, side: str) -> str:

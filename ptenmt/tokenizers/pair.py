@@ -42,11 +42,7 @@ class TokenizerPair:
         return [self.source.checksum, self.target.checksum]
 
     def save(self, folder: Path) -> None:
-        """Write the pair to a folder of its own, all or nothing; an existing one is replaced.
-
-        Raises:
-            OutputError: The folder cannot be written.
-        """
+        """Write the pair to a folder of its own, all or nothing and replace one there; raises OutputError."""
         with output_errors(f"save the tokenizer in {folder}"), folder_written_whole(folder) as new:
             source = self.source.save(new, "shared" if self.shared else "source")
             target = source if self.shared else self.target.save(new, "target")
@@ -76,18 +72,11 @@ def build_tokenizers(
     """Build the tokenizers of a config; ``languages`` are the ISO 639-1 codes of source and target.
 
     ``wordpiece`` is read from the folder ``config.path``; the others are trained on the pairs, read twice.
-    ``symbols`` are tokens of their own, for ``sentencepiece``.
-
-    Raises:
-        TokenizerError: There are too few pairs, or the published tokenizer cannot be used.
+    ``symbols`` are tokens of their own, for ``sentencepiece``. Raises TokenizerError if there are too few
+    pairs, or the published tokenizer cannot be used.
     """
     if config.kind == "wordpiece":
-        if config.path is None:
-            raise TokenizerError(
-                "tokenizer.kind=wordpiece has no tokenizer.path",
-                hint="set tokenizer.path to the unpacked folder of the published tokenizer",
-            )
-        return TokenizerPair(*WordPieceTokenizer.load_published(Path(config.path), languages))
+        return TokenizerPair(*WordPieceTokenizer.load_published(Path(config.path or ""), languages))
     sources, targets = _texts(config, pairs, 0), _texts(config, pairs, 1)
     if config.shared:
         tokenizer = train_tokenizer(config, chain(sources, targets), symbols)
@@ -97,8 +86,7 @@ def build_tokenizers(
 
 def require_symbols(tokenizers: TokenizerPair, symbols: Sequence[str], where: Path) -> None:
     """Raise a TokenizerError unless a vocabulary has all these tokens of their own."""
-    known = set(tokenizers.source.pieces(range(tokenizers.source.vocabulary_size)))
-    if missing := sorted(set(symbols) - known):
+    if missing := sorted(set(symbols) - set(tokenizers.source.vocabulary)):
         raise TokenizerError(
             f"the vocabulary in {where} has no token {', '.join(missing)}, which the section data needs",
             hint="leave out its tag or data.augment, or train from scratch without --init-from",
@@ -106,11 +94,7 @@ def require_symbols(tokenizers: TokenizerPair, symbols: Sequence[str], where: Pa
 
 
 def load_tokenizers(folder: Path) -> TokenizerPair:
-    """Load a pair that :meth:`TokenizerPair.save` wrote.
-
-    Raises:
-        TokenizerError: A file is missing, damaged or of another format.
-    """
+    """Load a saved pair; raises TokenizerError if a file is missing, damaged or of another format."""
     path = folder / _FACTS_FILE
     try:
         facts = json.loads(path.read_text(encoding="utf-8"))
@@ -142,19 +126,13 @@ def _texts(config: TokenizerConfig, pairs: Pairs, side: int) -> Iterator[str]:
 def train_tokenizer(config: TokenizerConfig, texts: Iterable[str], symbols: Sequence[str] = ()) -> Tokenizer:
     """Train a tokenizer of kind ``sentencepiece`` or ``words`` on the sentences of one language, or of both.
 
-    ``symbols`` are texts that are a token each, for ``sentencepiece``.
-
-    Raises:
-        TokenizerError: The texts are empty, or have more characters than the vocabulary can hold.
+    ``symbols`` are texts that are a token each, for ``sentencepiece``. Raises TokenizerError if the texts
+    are empty, or have more characters than the vocabulary can hold.
     """
     size = config.vocabulary_size
     if config.kind == "sentencepiece":
-        return SentencePieceTokenizer.train(
-            texts, vocabulary_size=size, algorithm=config.algorithm, symbols=symbols
-        )
-    return WordTokenizer.train(
-        texts, vocabulary_size=size, punctuation=config.punctuation, order=config.order
-    )
+        return SentencePieceTokenizer.train(texts, size, config.algorithm, symbols)
+    return WordTokenizer.train(texts, size, config.punctuation, config.order)
 
 
 def _sha256(path: Path) -> str:

@@ -1,6 +1,5 @@
 """SentencePiece sub-words, learned from the training pairs: any languages, case and accents preserved."""
 
-import hashlib
 import io
 import math
 import random
@@ -60,26 +59,25 @@ _TRAINER_OPTIONS: dict[str, Any] = {
 
 
 class SentencePieceTokenizer(Tokenizer):
-    """Sub-words of a SentencePiece model; decoding restores the text, spaces included.
+    """Sub-words of a SentencePiece ``model``; decoding restores the text, spaces included.
 
-    Args:
-        proto: The bytes of a model trained by :meth:`train`.
+    In its vocabulary ``▁`` marks a space before a token.
     """
 
     kind = "sentencepiece"
     splits_punctuation = False
 
-    def __init__(self, proto: bytes) -> None:
+    def __init__(self, model: bytes) -> None:
         import sentencepiece
 
-        self._proto = proto
-        self._processor = sentencepiece.SentencePieceProcessor(model_proto=proto)
+        self.model = model
+        self._processor: Any = sentencepiece.SentencePieceProcessor(model_proto=model)
+        super().__init__(self._processor.id_to_piece([*range(self._processor.get_piece_size())]), model)
 
     @classmethod
     def train(
         cls,
         texts: Iterable[str],
-        *,
         vocabulary_size: int,
         algorithm: SubwordAlgorithm,
         symbols: Sequence[str] = (),
@@ -87,10 +85,8 @@ class SentencePieceTokenizer(Tokenizer):
         """Learn the sub-words; the same texts in the same order always give the same model.
 
         ``vocabulary_size`` is the maximum number of tokens, special tokens included; ``symbols`` are texts
-        that are a token each, wherever they occur.
-
-        Raises:
-            TokenizerError: There is no text, or more characters than the vocabulary can hold.
+        that are a token each, wherever they occur. Raises TokenizerError if there is no text, or more
+        characters than the vocabulary can hold.
         """
         import sentencepiece
 
@@ -126,28 +122,11 @@ class SentencePieceTokenizer(Tokenizer):
             ) from error
         return cls(model.getvalue())
 
-    @property
-    def vocabulary_size(self) -> int:
-        """Number of tokens: as requested, or fewer if the corpus is small."""
-        return int(self._processor.get_piece_size())
-
-    @property
-    def model(self) -> bytes:
-        """The SentencePiece model, as its own programs read it."""
-        return self._proto
-
-    @property
-    def checksum(self) -> str:
-        """The SHA-256 checksum of the model."""
-        return hashlib.sha256(self._proto).hexdigest()
-
     def encode(self, texts: Sequence[str]) -> list[list[int]]:
         """Return each text's ids, without [START] and [END]; many texts are encoded on all cores."""
         cleaned = [clean_text(text) for text in texts]
-        if len(cleaned) <= _FEW:
-            return [self._processor.encode(text) for text in cleaned]
-        encoded: list[list[int]] = self._processor.encode(cleaned)
-        return encoded
+        encode = self._processor.encode
+        return [encode(text) for text in cleaned] if len(cleaned) <= _FEW else list(encode(cleaned))
 
     def sample(self, texts: Sequence[str], strength: float, seed: Sequence[int]) -> list[list[int]]:
         """Return each text's ids in a random segmentation, the same on every machine for the same seed.
@@ -174,29 +153,19 @@ class SentencePieceTokenizer(Tokenizer):
         """The texts that are a token each, as given to :meth:`train`."""
         from sentencepiece import sentencepiece_model_pb2
 
-        model = sentencepiece_model_pb2.ModelProto.FromString(self._proto)
+        model = sentencepiece_model_pb2.ModelProto.FromString(self.model)
         return [piece.piece for piece in model.pieces if piece.type == piece.USER_DEFINED]
 
     def decode(self, sequences: Sequence[Sequence[int]]) -> list[str]:
         """Return each sequence's text; a run of unknown characters reads ``[UNK]``."""
         rows = [list(map(int, without_framing(ids))) for ids in sequences]  # NumPy's are refused
-        if len(rows) <= _FEW:
-            return [self._processor.decode(row) for row in rows]
-        decoded: list[str] = self._processor.decode(rows)
-        return decoded
-
-    def pieces(self, ids: Sequence[int]) -> list[str]:
-        """Return the token of each id; ``▁`` marks a space before it."""
-        return [self._pieces[token] for token in ids]
-
-    @cached_property
-    def _pieces(self) -> list[str]:
-        return [self._processor.id_to_piece(token) for token in range(self.vocabulary_size)]
+        decode = self._processor.decode
+        return [decode(row) for row in rows] if len(rows) <= _FEW else list(decode(rows))
 
     def save(self, folder: Path, side: str) -> str:
         """Write the model as ``source.model``, ``target.model`` or ``shared.model``."""
         name = f"{side}.model"
-        (folder / name).write_bytes(self._proto)
+        (folder / name).write_bytes(self.model)
         return name
 
     @classmethod

@@ -26,26 +26,16 @@ _MAX_WORD_LENGTH = 100
 class WordPieceTokenizer(Tokenizer):
     """One language of the published tokenizer, ``pt`` or ``en``; it lower-cases, and strips accents.
 
-    ``vocabulary`` is the content of its vocabulary file, one token a line, special tokens first.
+    ``vocabulary`` is the content of its vocabulary file, one token a line, special tokens first; ``##`` marks
+    a token that continues a word.
     """
 
     kind = "wordpiece"
     splits_punctuation = True
 
     def __init__(self, language: str, vocabulary: bytes) -> None:
+        super().__init__(vocabulary.decode().split("\n")[:-1], vocabulary)
         self._language = language
-        self._vocabulary = vocabulary
-        self._pieces = vocabulary.decode().split("\n")[:-1]
-
-    @property
-    def vocabulary_size(self) -> int:
-        """Number of tokens, special tokens included."""
-        return len(self._pieces)
-
-    @property
-    def checksum(self) -> str:
-        """The SHA-256 checksum of the vocabulary."""
-        return hashlib.sha256(self._vocabulary).hexdigest()
 
     def encode(self, texts: Sequence[str]) -> list[list[int]]:
         """Return each text's ids, without the [START] and [END] that the published model adds."""
@@ -57,13 +47,9 @@ class WordPieceTokenizer(Tokenizer):
         """Return each sequence's text, words and punctuation separated by spaces (``is n ' t it ?``)."""
         return [" ".join(self.pieces(without_framing(ids))).replace(" ##", "") for ids in sequences]
 
-    def pieces(self, ids: Sequence[int]) -> list[str]:
-        """Return the token of each id; ``##`` marks one that continues a word."""
-        return [self._pieces[token] for token in ids]
-
     def save(self, folder: Path, side: str) -> str:  # noqa: ARG002 - named after the language
         """Write the vocabulary as ``pt_vocab.txt`` or ``en_vocab.txt``."""
-        _file(folder, self._language).write_bytes(self._vocabulary)
+        _file(folder, self._language).write_bytes(self._content)
         return self._language
 
     @classmethod
@@ -75,8 +61,7 @@ class WordPieceTokenizer(Tokenizer):
     def load_published(cls, folder: Path, languages: Sequence[str]) -> list[Self]:
         """Load ``pt`` and ``en``, in the order wanted, of the published SavedModel, which has ``assets/``.
 
-        Raises:
-            TokenizerError: The languages are others, or the folder does not contain that SavedModel.
+        Raises TokenizerError if the languages are others, or the folder does not contain that SavedModel.
         """
         if sorted(languages) != sorted(_CHECKSUMS):
             raise TokenizerError(
@@ -92,7 +77,7 @@ class WordPieceTokenizer(Tokenizer):
         import tokenizers
         from tokenizers import normalizers
 
-        ids = {piece: token for token, piece in enumerate(self._pieces)}
+        ids = {piece: token for token, piece in enumerate(self.vocabulary)}
         tokenizer = tokenizers.Tokenizer(
             tokenizers.models.WordPiece(
                 ids, unk_token=SPECIAL_PIECES[UNK], max_input_chars_per_word=_MAX_WORD_LENGTH

@@ -1,6 +1,5 @@
 """A vocabulary of whole words, for small models whose every token should be readable."""
 
-import hashlib
 import json
 import re
 import string
@@ -35,15 +34,14 @@ class WordTokenizer(Tokenizer):
     splits_punctuation = True
 
     def __init__(self, words: Sequence[str], punctuation: Punctuation = "kept") -> None:
-        self._words = list(words)
-        self._ids = {word: token for token, word in enumerate(self._words)}
+        super().__init__(words, "\n".join([*words, f"\n{punctuation}"]).encode())
+        self._ids = {word: token for token, word in enumerate(words)}
         self.punctuation: Punctuation = punctuation
 
     @classmethod
     def train(
         cls,
         texts: Iterable[str],
-        *,
         vocabulary_size: int,
         punctuation: Punctuation = "kept",
         order: WordOrder = "frequency",
@@ -51,9 +49,7 @@ class WordTokenizer(Tokenizer):
         """Build a vocabulary of the most frequent words; ties are broken by first appearance.
 
         ``vocabulary_size`` is the maximum number of words, special tokens included; ``order`` is that of ids.
-
-        Raises:
-            TokenizerError: The texts contain no word.
+        Raises TokenizerError if the texts contain no word.
         """
         counts = Counter(word for text in texts for word in split_words(text, punctuation))
         if not counts:
@@ -71,16 +67,6 @@ class WordTokenizer(Tokenizer):
         """Return a text's words and punctuation marks, one for each id of :meth:`encode`."""
         return split_words(text, self.punctuation)
 
-    @property
-    def vocabulary_size(self) -> int:
-        """Number of words, special tokens included."""
-        return len(self._words)
-
-    @property
-    def checksum(self) -> str:
-        """The SHA-256 checksum of the words in order and of the handling of punctuation."""
-        return hashlib.sha256("\n".join([*self._words, f"\n{self.punctuation}"]).encode()).hexdigest()
-
     def encode(self, texts: Sequence[str]) -> list[list[int]]:
         """Return each text's ids, without [START] and [END]."""
         return [[self._ids.get(word, UNK) for word in self.split(text)] for text in texts]
@@ -89,14 +75,10 @@ class WordTokenizer(Tokenizer):
         """Return each sequence's words joined by spaces; unknown ones read ``[UNK]``."""
         return [" ".join(self.pieces(without_framing(ids))) for ids in sequences]
 
-    def pieces(self, ids: Sequence[int]) -> list[str]:
-        """Return the word of each id."""
-        return [self._words[token] for token in ids]
-
     def save(self, folder: Path, side: str) -> str:
         """Write the vocabulary, one word per line in the order of ids, and the handling of punctuation."""
         name = f"{side}.txt"
-        (folder / name).write_bytes("".join(f"{word}\n" for word in self._words).encode())
+        (folder / name).write_bytes("".join(f"{word}\n" for word in self.vocabulary).encode())
         options = json.dumps({"punctuation": self.punctuation})
         (folder / _OPTIONS_FILE).write_text(f"{options}\n", encoding="utf-8")
         return name

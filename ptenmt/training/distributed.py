@@ -65,8 +65,7 @@ class Cluster:
 def find_cluster(strategy: str) -> Cluster | None:
     """The cluster that ``machine.strategy`` and TF_CONFIG define; None for a single process.
 
-    Raises:
-        ConfigError: TF_CONFIG is missing or cannot be used.
+    Raises ConfigError if TF_CONFIG is missing or cannot be used.
     """
     text = os.environ.get("TF_CONFIG")
     if strategy not in ("auto", "multi_worker") or (strategy == "auto" and not text):
@@ -92,10 +91,8 @@ def find_cluster(strategy: str) -> Cluster | None:
 def meet(cluster: Cluster, seconds: float = SECONDS_TO_MEET) -> None:
     """Wait until all workers have started, and answer on this worker's address until then.
 
-    TensorFlow itself would wait forever and ignore signals.
-
-    Raises:
-        TrainingError: A worker does not start in time, or this one's port is in use.
+    TensorFlow itself would wait forever and ignore signals. Raises TrainingError if a worker does not start
+    in time, or this one's port is in use.
     """
     deadline = time.monotonic() + seconds
     with _answering(cluster):
@@ -279,11 +276,7 @@ class Workers:
         return [json.loads(part.tobytes()) for part in texts]
 
     def agree(self, **facts: Any) -> None:
-        """Check that all workers have the same values.
-
-        Raises:
-            TrainingError: Some differ.
-        """
+        """Check that all workers have the same values; raises TrainingError."""
         if differences := differing(self.gather(facts)):
             raise TrainingError(
                 f"the workers differ: {'; '.join(differences)}",
@@ -292,11 +285,7 @@ class Workers:
 
     @contextmanager
     def together(self) -> Iterator[None]:
-        """Run the training inside this context; leaving it waits for all workers.
-
-        Raises:
-            TrainingError: Another worker is lost.
-        """
+        """Run the training in this context, which waits for all workers; TrainingError if one is lost."""
         try:
             yield
             self.gather(None)  # no worker leaves while another needs it

@@ -47,8 +47,7 @@ class NextWordTask:
     ) -> "NextWordTask":
         """Read the text; load the vocabulary from the folder ``known``, or build it from the training part.
 
-        Raises:
-            DataError: The text cannot be read, or is too short for a training window and one held out.
+        Raises DataError if the text cannot be read, or is too short for a training window and one held out.
         """
         options, window = fetch_sources(config, on_download), config.data.window
         words = read_prose(config.data, options.punctuation)

@@ -155,11 +155,7 @@ class TrainingInputs:
 
 
 def is_resumable(run: Run, config: Config, fresh: bool) -> bool:
-    """Whether the run has a checkpoint to resume from.
-
-    Raises:
-        RunError: The config does not fit it, or the folder holds something else.
-    """
+    """Whether the run has a checkpoint to resume from; RunError if the config or the folder does not fit."""
     if not (run.path / "run.json").exists():
         if run.path.is_dir() and any(not file.name.startswith(".") for file in run.path.iterdir()):
             raise RunError(f"{run.path} is not empty and not a run", "choose another name with --run")

@@ -202,8 +202,7 @@ class Checkpoints:
     def save(self) -> Path:
         """Write a checkpoint and return its path, without a suffix; those before it stay valid.
 
-        Raises:
-            CheckpointError: The disk is full, or the folder cannot be written.
+        Raises CheckpointError if the disk is full, or the folder cannot be written.
         """
         try:
             self._run.state_folder.mkdir(exist_ok=True)
@@ -232,10 +231,8 @@ class Checkpoints:
     def restore(self, on_warning: Callable[[str], None]) -> Path | None:
         """Restore the newest checkpoint that can be read, and return its path; None if there is none yet.
 
-        ``on_warning`` is called with a message for each newer checkpoint that is damaged.
-
-        Raises:
-            CheckpointError: There are checkpoints, but none can be read.
+        ``on_warning`` is called with a message for each newer checkpoint that is damaged. Raises
+        CheckpointError if there are checkpoints, but none can be read.
         """
         paths = self._run.checkpoints()
         for path in paths:
@@ -260,8 +257,7 @@ class Checkpoints:
 def read_checkpoint(path: Path) -> tuple[int, dict[str, np.ndarray]]:
     """Read the global step of a checkpoint, and its weights, or their EMA if it has one, by Keras path.
 
-    Raises:
-        CheckpointError: It is damaged.
+    Raises CheckpointError if it is damaged.
     """
     try:
         reader = tf.train.load_checkpoint(str(path))

@@ -28,11 +28,7 @@ class TensorBoard:
         self._tokens_per_second = 0.0
 
     def add(self, event: Event) -> None:
-        """Write one event; those without a curve are ignored.
-
-        Raises:
-            OutputError: The folder cannot be written.
-        """
+        """Write one event; those without a curve are ignored. Raises OutputError."""
         try:
             match event:
                 case TrainingStarted(is_over=False):

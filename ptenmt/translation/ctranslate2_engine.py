@@ -53,8 +53,8 @@ class CTranslate2Engine:
     ) -> None:
         self._model, self._tokenizers, self._device = model, tokenizers, device
         self._with_unknown = with_unknown
-        self._source_tokens = tokenizers.source.pieces(range(tokenizers.source.vocabulary_size))
-        self._target_tokens = tokenizers.target.pieces(range(tokenizers.target.vocabulary_size))
+        self._source_tokens = tokenizers.source.vocabulary
+        self._target_tokens = tokenizers.target.vocabulary
         self._target_ids = {piece: token for token, piece in enumerate(self._target_tokens)}
         self._threads = threads or available_cores()
         self.max_pending_batches = PENDING_BATCHES_PER_THREAD * self._threads

@@ -280,7 +280,7 @@ def _split_edges(text: str) -> tuple[str, str, str]:
 def _scripts(tokenizer: Tokenizer) -> frozenset[str]:
     """The scripts of a language, by the letters of its vocabulary."""
     counts: Counter[str] = Counter()
-    pieces = tokenizer.pieces(range(len(SPECIAL_PIECES), tokenizer.vocabulary_size))
+    pieces = tokenizer.vocabulary[len(SPECIAL_PIECES) :]
     for char, count in Counter("".join(pieces)).items():
         if char.isalpha():
             counts[_script(char)] += count
