@@ -176,12 +176,8 @@ def exclusive(path: Path, *, wait: bool = True) -> Iterator[None]:
 def held(path: Path, refusal: Callable[[str], Exception]) -> Iterator[None]:
     """Hold the lock of a file or folder, ``.NAME.lock`` beside it, for the ``with`` block; see ``exclusive``.
 
-    Args:
-        path: The file or folder; a link is followed.
-        refusal: Makes the error to raise while another process holds it, given that process' id.
-
-    Raises:
-        OutputError: The lock cannot be created.
+    A link is followed. ``refusal`` makes the error to raise while another process holds the lock, given that
+    process' id; OutputError if the lock cannot be created.
     """
     target = path.resolve()
     lock = target.with_name(f".{target.name}.lock")

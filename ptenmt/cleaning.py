@@ -161,13 +161,8 @@ def _cross_entropies(
 ) -> np.ndarray:
     """Return the cross-entropy of each target in nats per token, float32 [pairs].
 
-    They are written to a file beside the pairs, and read from there the next time.
-
-    Args:
-        model: It scores the targets, as CTranslate2 computes it.
-        pairs: The pairs.
-        sides: Which of a pair's sentences, 0 or 1, is the source and which the target.
-        on_progress: Called after every buffer.
+    They are written to a file beside the pairs, and read from there the next time. ``sides``: which of a
+    pair's sentences, 0 or 1, is the source and which the target.
     """
 
     def start(lines: list[str]) -> Callable[[], str]:

@@ -8,8 +8,7 @@ from typing import Any
 class EpochSteps:
     """The number of steps of each epoch; constant within a stage of the training.
 
-    Args:
-        stages: Of each stage its first epoch, from 0, and the steps of each of its epochs.
+    ``stages`` has of each stage its first epoch, from 0, and the steps of each of its epochs.
     """
 
     stages: tuple[tuple[int, int], ...]

@@ -96,13 +96,9 @@ class Run:
         return any(self.weights_folder.glob("*.safetensors"))
 
     def facts(self, needed: Collection[str] = ()) -> dict[str, Any]:
-        """The content of ``run.json``.
+        """The content of ``run.json``, which must have the entries that are ``needed``.
 
-        Args:
-            needed: The entries that must be there.
-
-        Raises:
-            RunError: It is missing, damaged, or of a newer format than this program knows.
+        Raises RunError if it is missing, damaged, or of a newer format than this program knows.
         """
         file = self.path / "run.json"
         try:
@@ -163,9 +159,7 @@ class Run:
     def write(self, config: Config, facts: dict[str, Any]) -> None:
         """Write ``run.json``, which makes the folder a run, then ``config.yaml``; raises OutputError.
 
-        Args:
-            config: The run's options.
-            facts: Further entries of ``run.json``; another run's format, times and versions are replaced.
+        ``facts`` are further entries of ``run.json``; another run's format, times and versions are replaced.
         """
         make_folder(self.path)
         now = datetime.now(UTC).isoformat(timespec="microseconds")
@@ -259,8 +253,7 @@ def run_path(name: str | Path) -> Path:
 def list_runs(on_unreadable: Callable[[str], None] = lambda _reason: None) -> list[Run]:
     """All runs below ``checkpoints/``, trained last first; unfinished ones, named ``.…``, are left out.
 
-    Args:
-        on_unreadable: Called with a message for each run that cannot be read.
+    ``on_unreadable`` is called with a message for each run that cannot be read.
     """
     runs = []
     for file in sorted(RUNS_FOLDER.glob("[!.]*/run.json")):

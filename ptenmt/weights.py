@@ -76,16 +76,9 @@ def write_weights(
     score: float | None = None,
     loss: float | None = None,
 ) -> WeightsInfo:
-    """Write a weights file, whole or not at all, and create its folder.
+    """Write a weights file, whole or not at all, and create its folder; facts as of ``WeightsInfo``.
 
-    Args:
-        file: The file to write.
-        arrays: All weights of a model by their Keras paths.
-        config: The model's options.
-        step: As in ``WeightsInfo``, like ``metric``, ``score`` and ``loss``.
-
-    Raises:
-        CheckpointError: The disk is full, or the folder cannot be written.
+    Raises CheckpointError if the disk is full, or the folder cannot be written.
     """
     arrays = {name: array.astype("<f4", order="C", copy=False) for name, array in arrays.items()}
     model, checksum = model_fingerprint(config), _checksum(arrays)
@@ -144,12 +137,10 @@ def read_weights(file: Path) -> tuple[WeightsInfo, dict[str, "np.ndarray"]]:
 def list_weights(
     folder: Path, choice: Choice, on_damaged: Callable[[str], None] = lambda _reason: None
 ) -> list[WeightsInfo]:
-    """The weights files to choose from, the preferred one first.
+    """The weights files to choose from, the preferred one first: the best, the next best, and the latest.
 
-    Args:
-        folder: ``weights/`` of a run.
-        choice: ``best``: the best by validation, then the next best, then the latest; or only ``latest``.
-        on_damaged: Called with a message for each file whose metadata cannot be read.
+    ``choice`` may be only ``latest``. ``on_damaged`` is called with a message for each file whose metadata
+    cannot be read.
     """
     best = best_weights(folder, on_damaged) if choice == "best" else []
     return best + _readable([folder / "latest.safetensors"], on_damaged)
@@ -176,19 +167,8 @@ def keep_best(
 ) -> WeightsInfo | None:
     """Save validated weights if they are among the best; the files are whole at every moment.
 
-    Of equal scores the one with the lower loss is better, then the earlier.
-
-    Args:
-        folder: ``weights/`` of the run.
-        arrays: All weights of the model.
-        keep: How many of the best to keep.
-        config: As for ``write_weights``, like the others.
-
-    Returns:
-        The weights that are the best now, or None if there are none.
-
-    Raises:
-        CheckpointError: The disk is full, or the folder cannot be written.
+    Of equal scores the one with the lower loss is better, then the earlier. Returns the weights that are the
+    best now, or None if there are none. Raises CheckpointError if they cannot be written.
     """
     others = [info for info in best_weights(folder) if info.step != step]
     if sum(_quality(info) > (*rank(metric, score, loss), -step) for info in others) < keep:

@@ -8,7 +8,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
-from typing import Any, ClassVar, Literal
+from typing import Any, Literal
 
 from ptenmt.errors import ConfigError, did_you_mean
 
@@ -62,7 +62,7 @@ def _storage() -> Any:
 class Section:
     """A section of the config, whose options are checked when it is built."""
 
-    _name: ClassVar[str]
+    _name = ""
 
     def __init_subclass__(cls, name: str) -> None:
         cls._name = name

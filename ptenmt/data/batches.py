@@ -78,11 +78,8 @@ def learn_tokenizers(
 ) -> TokenizerPair:
     """Build the tokenizers of a config, or load those trained on the same pairs before.
 
-    Args:
-        config: The ``tokenizer`` section; with ``wordpiece``, ``path`` names a folder on this machine.
-        train: The training pairs, for ``sentencepiece`` and ``words``.
-        data: The languages, and the noise and tags that the tokenizers must know.
-        cache: Stores the trained ones.
+    With ``wordpiece``, ``config.path`` names a folder on this machine. ``data`` has the languages, and the
+    noise and tags that the tokenizers must know.
 
     Raises:
         TokenizerError: There are too few pairs, or the published tokenizer cannot be used.
@@ -121,12 +118,7 @@ def encode_training_pairs(
     """Tokenize the training pairs, or load the ids from an earlier run with the same tokenizers.
 
     With ``sampling`` (the option ``tokenizer.sampling``) or ``data.augment`` every batch is tokenized again.
-
-    Returns:
-        The pairs for a ``BatchPlan``, and the number of sentences truncated to ``max_positions``.
-
-    Raises:
-        OutputError: The cache cannot be written.
+    Also returns the number of sentences truncated to ``max_positions``. Raises OutputError.
     """
     key = {
         "pairs": train.fingerprint,

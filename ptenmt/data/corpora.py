@@ -61,17 +61,12 @@ _LICENCES = {
 def list_corpora(source_language: str, target_language: str, search: str = "") -> list[dict[str, Any]]:
     """List the corpora of a language pair, in either direction; needs no network.
 
-    Args:
-        source_language: An ISO 639 code, with or without a region: ``pt``, ``por``, ``pt-BR``.
-        target_language: The same.
-        search: Only names that contain this, in any case.
+    Languages are ISO 639 codes, with or without a region: ``pt``, ``por``, ``pt-BR``; only names that contain
+    ``search``, in any case, are listed. Raises ConfigError if a language is unknown.
 
     Returns:
         Of each corpus ``name`` (``<source>-<data set>-<version>-<language>-<language>``), ``version``,
         ``languages`` (ISO 639-3 codes), ``urls``, ``licence`` and ``citations`` (keys of BibTeX entries).
-
-    Raises:
-        ConfigError: A language is unknown.
     """
     with _mtdata():
         entries = _entries(_tags(source_language, target_language))
@@ -80,10 +75,6 @@ def list_corpora(source_language: str, target_language: str, search: str = "") -
 
 def fetch_corpora(data: DataConfig, on_progress: OnDownload | None = None) -> list[dict[str, Any]]:
     """Download the corpora that a config names, unless they are on this machine.
-
-    Args:
-        data: ``train``, ``validation`` and ``test`` may name corpora; their languages must be the config's.
-        on_progress: Called with the state of each download and conversion.
 
     Returns:
         Facts of each corpus for ``run.json``: those of ``list_corpora``, ``bibtex``, ``pairs``, ``skipped``

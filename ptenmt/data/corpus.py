@@ -130,12 +130,9 @@ def original_pairs(
 ) -> Iterator[tuple[int, list[tuple[SentencePair, int | None]]]]:
     """Read the pairs of a loaded corpus without tags once more as its files have them, unprepared.
 
-    Yields:
-        The number of a file and some of its pairs in order, each with its row in ``corpus.train``; None for
-        one that is drawn for validation or test. Pairs that were removed are left out.
-
-    Raises:
-        DataError: A file cannot be read, or has changed since the corpus was loaded.
+    Yields the number of a file and some of its pairs in order, each with its row in ``corpus.train``; None
+    for one that is drawn for validation or test. Pairs that were removed are left out. Raises DataError if a
+    file cannot be read, or has changed since the corpus was loaded.
     """
     originals: deque[Chunk] = deque()
 

@@ -79,7 +79,7 @@ def file_checksum(file: Path) -> str:
 
 
 def fetch(url: str, destination: Path, *, sha256: str | None, on_progress: OnDownload | None = None) -> Path:
-    """Download ``url`` to ``destination``, unless the file exists already.
+    """Download ``url`` to ``destination``, unless the file exists already; returns ``destination``.
 
     The bytes are written to ``<destination>.part``, which is renamed when it is complete and verified. An
     interrupted download resumes, also in a later call, if the checksum is known or the server says by
@@ -89,13 +89,9 @@ def fetch(url: str, destination: Path, *, sha256: str | None, on_progress: OnDow
 
     Args:
         url: An ``http`` or ``https`` address.
-        destination: The file to write; its folder is created. An existing file with another checksum than
-            ``sha256`` is replaced.
+        destination: Its folder is created. A file with another checksum than ``sha256`` is replaced.
         sha256: The checksum in hexadecimal; None accepts any content.
         on_progress: Called with the state after every chunk.
-
-    Returns:
-        ``destination``.
 
     Raises:
         DownloadError: The file cannot be reached, verified or written.
@@ -237,16 +233,10 @@ def unpack_zip(archive: Path, folder: Path) -> None:
 def published_tokenizer(
     url: str, path: str | None, *, sha256: str | None = None, on_progress: OnDownload | None = None
 ) -> Path:
-    """Find or download the published tokenizer: a SavedModel, of which the vocabularies are read.
+    """Find or download the published tokenizer: the folder with ``assets/``, where the vocabularies are.
 
-    Args:
-        url: The zip archive that contains it.
-        path: A folder on this machine that contains it; None uses the user's cache, filled from ``url``.
-        sha256: The archive's checksum in hexadecimal; None accepts any content.
-        on_progress: Called with the state of the download.
-
-    Returns:
-        The folder with ``assets/``, where the vocabularies are.
+    It is ``path``, or a folder of the user's cache, filled from the zip archive at ``url``, which must have
+    the checksum ``sha256`` if one is given.
 
     Raises:
         TokenizerError: ``path`` contains no tokenizer.

@@ -302,8 +302,7 @@ def _open_brackets(text: str) -> tuple[int, ...]:
 class Duplicates:
     """Keeps the first of equal pairs; stores 8 bytes per pair, in sorted runs that double in size.
 
-    Args:
-        is_near: Ignore case, punctuation, spaces and digits.
+    If ``is_near``, case, punctuation, spaces and digits are ignored.
     """
 
     def __init__(self, *, is_near: bool) -> None:

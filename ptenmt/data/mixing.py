@@ -65,11 +65,7 @@ class Mixture:
         """The mixture of ``BidirectionalPairs``, whose first ``epochs`` read half of their pairs swapped.
 
         An epoch then has as many pairs of each file as before. Of a file that it reads once, two epochs read
-        every pair once in each direction.
-
-        Args:
-            languages: That the model translates from, and into.
-            epochs: Number of bidirectional epochs.
+        every pair once in each direction. ``languages``: that the model translates from, and into.
         """
         directions = "→".join(languages), "→".join(languages[::-1])
         stages = []
@@ -103,12 +99,10 @@ class Mixture:
         return {name: round(count / sum(pairs.values()), 4) for name, count in pairs.items()}
 
     def fingerprint(self, pairs: str, *, by_source: bool) -> str:
-        """Return a checksum of the pairs and of how often they are read.
+        """Return a checksum of how often pairs are read, and of ``pairs``, their own checksum.
 
-        Args:
-            pairs: Their checksum; it is returned where every epoch reads every pair once, if not
-                ``by_source``.
-            by_source: Whether it matters which pairs are of one source.
+        That is ``pairs`` itself where every epoch reads every pair once, unless there are several sources and
+        it matters which pairs are of one (``by_source``).
         """
         if self.stages == ((0, self.sizes),) and not (by_source and len(self.sizes) > 1):
             return pairs
@@ -133,10 +127,6 @@ class BidirectionalPairs(TextPairs):
     """For bidirectional training: the pairs of every file, then those of every file with their sides swapped.
 
     A file's tag stays before the source.
-
-    Args:
-        pairs: The training pairs.
-        data: The files' tags.
     """
 
     def __init__(self, pairs: TextPairs, data: DataConfig) -> None:
@@ -169,11 +159,7 @@ class BidirectionalPairs(TextPairs):
 class SourceRows:
     """The rows of one source, drawn for each epoch with fixed numbers of every length level.
 
-    Args:
-        first: The row of its first pair.
-        levels: The length level of each of its pairs, [pairs].
-        num_levels: Number of levels of all sources.
-        seed: Of the run and the source.
+    ``first`` is the row of its first pair, ``levels`` the length level of each of its pairs, [pairs].
     """
 
     def __init__(self, first: int, levels: np.ndarray, num_levels: int, seed: Sequence[int]) -> None:
@@ -196,13 +182,8 @@ class SourceRows:
     def drawn(self, level: int, count: int, epoch: int) -> list[np.ndarray]:
         """Return ``count`` rows of a level: all of them so often, and a random part.
 
-        The random parts of consecutive epochs are consecutive parts of shuffled passes over the level, so
-        that all pairs are read equally often in the end.
-
-        Args:
-            level: The length level.
-            count: The number of rows per epoch.
-            epoch: From 0 at the start of the stage.
+        The random parts of consecutive epochs, from 0 at the start of the stage, are consecutive parts of
+        shuffled passes over the level, so that all pairs are read equally often in the end.
         """
         size = int(self._sizes[level])
         start = int(self._starts[level])

@@ -48,14 +48,10 @@ def entity_pattern() -> re.Pattern[str]:
 
 
 def mask(text: str) -> tuple[str, list[str]]:
-    """Replace the entities of a text by placeholders.
+    """Replace the entities of a text by placeholders; of more than ten different ones, the first ten.
 
-    Args:
-        text: Any text. Of more than ten different entities the first ten are replaced.
-
-    Returns:
-        The text, and the entities: the n-th is that of the n-th placeholder. One that occurs several times
-        has one placeholder. ``unmask`` restores the text from both.
+    Returns the text, and the entities: the n-th is that of the n-th placeholder. One that occurs several
+    times has one placeholder. ``unmask`` restores the text from both.
     """
     found = _in_order(_entities(text))
     return _replaced(text, found, PLACEHOLDERS), found
@@ -70,13 +66,8 @@ def unmask(text: str, entities: Sequence[str]) -> str:
 def mask_pair(source: str, target: str, placeholders: Sequence[str] = PLACEHOLDERS) -> tuple[str, str]:
     """Replace the entities that stand equally often on both sides of a sentence pair by placeholders.
 
-    Args:
-        source: The source sentence.
-        target: Its translation.
-        placeholders: The ten, in the order in which they are used; another one each time trains all alike.
-
-    Returns:
-        The two sentences, unchanged where they have no such entity.
+    The ten ``placeholders`` are used in their order; another one each time trains all alike. Sentences
+    without such an entity are returned unchanged.
     """
     in_source, in_target = _entities(source), _entities(target)
     shared = [entity for entity in in_source if in_source.count(entity) == in_target.count(entity)]

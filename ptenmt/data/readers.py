@@ -186,17 +186,11 @@ def demo_pairs(split: Literal["train", "validation", "test"]) -> list[SentencePa
 
 
 def read_pairs(file: CorpusFile) -> Iterator[SentencePair]:
-    """Read a file of sentence pairs, or two aligned files.
+    """Read a file of sentence pairs, or two aligned files, in order.
 
     ``.tsv`` has a tab between the two sentences, and quotes are ordinary characters; ``.csv`` has a comma,
     and quotes work as usual. Blank lines are skipped in both. A number in a third column, the score of the
     pair, is not read. In two aligned files every line counts: a blank one is an empty sentence.
-
-    Args:
-        file: The paths; weight and tag are not used here.
-
-    Yields:
-        The pairs in the file's order.
 
     Raises:
         DataError: The file cannot be read or is empty, or a line is not UTF-8 or not a pair of sentences.

@@ -239,15 +239,9 @@ class CorpusCache:
         return Entry(folder, facts)
 
     def entry(self, kind: Kind, key: Any, build: Build) -> Entry:
-        """Return the entry for ``key``; build it if there is none.
+        """Return the entry for ``key``; build it if there is none, or raise OutputError.
 
-        Args:
-            kind: Its content.
-            key: Everything that the entry depends on, as JSON values; the program's own code is added.
-            build: Writes the entry.
-
-        Raises:
-            OutputError: The folder cannot be written.
+        ``key`` is everything that the entry depends on, as JSON values; the program's own code is added.
         """
         found = self.find(kind, key)
         if found:

@@ -146,9 +146,6 @@ class TextPreparation:
     """The text normalization of a run, the same in training and in translation.
 
     Its methods' ``language`` is the text's ISO 639-1 code.
-
-    Args:
-        data: The options ``normalization``, ``tokenization`` and ``lowercase``.
     """
 
     def __init__(self, data: DataConfig) -> None:
@@ -192,9 +189,8 @@ class TextPreparation:
 def detokenize_tokens(text: str, language: str) -> str:
     """Detokenize text: ``it 's fine , is n't it ?`` → ``it's fine, isn't it?``.
 
-    Args:
-        text: Tokens separated by spaces, in the style of the Penn Treebank or the Moses tokenizer.
-        language: ISO 639-1 code; an unknown one is treated as English.
+    Tokens are separated by spaces, in the style of the Penn Treebank or the Moses tokenizer. An unknown
+    language is treated as English.
     """
     rules = _moses(language)
     text = _apply(_BEFORE_JOINING, text)

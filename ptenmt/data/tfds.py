@@ -65,16 +65,8 @@ def prepare_tfds(
 def read_tfds(dataset: str, data_dir: str | None, split: str) -> Iterator[tuple[str, str]]:
     """Read sentence pairs of a prepared dataset, in the order of its files.
 
-    Args:
-        dataset: ``name/config``, as for :func:`prepare_tfds`; a reverse direction has its sides swapped.
-        data_dir: The TFDS folder; None is TFDS's default.
-        split: ``train``, ``validation``, ``test``, or a TFDS slice such as ``train[:10%]``.
-
-    Yields:
-        Pairs of source and target sentence.
-
-    Raises:
-        DataError: TFDS has no such pairs or split, or they are not prepared.
+    A reverse direction has its sides swapped. ``split`` may be a TFDS slice such as ``train[:10%]``. Raises
+    DataError if TFDS has no such pairs or split, or they are not prepared.
     """
     builder, swapped = _prepared_builder(dataset, data_dir)
     # TFDS would cache small datasets in memory, and warn that a limit leaves the cache half filled.

@@ -18,15 +18,10 @@ from ptenmt.tokenizers.words import split_words
 
 
 def read_prose(data: DataConfig, punctuation: Punctuation) -> list[str]:
-    """Read the words of a run's text.
+    """Read the words of a run's text: of ``data.path``, or the target side of the corpus' training pairs.
 
-    Args:
-        data: ``path`` names a text file, plain or ``.gz``; without one the text is the target side of the
-            corpus' training pairs. ``characters`` limits it; ``lowercase`` and ``normalization`` apply.
-        punctuation: The option ``tokenizer.punctuation``.
-
-    Raises:
-        DataError: The file cannot be read or is not UTF-8, or has no word.
+    ``data.characters`` limits it; ``lowercase`` and ``normalization`` apply. Raises DataError if the file
+    cannot be read or is not UTF-8, or has no word.
     """
     prepare, language = TextPreparation(data).prepare, data.languages[1]
     lines = read_lines(Path(data.path)) if data.path else (target for _, target in raw_training_pairs(data))
@@ -60,13 +55,8 @@ Predicts = Literal["window", "every", "last"]
 def split_for_windows(words: Sequence[str], window: int) -> tuple[list[str], list[str]]:
     """Split a text into training and held-out words, so that no window is in both.
 
-    Args:
-        words: The whole text: n words have n - ``window`` windows that are followed by a word.
-        window: W.
-
-    Returns:
-        The words of the first 80% of the windows, rounded down, and the words of the others. The two share
-        W words, which held-out windows contain but do not predict.
+    n words have n - ``window`` windows that are followed by a word. The first 80% of them, rounded down, are
+    for training. The parts share ``window`` words, which held-out windows contain but do not predict.
     """
     num_training = (len(words) - window) * 4 // 5
     return list(words[: num_training + window]), list(words[num_training:])
@@ -114,15 +104,9 @@ class WordWindows:
         return np.full(len(self), self._window, dtype=np.int32)
 
     def batch(self, rows: np.ndarray, width: int | None, seed: Sequence[int]) -> Batch:  # noqa: ARG002
-        """Return windows as ids.
+        """Return windows as ids: sources [B, W], and targets [B, 2], or [B, W + 1] with a label per word.
 
-        Args:
-            rows: Indices of the windows.
-            width: Not used, since all windows have one width.
-            seed: Random seed of the windows' lengths, if they vary.
-
-        Returns:
-            Sources [B, W], and targets [B, 2], or [B, W + 1] with a label per word.
+        ``width`` is not used, since all windows have one; ``seed`` is that of their lengths, if these vary.
         """
         starts, window = self._starts[rows], self._window
         lengths = np.full(len(rows), window)

@@ -139,10 +139,7 @@ class GreedyGraph(tf.Module):
 
     @_compiled(tf.TensorSpec([None, None], tf.int64))
     def _search(self, source: Any) -> tuple[Any, Any]:
-        """Take the most probable token at each step until every sentence has ended.
-
-        Args:
-            source: Ids [B, S].
+        """Take the most probable token at each step until every sentence has ended, from source ids [B, S].
 
         Returns:
             Ids [B, t], [START] first, [END] last if it was reached, then [PAD]; and scores, float32 [B]:

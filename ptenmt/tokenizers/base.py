@@ -69,10 +69,9 @@ class Tokenizer(ABC):
 
     @abstractmethod
     def save(self, folder: Path, side: str) -> str:
-        """Write this tokenizer's files to a folder that both sides share; ``side`` may be ``shared``.
+        """Write this tokenizer's files to a folder that both sides share; returns the name for :meth:`load`.
 
-        Returns:
-            The name for :meth:`load`.
+        ``side`` is ``source``, ``target`` or ``shared``.
         """
 
     @classmethod

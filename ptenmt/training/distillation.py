@@ -240,11 +240,9 @@ def choose_translations(
 
 
 def is_kept(scores: np.ndarray, keep: float) -> np.ndarray:
-    """Whether each score is among the best share; bool [pairs].
+    """Whether each score is among the best share of those that are not -inf; bool [pairs].
 
-    Args:
-        scores: [pairs]; -inf for pairs that are dropped in any case. Of equal scores the first are kept.
-        keep: The share of the others.
+    Of equal scores the first are kept.
     """
     num_kept = int(np.ceil(keep * np.isfinite(scores).sum()))
     kept = np.zeros(len(scores), bool)
@@ -349,10 +347,7 @@ def write_distilled(
 def distilled_data(data: DataConfig, folder: Path, sizes: Sequence[int]) -> DataConfig:
     """The section ``data`` with the pairs that ``write_distilled`` writes in place of its own.
 
-    Args:
-        data: Of the student's config.
-        folder: As for ``write_distilled``.
-        sizes: Number of pairs of each training file.
+    ``sizes`` are the numbers of pairs of its training files.
     """
     folder = folder.absolute()
     own = data.train or (CorpusFile(path="-", name="distilled"),)

@@ -81,13 +81,7 @@ def _write_text(tag: str, text: str) -> None:
 
 
 def forget_after(folder: Path, step: int, validated: int) -> None:
-    """Remove what a killed training wrote after its last checkpoint.
-
-    Args:
-        folder: The folder of event files.
-        step: The checkpoint's global step.
-        validated: The step of the last validation before it.
-    """
+    """Remove what a killed training wrote after a checkpoint, at step ``step``, and its last validation."""
     for file in folder.glob("events.out.tfevents.*"):
         records = list(_records(file))
         kept = [record for record in records if _is_known(record, step, validated)]

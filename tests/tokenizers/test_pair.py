@@ -78,11 +78,6 @@ def test_wordpiece_comes_from_the_config_path(published_folder: Path, published:
     assert encodings(build_tokenizers(config, [], ("en", "pt"))) == encodings(published)[::-1]
 
 
-def test_wordpiece_without_a_path_is_an_error() -> None:
-    with pytest.raises(TokenizerError, match=r"no tokenizer\.path"):
-        build_tokenizers(TokenizerConfig(), [], LANGUAGES)
-
-
 def test_saving_twice_gives_the_same_files_and_leaves_nothing_else(
     words: TokenizerPair, separate: TokenizerPair, tmp_path: Path
 ) -> None:
