@@ -7,13 +7,11 @@ when this one is killed, which those of loky do not.
 
 import os
 import pickle
-import queue
 import subprocess
 import sys
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import ExitStack, suppress
 from itertools import chain, islice
 from pathlib import Path
 from typing import Any, TypeVar
@@ -41,12 +39,8 @@ def available_cores() -> int:
 def parallel_map(function: Callable[[_Item], _Result], items: Iterable[_Item]) -> Iterator[_Result]:
     """Apply a function to each item by one process per core; yield the results in order.
 
-    The first few items are handled by this process, so that little work starts no others. Items, function and
-    results are pickled. A few items per process are read ahead.
-
-    Args:
-        function: Of a module of ptenmt, or an object whose class is.
-        items: What it is applied to.
+    The first few items are handled by this process, so that little work starts no others. Items, results and
+    the function, which must be of a module of ptenmt, are pickled. An item per process is read ahead.
 
     Raises:
         DataError: A process ended before its work was done.
@@ -58,62 +52,58 @@ def parallel_map(function: Callable[[_Item], _Result], items: Iterable[_Item]) -
     if num_processes == 1 or not following:
         yield from map(function, chain(following, iterator))
         return
-    idle: queue.SimpleQueue[Callable[[_Item], _Result]] = queue.SimpleQueue()
-
-    def run(item: _Item) -> _Result:
-        apply = idle.get()
-        try:
-            return apply(item)
-        finally:
-            idle.put(apply)
-
+    iterator = chain(following, iterator)
     with ExitStack() as stack:
-        for _ in range(num_processes):
-            idle.put(stack.enter_context(_worker(function)))
-        threads = stack.enter_context(ThreadPoolExecutor(num_processes))
-        stack.callback(threads.shutdown, cancel_futures=True)
-        pending: deque[Future[_Result]] = deque()
-        for item in chain(following, iterator):
-            pending.append(threads.submit(run, item))
-            if len(pending) > 2 * num_processes:
-                yield pending.popleft().result()
-        yield from (future.result() for future in pending)
+        workers = [stack.enter_context(_Worker()) for _ in range(num_processes)]
+        for worker in workers:
+            worker.send(function)
+        busy = deque[_Worker]()
+        for worker, item in zip(workers, iterator, strict=False):
+            worker.send(item)
+            busy.append(worker)
+        while busy:
+            worker = busy.popleft()
+            result = worker.receive()
+            for item in islice(iterator, 1):
+                worker.send(item)
+                busy.append(worker)
+            yield result
 
 
-@contextmanager
-def _worker(function: Callable[[Any], Any]) -> Iterator[Callable[[Any], Any]]:
-    """Start another process for the ``with`` block; yields what applies the function to an item there."""
-    process = subprocess.Popen(
-        [sys.executable, "-P", "-c", _START.format(path=str(Path(__file__).parents[1]), module=__name__)],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        start_new_session=True,  # Ctrl-C at a terminal does not reach it; the parent ends it
-    )
-    assert process.stdin is not None
-    assert process.stdout is not None
-    requests, answers = process.stdin, process.stdout
+class _Worker:
+    """Another process, which applies the first thing that is sent to all others; it ends with the block."""
 
-    def apply(item: Any) -> Any:
+    def __enter__(self) -> "_Worker":
+        self._process = subprocess.Popen(
+            [sys.executable, "-P", "-c", _START.format(path=str(Path(__file__).parents[1]), module=__name__)],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            start_new_session=True,  # Ctrl-C at a terminal does not reach it; the parent ends it
+        )
+        return self
+
+    def send(self, value: Any) -> None:
+        assert self._process.stdin is not None
+        with suppress(BrokenPipeError):  # to receive will be the error
+            pickle.dump(value, self._process.stdin, pickle.HIGHEST_PROTOCOL)
+            self._process.stdin.flush()
+
+    def receive(self) -> Any:
+        assert self._process.stdout is not None
         try:
-            pickle.dump(item, requests, pickle.HIGHEST_PROTOCOL)
-            requests.flush()
-            result, error = pickle.load(answers)  # this program wrote it
-        except (BrokenPipeError, EOFError) as ended:
+            result, error = pickle.load(self._process.stdout)  # this program wrote it
+        except EOFError as ended:
             raise DataError(
-                f"a process that prepares the corpus ended with code {process.wait()}",
+                f"a process that prepares the corpus ended with code {self._process.wait()}",
                 "was it killed for lack of memory? the rest of the machine's memory may be in use",
             ) from ended
         if error is not None:
             raise error
         return result
 
-    try:
-        with suppress(BrokenPipeError):  # the first item is an error then
-            pickle.dump(function, requests, pickle.HIGHEST_PROTOCOL)
-        yield apply
-    finally:
-        process.kill()
-        process.communicate()
+    def __exit__(self, *_error: object) -> None:
+        self._process.kill()
+        self._process.communicate()
 
 
 def work() -> None:

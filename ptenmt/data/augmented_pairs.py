@@ -91,8 +91,7 @@ class AugmentedPairs:
         if any(vars(self._augment).values()):
             for place, pair in self._with_noise(rows.tolist(), room, seed):
                 ids[place] = pair
-        every = np.arange(len(rows))
-        source, target = (RaggedIds(side).padded(every, width) for side in zip(*ids, strict=True))
+        source, target = (RaggedIds(side).padded(width=width) for side in zip(*ids, strict=True))
         return source, target
 
     def _with_noise(self, rows: Sequence[int], room: int, seed: Sequence[int]) -> Iterator[tuple[int, _Ids]]:

@@ -14,7 +14,7 @@ from ptenmt.data.augmentation import NoisyTexts, tokenizer_symbols
 from ptenmt.data.augmented_pairs import AugmentedPairs
 from ptenmt.data.mixing import Mixture, SourceRows
 from ptenmt.data.readers import SentencePair
-from ptenmt.data.store import CorpusCache, Packed, Ragged, RaggedIds, TextPairs, packed_ids, ragged_writer
+from ptenmt.data.store import CorpusCache, Packed, Ragged, TextPairs, packed_ids, ragged_writer
 from ptenmt.processes import parallel_map
 from ptenmt.tokenizers import Tokenizer, TokenizerPair, build_tokenizers, encode_framed, load_tokenizers
 
@@ -69,8 +69,8 @@ def encode_pairs(
     tokenizers: TokenizerPair, pairs: Sequence[SentencePair], max_positions: int
 ) -> tuple[EncodedPairs, int]:
     """Tokenize sentence pairs; also return the number of sentences truncated to ``max_positions``."""
-    sources, targets, num_truncated = _framed(tokenizers, pairs, max_positions)
-    return EncodedPairs(RaggedIds(sources), RaggedIds(targets)), num_truncated
+    source, target, num_truncated = _packed_pairs(tokenizers, max_positions, pairs)
+    return EncodedPairs(Ragged(*source), Ragged(*target)), num_truncated
 
 
 def learn_tokenizers(
@@ -152,17 +152,10 @@ def _packed_pairs(
     tokenizers: TokenizerPair, max_positions: int, pairs: Sequence[SentencePair]
 ) -> tuple[Packed, Packed, int]:
     """Return the ids of both sides as they are stored, and the number of truncated sentences."""
-    sources, targets, num = _framed(tokenizers, pairs, max_positions)
-    return packed_ids(sources, _dtype(tokenizers.source)), packed_ids(targets, _dtype(tokenizers.target)), num
-
-
-def _framed(
-    tokenizers: TokenizerPair, pairs: Sequence[SentencePair], max_positions: int
-) -> tuple[list[list[int]], list[list[int]], int]:
-    """Return the ids of both sides, and the number of truncated sentences."""
     sources, num_sources = encode_framed(tokenizers.source, [source for source, _ in pairs], max_positions)
     targets, num_targets = encode_framed(tokenizers.target, [target for _, target in pairs], max_positions)
-    return sources, targets, num_sources + num_targets
+    source, target = _dtype(tokenizers.source), _dtype(tokenizers.target)
+    return packed_ids(sources, source), packed_ids(targets, target), num_sources + num_targets
 
 
 def _dtype(tokenizer: Tokenizer) -> type[np.integer[Any]]:
@@ -171,17 +164,14 @@ def _dtype(tokenizer: Tokenizer) -> type[np.integer[Any]]:
 
 @dataclass(frozen=True)
 class _Division:
-    """The division of the epochs of one stage into batches.
-
-    Args:
-        counts: Number of pairs of each source and level, [sources, levels].
-        cuts: The start of each batch in the sorted pairs of an epoch.
-        widths: The length its pairs are padded to; None where each batch has its own.
-    """
+    """The division of the epochs of one stage into batches."""
 
     counts: np.ndarray
+    """Number of pairs of each source and level, [sources, levels]."""
     cuts: np.ndarray
+    """The start of each batch in the sorted pairs of an epoch."""
     widths: np.ndarray | None
+    """The length its pairs are padded to; None where each batch has its own."""
 
 
 class BatchPlan:

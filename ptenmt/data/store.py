@@ -39,13 +39,13 @@ class Ragged:
     Args:
         values: All sequences' elements, [total].
         lengths: Of each sequence, int32 [sequences].
-        offsets: Where each sequence begins in ``values``, int64 [sequences].
+        offsets: Where each sequence begins in ``values``, int64 [sequences]; by default after the one before.
     """
 
-    def __init__(self, values: np.ndarray, lengths: np.ndarray, offsets: np.ndarray) -> None:
+    def __init__(self, values: np.ndarray, lengths: np.ndarray, offsets: np.ndarray | None = None) -> None:
         self.values = values
         self.lengths = lengths
-        self.offsets = offsets
+        self.offsets = np.cumsum(lengths, dtype=np.int64) - lengths if offsets is None else offsets
 
     @staticmethod
     def mapped(folder: Path, name: str, dtype: DTypeLike) -> "Ragged":
@@ -60,24 +60,16 @@ class Ragged:
         start = int(self.offsets[row])
         return self.values[start : start + int(self.lengths[row])]
 
-    def padded(self, rows: Sequence[int] | np.ndarray, width: int | None = None) -> np.ndarray:
-        """Return rows as int64 [B, width], padded with 0; the default width is that of the longest."""
+    def padded(
+        self, rows: Sequence[int] | np.ndarray | slice = slice(None), width: int | None = None
+    ) -> np.ndarray:
+        """Return rows, by default all, as int64 [B, width], padded with 0, by default to the longest."""
         lengths, offsets = self.lengths[rows], self.offsets[rows]
         columns = np.arange(int(lengths.max(initial=0)) if width is None else width)
         is_inside = columns < lengths[:, None]  # -> [B, width]
         table = np.zeros(is_inside.shape, dtype=np.int64)
         table[is_inside] = self.values[(offsets[:, None] + columns)[is_inside]]
         return table
-
-
-class RaggedIds(Ragged):
-    """Token ids in memory, a sequence per sentence."""
-
-    def __init__(self, sequences: Iterable[Sequence[int]]) -> None:
-        rows = [np.asarray(sequence, dtype=np.int32) for sequence in sequences]
-        lengths = np.array([len(row) for row in rows], dtype=np.int32)
-        values = np.concatenate(rows) if rows else np.empty(0, dtype=np.int32)
-        super().__init__(values, lengths, np.cumsum(lengths, dtype=np.int64) - lengths)
 
 
 Packed = tuple[np.ndarray, np.ndarray]
@@ -88,6 +80,13 @@ def packed_ids(sequences: Sequence[Sequence[int]], dtype: DTypeLike) -> Packed:
     """Pack sequences of token ids."""
     values = np.fromiter(chain.from_iterable(sequences), dtype)
     return values, np.array([len(sequence) for sequence in sequences], dtype=np.int32)
+
+
+class RaggedIds(Ragged):
+    """Token ids in memory, a sequence per sentence."""
+
+    def __init__(self, sequences: Iterable[Sequence[int]]) -> None:
+        super().__init__(*packed_ids(list(sequences), np.int32))
 
 
 def packed_texts(texts: Iterable[str]) -> Packed:

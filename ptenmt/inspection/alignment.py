@@ -195,9 +195,8 @@ def _aligned(
     num_layers = inspector.model.config.num_decoder_layers
     layer = inspector.alignment_layer if layer is None else layer
     layer = check_number("layer", layer, num_layers, "decoder")
-    rows = np.arange(len(readings))
-    source = RaggedIds(reading.source for reading in readings).padded(rows)
-    target = RaggedIds(reading.target[:-1] for reading in readings).padded(rows)
+    source = RaggedIds(reading.source for reading in readings).padded()
+    target = RaggedIds(reading.target[:-1] for reading in readings).padded()
     weights = inspector.model.attention(source, target)[weights_name("cross", layer)]  # -> [B, H, T, S]
     for reading, of_heads in zip(readings, weights, strict=True):
         ((heads, chosen),) = chosen_heads(of_heads, head).items()

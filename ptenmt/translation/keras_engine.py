@@ -53,7 +53,7 @@ class KerasEngine:
 
         def translate() -> list[list[Hypothesis]]:
             num = len(request.sources)
-            padded = RaggedIds(request.sources).padded(np.arange(num))  # [B, S]
+            padded = RaggedIds(request.sources).padded()  # [B, S]
             found = self._decode(padded, [request.max_length] * num, request.options)
             return self._with_attention(padded, found) if request.with_attention else found
 
@@ -93,8 +93,7 @@ class KerasEngine:
         """Add attention to the hypotheses, all of them in one batch."""
         rows = [row for row, hypotheses in enumerate(found) for _ in hypotheses]
         target = RaggedIds(hypothesis.ids[:-1] for hypotheses in found for hypothesis in hypotheses)
-        target_ids = target.padded(np.arange(len(rows)))
-        weights = self._attention(tf.constant(padded[rows], tf.int64), tf.constant(target_ids, tf.int64))
+        weights = self._attention(tf.constant(padded[rows], tf.int64), tf.constant(target.padded(), tf.int64))
         cross = weights[f"decoder_layer{self.alignment_layer}_block2"].numpy()  # [B·K, H, T, S]
         num_source = (padded[rows] != PAD).sum(axis=1)
         matrices = (
