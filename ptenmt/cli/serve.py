@@ -1,10 +1,11 @@
 """``ptenmt serve``."""
 
 import importlib.util
+import logging
 import math
 from functools import partial
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import typer
 
@@ -14,7 +15,7 @@ from ptenmt.cli.formatting import model_label
 from ptenmt.errors import ConfigError, PtenmtError
 from ptenmt.processes import available_cores
 from ptenmt.runs import find_run
-from ptenmt.server.keys import add_key as make_key
+from ptenmt.server.keys import Keys, add_key as make_key
 from ptenmt.server.limits import Limits
 from ptenmt.trained_model import TrainedModel
 from ptenmt.translation.glossary import Glossary
@@ -84,6 +85,25 @@ def serve(
             show_default="none",
         ),
     ] = None,
+    requests_per_minute: Annotated[
+        int | None,
+        _access(
+            "--requests-per-minute",
+            metavar="N",
+            min=1,
+            help="Maximum requests a minute of each key, unless the file of keys has another number for it.",
+            show_default="no limit",
+        ),
+    ] = None,
+    hosts: Annotated[
+        list[str] | None,
+        _access(
+            "--allowed-host",
+            metavar="NAME",
+            help="Answer only requests to this host, as in their Host header; may be given several times.",
+            show_default="any",
+        ),
+    ] = None,
     origins: Annotated[
         list[str] | None,
         _access(
@@ -124,6 +144,10 @@ def serve(
     max_file: Annotated[
         float, _limit("--max-file", "MB", 0.001, "Maximum size of a document.")
     ] = _DEFAULTS.file_megabytes,
+    log_format: Annotated[
+        Literal["text", "json"],
+        typer.Option("--log-format", help="json: on stderr a line of JSON for each request and message."),
+    ] = "text",
     quiet: options.Quiet = False,
     verbose: options.Verbose = False,
 ) -> None:
@@ -152,8 +176,16 @@ def serve(
                 f"{package}, which serving needs, is not installed",
                 "in a clone of ptenmt: pip install '.[serve]'",
             )
+    if requests_per_minute and keys is None:
+        raise ConfigError("--requests-per-minute needs --keys FILE")
     from ptenmt.server.models import Models, direction_of_run
-    from ptenmt.server.process import serve as run_server
+    from ptenmt.server.process import log_to_stderr, serve as run_server
+    from ptenmt.server.service import Service
+
+    is_json = log_format == "json"
+    log_to_stderr(is_json=is_json, is_verbose=verbose)
+    logger = logging.getLogger("ptenmt.server")
+    say, warn = (logger.info, logger.warning) if is_json else (screen.say, screen.warn_loudly)
 
     limits = Limits(
         characters=max_characters,
@@ -168,26 +200,30 @@ def serve(
     directions, labels = [], []
     for found in [find_run(name) for name in runs or ()] or [find_run(task="translation")]:
         decoding = options.chosen_decoding(found.config().decoding, changes, names)
-        trained = TrainedModel.load(found, checkpoint=checkpoint, task="translation", on_warning=screen.warn)
+        trained = TrainedModel.load(found, checkpoint=checkpoint, task="translation", on_warning=warn)
         directions.append(direction_of_run(trained, decoding, checkpoint, device=device, threads=threads))
         labels.append(f"{' → '.join(trained.config.data.languages)} with {model_label(trained)}")
     max_bytes = math.inf if max_memory is None else 1_000_000 * max_memory
-    run_server(
+    service = Service(
         Models(directions, max_bytes=max_bytes, pivots=pivot),
+        limits,
+        Keys(keys, requests_per_minute),
+        threads=threads,
+        glossaries={file.stem: Glossary.read(file) for file in glossaries or ()},
+    )
+    run_server(
+        service,
         host=host,
         port=port,
-        threads=threads,
-        limits=limits,
-        glossaries={file.stem: Glossary.read(file) for file in glossaries or ()},
-        keys_file=keys,
         origins=origins or [],
+        hosts=hosts or [],
         url_prefix=f"/{url_prefix.strip('/')}".rstrip("/"),
         watches=watch,
         is_verbose=screen.verbose,
-        on_start=lambda url: screen.say(
+        on_start=lambda url: say(
             f"{', '.join(labels)} at {url} (other pages: {', '.join(origins or ['none; --allow-origin'])}) — "
             "Ctrl-C stops the server"
         ),
-        on_warning=screen.warn_loudly,
+        on_warning=warn,
     )
-    screen.say("stopped")
+    say("stopped")

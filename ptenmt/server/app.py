@@ -16,19 +16,23 @@ from starlette.types import ASGIApp
 from ptenmt import __version__
 from ptenmt.errors import ConfigError
 from ptenmt.server.limits import CLIENT_GONE, Refusal
-from ptenmt.server.middleware import LimitsMiddleware, MetricsMiddleware, refusal_response
+from ptenmt.server.middleware import RequestMiddleware, error_response
 from ptenmt.server.routes import deepl, introspection, libretranslate, pages
 from ptenmt.server.service import Service
 
+Handler = Callable[[Request, Exception], Coroutine[Any, Any, JSONResponse]]
 _ORIGIN = re.compile(r"[a-z][a-z0-9+.-]*://(?:[a-z0-9._-]+|\[[0-9a-f:]+\])(?::\d{1,5})?")
 
 
-def make_app(service: Service, *, origins: Sequence[str] = (), prefix: str = "") -> ASGIApp:
+def make_app(
+    service: Service, *, origins: Sequence[str] = (), hosts: Sequence[str] = (), prefix: str = ""
+) -> ASGIApp:
     """Assemble the application.
 
     Args:
         service: The models and the state that the routes share.
         prefix: The path below which clients see the server, such as ``/pt``.
+        hosts: The hosts that requests may name; empty for any.
         origins: Origins whose web pages may send requests (CORS): ``https://example.org``, or ``*``.
 
     Raises:
@@ -51,18 +55,22 @@ def make_app(service: Service, *, origins: Sequence[str] = (), prefix: str = "")
         exception_handlers={
             Refusal: _refused,
             HTTPException: _not_found,
-            RequestValidationError: _answer("the URL is not valid", 400),
-            ClientDisconnect: _answer("the client is gone", CLIENT_GONE),
+            RequestValidationError: _error_handler("the URL is not valid", 400),
+            ClientDisconnect: _error_handler("the client is gone", CLIENT_GONE),
             # A bug: the traceback goes to the log, not to the client.
-            Exception: _answer("internal error; the server's log has the reason", 500),
+            Exception: _error_handler("internal error; the server's log has the reason", 500),
         },
     )
     app.state.service, app.state.page = service, pages.page_files()
     app.state.downloads = libretranslate.Downloads()
     for routes in (libretranslate, deepl, introspection, pages):
         app.include_router(routes.router)
-    app.add_api_route("/spec", app.openapi, include_in_schema=False)  # where LibreTranslate has it
-    limited = MetricsMiddleware(LimitsMiddleware(app, service.limits), service.metrics, prefix)
+
+    @app.get("/spec", include_in_schema=False)  # where LibreTranslate has it
+    async def spec() -> JSONResponse:
+        return JSONResponse(app.openapi())
+
+    limited = RequestMiddleware(app, service.limits, service.metrics, prefix, hosts)
     if not origins:
         return limited
     return CORSMiddleware(  # outermost, so that other pages can read refusals
@@ -89,17 +97,17 @@ def check_origins(origins: Iterable[str]) -> None:
             )
 
 
-async def _refused(_request: Request, error: Refusal) -> JSONResponse:
-    return refusal_response(error)
+async def _refused(request: Request, error: Refusal) -> JSONResponse:
+    return error_response(request.scope, error.message, error.status, error.headers)
 
 
-async def _not_found(_request: Request, error: HTTPException) -> JSONResponse:
+async def _not_found(request: Request, error: HTTPException) -> JSONResponse:
     """Unknown route or method, or a malformed form."""
-    return JSONResponse({"error": str(error.detail)}, error.status_code, error.headers)
+    return error_response(request.scope, str(error.detail), error.status_code, error.headers)
 
 
-def _answer(message: str, status: int) -> Callable[[Request, Exception], Coroutine[Any, Any, JSONResponse]]:
-    async def handle(_request: Request, _error: Exception) -> JSONResponse:
-        return JSONResponse({"error": message}, status)
+def _error_handler(message: str, status: int) -> Handler:
+    async def handle(request: Request, _error: Exception) -> JSONResponse:
+        return error_response(request.scope, message, status)
 
     return handle

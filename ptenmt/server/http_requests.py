@@ -105,7 +105,7 @@ def _validated(items: list[tuple[str, Any]], model: type[_Model]) -> _Model:
     """The fields of a form; a field that occurs several times is a list."""
     fields: dict[str, Any] = {}
     for name, value in items:
-        if name in model.model_fields and isinstance(value, str):
+        if isinstance(value, str):
             fields.setdefault(name, []).append(value.replace("\r\n", "\n"))  # browsers send CRLF
     try:
         return model.model_validate(

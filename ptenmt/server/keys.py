@@ -1,49 +1,82 @@
-"""API keys.
+"""API keys, and the requests that each may send.
 
-The key file has a line for each key: its owner's name and its SHA-256. The keys themselves are not stored.
-They are 256 random bits, so a slow hash would not make them safer.
+The key file has a line for each key: its owner's name, its SHA-256, perhaps its number of requests a minute.
+The keys themselves are not stored. They are 256 random bits, so a slow hash would not make them safer.
 """
 
 import hashlib
-import hmac
 import re
 import secrets
+import time
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from ptenmt.atomic_files import write_text
 from ptenmt.errors import ConfigError
 
-_LINE = re.compile(r"(\S+) ([0-9a-f]{64})")
+_LINE = re.compile(r"(\S+) ([0-9a-f]{64})(?: ([1-9]\d{0,8}))?")
 _NAME = re.compile(r"[\w.@-]{1,100}")
 
 
-class Keys:
-    """The valid keys: the SHA-256 of each in hexadecimal, by owner. Without a file, no key is required."""
+@dataclass
+class Owner:
+    """The owner of a key, with a token bucket: unused requests of one minute may be sent at once."""
 
-    def __init__(self, file: Path | None = None) -> None:
-        self._file, self._hashes = file, dict[str, str]()
+    name: str = ""
+    per_minute: int | None = None
+    """Requests a minute; None: any number."""
+    num_left: float = 1e9
+    time: float = field(default_factory=time.monotonic)
+    """When ``num_left`` was so."""
+
+    def spend(self) -> float:
+        """Count a request; returns 0, or if there are too many the seconds until one is allowed."""
+        if self.per_minute is None:
+            return 0.0
+        now, rate = time.monotonic(), self.per_minute / 60
+        self.num_left = min(self.per_minute, self.num_left + rate * (now - self.time))
+        self.time = now
+        if self.num_left < 1:
+            return (1 - self.num_left) / rate
+        self.num_left -= 1
+        return 0.0
+
+
+class Keys:
+    """The owners of the valid keys. Without a file, no key is required.
+
+    Args:
+        file: The key file.
+        per_minute: Requests a minute of owners for whom the file has no number; None: any number.
+    """
+
+    def __init__(self, file: Path | None = None, per_minute: int | None = None) -> None:
+        self._file, self._per_minute = file, per_minute
+        self._owners = dict[str, Owner]()  # by the SHA-256 of the key
         self.read()
 
     def read(self) -> None:
         """Read the key file, also once more; raises ConfigError if it is missing, empty or malformed."""
         if self._file is None:
             return
-        if not (hashes := _read(self._file)):
+        if not (owners := _read(self._file)):
             raise ConfigError(
                 f"{self._file} has no key", f"add one: ptenmt serve --keys {self._file} --add-key NAME"
             )
-        self._hashes = hashes
+        for hashed, owner in owners.items():
+            owner.per_minute = owner.per_minute or self._per_minute
+            if known := self._owners.get(hashed):
+                owner.num_left, owner.time = known.num_left, known.time
+        self._owners = owners
 
     @property
     def are_required(self) -> bool:
         """Whether requests need a key."""
-        return bool(self._hashes)
+        return bool(self._owners)
 
-    def admit(self, key: str) -> bool:
-        """Whether a key is valid, or none is required; takes the same time for every key."""
-        given = _hash(key)
-        matches = [hmac.compare_digest(given, known) for known in self._hashes.values()]
-        return any(matches) or not matches
+    def owner(self, key: str) -> Owner | None:
+        """The owner of a key; None if it is not valid, somebody without a name if none is required."""
+        return self._owners.get(_hash(key)) if self._owners else Owner()
 
 
 def add_key(file: Path, name: str) -> str:
@@ -57,20 +90,21 @@ def add_key(file: Path, name: str) -> str:
         raise ConfigError(
             f"{name!r} cannot be the name of a key", "use up to 100 letters, digits and . _ @ -"
         )
-    hashes = _read(file) if file.exists() else {}
-    if name in hashes:
+    owners = _read(file) if file.exists() else {}
+    if any(owner.name == name for owner in owners.values()):
         raise ConfigError(
             f"{file} already has a key of {name}",
             f"remove the line of {name}, which revokes that key, or choose another name",
         )
     key = secrets.token_urlsafe(32)
-    hashes[name] = _hash(key)
-    write_text(file, "".join(f"{owner} {known}\n" for owner, known in hashes.items()))
+    owners[_hash(key)] = Owner(name)
+    lines = (f"{each.name} {hashed} {each.per_minute or ''}".rstrip() for hashed, each in owners.items())
+    write_text(file, "".join(f"{line}\n" for line in lines))
     return key
 
 
-def _read(file: Path) -> dict[str, str]:
-    """The hash of each key by owner."""
+def _read(file: Path) -> dict[str, Owner]:
+    """The owner of each key by its hash."""
     create = f"ptenmt serve --keys {file} --add-key NAME"
     try:
         lines = file.read_text(encoding="utf-8").splitlines()
@@ -78,16 +112,16 @@ def _read(file: Path) -> dict[str, str]:
         raise ConfigError(f"no file {file}", f"create one: {create}") from error
     except (OSError, ValueError) as error:
         raise ConfigError(f"cannot read {file}: {error}") from error
-    hashes = {}
+    owners = {}
     for number, line in enumerate(map(str.strip, lines), 1):
         if found := _LINE.fullmatch(line):
-            hashes[found[1]] = found[2]
+            owners[found[2]] = Owner(found[1], int(found[3]) if found[3] else None)
         elif line:
             raise ConfigError(
-                f"{file}, line {number}: not a name and a SHA-256",
+                f"{file}, line {number}: not a name, a SHA-256 and perhaps a number of requests a minute",
                 f"remove the line, and create a key: {create}",
             )
-    return hashes
+    return owners
 
 
 def _hash(key: str) -> str:

@@ -2,8 +2,10 @@
 
 import asyncio
 import logging
+import platform
+import re
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from prometheus_client import (
@@ -11,15 +13,18 @@ from prometheus_client import (
     Counter,
     Gauge,
     Histogram,
-    PlatformCollector,
+    Info,
     ProcessCollector,
+    disable_created_metrics,
     generate_latest,
 )
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.responses import JSONResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from ptenmt import __version__
 from ptenmt.server.limits import CLIENT_GONE, Limits, Refusal, shutting_down
+from ptenmt.server.schemas import ModelAnswer
 
 logger = logging.getLogger("ptenmt.server.access")
 
@@ -39,6 +44,8 @@ _HEADERS = {
     "permissions-policy": "camera=(), geolocation=(), microphone=()",
     "cache-control": "no-store",
 }
+_METHODS = ("GET", "HEAD", "POST", "OPTIONS")
+"""Any other is counted as other."""
 _SECONDS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30)
 _SENTENCES = (1, 2, 4, 8, 16, 32)
 
@@ -48,12 +55,14 @@ class Metrics:
 
     def __init__(self) -> None:
         self._registry = registry = CollectorRegistry()
+        disable_created_metrics()  # type: ignore[no-untyped-call]
         ProcessCollector(registry=registry)
-        PlatformCollector(registry=registry)
+        build = Info("ptenmt_build", "Versions of the server", registry=registry)
+        build.info({"version": __version__, "python": platform.python_version()})
         self.requests = Counter(
             "ptenmt_requests",
-            "Requests answered, by route and status",
-            ["route", "status"],
+            "Requests answered, by route, method and status",
+            ["route", "method", "status"],
             registry=registry,
         )
         self.seconds = Histogram(
@@ -64,9 +73,11 @@ class Metrics:
             registry=registry,
         )
         pair: Any = {"labelnames": ["pair"], "registry": registry}
+        self._models = Info("ptenmt_model", "Loaded models", **pair)
+        self._characters = Counter("ptenmt_characters", "Characters of texts to translate", **pair)
         self.sentences = Counter("ptenmt_sentences", "Sentences translated", **pair)
-        self.source_tokens = Counter("ptenmt_source_tokens", "Tokens read", **pair)
-        self.target_tokens = Counter("ptenmt_target_tokens", "Tokens written", **pair)
+        self.source_tokens = Counter("ptenmt_source_tokens", "Source tokens", **pair)
+        self.target_tokens = Counter("ptenmt_target_tokens", "Target tokens", **pair)
         self.batch_sentences = Histogram(
             "ptenmt_batch_sentences", "Sentences in a batch", buckets=_SENTENCES, **pair
         )
@@ -88,64 +99,41 @@ class Metrics:
         for seconds in waits:
             self.queue_seconds.labels(pair).observe(seconds)
 
-    def text(self) -> bytes:
-        """All metrics in Prometheus' text format."""
+    def count_characters(self, pair: str, texts: Sequence[str]) -> None:
+        """Count the characters of texts to translate."""
+        self._characters.labels(pair).inc(sum(map(len, texts)))
+
+    @property
+    def num_characters(self) -> int:
+        """Those of all pairs."""
+        return int(sum(sample.value for found in self._characters.collect() for sample in found.samples))
+
+    def text(self, models: Sequence[ModelAnswer]) -> bytes:
+        """All metrics in Prometheus' text format, with the models that are loaded now."""
+        self._models.clear()
+        for model in models:
+            facts = model.model_dump(include={"name", "step", "trained", "metric", "score"})
+            found = self._models.labels(f"{model.source}-{model.target}")
+            found.info({name: str(value) for name, value in facts.items()})
         return generate_latest(self._registry)
 
 
-class MetricsMiddleware:
-    """Counts, times and logs requests."""
+class RequestMiddleware:
+    """Limits, counts, times and logs requests, and adds security headers to the responses.
 
-    def __init__(self, app: ASGIApp, metrics: Metrics, prefix: str = "") -> None:
-        self._app, self._metrics, self._prefix = app, metrics, prefix
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer a request."""
-        if scope["type"] != "http":
-            await self._app(scope, receive, send)
-            return
-        status, method = CLIENT_GONE, scope["method"]
-        scope = _as_seen_by_clients(scope, self._prefix)
-
-        async def noting_status(message: Message) -> None:
-            nonlocal status
-            status = message.get("status", status)
-            await send(message)
-
-        started = time.perf_counter()
-        self._metrics.active.inc()
-        try:
-            await self._app(scope, receive, noting_status)
-        finally:
-            self._metrics.active.dec()
-            seconds = time.perf_counter() - started
-            route = getattr(scope.get("route"), "path", "other")
-            self._metrics.requests.labels(route, str(status)).inc()
-            self._metrics.seconds.labels(route).observe(seconds)
-            # Not the query string, which may have texts and keys, nor the token of a document.
-            client = (scope.get("client") or ("-",))[0]
-            logger.info('%s "%s %s" %s %.3f s', client, method, route, status, seconds)
-
-
-def _as_seen_by_clients(scope: Scope, prefix: str) -> Scope:
-    """A request with the path and host of which URLs are made, HEAD answered as GET (uvicorn drops the body).
-
-    Any client may send these headers: they affect the URLs in its own answer only.
+    Args:
+        app: The routes.
+        limits: Requests that are too many, too large or too slow are refused.
+        metrics: Counts requests.
+        prefix: The path below which clients see the server.
+        hosts: The hosts that requests may name; empty for any.
     """
-    headers = Headers(scope=scope)
-    prefix = (prefix or headers.get("x-forwarded-prefix", "").partition(",")[0].strip()).rstrip("/")
-    path = scope["path"] if scope["path"].startswith(f"{prefix}/") else prefix + scope["path"]
-    host = headers.get("x-forwarded-host", "").partition(",")[0].strip().encode("latin-1")
-    raw = [(name, host if host and name == b"host" else value) for name, value in scope["headers"]]
-    method = "GET" if scope["method"] == "HEAD" else scope["method"]
-    return {**scope, "method": method, "root_path": prefix, "path": path, "headers": raw}
 
-
-class LimitsMiddleware:
-    """Refuses requests that are too many, too large or too slow, and adds security headers to responses."""
-
-    def __init__(self, app: ASGIApp, limits: Limits) -> None:
-        self._app, self._limits = app, limits
+    def __init__(
+        self, app: ASGIApp, limits: Limits, metrics: Metrics, prefix: str = "", hosts: Sequence[str] = ()
+    ) -> None:
+        self._app, self._limits, self._metrics, self._prefix = app, limits, metrics, prefix
+        self._hosts = {host.lower() for host in hosts}
         self._num_active = 0
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -153,31 +141,56 @@ class LimitsMiddleware:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
-        is_started = False
+        status: int | None = None
+        started, seen = time.perf_counter(), _as_seen_by_clients(scope, self._prefix)
 
         async def send_with_headers(message: Message) -> None:
-            nonlocal is_started
+            nonlocal status
             if message["type"] == "http.response.start":
-                is_started = True
+                status = message["status"]
                 headers = MutableHeaders(scope=message)
                 for name, value in _HEADERS.items():
                     headers.setdefault(name, value)
             await send(message)
 
         self._num_active += 1
+        self._metrics.active.inc()
         try:
-            if self._num_active > self._limits.requests:
-                raise Refusal("too busy: too many requests at a time", 503, retry_after=1)
-            await self._app(scope, self._limited(scope, receive), send_with_headers)
+            self._check(scope)
+            await self._app(seen, self._limited(seen, receive), send_with_headers)
         except Refusal as refusal:
-            if not is_started:
-                await refusal_response(refusal)(scope, receive, send_with_headers)
+            if status is None:
+                response = error_response(seen, refusal.message, refusal.status, refusal.headers)
+                await response(seen, receive, send_with_headers)
         except asyncio.CancelledError:  # the server stops
-            if is_started:
+            if status is not None:
                 raise
-            await refusal_response(shutting_down())(scope, receive, send_with_headers)
+            stopping = shutting_down()
+            response = error_response(seen, stopping.message, stopping.status, stopping.headers)
+            await response(seen, receive, send_with_headers)
         finally:
             self._num_active -= 1
+            self._metrics.active.dec()
+            self._record(seen, scope["method"], status or CLIENT_GONE, time.perf_counter() - started)
+
+    def _check(self, scope: Scope) -> None:
+        """Refuse a request that is too many, or names a host that is not allowed, except that of a probe."""
+        if self._num_active > self._limits.requests:
+            raise Refusal("too busy: too many requests at a time", 503, retry_after=1)
+        host = re.sub(r":\d*$", "", Headers(scope=scope).get("host", "")).lower()
+        if self._hosts and host not in self._hosts and scope["path"] not in ("/health", "/ready"):
+            raise Refusal("this server does not answer requests for this host; see --allowed-host")
+
+    def _record(self, scope: Scope, method: str, status: int, seconds: float) -> None:
+        """Count and log a request: not its URL, which may have texts and keys, or the token of a document."""
+        method = method if method in _METHODS else "other"
+        route = getattr(scope.get("route"), "path", "other")
+        self._metrics.requests.labels(route, method, str(status)).inc()
+        self._metrics.seconds.labels(route).observe(seconds)
+        client = (scope.get("client") or ("-",))[0]
+        facts = {"client": client, "method": method, "route": route, "status": status}
+        facts |= {"seconds": round(seconds, 4), **scope["state"]}
+        logger.info('%s "%s %s" %s %.3f s', client, method, route, status, seconds, extra={"request": facts})
 
     def _limited(self, scope: Scope, receive: Receive) -> Receive:
         """Receive the body, limited in size and time; after it, the disconnection of the client."""
@@ -208,9 +221,26 @@ class LimitsMiddleware:
         return limited
 
 
-def refusal_response(refusal: Refusal) -> JSONResponse:
-    """The response to a refused request, in LibreTranslate's format."""
-    return JSONResponse({"error": refusal.message}, refusal.status, refusal.headers)
+def _as_seen_by_clients(scope: Scope, prefix: str) -> Scope:
+    """A request with the path and host of which URLs are made, HEAD answered as GET (uvicorn drops the body).
+
+    Any client may send these headers: they affect the URLs in its own answer only.
+    """
+    headers = Headers(scope=scope)
+    prefix = (prefix or headers.get("x-forwarded-prefix", "").partition(",")[0].strip()).rstrip("/")
+    path = scope["path"] if scope["path"].startswith(f"{prefix}/") else prefix + scope["path"]
+    host = headers.get("x-forwarded-host", "").partition(",")[0].strip().encode("latin-1")
+    raw = [(name, host if host and name == b"host" else value) for name, value in scope["headers"]]
+    method = "GET" if scope["method"] == "HEAD" else scope["method"]
+    return {**scope, "method": method, "root_path": prefix, "path": path, "headers": raw, "state": {}}
+
+
+def error_response(
+    scope: Scope, message: str, status: int, headers: Mapping[str, str] | None = None
+) -> JSONResponse:
+    """The response to a refused request, in LibreTranslate's format, or in DeepL's on its routes."""
+    name = "message" if scope["path"].startswith(f"{scope['root_path']}/v2/") else "error"
+    return JSONResponse({name: message}, status, headers)
 
 
 def _too_large() -> Refusal:

@@ -8,7 +8,7 @@ import time
 import weakref
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from ptenmt.config import DecodingConfig
@@ -16,6 +16,7 @@ from ptenmt.data.text import language_name
 from ptenmt.errors import ConfigError, PtenmtError
 from ptenmt.runs import Choice
 from ptenmt.server.limits import Refusal
+from ptenmt.server.schemas import ModelAnswer
 from ptenmt.trained_model import TrainedModel
 from ptenmt.translation import Translator
 from ptenmt.weights import list_weights
@@ -30,7 +31,10 @@ class Model:
     translator: Translator
     trained: TrainedModel
     """The same run, for attention."""
+    description: ModelAnswer
     translator_bytes: int = 0
+    lock: threading.Lock = field(default_factory=threading.Lock)
+    """Held while the weights for attention are loaded."""
 
     @property
     def num_bytes(self) -> int:
@@ -56,6 +60,8 @@ class Direction:
     """An unloaded model that requests in progress still use; None once they are done."""
     used: float = -math.inf
     """When it was last used, by ``time.monotonic``."""
+    lock: threading.Lock = field(default_factory=threading.Lock)
+    """Held while its model is loaded."""
 
     @property
     def name(self) -> str:
@@ -113,9 +119,30 @@ def direction_of_run(
         num_bytes = engine.without_files()
         with suppress(AttributeError, OSError, TypeError):  # glibc keeps the memory of the conversion
             ctypes.CDLL(None).malloc_trim(0)
-        return Model(translator.with_options(**asdict(decoding)), loaded, num_bytes)
+        return Model(translator.with_options(**asdict(decoding)), loaded, _describe(loaded), num_bytes)
 
     return Direction(*trained.config.data.languages, load, newest)
+
+
+def _describe(trained: TrainedModel) -> ModelAnswer:
+    facts, data = trained.run.facts(), trained.config.data
+    licences = {str(corpus["licence"]) for corpus in facts.get("corpora", [])}
+    if data.source == "demo":
+        licences = {"Apache-2.0"}
+    elif data.source == "tfds" and data.dataset.startswith("ted_hrlr_translate/"):
+        licences = {"CC BY-NC-ND 4.0"}
+    return ModelAnswer(
+        name=trained.run.name,
+        source=data.source_language,
+        target=data.target_language,
+        parameters=facts.get("parameters"),
+        pairs=facts.get("data", {}).get("train", {}).get("pairs"),
+        step=trained.info.step,
+        trained=facts.get("trained"),
+        metric=trained.info.metric,
+        score=trained.info.score,
+        licences=sorted(licences),
+    )
 
 
 Route = tuple[Direction, ...]
@@ -145,7 +172,7 @@ class Models:
         self.default = directions[0]
         self.languages = tuple(dict.fromkeys(code for pair in self.directions for code in pair))
         self._max_bytes, self._pivots = max_bytes, pivots
-        self._lock, self._logged = threading.Lock(), ""
+        self._lock, self._logged = threading.Lock(), set[str]()
 
     def code(self, given: str) -> str:
         """The server's code of a language, given in any case, or as one of its regions: ``PT-br``, ``pb``."""
@@ -184,8 +211,8 @@ class Models:
         return found
 
     def targets(self, source: str) -> list[str]:
-        """The languages into which one can be translated."""
-        return [target for target in self.languages if self.find(source, target)]
+        """The languages into which one can be translated, itself included."""
+        return [target for target in self.languages if self.find(source, target) is not None]
 
     def get(self, direction: Direction) -> Model:
         """The model of a direction, loaded if it is not; refuses if it cannot be loaded."""
@@ -194,21 +221,21 @@ class Models:
         return model
 
     def _load(self, direction: Direction) -> Model:
-        with self._lock:
-            if direction.model is not None:
-                return direction.model
+        with direction.lock:
             try:
-                direction.model = model = direction.unloaded() or direction.read()
+                model = direction.model or direction.unloaded() or direction.read()
             except PtenmtError as error:
                 raise self._unavailable(direction.name, error, 503) from error
-            direction.used = time.monotonic()
-            self._make_room()
-            return model
+            direction.model, direction.used = model, time.monotonic()
+        self._make_room()
+        return model
 
     def reload(self, *, only_outdated: bool = False) -> None:
         """Load the loaded models again; requests in progress keep the old ones, and so do all if it fails."""
-        with self._lock:
-            for direction in self.directions.values():
+        if not only_outdated:
+            self._logged.clear()
+        for direction in self.directions.values():
+            with direction.lock:
                 if not only_outdated:
                     direction.unloaded = lambda: None
                 if direction.is_outdated or (direction.model and not only_outdated):
@@ -217,7 +244,7 @@ class Models:
                         logger.info("%s was loaded again", direction.name)
                     except PtenmtError as error:
                         self._unavailable(f"a newer model of {direction.name}", error, 503)
-            self._make_room()
+        self._make_room()
 
     def attention(self, model: Model, source: list[int], target: list[int]) -> dict[str, list[Any]]:
         """The attention weights of all layers and heads, rounded; refuses if the weights cannot be loaded.
@@ -229,27 +256,27 @@ class Models:
         """
         import numpy as np
 
-        with self._lock:
-            try:
+        try:
+            with model.lock:
                 computed: Any = model.trained.numpy_model
-            except PtenmtError as error:
-                raise self._unavailable("attention", error, 501) from error
-            self._make_room()
+        except PtenmtError as error:
+            raise self._unavailable("attention", error, 501) from error
+        self._make_room()
         weights = computed.attention(np.array([source]), np.array([target]))
         return {name: np.round(values[0].astype(float), 4).tolist() for name, values in weights.items()}
 
     def _make_room(self) -> None:
         """Unload the models that have not been used for longest while there is too little memory."""
-        loaded = [each for each in self.directions.values() if each.model]
-        num_bytes = sum(each.num_bytes for each in loaded)
-        for direction in sorted(loaded, key=lambda each: each.used)[:-1]:
-            if num_bytes > self._max_bytes:
-                num_bytes -= direction.num_bytes
-                direction.unloaded = weakref.ref(direction.model)
-                direction.model = None
+        with self._lock:
+            loaded = [(each, model) for each in self.directions.values() if (model := each.model)]
+            num_bytes = sum(model.num_bytes for _, model in loaded)
+            for direction, model in sorted(loaded, key=lambda each: each[0].used)[:-1]:
+                if num_bytes > self._max_bytes:
+                    num_bytes -= model.num_bytes
+                    direction.unloaded, direction.model = weakref.ref(model), None
 
     def _unavailable(self, what: str, error: PtenmtError, status: int) -> Refusal:
-        if error.message != self._logged:  # repeated requests must not fill the log
+        if error.message not in self._logged:  # repeated requests must not fill the log
             logger.warning("%s is not available: %s (%s)", what, error.message, error.hint)
-        self._logged = error.message
+        self._logged.add(error.message)
         return Refusal(f"{what} is not available; the server's log has the reason", status)

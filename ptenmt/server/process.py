@@ -2,15 +2,18 @@
 
 import asyncio
 import ipaddress
+import json
 import logging
 import os
 import signal
 import socket
+import sys
 import threading
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
-from pathlib import Path
+from datetime import UTC, datetime
+from traceback import format_tb
 from typing import Any
 
 import h11
@@ -19,11 +22,7 @@ from starlette.types import ASGIApp
 
 from ptenmt.errors import ConfigError, ServerError
 from ptenmt.server.app import make_app
-from ptenmt.server.keys import Keys
-from ptenmt.server.limits import Limits
-from ptenmt.server.models import Models
 from ptenmt.server.service import Service
-from ptenmt.translation.glossary import Glossary
 
 SHUTDOWN_SECONDS = 6
 """To finish the requests in progress when the server stops."""
@@ -35,37 +34,37 @@ _MAX_CONNECTIONS = 4_000
 """Further ones are answered with 503."""
 _BACKLOG = 2048
 _MAX_HEADER_BYTES = 100_000
+_SWITCH_SECONDS = 0.001
+"""After which a thread leaves Python's lock to another one, such as the one that answers health checks."""
+_PROXIES = "127.0.0.1,::1"
+_STDERR, _FIRST_INHERITED = 2, 3
+"""File descriptors; sd_listen_fds(3)."""
+logger = logging.getLogger("ptenmt.server")
 
 
 def serve(
-    models: Models,
+    service: Service,
     *,
     host: str,
     port: int,
-    threads: int,
-    limits: Limits,
-    glossaries: Mapping[str, Glossary],
-    keys_file: Path | None,
     origins: Sequence[str],
+    hosts: Sequence[str],
     url_prefix: str,
     watches: bool,
     is_verbose: bool,
     on_start: Callable[[str], None],
     on_warning: Callable[[str], None],
 ) -> None:
-    """Serve models until SIGTERM or SIGINT; then finish the requests in progress, and return.
+    """Serve until SIGTERM or SIGINT; then finish the requests in progress, and return.
 
     After SIGHUP, keys and models are loaded again, and replace those in use.
 
     Args:
-        models: The directions, and their models.
+        service: The models, limits and keys.
         host: A name or an address of this machine.
         port: The port; 0 for any free one.
-        threads: How many batches to translate in parallel.
-        limits: The limits of requests.
-        glossaries: Those that requests may name.
-        keys_file: The clients' keys; None if no key is required.
         origins: See ``make_app``.
+        hosts: See ``make_app``.
         url_prefix: Its ``prefix``.
         watches: Whether to load a model again when its weights are replaced.
         is_verbose: Whether uvicorn logs more than errors.
@@ -73,12 +72,11 @@ def serve(
         on_warning: Called with a message if other machines can use the server without a key.
 
     Raises:
-        ConfigError: The key file is invalid, or an origin is.
+        ConfigError: An origin is invalid.
         PtenmtError: The first model cannot be loaded.
         ServerError: The address is unknown or the port is in use.
     """
-    keys = Keys(keys_file)
-    service = Service(models, limits, keys, threads=threads, glossaries=glossaries)
+    models, keys = service.models, service.keys
     bound = bound_socket(host, port)
     url = address_of(bound)
     if not is_loopback(bound) and not keys.are_required:
@@ -87,7 +85,7 @@ def serve(
             "server; require keys, or put it behind a reverse proxy that authenticates (docs/serving.md)"
         )
     models.default.read()  # the others when they are first used
-    app = make_app(service, origins=origins, prefix=url_prefix)
+    app = make_app(service, origins=origins, hosts=hosts, prefix=url_prefix)
 
     def started() -> None:
         notify("READY=1")
@@ -99,18 +97,52 @@ def serve(
             keys.read()
         except ConfigError as error:
             on_warning(f"the keys stay as they are: {error.message}")
-        models.reload()
-        notify("READY=1")
+        try:
+            models.reload()
+        except Exception:
+            logger.exception("the models stay as they are")
+        finally:
+            notify("READY=1")
 
     def watch() -> None:
         while not server.should_exit:
             models.reload(only_outdated=True)
             time.sleep(WATCH_SECONDS)
 
-    server = make_server(app, is_verbose=is_verbose, on_start=started)
+    proxies = "*" if url.startswith("unix:") else os.environ.get("FORWARDED_ALLOW_IPS", _PROXIES)
+    server = make_server(app, is_verbose=is_verbose, on_start=started, proxies=proxies)
     if watches:
         threading.Thread(target=watch, daemon=True).start()
+    sys.setswitchinterval(_SWITCH_SECONDS)
     run(server, bound, on_reload=lambda: threading.Thread(target=reload).start())
+
+
+class LogFormatter(logging.Formatter):
+    """Records as lines of text or of JSON; of exceptions the kind and place, as messages may quote a text."""
+
+    def __init__(self, *, is_json: bool) -> None:
+        super().__init__()
+        self._is_json = is_json
+
+    def format(self, record: logging.LogRecord) -> str:
+        """Format a record."""
+        kind, _, trace = record.exc_info or (None, None, None)
+        exception = "".join(format_tb(trace)) + kind.__name__ if kind else ""
+        if not self._is_json:
+            return f"{record.name}: {record.getMessage()}\n{exception}".rstrip()
+        facts = {"time": datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds")}
+        facts |= {"level": record.levelname.lower(), "logger": record.name}
+        facts |= getattr(record, "request", {"message": record.getMessage()})
+        return json.dumps(facts | ({"exception": exception} if exception else {}), ensure_ascii=False)
+
+
+def log_to_stderr(*, is_json: bool, is_verbose: bool) -> None:
+    """Log warnings and errors; requests, too, in JSON or if it is verbose."""
+    handler = logging.StreamHandler()
+    handler.setFormatter(LogFormatter(is_json=is_json))
+    level = logging.INFO if is_json or is_verbose else logging.WARNING
+    logging.basicConfig(level=level, handlers=[handler], force=True)
+    logging.getLogger("ptenmt").handlers.clear()
 
 
 def notify(state: str) -> None:
@@ -126,43 +158,53 @@ def bound_socket(host: str, port: int) -> socket.socket:
     Raises:
         ServerError: It cannot be had.
     """
-    if os.environ.get("LISTEN_PID") == str(os.getpid()):
-        return socket.socket(fileno=3)
+    inherited = {name: os.environ.pop(name, "") for name in ("LISTEN_PID", "LISTEN_FDS", "LISTEN_FDNAMES")}
     try:
-        family, _, _, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
-        bound = socket.create_server(address[:2], family=family, backlog=_BACKLOG)
+        if inherited["LISTEN_PID"] == str(os.getpid()):
+            if inherited["LISTEN_FDS"] != "1":
+                raise ServerError(
+                    f"the service manager has opened {inherited['LISTEN_FDS']} sockets",
+                    "give ptenmt.socket one ListenStream",
+                )
+            bound = socket.socket(fileno=_FIRST_INHERITED)
+        else:
+            family, _, _, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
+            bound = socket.create_server(address[:2], family=family, backlog=_BACKLOG)
+        # Accepted connections inherit it.
+        if hasattr(socket, "TCP_USER_TIMEOUT") and bound.family != socket.AF_UNIX:  # Linux
+            bound.setsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, 1_000 * UNREAD_SECONDS)
     except (OSError, UnicodeError, OverflowError) as error:
         reason = getattr(error, "strerror", None) or error
         raise ServerError(
             f"cannot listen at {host}, port {port}: {reason}",
             "choose another port with --port, or an address of this machine with --host",
         ) from error
-    if hasattr(socket, "TCP_USER_TIMEOUT"):  # Linux; accepted connections inherit it
-        bound.setsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, 1_000 * UNREAD_SECONDS)
     return bound
 
 
 def address_of(bound: socket.socket) -> str:
-    """The URL of a listening socket."""
-    host, port = bound.getsockname()[:2]
+    """The URL of a listening socket, or ``unix:`` and its path."""
+    if isinstance(address := bound.getsockname(), str):
+        return f"unix:{address}"
+    host, port = address[:2]
     return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
 
 
 def is_loopback(bound: socket.socket) -> bool:
     """Whether a socket is reachable from this machine only."""
-    return ipaddress.ip_address(bound.getsockname()[0].partition("%")[0]).is_loopback
+    address = bound.getsockname()
+    return isinstance(address, str) or ipaddress.ip_address(address[0].partition("%")[0]).is_loopback
 
 
 def make_server(
-    app: ASGIApp, *, is_verbose: bool, on_start: Callable[[], None] = lambda: None
+    app: ASGIApp, *, is_verbose: bool, on_start: Callable[[], None] = lambda: None, proxies: str = _PROXIES
 ) -> uvicorn.Server:
-    """A uvicorn server that finishes the requests in progress when it stops.
+    """A uvicorn server that finishes the requests in progress when it stops; it trusts these proxies.
 
     It parses with h11, which reads the next of pipelined requests only after the response to the one before;
     httptools makes tasks of thousands at once, whose memory is not bounded.
     """
-    if not is_verbose:
-        logging.getLogger("python_multipart").setLevel(logging.ERROR)
+    logging.getLogger("python_multipart").setLevel(logging.ERROR)  # its warnings quote what was sent
     config = uvicorn.Config(
         app,
         http="h11",
@@ -170,8 +212,9 @@ def make_server(
         lifespan="on",
         log_config=None,
         log_level=None if is_verbose else "error",
-        access_log=False,  # MetricsMiddleware logs requests, without query strings
+        access_log=False,  # RequestMiddleware logs requests, without query strings
         server_header=False,
+        forwarded_allow_ips=proxies,
         limit_concurrency=_MAX_CONNECTIONS,
         timeout_keep_alive=_KEEP_ALIVE_SECONDS,
         timeout_graceful_shutdown=SHUTDOWN_SECONDS,
@@ -193,8 +236,16 @@ def run(server: uvicorn.Server, bound: socket.socket, *, on_reload: Callable[[],
 
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, stop)
+    has_terminal = os.isatty(_STDERR)
+
+    def hang_up(number: int, frame: Any) -> None:
+        if has_terminal and not os.isatty(_STDERR):  # it was closed
+            stop(number, frame)
+        else:
+            on_reload()
+
     if hasattr(signal, "SIGHUP"):
-        signal.signal(signal.SIGHUP, lambda _number, _frame: on_reload())
+        signal.signal(signal.SIGHUP, hang_up)
     server.run(sockets=[bound])
 
 

@@ -8,62 +8,65 @@ Text = Annotated[str, Field(examples=["Ela não tem tempo."])]
 Language = Annotated[str, Field(min_length=1, max_length=35)]
 Source = Annotated[Language, Field(description="Language code, or auto.", examples=["pt"])]
 Target = Annotated[Language, Field(description="Language code.", examples=["en"])]
+Format = Annotated[Literal["text", "html", "xml"], BeforeValidator(lambda given: given or "text")]
 
 
-class Keyed(BaseModel):
+class WithKey(BaseModel):
     """A request with an API key."""
 
     api_key: str | None = Field("", description="If the server requires one; or send it as a bearer token.")
 
 
-class Termed(BaseModel):
+class WithGlossary(BaseModel):
     """A request with a glossary."""
 
     glossary: str | None = Field("", description="Name of one of the server's glossaries; default: none.")
 
 
-class DetectRequest(Keyed):
+class DetectRequest(WithKey):
     """Texts whose language to detect."""
 
     q: str | list[str] = Field(description="One text or a list.", examples=["Ela não tem tempo."])
 
 
-class TranslateRequest(DetectRequest, Termed):
+class TranslateRequest(DetectRequest, WithGlossary):
     """Texts to translate."""
 
     source: Source
     target: Target
-    format: Annotated[Literal["text", "html"], BeforeValidator(lambda given: given or "text")] = "text"
-    alternatives: Annotated[int, AfterValidator(lambda given: min(max(given, 0), 5))] = Field(
-        0, description="Number of alternative translations of each text, at most 5."
-    )
+    format: Format = "text"
+    alternatives: Annotated[
+        int, BeforeValidator(lambda given: given or 0), AfterValidator(lambda given: min(max(given, 0), 5))
+    ] = Field(0, description="Number of alternative translations of each text, at most 5.")
     confidence: bool = Field(False, description="Whether to add confidences; not in LibreTranslate.")
 
 
-class DeepLRequest(Keyed):
+class DeepLRequest(TranslateRequest):
     """Texts to translate, in DeepL's fields or Immersive Translate's."""
 
-    text: str | list[str] = Field(validation_alias=AliasChoices("text", "text_list"), examples=["Olá."])
-    target_lang: Target
-    source_lang: Source | None = None
-    tag_handling: Literal["html", "xml", ""] | None = Field("", description="XML is read like HTML.")
-    glossary_id: str | None = Field("", description="Name of one of the server's glossaries.")
+    q: str | list[str] = Field(validation_alias=AliasChoices("text", "text_list"), examples=["Olá."])
+    target: Target = Field(validation_alias="target_lang")
+    source: Annotated[Source, BeforeValidator(lambda given: given or "auto")] = Field(
+        "auto", validation_alias="source_lang"
+    )
+    format: Format = Field("text", validation_alias="tag_handling", description="XML is read like HTML.")
+    glossary: str | None = Field("", validation_alias="glossary_id", description="Name of a glossary.")
 
 
-class DeepLLanguagesRequest(Keyed):
+class DeepLLanguagesRequest(WithKey):
     """Which languages to list."""
 
     type: Literal["source", "target"] = "source"
 
 
-class FileRequest(Keyed, Termed):
+class FileRequest(WithKey, WithGlossary):
     """The fields sent with a document."""
 
     source: Source
     target: Target
 
 
-class SentenceRequest(Keyed):
+class SentenceRequest(WithKey):
     """A sentence of a language."""
 
     q: Text
@@ -103,9 +106,9 @@ class TranslateAnswer(BaseModel):
     detectedLanguage: Detection | list[Detection] | None = Field(None, description="If source is auto.")
     alternatives: list[str] | list[list[str]] | None = Field(None, description="If requested.")
     detected: str | list[str | None] | None = Field(
-        None, description="The language, if it is surely not the source language; not in LibreTranslate."
+        None,
+        description="The language, if it is confidently identified as another one; not in LibreTranslate.",
     )
-
     confidence: float | None | list[float | None] = Field(
         None, description="If requested: the expected sentence chrF / 100; null: unknown."
     )
@@ -122,6 +125,21 @@ class LanguageAnswer(NamedLanguage):
     """A language and its target languages."""
 
     targets: list[str]
+
+
+class ModelAnswer(BaseModel):
+    """What is known of a model."""
+
+    name: str = Field(description="Of its run.")
+    source: str
+    target: str
+    parameters: int | None
+    pairs: int | None = Field(description="Of the training data.")
+    step: int
+    trained: str | None = Field(description="When: ISO 8601.")
+    metric: str
+    score: float | None = Field(description="In validation, by the metric; null if there was none.")
+    licences: list[str] = Field(description="Of the training data, as far as known.")
 
 
 class SettingsAnswer(BaseModel):
@@ -190,6 +208,7 @@ _ERRORS = {
     404: "Not found",
     408: "The request came too slowly",
     413: "The request is too large",
+    429: "Too many requests with this key; see Retry-After",
     501: "Not available on this server",
     503: "Too busy, or took too long; see Retry-After",
 }

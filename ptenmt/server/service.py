@@ -13,12 +13,12 @@ from fastapi import Depends, Request
 from ptenmt.data.text import seems_foreign
 from ptenmt.errors import ConfigError
 from ptenmt.server.documents.plain import is_prose
-from ptenmt.server.http_requests import bearer_token, read
+from ptenmt.server.http_requests import answer_in_time, bearer_token, read
 from ptenmt.server.keys import Keys
 from ptenmt.server.limits import Limits, Refusal, shutting_down
 from ptenmt.server.middleware import Metrics
 from ptenmt.server.models import Direction, Model, Models, Route
-from ptenmt.server.schemas import Detection, Keyed
+from ptenmt.server.schemas import Detection, WithKey
 from ptenmt.translation import Translation, Translator
 from ptenmt.translation.coalescing_engine import BusyError, CoalescingEngine, QueuedRequest, SentenceQueue
 from ptenmt.translation.glossary import Glossary
@@ -28,15 +28,15 @@ MAX_WITHOUT_KEY = 2
 """Uploads at a time whose key is not in the header, where keys are required."""
 _DOCUMENT_SENTENCES = 64
 """How many sentences of a document may wait at a time: two full batches."""
-_Request = TypeVar("_Request", bound=Keyed)
+_Request = TypeVar("_Request", bound=WithKey)
 _Result = TypeVar("_Result")
 
 
 class RequestModels:
     """One request's models; its sentences share batches with those of other requests."""
 
-    def __init__(self, models: Models, request: QueuedRequest) -> None:
-        self._models, self._request = models, request
+    def __init__(self, models: Models, request: QueuedRequest, metrics: Metrics) -> None:
+        self._models, self._request, self._metrics = models, request, metrics
         self._used: dict[Direction, Model] = {}
 
     def model(self, direction: Direction) -> Model:
@@ -68,6 +68,7 @@ class RequestModels:
             The translations, and for each of them its spans and those of its alternatives.
         """
         *earlier, last = map(self.translator, route)
+        self._metrics.count_characters(route[0].name, texts)
         if earlier and glossary:
             raise Refusal("a glossary needs a model of both languages, and here two models are chained")
         detected: list[str | None] = [None] * len(texts)
@@ -112,7 +113,6 @@ class Service:
         self.uploads = asyncio.Semaphore(limits.uploads)
         self.uploads_without_key = asyncio.Semaphore(min(limits.uploads, MAX_WITHOUT_KEY))
         self._glossaries = dict(glossaries or {})
-        self.num_characters = 0
         self._queue = SentenceQueue(
             threads=threads, max_waiting=limits.queue, on_batch=self.metrics.count_batch
         )
@@ -130,6 +130,10 @@ class Service:
         self._queue.close()
         self._document_threads.shutdown(wait=False, cancel_futures=True)
 
+    async def answer(self, request: Request, work: Callable[[RequestModels], _Result]) -> _Result:
+        """Like ``run``, in the time of a request; refuses if it takes longer or the client disconnects."""
+        return await answer_in_time(request, self.run(work), self.limits.seconds)
+
     async def run(self, work: Callable[[RequestModels], _Result], *, is_document: bool = False) -> _Result:
         """Call a function with the models in a worker thread; while the queue is full, refuse before.
 
@@ -141,13 +145,16 @@ class Service:
             Refusal: The queue is full, the server is shutting down, or ``work`` raised a ``ConfigError``.
         """
         request = QueuedRequest(self._queue, _DOCUMENT_SENTENCES if is_document else None)
+
+        def in_turn() -> _Result:
+            with self._queue.turns:
+                return work(RequestModels(self.models, request, self.metrics))
+
         try:
             if not is_document:
                 # Here, since under overload the event loop competes with all threads.
                 self._queue.admit(request)
-            return await anyio.to_thread.run_sync(
-                work, RequestModels(self.models, request), abandon_on_cancel=True, limiter=self._limiter
-            )
+            return await anyio.to_thread.run_sync(in_turn, abandon_on_cancel=True, limiter=self._limiter)
         except BusyError as error:
             raise Refusal(error.message, 503, retry_after=error.retry_after) from error
         except CancelledError as error:
@@ -164,14 +171,14 @@ class Service:
             raise Refusal(f"there is no glossary {name[:100]}; this server has: {known}")
         return self._glossaries[name] if name else None
 
-    async def aside(self, work: Callable[..., _Result], *arguments: Any) -> _Result:
+    async def in_document_thread(self, work: Callable[..., _Result], *arguments: Any) -> _Result:
         """Call a function of a document in one of a few threads; a cancelled caller does not wait for it."""
         return await asyncio.get_running_loop().run_in_executor(self._document_threads, work, *arguments)
 
     def detect(self, text: str) -> list[Detection]:
         """The languages of the server, the likeliest first; in their order for a text without letters.
 
-        A text that is surely in none of them has a further one, its own.
+        A text that is confidently identified as in none of them has a further one, its own.
         """
         from ptenmt.data.language_identification import language_check  # loads NumPy
 
@@ -192,6 +199,14 @@ class Service:
             for language, share in ranked
         ]
 
+    def detect_source(self, text: str, target: str) -> Detection:
+        """The language to translate a text from; a doubtful target language only if there is no other."""
+        best, *others = self.detect(text)
+        is_doubtful = 0 < best.confidence < 90 or (best.confidence and len(text.split()) < 3)
+        if best.language != target or not is_doubtful:
+            return best
+        return next((each for each in others if self.models.find(each.language, target)), best)
+
     def route(self, detected: str, target: str) -> Route:
         """The route from a detected language, or as good as possible for a text in none of the server's."""
         models = self.models
@@ -202,26 +217,32 @@ class Service:
         return models.route(next(known, models.default.source), target)
 
     async def read(self, request: Request, model: type[_Request]) -> _Request:
-        """Read a request; refuse it without a valid key, if keys are required."""
-        body = await read(request, model)
-        self.check_key(body.api_key or bearer_token(request))
-        return self.with_known_codes(body)
+        """Read a request as ``check`` returns it; refuse it if it is malformed."""
+        return self.check(request, await read(request, model))
 
-    def with_known_codes(self, body: _Request) -> _Request:
-        """The same request with the server's codes of its languages."""
+    def check(self, request: Request, body: _Request) -> _Request:
+        """The same request with the server's codes of its languages; refused without a valid key."""
+        self.check_key(request, body.api_key or bearer_token(request))
         given = {name: getattr(body, name, None) for name in ("source", "target")}
-        return body.model_copy(update={name: self.models.code(code) for name, code in given.items() if code})
+        codes = {name: self.models.code(code) for name, code in given.items() if code}
+        if codes and {*codes.values()} <= {"auto", *self.models.languages}:
+            request.state.pair = "-".join(codes.values())
+        return body.model_copy(update=codes)
 
-    def check_key(self, key: str) -> None:
-        """Refuse an unknown key, if keys are required."""
-        if not self.keys.admit(key):
+    def check_key(self, request: Request, key: str) -> None:
+        """Refuse an unknown key, if keys are required, and too many requests; a request counts once."""
+        owner = self.keys.owner(key)
+        if owner is None:
             raise Refusal("a valid api_key is needed; ask the operator of this server for one", 403)
+        if not hasattr(request.state, "key"):
+            request.state.key = owner.name
+            if seconds := owner.spend():
+                raise Refusal(f"{owner.per_minute} requests a minute are allowed", 429, retry_after=seconds)
 
-    def check_length(self, texts: list[str]) -> None:
+    def check_length(self, request: Request, texts: list[str]) -> None:
         """Refuse texts with too many characters."""
-        given, most = sum(map(len, texts)), self.limits.characters
-        self.num_characters += given
-        if given > most:
+        request.state.characters = given = sum(map(len, texts))
+        if given > (most := self.limits.characters):
             raise Refusal(f"the text has {given:,} characters; {most:,} are allowed")
 
 

@@ -8,8 +8,9 @@ length. An idle thread waits a few milliseconds for more sentences to arrive aft
 import math
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import CancelledError, Future
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field, replace
 from typing import Any, Self
 
@@ -67,9 +68,20 @@ class SentenceQueue:
         self._num_idle = 0
         self._is_closed = False
         self._seconds_per_sentence = 0.05  # of all threads together
+        self.turns = threading.Semaphore(max(2, threads))
+        """Of requests: hundreds of threads that compute at a time would leave Python's lock to no other."""
         self._threads = [threading.Thread(target=self._work, daemon=True) for _ in range(threads)]
         for thread in self._threads:
             thread.start()
+
+    @contextmanager
+    def paused(self) -> Iterator[None]:
+        """Leave this thread's turn to another request while it waits."""
+        self.turns.release()
+        try:
+            yield
+        finally:
+            self.turns.acquire()
 
     @property
     def num_waiting(self) -> int:
@@ -256,9 +268,15 @@ class CoalescingEngine:
             _Sentence(ids, request.max_length, prefix, search, self)
             for ids, prefix in zip(request.sources, prefixes, strict=True)
         ]
-        waits_for_room = self.request.max_pending_sentences is not None
-        self.request.queue.add(sentences, waits_for_room=waits_for_room)
-        return lambda: [sentence.hypotheses.result() for sentence in sentences]
+        queue, waits_for_room = self.request.queue, self.request.max_pending_sentences is not None
+        with queue.paused() if waits_for_room else nullcontext():
+            queue.add(sentences, waits_for_room=waits_for_room)
+
+        def wait() -> list[list[Hypothesis]]:
+            with queue.paused():
+                return [sentence.hypotheses.result() for sentence in sentences]
+
+        return wait
 
     def seeded(self, seed: int) -> Self:
         """Not supported: the random numbers of a sentence would depend on other requests."""

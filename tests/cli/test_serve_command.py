@@ -21,10 +21,12 @@ import numpy as np
 import pytest
 import requests
 
+from ptenmt.errors import ServerError
 from ptenmt.inspection.attention import attention_weights
 from ptenmt.inspection.inspector import Inspector
 from ptenmt.runs import Run
 from ptenmt.server.limits import Limits, Refusal
+from ptenmt.server.process import address_of, bound_socket, is_loopback, run as run_until_stopped
 from ptenmt.weights import read_weights, write_weights
 
 
@@ -160,8 +162,8 @@ def started(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
     def make_app(service: Any, **options: Any) -> None:
         seen.update(service=service, keys=service.keys, **options)
 
-    def make_server(_app: Any, *, is_verbose: bool, on_start: Any) -> None:
-        seen["is_verbose"] = is_verbose
+    def make_server(_app: Any, *, is_verbose: bool, on_start: Any, proxies: str) -> None:
+        seen.update(is_verbose=is_verbose, proxies=proxies)
         on_start()
 
     def run(_server: Any, bound: socket.socket, *, on_reload: Any) -> None:
@@ -172,6 +174,7 @@ def started(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
     monkeypatch.setattr("ptenmt.server.process.make_app", make_app)
     monkeypatch.setattr("ptenmt.server.process.make_server", make_server)
     monkeypatch.setattr("ptenmt.server.process.run", run)
+    monkeypatch.setattr("ptenmt.server.process.log_to_stderr", lambda **options: seen.update(options))
     return seen
 
 
@@ -230,7 +233,7 @@ def test_a_public_server_without_keys_is_a_warning(
         assert "any client that can reach" in ptenmt(*command, *volume).stderr
     key = ptenmt("serve", "--keys", keys, "--add-key", "alice").stdout.strip()
     assert "no API key is required" not in ptenmt(*command, "--keys", keys).stderr
-    assert [started["keys"].admit(given) for given in (key, "")] == [True, False]
+    assert [bool(started["keys"].owner(given)) for given in (key, "")] == [True, False]
 
 
 def test_what_cannot_be_served_is_said(ptenmt, random_run: Path, tmp_path: Path) -> None:
@@ -285,3 +288,53 @@ def test_missing_packages_for_serving_are_an_error(
     error = ptenmt("serve", "--run", str(random_run), code=1).stderr
     assert "uvicorn, which serving needs, is not installed" in error
     assert "pip install '.[serve]'" in error
+
+
+@pytest.mark.skipif(not hasattr(signal, "SIGHUP"), reason="signals of Unix")
+@pytest.mark.parametrize("is_closed", [False, True])
+def test_a_server_reloads_unless_its_terminal_was_closed(
+    monkeypatch: pytest.MonkeyPatch, is_closed: bool
+) -> None:
+    answers, reloads = iter([True, not is_closed]), list[int]()
+
+    class Server:
+        should_exit = False
+
+        def run(self, sockets: list[socket.socket]) -> None:
+            assert sockets
+            os.kill(os.getpid(), signal.SIGHUP)
+
+    server: Any = Server()
+    before = {number: signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)}
+    monkeypatch.setattr("os.isatty", lambda _file: next(answers))
+    with socket.socket() as bound:
+        run_until_stopped(server, bound, on_reload=lambda: reloads.append(1))
+    for number, handler in before.items():
+        signal.signal(number, handler)
+    assert (server.should_exit, reloads) == (is_closed, [] if is_closed else [1])
+
+
+def test_a_reload_that_fails_ends(
+    ptenmt, random_run: Path, started: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    told: list[str] = []
+    monkeypatch.setattr("ptenmt.server.process.notify", told.append)
+    ptenmt("serve", "--run", str(random_run), "--port", "0")
+    monkeypatch.setattr(started["service"].models, "reload", lambda: 1 / 0)
+    started["on_reload"]()
+    until(lambda: len(told) == 3)
+    assert [each.partition("=")[0] for each in told] == ["READY", "RELOADING", "READY"]
+
+
+def test_a_service_manager_gives_one_socket_of_any_kind(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    with socket.socket(socket.AF_UNIX) as bound:
+        bound.bind(str(tmp_path / "s"))
+        assert address_of(bound) == f"unix:{tmp_path / 's'}"
+        assert is_loopback(bound)
+    for name, value in (("LISTEN_PID", str(os.getpid())), ("LISTEN_FDS", "2")):
+        monkeypatch.setenv(name, value)
+    with pytest.raises(ServerError, match="has opened 2 sockets"):
+        bound_socket("127.0.0.1", 0)
+    assert not {"LISTEN_PID", "LISTEN_FDS"} & os.environ.keys()

@@ -5,7 +5,6 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
-from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -18,6 +17,7 @@ from ptenmt.server.keys import Keys
 from ptenmt.server.limits import Limits
 from ptenmt.server.models import Direction, Model, Models
 from ptenmt.server.process import address_of, bound_socket, make_server
+from ptenmt.server.schemas import ModelAnswer
 from ptenmt.server.service import Service
 from ptenmt.tokenizers import END, START, TokenizerPair, build_tokenizers
 from ptenmt.translation import Translator
@@ -38,7 +38,14 @@ LAYERS = {
 }
 
 
-_FACTS = {"parameters": 1, "trained": "2026-01-02T12:00:00+00:00"}
+_DESCRIPTION: dict[str, Any] = {
+    "name": "capitals",
+    "parameters": 1,
+    "pairs": None,
+    "step": 1,
+    "metric": "bleu",
+}
+_DESCRIPTION |= {"trained": "2026-01-02T12:00:00+00:00", "score": None, "licences": []}
 
 
 @dataclass
@@ -68,7 +75,7 @@ class CapitalsEngine:
         self.begun.append(texts)
         self.searches.append({"beam_size": request.options.beam_size, "max_length": request.max_length})
         if any("explode" in text for text in texts):
-            raise RuntimeError("boom")
+            raise RuntimeError(f"boom: {texts}")
         begun = [list(ids) for ids in request.target_prefixes] or [[] for _ in request.sources]
         count = request.options.num_hypotheses
 
@@ -152,7 +159,7 @@ class Served:
         assert answer.status_code == status, answer.text
         assert answer.headers["content-type"] == "application/json"
         (name, message), *others = answer.json().items()
-        assert (name, others) == ("error", [])
+        assert (name, others) == ("message" if path.startswith("/v2/") else "error", [])
         assert "\n" not in message
         return str(message)
 
@@ -178,9 +185,6 @@ class LazyModel:
     """Like a ``TrainedModel``: makes its model when it is first used."""
 
     load: Callable[[], Any]
-    config: Config = Config(data=DataConfig(source="files", path="pairs.tsv"))
-    info: Any = field(default_factory=lambda: SimpleNamespace(step=1, metric="bleu", score=None))
-    run: Any = field(default_factory=lambda: SimpleNamespace(name="capitals", facts=lambda: _FACTS))
 
     @cached_property
     def numpy_model(self) -> Any:
@@ -200,6 +204,7 @@ def serve(capitals: tuple[TokenizerPair, Config]) -> Serve:
         pairs: Sequence[str] = ("pt-en",),
         memory: Mapping[str, Any] | None = None,
         prefix: str = "",
+        hosts: Sequence[str] = (),
         calibration: Calibration | None = None,
         **limits: Any,
     ) -> Iterator[Served]:
@@ -212,7 +217,8 @@ def serve(capitals: tuple[TokenizerPair, Config]) -> Serve:
             own = replace(config, data=languages)
             translator = Translator(engines[pair], tokenizers, own, calibration=lambda: calibration)
             trained: Any = LazyModel(load_model)
-            return Model(translator, trained, 1_000)
+            described = ModelAnswer(source=pair[:2], target=pair[3:], **_DESCRIPTION)
+            return Model(translator, trained, described, 1_000)
 
         models = Models(
             [Direction(pair[:2], pair[3:], partial(load, pair)) for pair in pairs], **memory or {}
@@ -220,7 +226,7 @@ def serve(capitals: tuple[TokenizerPair, Config]) -> Serve:
         access = keys or Keys()
         service = Service(models, Limits(**limits), access, threads=2, glossaries=glossaries)
         started = threading.Event()
-        app = make_app(service, origins=origins, prefix=prefix)
+        app = make_app(service, origins=origins, hosts=hosts, prefix=prefix)
         server = make_server(app, is_verbose=False, on_start=started.set)
         with bound_socket("127.0.0.1", 0) as bound:
             thread = threading.Thread(target=server.run, kwargs={"sockets": [bound]})

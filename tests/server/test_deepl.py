@@ -36,6 +36,16 @@ def test_requests_as_in_deepls_documentation(serve, tmp_path: Path) -> None:
         form = {"text": ["o gato", "a mãe"], "target_lang": "EN", "source_lang": "PT"}
         answer = requests.post(f"{served.url}/v2/translate", data=form, headers=header, timeout=20).json()
         assert [each["text"] for each in answer["translations"]] == ["O GATO", "A MÃE"]
+        for line in (b"first", b"second"):
+            upload = {"data": {"source": "pt", "target": "en"}, "files": {"file": ("a.txt", line)}}
+            requests.post(f"{served.url}/translate_file", headers=header, timeout=20, **upload)
+        assert translated(text="a mãe", source_lang="") == [("A MÃE", "PT")]
+        usage = requests.post(f"{served.url}/v2/usage", headers=header, timeout=20).json()
+        assert served.refused("/v2/translate", 400, json=form | {"text": "x" * 9_999}, headers=header)
+        assert requests.post(f"{served.url}/v2/usage", headers=header, timeout=20).json() == usage
+        assert usage["character_count"] == len(TEXT) + 5 + 6 + 6 + 6 + 5 + len("firstsecond") + 5
+        languages = requests.post(f"{served.url}/v2/languages", headers=header, timeout=20).json()
+        assert [each["language"] for each in languages] == ["PT"]
         for path in ("/v2/translate", "/immersive"):
             assert "api_key" in served.refused(path, 403, json=form)
         for path in ("/v2/languages", "/v2/usage"):

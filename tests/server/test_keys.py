@@ -1,5 +1,6 @@
 """API keys."""
 
+import time
 from pathlib import Path
 
 import pytest
@@ -18,12 +19,9 @@ def test_only_hashes_are_stored(tmp_path: Path) -> None:
     assert len(alice) == 43
     assert alice not in text
     assert [line.split()[0] for line in text.splitlines()] == ["alice", "bob"]
-    assert [Keys(file).admit(key) for key in (alice, bob, "", alice[:-1], "é")] == [
-        True,
-        True,
-        *[False] * 3,
-    ]
-    assert Keys().admit("")
+    owners = [Keys(file).owner(key) for key in (alice, bob, "", alice[:-1], "é")]
+    assert [owner and owner.name for owner in owners] == ["alice", "bob", None, None, None]
+    assert Keys().owner("")
 
 
 def test_an_owner_has_one_key(tmp_path: Path) -> None:
@@ -32,7 +30,7 @@ def test_an_owner_has_one_key(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match=r"keys\.txt already has a key of alice") as failure:
         add_key(file, "alice")
     assert "remove the line of alice" in failure.value.hint
-    assert Keys(file).admit(alice)
+    assert Keys(file).owner(alice)
 
 
 @pytest.mark.parametrize(
@@ -41,6 +39,7 @@ def test_an_owner_has_one_key(tmp_path: Path) -> None:
         (None, "no file"),
         ("", "has no key"),
         ("alice secret\n", "line 1: not a name"),
+        (f"alice {'0' * 64} 0\n", "line 1: not a name"),
         (b"\xff", "cannot read"),
     ],
 )
@@ -75,3 +74,34 @@ def test_without_a_key_nothing_is_translated(serve, tmp_path: Path) -> None:
         assert requests.get(f"{served.url}/metrics", headers=bearer, timeout=20).status_code == 200
         assert requests.get(f"{served.url}/frontend/settings", timeout=20).json()["keyRequired"] is True
         assert requests.get(f"{served.url}/languages", timeout=20).status_code == 200
+
+
+def test_an_owner_has_a_number_of_requests_a_minute(
+    serve, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file, now = tmp_path / "keys.txt", time.monotonic()
+    alice, bob = add_key(file, "alice"), add_key(file, "bob")
+    file.write_text(file.read_text().replace("\nbob", " 3\nbob"))
+    eve = add_key(file, "eve")
+    assert [len(line.split()) for line in file.read_text().splitlines()] == [3, 2, 2], "the number is kept"
+    keys = Keys(file, per_minute=1)
+    monkeypatch.setattr("ptenmt.server.keys.time.monotonic", lambda: now)
+    upload = {"data": {"source": "pt", "target": "en"}, "files": {"file": ("a.txt", b"o gato")}}
+    with serve(keys=keys) as served:
+        bearer = {"Authorization": f"Bearer {alice}"}
+        for _ in range(2):
+            served.post("/detect", q="o gato", api_key=alice)
+        keys.read()  # which gives nobody further requests
+        url = f"{served.url}/translate_file"
+        assert requests.post(url, headers=bearer, timeout=20, **upload).status_code == 200
+        served.post("/detect", q="o gato", api_key=bob)
+        for key, pause in ((alice, "20"), (bob, "60")):
+            for path in ("/detect", "/v2/translate", "/v1/attention"):
+                body = {"q": "x", "text": "x", "target_lang": "EN", "api_key": key}
+                answer = requests.post(served.url + path, json=body, timeout=20)
+                assert (answer.status_code, answer.headers["retry-after"]) == (429, pause)
+        assert "requests a minute" in served.refused("/translate_file", 429, headers=bearer, **upload)
+        served.post("/detect", q="o gato", api_key=eve)
+        now += 20
+        served.post("/detect", q="o gato", api_key=alice)
+        served.refused("/detect", 429, json={"q": "x", "api_key": alice})

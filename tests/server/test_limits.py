@@ -1,6 +1,7 @@
 """Requests that are too large, too slow or too many, and clients that disconnect."""
 
 import contextlib
+import json
 import re
 import socket
 import threading
@@ -14,7 +15,10 @@ import pytest
 import requests
 
 from ptenmt.server import process
+from ptenmt.server.keys import Keys, add_key
+from ptenmt.server.process import LogFormatter
 from ptenmt.server.routes import libretranslate
+from ptenmt.translation.confidence import Calibration
 
 ASKED = {"q": "o gato", "source": "pt", "target": "en"}
 HEAD = b"POST /translate HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n"
@@ -210,6 +214,27 @@ def test_a_full_queue_refuses_without_a_thread_and_recovers(serve, monkeypatch: 
         assert is_well(served)
 
 
+def test_few_requests_compute_at_a_time_and_those_that_wait_leave_their_turn(serve) -> None:
+    active, most = [0], [0]
+
+    def score(_sources: Any, targets: Any) -> Any:
+        active[0] += 1
+        most[0] = max(most[0], active[0])
+        time.sleep(0.01)
+        active[0] -= 1
+        return lambda: [[-0.25] * (len(ids) - 1) for ids in targets]
+
+    with serve(calibration=Calibration("sum", [0.0] * 4)) as served, ThreadPoolExecutor(8) as pool:
+        served.engine.score = score
+        served.engine.gate.clear()
+        asked = [pool.submit(served.post, "/translate", **ASKED, confidence=True) for _ in range(8)]
+        until(lambda: len(served.engine.begun) == 2 and num_waiting(served) + 2 >= 8)
+        assert served.post("/detect", q="o gato")
+        served.engine.gate.set()
+        assert all(each.result()["confidence"] for each in asked)
+    assert most[0] <= 2
+
+
 def test_a_request_that_takes_too_long_is_cancelled(serve) -> None:
     with serve(seconds=0.2) as served:
         served.engine.gate.clear()
@@ -312,13 +337,59 @@ def test_every_response_has_security_headers(served) -> None:
         assert "server" not in answer.headers
 
 
-def test_the_log_of_requests_has_no_query_strings(served, caplog: pytest.LogCaptureFixture) -> None:
-    with caplog.at_level("INFO", logger="ptenmt.server.access"):
-        query = {"q": "segredo", "source": "pt", "target": "en", "api_key": "chave"}
-        assert requests.post(f"{served.url}/translate", params=query, timeout=20).status_code == 200
-        assert requests.get(f"{served.url}/nowhere/segredo", timeout=20).status_code == 404
-        until(lambda: len(caplog.records) == 2)
-    assert '"POST /translate" 200' in caplog.text
-    assert '"GET other" 404' in caplog.text
-    assert "segredo" not in caplog.text
-    assert "chave" not in caplog.text
+@pytest.mark.parametrize("hosts", [b"", b"Host: a\r\nHost: a\r\n"])
+def test_a_request_names_one_host(served, hosts: bytes) -> None:
+    with connected(served) as connection:
+        connection.sendall(b"GET /metrics HTTP/1.1\r\n" + hosts + b"\r\n")
+        assert received(connection).startswith(b"HTTP/1.1 400 ")
+
+
+def test_only_allowed_hosts_are_answered(serve) -> None:
+    with serve(hosts=["Example.org", "[::1]"]) as served:
+        for host, status in (("example.ORG:5000", 200), ("[::1]:80", 200), ("evil.example", 400), ("", 400)):
+            headers = {"Host": host, "X-Forwarded-Host": "example.org"}
+            answer = requests.get(f"{served.url}/languages", headers=headers, timeout=20)
+            assert answer.status_code == status
+            assert status == 200 or "host" in answer.json()["error"]
+            assert requests.get(f"{served.url}/health", headers=headers, timeout=20).status_code == 200
+
+
+def test_a_request_is_a_line_of_the_log_without_keys_and_texts(
+    serve, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    key = add_key(tmp_path / "keys.txt", "alice")
+    query = {"q": "segredo", "source": "pt-BR", "target": "en", "api_key": key}
+    header, target = {"Authorization": f"Bearer {key}"}, {"target_lang": "EN"}
+    asked: list[tuple[str, dict[str, Any]]] = [
+        ("/translate", {"params": query}),
+        ("/translate", {"json": query | {"source": "segredo"}}),
+        ("/translate", {"json": query | {"q": "segredo explode"}}),
+        ("/v2/translate", {"json": target | {"text": ["segredo"]}, "headers": header}),
+        ("/translate_file", {"data": query, "files": {"file": ("segredo.txt", b"segredo")}}),
+        ("/nowhere/segredo", {}),
+    ]
+    with serve(keys=Keys(tmp_path / "keys.txt")) as served, caplog.at_level("INFO"):
+        for path, request in asked:
+            requests.post(served.url + path, timeout=20, **request)
+        until(lambda: len(caplog.records) == len(asked) + 1)  # and a traceback
+    formatter = LogFormatter(is_json=True)
+    lines = [formatter.format(record) for record in caplog.records]
+    text = "\n".join([*lines, *map(LogFormatter(is_json=False).format, caplog.records)])
+    assert "segredo" not in text
+    assert key not in text
+    assert '"POST /translate" 200' in text
+    facts = [json.loads(line) for line in lines]
+    (failure,) = (each for each in facts if "exception" in each)
+    assert failure["exception"].endswith("RuntimeError")
+    assert {name: facts[0][name] for name in ("method", "route", "status", "characters", "pair", "key")} == {
+        "method": "POST",
+        "route": "/translate",
+        "status": 200,
+        "characters": 7,
+        "pair": "pt-en",
+        "key": "alice",
+    }
+    requests_logged = [each for each in facts if "exception" not in each]
+    assert [each["status"] for each in requests_logged] == [200, 400, 500, 200, 200, 404]
+    assert [each.get("pair") for each in requests_logged][3:] == ["auto-en", "pt-en", None]
+    assert all({"time", "client", "seconds"} <= each.keys() for each in requests_logged)

@@ -1,6 +1,8 @@
 """Several directions in one server."""
 
 import re
+import threading
+from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from types import SimpleNamespace
 from typing import Any
@@ -24,9 +26,9 @@ def test_the_direction_is_chosen_by_source_and_target(serve) -> None:
     with serve(pairs=["pt-en", "en-pt", "gl-en"]) as served:
         languages = requests.get(f"{served.url}/languages", timeout=20).json()
         assert {each["code"]: each["targets"] for each in languages} == {
-            "pt": ["en"],
-            "en": ["pt"],
-            "gl": ["en"],
+            "pt": ["pt", "en"],
+            "en": ["pt", "en"],
+            "gl": ["en", "gl"],
         }
         for pair in served.engines:
             served.post("/translate", q=f"o {pair}", source=pair[:2], target=pair[3:])
@@ -59,7 +61,7 @@ def test_two_directions_are_chained_only_if_asked(serve) -> None:
         }
         second = [text.upper() for batch in served.engines["en-gl"].begun for text in batch]
         assert sorted(second) == ["A MÃE", "O GATO"]
-        assert requests.get(f"{served.url}/languages", timeout=20).json()[0]["targets"] == ["en", "gl"]
+        assert requests.get(f"{served.url}/languages", timeout=20).json()[0]["targets"] == ["pt", "en", "gl"]
         assert "one model" in served.refused("/v1/alignment", 400, json=body | {"q": "o gato"})
         form = {"data": {"source": "pt", "target": "gl"}, "files": {"file": ("a.txt", b"o gato\n1")}}
         answer = requests.post(f"{served.url}/translate_file", timeout=20, **form).json()
@@ -83,7 +85,7 @@ def test_an_unloaded_model_that_is_in_use_is_not_loaded_again() -> None:
     def load(name: str) -> Any:
         loads.append(name)
         nothing: Any = SimpleNamespace()
-        return Model(nothing, nothing, 2_000)
+        return Model(nothing, nothing, nothing, 2_000)
 
     pairs = ("pt", "en"), ("en", "pt")
     models = Models([Direction(*pair, load=partial(load, pair[0])) for pair in pairs], max_bytes=2_500)
@@ -95,6 +97,29 @@ def test_an_unloaded_model_that_is_in_use_is_not_loaded_again() -> None:
     assert (back.model, back.num_bytes) == (None, 0), "nobody uses it any more"
     models.get(back)
     assert loads == ["pt", "en", "en"]
+
+
+def test_while_a_direction_is_loaded_others_are_loaded_and_used() -> None:
+    begun, gate = threading.Event(), threading.Event()
+    nothing: Any = SimpleNamespace()
+    trained: Any = SimpleNamespace(numpy_model=SimpleNamespace(attention=lambda *_ids: {}))
+
+    def load_slowly() -> Any:
+        begun.set()
+        assert gate.wait(20)
+        return Model(nothing, trained, nothing)
+
+    slow = Direction("pt", "en", load=load_slowly)
+    models = Models([slow, Direction("en", "pt", load=lambda: Model(nothing, trained, nothing))])
+    with ThreadPoolExecutor(3) as pool:
+        waiting = [pool.submit(models.get, slow) for _ in range(2)]
+        assert begun.wait(20)
+        model = models.get(models.directions["en", "pt"])
+        assert models.attention(model, [1], [1]) == {}
+        reloading = pool.submit(models.reload)
+        gate.set()
+        reloading.result()
+        assert waiting[0].result() is waiting[1].result()
 
 
 def test_a_model_is_outdated_until_the_newest_weights_were_read() -> None:

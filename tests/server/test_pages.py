@@ -31,17 +31,31 @@ def test_the_page_is_looked_up_among_its_files(serve, monkeypatch: pytest.Monkey
             assert (answer.status_code, list(answer.json())) == (404, ["error"])
 
 
-def test_scripts_and_styles_are_one_file_each_that_browsers_keep(served) -> None:
-    names = re.findall(r'(?:href|src)="(page/[0-9a-f]{16}\.\w+)"', requests.get(served.url, timeout=20).text)
-    assert sorted(name.rpartition(".")[2] for name in names) == ["css", "js"]
-    for name in names:
-        answer = requests.get(f"{served.url}/{name}", timeout=20)
-        assert answer.headers["cache-control"] == "public, max-age=31536000, immutable"
-        assert answer.headers["content-encoding"] == "gzip"
-        plain = requests.get(f"{served.url}/{name}", headers={"Accept-Encoding": "identity"}, timeout=20)
-        assert plain.text == answer.text
-        assert "content-encoding" not in plain.headers
-    assert not re.search(r"^(import|export) ", answer.text, re.MULTILINE)
+def test_browsers_keep_scripts_and_styles_in_a_folder_with_their_checksum(served) -> None:
+    for page in ("", "docs"):
+        html = requests.get(f"{served.url}/{page}", timeout=20).text
+        names = re.findall(r'(?:href|src)="(page/[0-9a-f]{16}/[\w.-]+)"', html)
+        assert len(names) == html.count("page/") > 3
+        for name in names:
+            answer = requests.get(f"{served.url}/{name}", timeout=20)
+            assert answer.headers["cache-control"] == "public, max-age=31536000, immutable"
+    assert "modulepreload" in requests.get(served.url, timeout=20).text
+
+
+@pytest.mark.parametrize(
+    ("accepted", "is_compressed"),
+    [
+        ("gzip", True),
+        ("br, GZIP;q=0.5", True),
+        ("gzip;q=0", False),
+        ("gzip; q=0.0, br", False),
+        ("br", False),
+    ],
+)
+def test_pages_are_compressed_if_the_client_takes_it(served, accepted: str, is_compressed: bool) -> None:
+    answer = requests.get(served.url, headers={"Accept-Encoding": accepted}, timeout=20)
+    assert ("content-encoding" in answer.headers) == is_compressed
+    assert answer.text.startswith("<!doctype html>")
 
 
 def test_loaded_models_are_described(serve) -> None:
@@ -59,9 +73,9 @@ def test_figures_count(serve) -> None:
         requests.get(f"{served.url}/nowhere/x", timeout=20)
         text = requests.get(f"{served.url}/metrics", timeout=20).text
     figures = dict(re.findall(r"^(\w+(?:\{[^}]*\})?) (\S+)$", text, re.MULTILINE))
-    assert figures['ptenmt_requests_total{route="/translate",status="200"}'] == "1.0"
-    assert figures['ptenmt_requests_total{route="/translate",status="400"}'] == "1.0"
-    assert figures['ptenmt_requests_total{route="other",status="404"}'] == "1.0"
+    assert figures['ptenmt_requests_total{method="POST",route="/translate",status="200"}'] == "1.0"
+    assert figures['ptenmt_requests_total{method="POST",route="/translate",status="400"}'] == "1.0"
+    assert figures['ptenmt_requests_total{method="GET",route="other",status="404"}'] == "1.0"
     assert figures['ptenmt_request_seconds_count{route="/translate"}'] == "2.0"
     assert figures['ptenmt_sentences_total{pair="pt-en"}'] == "2.0"
     assert figures["ptenmt_queue_sentences"] == "0.0"
@@ -70,6 +84,10 @@ def test_figures_count(serve) -> None:
     assert figures['ptenmt_batch_sentences_sum{pair="pt-en"}'] == "2.0"
     assert figures['ptenmt_queue_seconds_count{pair="pt-en"}'] == "2.0"
     assert "process_resident_memory_bytes" in figures
+    assert figures['ptenmt_characters_total{pair="pt-en"}'] == "11.0"
+    assert any(name.startswith('ptenmt_build_info{python="3.') for name in figures)
+    assert any(re.fullmatch(r'ptenmt_model_info{metric="bleu",.*pair="pt-en",.*}', name) for name in figures)
+    assert not re.search("_created|KATZE|gato", text)
 
 
 def test_routes_are_described(served) -> None:
@@ -77,7 +95,7 @@ def test_routes_are_described(served) -> None:
     kinds = document["paths"]["/translate"]["post"]["requestBody"]["content"]
     assert list(kinds) == ["application/json", "application/x-www-form-urlencoded", "multipart/form-data"]
     assert kinds["application/json"]["schema"]["required"] == ["q", "source", "target"]
-    assert 'src="page/docs.js"' in requests.get(f"{served.url}/docs", timeout=20).text
+    assert "/docs.js" in requests.get(f"{served.url}/docs", timeout=20).text
 
 
 def test_wrong_methods_and_paths_get_the_same_kind_of_error(served) -> None:

@@ -26,8 +26,8 @@ def test_a_client_that_others_wrote_is_at_home(served) -> None:
     assert client.translate("a mãe não tem tempo", "auto", "en") == "A MÃE NÃO TEM TEMPO"
     assert client.detect("a minha mãe não tem tempo nenhum")[0]["language"] == "pt"
     assert client.languages() == [
-        {"code": "pt", "name": "Portuguese", "targets": ["en"]},
-        {"code": "en", "name": "English", "targets": []},
+        {"code": "pt", "name": "Portuguese", "targets": ["pt", "en"]},
+        {"code": "en", "name": "English", "targets": ["en"]},
     ]
 
 
@@ -102,6 +102,8 @@ def test_of_html_text_is_translated(served) -> None:
         ({"source": "Auto", "target": "pt-PT"}, "o gato"),
         ({"format": None}, "O GATO"),
         ({"format": "", "alternatives": -1}, "O GATO"),
+        ({"alternatives": None}, "O GATO"),
+        ({"source": "auto", "q": "sim"}, "SIM"),
     ],
 )
 def test_what_clients_of_libretranslate_send_is_understood(served, fields: dict, translated: str) -> None:

@@ -42,10 +42,10 @@ export async function describeModel(line, { source, target }) {
   const facts = [
     say("Model {name}", model),
     `${capitalized(nameOfLanguage(source))} → ${nameOfLanguage(target)}`,
-    say("{count} parameters", { count: compact.format(model.parameters) }),
+    model.parameters && say("{count} parameters", { count: compact.format(model.parameters) }),
     model.pairs && say("trained on {count} sentence pairs", { count: compact.format(model.pairs) }),
     score && say("{metric} {score} in validation", { metric: METRICS[model.metric] ?? model.metric, score }),
-    new Date(model.trained).toLocaleDateString(locale, { dateStyle: "medium" }),
+    model.trained && new Date(model.trained).toLocaleDateString(locale, { dateStyle: "medium" }),
     model.licences.length && say("data: {licences}", { licences: model.licences.join(", ") }),
   ];
   line.textContent = facts.filter(Boolean).join(" · ");

@@ -17,21 +17,12 @@ router = APIRouter(tags=["DeepL"])
 @router.post(
     "/v2/translate",
     openapi_extra=schemas.body_of(schemas.DeepLRequest),
-    responses=schemas.errors(400, 403, 408, 413, 503),
+    responses=schemas.errors(400, 403, 408, 413, 429, 503),
 )
 async def translate(request: Request, service: SharedService) -> dict[str, list[dict[str, Any]]]:
     """Translate texts as DeepL's API does; with ``tag_handling`` they are HTML. Other options are ignored."""
-    given = await service.read(request, schemas.DeepLRequest)
-    texts = [given.text] if isinstance(given.text, str) else given.text
-    asked = {
-        "q": texts,
-        "source": given.source_lang or "auto",
-        "target": given.target_lang,
-        "format": "html" if given.tag_handling else "text",
-        "glossary": given.glossary_id,
-    }
-    body = service.with_known_codes(schemas.TranslateRequest.model_validate(asked))
-    answer = await translate_texts(request, service, body)
+    body = await service.read(request, schemas.DeepLRequest)
+    texts, answer = await translate_texts(request, service, body)
     detected = [each.language for each in answer.get("detectedLanguage", [])] or [body.source] * len(texts)
     translations = [
         {
@@ -45,7 +36,8 @@ async def translate(request: Request, service: SharedService) -> dict[str, list[
     return {"translations": translations}
 
 
-@router.get("/v2/languages", responses=schemas.errors(400, 403))
+@router.post("/v2/languages", include_in_schema=False)
+@router.get("/v2/languages", responses=schemas.errors(400, 403, 429))
 async def languages(request: Request, service: SharedService) -> list[dict[str, str]]:
     """List the source languages, or with ``type=target``, in the query string or a form, the target ones."""
     given = await service.read(request, schemas.DeepLLanguagesRequest)
@@ -53,8 +45,9 @@ async def languages(request: Request, service: SharedService) -> list[dict[str, 
     return [{"language": code.upper(), "name": language_name(code)} for code in codes]
 
 
-@router.get("/v2/usage", responses=schemas.errors(403))
+@router.post("/v2/usage", include_in_schema=False)
+@router.get("/v2/usage", responses=schemas.errors(403, 429))
 async def usage(request: Request, service: SharedService) -> dict[str, int]:
-    """Return the characters of all requests since the start; there is no limit."""
-    service.check_key(bearer_token(request))
-    return {"character_count": service.num_characters, "character_limit": 10**12}
+    """Return the characters that were translated since the start; there is no limit."""
+    service.check_key(request, bearer_token(request))
+    return {"character_count": service.metrics.num_characters, "character_limit": 10**12}

@@ -1,52 +1,48 @@
 """Routes that show how the model translates: word alignments, next-token alternatives, attention."""
 
 import json
-from dataclasses import asdict
+from collections.abc import Callable
+from functools import partial
+from typing import TypeVar
 
 from fastapi import APIRouter, Request, Response
 
 from ptenmt.server import schemas
-from ptenmt.server.http_requests import answer_in_time
 from ptenmt.server.limits import Refusal
 from ptenmt.server.models import Direction
 from ptenmt.server.service import RequestModels, Service, SharedService
 from ptenmt.tokenizers import END
 
 router = APIRouter(prefix="/v1", tags=["Introspection"])
-_ERRORS = schemas.errors(400, 403, 408, 413, 503)
+_ERRORS = schemas.errors(400, 403, 408, 413, 429, 503)
+_Body = TypeVar("_Body", bound=schemas.SentenceRequest)
+_Result = TypeVar("_Result")
 
 
 @router.post("/alignment", openapi_extra=schemas.body_of(schemas.AlignmentRequest), responses=_ERRORS)
 async def alignment(request: Request, service: SharedService) -> schemas.AlignmentAnswer:
     """Translate a sentence, and return which source words each word of the translation attends to."""
-    body = await service.read(request, schemas.AlignmentRequest)
-    service.check_length([body.q, body.prefix])
-    direction = _direction(service, body)
-    work = service.run(lambda models: models.translator(direction).align(body.q, body.prefix).of_words())
-    return schemas.AlignmentAnswer(**asdict(await answer_in_time(request, work, service.limits.seconds)))
+    found = await _answer(
+        request,
+        service,
+        schemas.AlignmentRequest,
+        lambda models, direction, body: models.translator(direction).align(body.q, body.prefix).of_words(),
+    )
+    return schemas.AlignmentAnswer.model_validate(found, from_attributes=True)
 
 
 @router.post("/alternatives", openapi_extra=schemas.body_of(schemas.AlternativesRequest), responses=_ERRORS)
 async def alternatives(request: Request, service: SharedService) -> schemas.AlternativesAnswer:
     """Return translations that differ in the first token after a target prefix."""
-    body = await service.read(request, schemas.AlternativesRequest)
-    service.check_length([body.q, body.prefix])
-    direction = _direction(service, body)
-    found = await answer_in_time(
+    found = await _answer(
         request,
-        service.run(
-            lambda models: models.translator(direction).next_token_alternatives(
-                body.q, body.prefix, body.count
-            )
+        service,
+        schemas.AlternativesRequest,
+        lambda models, direction, body: models.translator(direction).next_token_alternatives(
+            body.q, body.prefix, body.count
         ),
-        service.limits.seconds,
     )
-    return schemas.AlternativesAnswer(
-        alternatives=[
-            schemas.AlternativeTranslation(text=each.text, score=each.score, probability=each.probability)
-            for each in found
-        ]
-    )
+    return schemas.AlternativesAnswer.model_validate({"alternatives": found}, from_attributes=True)
 
 
 @router.post(
@@ -57,26 +53,29 @@ async def alternatives(request: Request, service: SharedService) -> schemas.Alte
 )
 async def attention(request: Request, service: SharedService) -> Response:
     """Return the attention weights of every layer and head."""
-    body = await service.read(request, schemas.AttentionRequest)
-    service.check_length([body.q, body.translation or ""])
-    direction = _direction(service, body)
-    work = service.run(lambda models: _attention(service, models, direction, body.q, body.translation))
-    return Response(
-        await answer_in_time(request, work, service.limits.seconds), media_type="application/json"
-    )
+    found = await _answer(request, service, schemas.AttentionRequest, partial(_attention, service))
+    return Response(found, media_type="application/json")
 
 
-def _direction(service: Service, body: schemas.SentenceRequest) -> Direction:
-    """The direction of a request, by default the first; refuses chained ones."""
+async def _answer(
+    request: Request,
+    service: Service,
+    model: type[_Body],
+    work: Callable[[RequestModels, Direction, _Body], _Result],
+) -> _Result:
+    """Read a request, and call a function with its direction, by default the first; refuses chained ones."""
+    body = await service.read(request, model)
+    texts = [getattr(body, name, None) or "" for name in ("q", "prefix", "translation")]
+    service.check_length(request, texts)
     default = service.models.default
     route = service.models.route(body.source or default.source, body.target or default.target)
     if len(route) != 1:
         raise Refusal("this needs one model that translates from source to target")
-    return route[0]
+    return await service.answer(request, lambda models: work(models, route[0], body))
 
 
 def _attention(
-    service: Service, models: RequestModels, direction: Direction, text: str, translation: str | None
+    service: Service, models: RequestModels, direction: Direction, body: schemas.AttentionRequest
 ) -> str:
     """The answer in JSON: half a million numbers, which take too long to write in the event loop.
 
@@ -84,7 +83,7 @@ def _attention(
         ConfigError: The text is not a single sentence.
         Refusal: It, or its translation, is too long.
     """
-    translator = models.translator(direction)
+    translator, text, translation = models.translator(direction), body.q, body.translation
     source = translator.encoder.segment_single([text])[0].segments[0].ids
     if translation is None:
         best = translator.with_options(split_sentences=False, safeguards=False).translate(text)[0]

@@ -8,7 +8,6 @@ from statistics import fmean
 from typing import Any
 from urllib.parse import quote
 
-import anyio.to_thread
 from fastapi import APIRouter, Request, Response
 
 from ptenmt.data.text import language_name
@@ -31,12 +30,12 @@ router = APIRouter(tags=["LibreTranslate"])
     response_model=schemas.TranslateAnswer,
     response_model_exclude_unset=True,
     openapi_extra=schemas.body_of(schemas.TranslateRequest),
-    responses=schemas.errors(400, 403, 408, 413, 503),
+    responses=schemas.errors(400, 403, 408, 413, 429, 503),
 )
 async def translate(request: Request, service: SharedService) -> schemas.TranslateAnswer:
     """Translate one text or several, plain or HTML; in HTML only the text is translated."""
     body = await service.read(request, schemas.TranslateRequest)
-    answer = await translate_texts(request, service, body)
+    _, answer = await translate_texts(request, service, body)
     if not isinstance(body.q, str):
         return schemas.TranslateAnswer(**answer)
     return schemas.TranslateAnswer(**{name: value[0] for name, value in answer.items()})
@@ -46,13 +45,13 @@ async def translate(request: Request, service: SharedService) -> schemas.Transla
     "/detect",
     response_model=list[schemas.Detection] | list[list[schemas.Detection]],
     openapi_extra=schemas.body_of(schemas.DetectRequest),
-    responses=schemas.errors(400, 403, 408, 413),
+    responses=schemas.errors(400, 403, 408, 413, 429, 503),
 )
 async def detect(request: Request, service: SharedService) -> Any:
     """Detect which of the server's languages a text is in, or another one; the likeliest first."""
     body = await service.read(request, schemas.DetectRequest)
-    texts = _texts_of(service, body)
-    found = await anyio.to_thread.run_sync(lambda: list(map(service.detect, texts)))
+    texts = _texts_of(request, service, body)
+    found = await service.answer(request, lambda _models: list(map(service.detect, texts)))
     return found[0] if isinstance(body.q, str) else found
 
 
@@ -88,10 +87,10 @@ async def settings(service: SharedService) -> schemas.SettingsAnswer:
     )
 
 
-def _texts_of(service: Service, body: schemas.DetectRequest) -> list[str]:
+def _texts_of(request: Request, service: Service, body: schemas.DetectRequest) -> list[str]:
     """The texts of a request; refuses too many characters or texts, blank ones included."""
     texts = [body.q] if isinstance(body.q, str) else body.q
-    service.check_length(texts)
+    service.check_length(request, texts)
     if len(texts) > (most := service.limits.sentences):
         raise Refusal(f"there are {len(texts):,} texts; {most:,} are allowed")
     return texts
@@ -99,11 +98,10 @@ def _texts_of(service: Service, body: schemas.DetectRequest) -> list[str]:
 
 async def translate_texts(
     request: Request, service: Service, body: schemas.TranslateRequest
-) -> dict[str, list[Any]]:
-    """The fields of the answer, with an entry for each text; refuses too many characters or texts."""
-    texts = _texts_of(service, body)
-    work = service.run(lambda models: _translate(service, models, body, texts))
-    return await answer_in_time(request, work, service.limits.seconds)
+) -> tuple[list[str], dict[str, list[Any]]]:
+    """The texts, and the fields of the answer with an entry for each; refuses too many of them."""
+    texts = _texts_of(request, service, body)
+    return texts, await service.answer(request, lambda models: _translate(service, models, body, texts))
 
 
 def _translate(
@@ -111,12 +109,14 @@ def _translate(
 ) -> dict[str, list[Any]]:
     """The fields of the answer, with an entry for each text."""
     naming = _languages(service, body)
-    markups = [Html(text, naming) if body.format == "html" else None for text in texts]
+    markups = [None if body.format == "text" else Html(text, naming) for text in texts]
     parts = [[text] if markup is None else markup.texts for text, markup in zip(texts, markups, strict=True)]
     spans = [[()] if markup is None else markup.spans for markup in markups]
     answer: dict[str, list[Any]] = {}
     if body.source == "auto":
-        answer["detectedLanguage"] = detected = [service.detect(" ".join(each))[0] for each in parts]
+        answer["detectedLanguage"] = detected = [
+            service.detect_source(" ".join(each), body.target) for each in parts
+        ]
         routes = [service.route(each.language, body.target) for each in detected]
     else:
         routes = [service.models.route(body.source, body.target)] * len(texts)
@@ -224,26 +224,25 @@ class Downloads:
 @router.post(
     "/translate_file",
     openapi_extra=schemas.body_of(schemas.FileRequest, with_file=True),
-    responses=schemas.errors(400, 403, 408, 413, 503),
+    responses=schemas.errors(400, 403, 408, 413, 429, 503),
 )
 async def translate_file(request: Request, service: SharedService) -> schemas.FileAnswer:
     """Translate a document: .txt, .html, .srt or .docx. Its layout is kept."""
     key = bearer_token(request)
     if key:
-        service.check_key(key)
-    is_authorized = service.keys.admit(key)
+        service.check_key(request, key)
+    is_authorized = service.keys.owner(key) is not None
     uploads = service.uploads if is_authorized else service.uploads_without_key
     if uploads.locked():
         hint = "" if is_authorized else "; send the key as a bearer token"
         raise Refusal(f"too busy: other documents are being received{hint}", 503, retry_after=10)
     async with uploads:
         body, name, content = await read_upload(request, schemas.FileRequest, service.limits.file_bytes)
-        service.check_key(key or body.api_key or "")
-        body = service.with_known_codes(body)
+        body = service.check(request, body)
         if service.documents.locked():
             raise Refusal("too busy: other documents are being translated", 503, retry_after=10)
         async with service.documents:
-            work = _translate_document(service, body, name, content)
+            work = _translate_document(request, service, body, name, content)
             translated = await answer_in_time(request, work, service.limits.file_seconds)
     token = request.app.state.downloads.add(translated_name(name, body.target), translated)
     return schemas.FileAnswer(translatedFileUrl=str(request.url_for("download_file", token=token)))
@@ -266,13 +265,14 @@ async def download_file(request: Request, token: str) -> Response:
 
 
 async def _translate_document(
-    service: Service, body: schemas.FileRequest, name: str, content: bytes
+    request: Request, service: Service, body: schemas.FileRequest, name: str, content: bytes
 ) -> bytes:
     glossary = service.glossary(body.glossary)
-    document, texts = await service.aside(_parse, service, body, name, content)
+    document, texts = await service.in_document_thread(_parse, service, body, name, content)
+    request.state.characters = sum(map(len, texts))
     if body.source == "auto":
-        detected = (await service.aside(service.detect, " ".join(texts)))[0].language
-        route = service.route(detected, body.target)
+        detected = await service.in_document_thread(service.detect_source, " ".join(texts), body.target)
+        route = service.route(detected.language, body.target)
     else:
         route = service.models.route(body.source, body.target)
     if not route:
@@ -280,7 +280,7 @@ async def _translate_document(
     translations, spans = await service.run(
         lambda models: models.translate(route, texts, document.spans, glossary=glossary), is_document=True
     )
-    return await service.aside(
+    return await service.in_document_thread(
         document.with_texts, [each.text for each in translations], [best for best, *_ in spans]
     )
 
