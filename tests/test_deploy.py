@@ -1,11 +1,19 @@
-"""What the container is built of."""
+"""What the container is built of, and how it and others run the server."""
 
 import ast
+import configparser
+import json
 import re
 import subprocess
 import sys
 import tomllib
 from pathlib import Path
+
+import typer
+import yaml
+
+from ptenmt.cli.serve import serve
+from ptenmt.server.routes import pages
 
 ROOT = Path(__file__).parents[1]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
@@ -70,3 +78,40 @@ def test_all_that_is_copied_into_the_image_is_sent_to_its_builder() -> None:
     sent = {line[1:] for line in (ROOT / ".dockerignore").read_text().splitlines() if line.startswith("!")}
     assert copied == sent
     assert all((ROOT / name).exists() for name in sent)
+
+
+def deployed(name: str) -> str:
+    return (ROOT / "deploy" / name).read_text(encoding="utf-8")
+
+
+def test_deployments_use_options_and_routes_that_exist() -> None:
+    compose = yaml.safe_load(deployed("compose.yaml"))["services"]["ptenmt"]
+    deployment, service = yaml.safe_load_all(deployed("kubernetes.yaml"))
+    pod = deployment["spec"]["template"]["spec"]
+    (container,) = pod["containers"]
+    unit = configparser.ConfigParser(interpolation=None)
+    unit.read_string(deployed("ptenmt.service"))
+    entry_point = json.loads(re.findall(r"^ENTRYPOINT (.*)$", deployed("Dockerfile"), re.M)[0])
+    commands = [compose["command"], container["args"], entry_point, unit["Service"]["ExecStart"].split()]
+    command = typer.Typer()
+    command.command()(serve)
+    known = {name for parameter in typer.main.get_command(command).params for name in parameter.opts}
+    for words in commands:
+        assert {word for word in words if word.startswith("--")} <= known
+    assert (ROOT / "deploy" / compose["build"]["context"] / compose["build"]["dockerfile"]).exists()
+    routes = {route.path for route in pages.router.routes}
+    for probe in ("startupProbe", "readinessProbe", "livenessProbe"):
+        assert container[probe]["httpGet"]["path"] in routes
+    assert {mount["name"] for mount in container["volumeMounts"]} == {each["name"] for each in pod["volumes"]}
+    assert service["spec"]["selector"].items() <= deployment["spec"]["template"]["metadata"]["labels"].items()
+    assert service["spec"]["ports"][0]["targetPort"] == container["ports"][0]["name"]
+    assert compose["ports"][0].endswith(f":{container['ports'][0]['containerPort']}")
+
+
+def test_the_proxy_connects_to_the_socket_and_logs_no_query_strings() -> None:
+    socket = configparser.ConfigParser()
+    socket.read_string(deployed("ptenmt.socket"))
+    nginx = re.sub(r"#.*", "", deployed("nginx.conf"))
+    assert set(re.findall(r"proxy_pass http://(.*?);", nginx)) == {socket["Socket"]["ListenStream"]}
+    assert not re.search(r"\$(request|request_uri|args|query_string|http_referer)\b", nginx)
+    assert nginx.count("{") == nginx.count("}")
