@@ -41,35 +41,34 @@ if TYPE_CHECKING:  # "as" marks them as public for type checkers
     from ptenmt.translation import Translator as Translator
 
 __version__ = "0.1.0"
-_NAMES = {
-    "ptenmt.averaging": ["average"],
-    "ptenmt.completion": ["Completer"],
-    "ptenmt.config.loading": ["load_config"],
-    "ptenmt.errors": ["PtenmtError"],
-    "ptenmt.evaluation": ["EvaluationFiles", "LoadOptions", "evaluate", "sweep"],
-    "ptenmt.evaluation.comparison": ["compare"],
-    "ptenmt.export.packaging": ["export_model"],
-    "ptenmt.inspection.alignment": ["word_alignment"],
-    "ptenmt.inspection.attention": ["attention_weights"],
-    "ptenmt.inspection.drawing": [
-        "alignment_figure",
-        "attention_figure",
-        "embeddings_figure",
-        "history_figure",
-        "positions_figure",
-        "probabilities_figure",
-        "save_figure",
-        "schedule_figure",
-        "tokens_figure",
-    ],
-    "ptenmt.inspection.embeddings": ["nearest_neighbours"],
-    "ptenmt.inspection.inspector": ["Inspector"],
-    "ptenmt.inspection.probabilities": ["token_probabilities"],
-    "ptenmt.training": ["train"],
-    "ptenmt.training.distillation": ["distil"],
-    "ptenmt.translation": ["Translator"],
+_DRAWN = (
+    "alignment",
+    "attention",
+    "embeddings",
+    "history",
+    "positions",
+    "probabilities",
+    "schedule",
+    "tokens",
+)
+_MODULES = {
+    "average": "ptenmt.averaging",
+    "Completer": "ptenmt.completion",
+    "load_config": "ptenmt.config.loading",
+    "PtenmtError": "ptenmt.errors",
+    **dict.fromkeys(("EvaluationFiles", "LoadOptions", "evaluate", "sweep"), "ptenmt.evaluation"),
+    "compare": "ptenmt.evaluation.comparison",
+    "export_model": "ptenmt.export.packaging",
+    "word_alignment": "ptenmt.inspection.alignment",
+    "attention_weights": "ptenmt.inspection.attention",
+    **{f"{name}_figure": "ptenmt.inspection.drawing" for name in (*_DRAWN, "save")},
+    "nearest_neighbours": "ptenmt.inspection.embeddings",
+    "Inspector": "ptenmt.inspection.inspector",
+    "token_probabilities": "ptenmt.inspection.probabilities",
+    "train": "ptenmt.training",
+    "distil": "ptenmt.training.distillation",
+    "Translator": "ptenmt.translation",
 }
-_MODULES = {name: module for module, names in _NAMES.items() for name in names}
 __all__ = list(_MODULES)
 
 

@@ -22,12 +22,12 @@ _SUFFIX = ".unfinished"
 
 
 @contextmanager
-def output_errors(task: str) -> Iterator[None]:
+def output_errors(task: str, hint: str = "") -> Iterator[None]:
     """Raise OutputError for an OSError of the ``with`` block: ``cannot`` do the task, and the reason."""
     try:
         yield
     except OSError as error:
-        raise OutputError(f"cannot {task}: {error.strerror or error}") from error
+        raise OutputError(f"cannot {task}: {error.strerror or error}", hint) from error
 
 
 def make_folder(folder: Path) -> None:

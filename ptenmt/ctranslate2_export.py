@@ -9,16 +9,13 @@ import zlib
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, get_args
+from typing import Any, Literal, get_args
 
 from ptenmt.atomic_files import folder_written_whole, temporary_folder
 from ptenmt.config import ModelConfig
 from ptenmt.errors import ExportError
 from ptenmt.tokenizers import TokenizerPair
 from ptenmt.trained_model import TrainedModel, default_alignment_layer
-
-if TYPE_CHECKING:
-    from ptenmt.ctranslate2_specification import Weights
 
 logger = logging.getLogger(__name__)
 
@@ -90,7 +87,7 @@ def ctranslate2_model(trained: TrainedModel) -> CTranslate2Model:
 
 def convert(
     config: ModelConfig,
-    weights: "Weights",
+    weights: Mapping[str, Any],
     tokenizers: TokenizerPair,
     checksum: str,
     quantization: Quantization = _CACHED_QUANTIZATION,
@@ -102,7 +99,7 @@ def convert(
 
     Args:
         config: The model's options.
-        weights: All of its weights by Keras path.
+        weights: All of its weights, arrays by Keras path.
         tokenizers: Of both languages.
         checksum: Of the weights.
         quantization: How they are stored.

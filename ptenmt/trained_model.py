@@ -150,12 +150,12 @@ class TrainedModel:
         from ptenmt.model.next_word import NextWordModel
         from ptenmt.model.transformer import Transformer
 
-        sizes = self.tokenizers.source.vocabulary_size, self.tokenizers.target.vocabulary_size
-        model: TrainableModel
-        if self.config.task == "translation":
-            model = Transformer(self.config.model, *sizes)
-        else:
-            model = NextWordModel(self.config.model, sizes[0])
+        is_translation, sizes = self.config.task == "translation", self.tokenizers.vocabulary_sizes
+        model: TrainableModel = (
+            Transformer(self.config.model, *sizes)
+            if is_translation
+            else NextWordModel(self.config.model, sizes[0])
+        )
         assign_weights(model, weights, self.info.file)
         return model
 

@@ -52,8 +52,9 @@ def tokenizers(kind: str, *, shared: bool) -> TokenizerPair:
 
 def saved_run(folder: Path, kind: str, *, shared: bool = False) -> Path:
     """A run with the weights of a model that has learnt nothing but [UNK], and no training state."""
+    from ptenmt.ctranslate2_export import ctranslate2_model
     from ptenmt.model.transformer import Transformer
-    from ptenmt.training.session import cache_translator
+    from ptenmt.trained_model import TrainedModel
     from ptenmt.weights import write_weights
 
     config = Config(
@@ -75,7 +76,7 @@ def saved_run(folder: Path, kind: str, *, shared: bool = False) -> Path:
         metric="bleu",
         score=1.0,
     )
-    cache_translator(config, run, pair, pytest.fail)
+    ctranslate2_model(TrainedModel.load(run, on_warning=pytest.fail))  # fills the cache
     return folder
 
 

@@ -85,11 +85,6 @@ def add_placeholders(source: str, target: str, random: Random) -> SentencePair:
     return mask_pair(source, target, PLACEHOLDERS[first:] + PLACEHOLDERS[:first])
 
 
-def joined(pairs: Sequence[SentencePair]) -> SentencePair:
-    """Join several pairs to one."""
-    return " ".join(source for source, _ in pairs), " ".join(target for _, target in pairs)
-
-
 NOISES: Mapping[str, Callable[[str, str, Random], SentencePair]] = {
     "typos": add_typos,
     "drop_end_punctuation": drop_end_punctuation,
@@ -114,11 +109,16 @@ def draw_noises(options: AugmentConfig, random: Random) -> list[str]:
     return [name for name in NOISES if name in drawn]
 
 
-def add_noises(names: Sequence[str], pair: SentencePair, random: Random) -> SentencePair:
-    """Apply the noises with these names."""
+def noisy_pair(
+    names: Sequence[str], pairs: Sequence[SentencePair], random: Random, data: DataConfig
+) -> SentencePair:
+    """Join pairs of one file and apply the noises with these names; the file's tag stays in front."""
+    tag = tag_of(pairs[0][0], data)
+    source = " ".join(source.removeprefix(tag) for source, _ in pairs)
+    target = " ".join(target for _, target in pairs)
     for name in names:
-        pair = NOISES[name](*pair, random)
-    return pair
+        source, target = NOISES[name](source, target, random)
+    return tag + source, target
 
 
 @dataclass(frozen=True)
@@ -135,10 +135,9 @@ class NoisyTexts:
         return (self[row] for row in range(len(self)))
 
     def __getitem__(self, row: int) -> SentencePair:
-        (source, target), random = self.pairs[row], Random(row)
-        tag, names = tag_of(source, self.data), draw_noises(self.data.augment, random)
-        source, target = add_noises(names, (source.removeprefix(tag), target), random)
-        return tag + source, target
+        random = Random(row)
+        names = draw_noises(self.data.augment, random)
+        return noisy_pair(names, [self.pairs[row]], random, self.data)
 
 
 def tokenizer_symbols(data: DataConfig) -> list[str]:

@@ -8,7 +8,7 @@ from random import Random
 import numpy as np
 
 from ptenmt.config import DataConfig
-from ptenmt.data.augmentation import add_noises, draw_noises, joined, tag_of
+from ptenmt.data.augmentation import draw_noises, noisy_pair
 from ptenmt.data.readers import SentencePair
 from ptenmt.data.store import Ragged, RaggedIds, TextPairs
 from ptenmt.tokenizers import END, START, TokenizerPair
@@ -103,8 +103,12 @@ class AugmentedPairs:
             if names or self._planned_lengths[row] > self._lengths[row]:
                 waiting[place] = names, random, self._with_partners(row, random)
         for attempt in range(_ATTEMPTS):
-            noisy = {place: self._noisy(*what) for place, what in waiting.items()}
-            texts = {place: text for place, text in noisy.items() if text}
+            texts = {}
+            for place, (names, random, chosen) in waiting.items():
+                pairs = [self._texts[row] for row in chosen]
+                noisy = noisy_pair(names, pairs, random, self._data)
+                if pairs != [noisy]:
+                    texts[place] = noisy
             outgrown = {}
             for place, ids in zip(texts, self._encoded([*texts.values()], (*seed, attempt)), strict=True):
                 names, random, chosen = waiting[place]
@@ -116,14 +120,6 @@ class AugmentedPairs:
                 if shorter := self._shorter(rows[place], limit, random):
                     outgrown[place] = names, random, shorter
             waiting = outgrown
-
-    def _noisy(self, names: Sequence[str], random: Random, rows: Sequence[int]) -> SentencePair | None:
-        """Pairs of one file, joined and with noise, after their tag; None for a pair without a change."""
-        pairs = [self._texts[row] for row in rows]
-        tag = tag_of(pairs[0][0], self._data)
-        source, target = joined([(source.removeprefix(tag), target) for source, target in pairs])
-        source, target = add_noises(names, (source, target), random)
-        return None if pairs == [(tag + source, target)] else (tag + source, target)
 
     def _encoded(self, pairs: Sequence[SentencePair], seed: Sequence[int]) -> list[_Ids]:
         """Tokenize pairs, with sampled segmentations if configured."""

@@ -20,6 +20,7 @@ import warnings
 import zipfile
 import zlib
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -106,7 +107,7 @@ def read_corpus(name: str, data: DataConfig) -> Iterator[SentencePair]:
 
 def corpus_facts(name: str, data: DataConfig) -> dict[str, Any]:
     """The facts of a fetched corpus, as of ``fetch_corpora`` (errors as of ``read_corpus``)."""
-    facts: dict[str, Any] = json.loads(stored_pairs(name).with_name(_FACTS).read_text(encoding="utf-8"))
+    facts: dict[str, Any] = json.loads((stored_pairs(name).parent / _FACTS).read_text(encoding="utf-8"))
     _is_swapped(name, facts["languages"], data)
     return facts
 
@@ -247,13 +248,10 @@ def _fetch(entry: Any, on_progress: OnDownload | None) -> None:
 
 def _convert(entry: Any, cache: Any, file: Path, on_progress: OnDownload | None) -> dict[str, Any]:
     """Write the pairs of a downloaded corpus; returns their number, and that of the incomplete ones."""
+    progress = DownloadProgress(
+        url=_urls(entry)[0], name=str(entry.did), done=0, total=None, is_unpacking=True
+    )
     num_written = num_skipped = num_bytes = 0
-
-    def report(total: int | None) -> None:
-        if on_progress:
-            name, url = str(entry.did), _urls(entry)[0]
-            on_progress(DownloadProgress(url=url, name=name, done=num_bytes, total=total, is_unpacking=True))
-
     with gzip.open(file, "wt", _COMPRESSION, encoding="utf-8", newline="\n") as stream:
         for first, second in _segments(entry, cache):
             if not second or entry.is_noisy(seg1=first, seg2=second):
@@ -261,11 +259,12 @@ def _convert(entry: Any, cache: Any, file: Path, on_progress: OnDownload | None)
                 continue
             num_bytes += stream.write(tsv_line(first, second))
             num_written += 1
-            if num_written % _REPORT_EVERY == 1:
-                report(None)
+            if on_progress and num_written % _REPORT_EVERY == 1:
+                on_progress(replace(progress, done=num_bytes))
     if not num_written:
         raise DataError(f"corpus {entry.did} is empty", "choose another corpus or version")
-    report(num_bytes)
+    if on_progress:
+        on_progress(replace(progress, done=num_bytes, total=num_bytes))
     return {"pairs": num_written, "skipped": num_skipped}
 
 

@@ -12,16 +12,10 @@ from typing import Any, Literal
 from unicodedata import unidata_version
 
 from ptenmt.config import Config, CorpusFile, DataConfig, TokenizerConfig
+from ptenmt.data import filters
 from ptenmt.data.corpora import corpus_facts, fetch_corpora, read_corpus, stored_pairs
 from ptenmt.data.download import published_tokenizer
-from ptenmt.data.filters import (
-    Filter,
-    FilterReport,
-    complete,
-    duplicate_filters,
-    overlap_filter,
-    pair_filters,
-)
+from ptenmt.data.filters import Filter, FilterReport, complete
 from ptenmt.data.readers import DEMO_FILE, SentencePair, demo_pairs, read_pairs, status
 from ptenmt.data.splits import split_off
 from ptenmt.data.store import Chunk, Entry, NumberedChunk, TextPairs, corpus_cache, in_chunks, write_texts
@@ -216,8 +210,8 @@ def _write_training_pairs(folder: Path, data: DataConfig, seed: int) -> dict[str
 
     has_own = [split for split in _HELD_OUT if _sources(data, split)]
     given = list(chain.from_iterable(_given_pairs(data, split) or () for split in has_own))
-    filters = {_OVERLAP: overlap_filter(given)} if given or data.hold_out else {}
-    filters |= pair_filters(data)
+    per_chunk = {_OVERLAP: filters.overlap_filter(given)} if given or data.hold_out else {}
+    per_chunk |= filters.pair_filters(data)
     drawn: dict[str, list[SentencePair]] = {}
     with TemporaryDirectory(dir=folder, ignore_cleanup_errors=True) as spool:
         if _sizes(data):
@@ -226,11 +220,11 @@ def _write_training_pairs(folder: Path, data: DataConfig, seed: int) -> dict[str
             stored = write_texts(Path(spool), prepared, len(reports))
             drawn = split_off(stored.chunks, _sizes(data), seed)
             held_out = list(chain.from_iterable(drawn.values()))
-            filters[_OVERLAP] = overlap_filter(given, held_out)
-            filtered = done(_ChunkWork(None, filters), _without_drawn(stored, held_out, reports))
+            per_chunk[_OVERLAP] = filters.overlap_filter(given, held_out)
+            filtered = done(_ChunkWork(None, per_chunk), _without_drawn(stored, held_out, reports))
         else:
-            filtered = done(_ChunkWork(data, {"empty": complete, **filters}), _numbered_chunks(data))
-        unseen = duplicate_filters(data)
+            filtered = done(_ChunkWork(data, {"empty": complete, **per_chunk}), _numbered_chunks(data))
+        unseen = filters.duplicate_filters(data)
         left: Iterator[NumberedChunk] = (
             (number, reports[number].apply(chunk, unseen)) for number, chunk in filtered
         )

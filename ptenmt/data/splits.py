@@ -35,16 +35,16 @@ def split_off(
         wanted = {split: max(1, min(size, num_different // 10)) for split, size in sizes.items()}
         for split, count in wanted.items():
             drawn[split] = ranked[:count]
-            ranked = _sharing_no_side(ranked, drawn[split])
+            taken = [{pair[side].casefold() for pair in drawn[split]} for side in (0, 1)]
+            ranked = [
+                pair
+                for pair in ranked
+                if pair[0].casefold() not in taken[0] and pair[1].casefold() not in taken[1]
+            ]
         if are_all or all(len(drawn[split]) == count for split, count in wanted.items()):
             return drawn
         num_candidates *= 4
     return {}
-
-
-def _sharing_no_side(pairs: list[SentencePair], drawn: list[SentencePair]) -> list[SentencePair]:
-    sources, targets = {source.casefold() for source, _ in drawn}, {target.casefold() for _, target in drawn}
-    return [pair for pair in pairs if pair[0].casefold() not in sources and pair[1].casefold() not in targets]
 
 
 def _first_ranked(

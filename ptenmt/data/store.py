@@ -24,9 +24,8 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import DTypeLike
 
-from ptenmt.atomic_files import exclusive, folder_written_whole
+from ptenmt.atomic_files import exclusive, folder_written_whole, output_errors
 from ptenmt.data.readers import SentencePair
-from ptenmt.errors import OutputError
 
 logger = logging.getLogger(__name__)
 
@@ -50,8 +49,13 @@ class Ragged:
     @staticmethod
     def mapped(folder: Path, name: str, dtype: DTypeLike) -> "Ragged":
         """Memory-map the files that :func:`ragged_writer` wrote with these arguments."""
-        files = (folder / f"{name}.{field}" for field in _FIELDS)
-        return Ragged(*map(_mapped, files, (dtype, np.int32, np.int64)))
+        arrays = []
+        for field, kind in zip(_FIELDS, (dtype, np.int32, np.int64), strict=True):
+            file = folder / f"{name}.{field}"
+            # Slices of a memmap are slow; an empty file cannot be mapped.
+            is_empty = file.stat().st_size == 0
+            arrays.append(np.empty(0, kind) if is_empty else np.asarray(np.memmap(file, kind, "r")))
+        return Ragged(*arrays)
 
     def __len__(self) -> int:
         return len(self.lengths)
@@ -112,13 +116,6 @@ def ragged_writer(folder: Path, name: str) -> Iterator[Callable[[Packed], None]]
     with ExitStack() as stack:
         files = [stack.enter_context((folder / f"{name}.{field}").open("wb")) for field in _FIELDS]
         yield append
-
-
-def _mapped(file: Path, dtype: DTypeLike) -> np.ndarray:
-    """Map a file read-only; an empty one, which cannot be mapped, gives an empty array."""
-    if file.stat().st_size == 0:
-        return np.empty(0, dtype)
-    return np.asarray(np.memmap(file, dtype=dtype, mode="r"))  # slices of a memmap are slow
 
 
 Chunk = list[SentencePair]
@@ -242,21 +239,15 @@ class CorpusCache:
 
         ``key`` is everything that the entry depends on, as JSON values; the program's own code is added.
         """
-        found = self.find(kind, key)
-        if found:
+        if found := self.find(kind, key):
             return found
         folder = self.folder / _name(kind, key)
-        try:
+        hint = "make room or fix the permissions there, or set data.cache_dir to another folder"
+        with output_errors(f"write the prepared corpus to {self.folder}", hint):
             with exclusive(self._lock(folder.name)):
-                found = self.find(kind, key)  # built by another process while this one waited
-                if not found:
+                if not (found := self.find(kind, key)):  # nor did another process build it meanwhile
                     found = Entry(folder, _written(folder, build))
             self._remove_unused()
-        except OSError as error:
-            raise OutputError(
-                f"cannot write the prepared corpus to {self.folder}: {error.strerror or error}",
-                "make room or fix the permissions there, or set data.cache_dir to another folder",
-            ) from error
         return found
 
     def _lock(self, name: str) -> Path:

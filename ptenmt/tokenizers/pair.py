@@ -37,6 +37,11 @@ class TokenizerPair:
         return self.source is self.target
 
     @property
+    def vocabulary_sizes(self) -> tuple[int, int]:
+        """The vocabulary sizes of the source and the target tokenizer."""
+        return self.source.vocabulary_size, self.target.vocabulary_size
+
+    @property
     def checksums(self) -> list[str]:
         """The checksums of the source and the target tokenizer."""
         return [self.source.checksum, self.target.checksum]

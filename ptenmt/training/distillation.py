@@ -105,18 +105,14 @@ def distil(
     require(config.task == "translation", f"task={config.task} has no translations to learn from")
     require(config.data.hold_out, "data.hold_out=false leaves no pairs to measure a student on")
     require(0 < keep <= 1, f"keep={keep} must be above 0 and at most 1")
-    has_choice = beam_size > 1 or len(teachers) > 1
-    require(
-        choose == "score" or has_choice, f"beam_size={beam_size} gives one translation: nothing to choose"
-    )
+    has_choice = choose == "score" or beam_size > 1 or len(teachers) > 1
+    require(has_choice, f"beam_size={beam_size} gives one translation: nothing to choose")
 
     def warn(message: str) -> None:
         on_event(Warned(message=message))
 
     own = Run(run_path(run))
-    loaded = _load_teachers(
-        teachers, config.data, own, warn, beam_size=beam_size, device=device, threads=threads
-    )
+    loaded = _load_teachers(teachers, config.data, own, warn, beam_size, device, threads)
     on_progress("loading", 1, 1)
     fetch_sources(config, on_download)
     on_progress("reading", 0, 1)
@@ -129,9 +125,10 @@ def distil(
     cache = corpus_cache(config.data.cache_dir).folder
     n_best = cache / f"n-best-{json_checksum(facts)[:16]}.jsonl.gz"
     held_out = [fingerprint(corpus.validation), fingerprint(corpus.test)]
-    for teacher in loaded:
-        if teacher.run.data_fingerprint("validation") != held_out[0]:
-            warn(f"{teacher.run.path} has other validation pairs and may have learned the student's")
+    teacher_runs = [teacher.trained.run for teacher in loaded]
+    for each in teacher_runs:
+        if each.data_fingerprint("validation") != held_out[0]:
+            warn(f"{each.path} has other validation pairs and may have learned the student's")
     facts |= {"choose": choose, "keep": keep, "reverse": config.data.reverse, "held out": held_out}
     folder = cache / f"distilled-{json_checksum(facts)[:16]}"
     student = replace(
@@ -147,12 +144,12 @@ def distil(
             _translate(loaded, corpus, n_best, on_progress)
             write_distilled(config.data, corpus, n_best, folder, choose=choose, keep=keep)
     on_progress("reading", 1, 1)
-    origin = _origin(config.data, loaded, choose=choose, keep=keep)
+    origin = _origin(config.data, teacher_runs, choose=choose, keep=keep)
     training = train(student, run, fresh=fresh, facts=origin, on_event=on_event, on_download=on_download)
     comparison = None
     if training.stopped_by is None:
-        runs = [own, *(teacher.run for teacher in loaded)]
-        comparison = compare(runs, "validation", load=LoadOptions(on_warning=warn), on_progress=on_progress)
+        load = LoadOptions(on_warning=warn)
+        comparison = compare([own, *teacher_runs], "validation", load=load, on_progress=on_progress)
     return Distillation(training=training, folder=folder, comparison=comparison)
 
 
@@ -160,16 +157,14 @@ def distil(
 class Teacher:
     """A run that translates the student's training sources."""
 
-    run: Run
-    weights: str
-    """Their checksum."""
+    trained: TrainedModel
     translator: Translator
     """It gives n-best lists."""
 
     def facts(self) -> dict[str, Any]:
         """Everything that its translations depend on, besides the sources."""
         return {
-            "weights": self.weights,
+            "weights": self.trained.info.checksum,
             "tokenizers": self.translator.tokenizers.checksums,
             "engine": self.translator.engine.identity,
             **asdict(self.translator.config.decoding),
@@ -255,7 +250,6 @@ def _load_teachers(
     data: DataConfig,
     student: Run,
     warn: Callable[[str], None],
-    *,
     beam_size: int,
     device: str,
     threads: int | None,
@@ -279,7 +273,7 @@ def _load_teachers(
             raise RunError(f"{path} does not fit the student: it has {'; '.join(differences)}", hint)
         translator = Translator.from_trained_model(trained, engine, device=device, threads=threads)
         changes = NO_SAMPLING | {"beam_size": beam_size, "num_hypotheses": beam_size}
-        teacher = Teacher(trained.run, trained.info.checksum, translator.with_options(**changes))
+        teacher = Teacher(trained, translator.with_options(**changes))
         teachers[json.dumps(teacher.facts())] = teacher
     return [teachers[facts] for facts in sorted(teachers)]
 
@@ -293,17 +287,15 @@ def _translate(teachers: Sequence[Teacher], corpus: Corpus, file: Path, on_progr
         num_done += count
         on_progress("translating", num_done, len(corpus.train) * len(teachers))
 
-    def translated(sources: list[str]) -> str:
-        return "".join(
-            f"{json.dumps(each, ensure_ascii=False)}\n" for each in joint_n_best(teachers, sources, show)
-        )
+    def start(sources: list[str]) -> Callable[[], str]:
+        lists = partial(joint_n_best, teachers, sources, show)
+        return lambda: "".join(f"{json.dumps(each, ensure_ascii=False)}\n" for each in lists())
 
     def resumed(num_sources: int) -> None:
         nonlocal num_done
         num_done = num_sources * len(teachers)
 
-    sources = (source for source, _ in corpus.train)
-    write_buffers(file, sources, lambda buffer: partial(translated, buffer), resumed)
+    write_buffers(file, (source for source, _ in corpus.train), start, resumed)
 
 
 def write_distilled(
@@ -319,13 +311,11 @@ def write_distilled(
             source, target = map(preparation.detokenize, pair, data.languages)
         return (target, source) if data.reverse else (source, target)
 
-    def lists() -> Iterator[NBest]:
-        return map(json.loads, read_lines(n_best))
-
+    lists, again = (map(json.loads, read_lines(n_best)) for _ in range(2))
     references = (target for _, target in corpus.train)
-    chosen = choose_translations(lists(), references, choose, is_tokenized=is_tokenized)
+    chosen = choose_translations(lists, references, choose, is_tokenized=is_tokenized)
     with output_errors(f"write {folder}"), folder_written_whole(folder) as new:
-        pairs = zip(corpus.train, lists(), strict=True)
+        pairs = zip(corpus.train, again, strict=True)
         for number, size in enumerate(corpus.train.sizes):
             ranked = list(islice(chosen, size))
             kept = is_kept(np.array([score for _, score in ranked]), keep)
@@ -349,32 +339,33 @@ def distilled_data(data: DataConfig, folder: Path, sizes: Sequence[int]) -> Data
 
     ``sizes`` are the numbers of pairs of its training files.
     """
-    folder = folder.absolute()
+
+    def written(name: str, **facts: Any) -> CorpusFile:
+        return CorpusFile(path=str(folder.absolute() / f"{name}.tsv.gz"), **facts)
+
     own = data.train or (CorpusFile(path="-", name="distilled"),)
-    train = tuple(
-        CorpusFile(
-            path=str(folder / f"train-{number}.tsv.gz"), name=file.label, weight=file.weight, tag=file.tag
-        )
-        for number, file in enumerate(own)
-        if sizes[number]
-    )
     return replace(
         data,
         source="files",
         path=None,
-        train=train,
-        validation=data.validation or (CorpusFile(path=str(folder / "validation.tsv.gz")),),
-        test=data.test or (CorpusFile(path=str(folder / "test.tsv.gz")),),
+        train=tuple(
+            written(f"train-{number}", name=file.label, weight=file.weight, tag=file.tag)
+            for number, file in enumerate(own)
+            if sizes[number]
+        ),
+        validation=data.validation or (written("validation"),),
+        test=data.test or (written("test"),),
         limit=None,
         tokenization=spacing(data),
         lowercase=lowers_typed(data),
     )
 
 
-def _origin(data: DataConfig, teachers: Sequence[Teacher], **options: Any) -> dict[str, Any]:
+def _origin(data: DataConfig, teachers: Sequence[Run], **options: Any) -> dict[str, Any]:
     """Facts of the student: its teachers, and the public corpora that it or they learned from."""
-    paths = [str(teacher.run.path.absolute()) for teacher in teachers]
-    known = [*fetch_corpora(data), *chain(*(teacher.run.facts().get("corpora", []) for teacher in teachers))]
-    corpora = list({corpus["name"]: corpus for corpus in known}.values())
-    facts: dict[str, Any] = {"distilled_from": {"teachers": paths, **options}}
-    return facts | {"corpora": corpora} if corpora else facts
+    known = chain(fetch_corpora(data), *(teacher.facts().get("corpora", []) for teacher in teachers))
+    corpora = {corpus["name"]: corpus for corpus in known}
+    facts = {
+        "distilled_from": {"teachers": [str(teacher.path.absolute()) for teacher in teachers], **options}
+    }
+    return {**facts, "corpora": [*corpora.values()]} if corpora else {**facts}

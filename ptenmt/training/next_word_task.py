@@ -1,8 +1,8 @@
 """The next-word task: word windows of a text, the model, and its validation."""
 
-import hashlib
 from collections.abc import Iterator, Sequence
 from functools import cached_property
+from hashlib import sha256
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -20,9 +20,8 @@ from ptenmt.events import CorpusReady, OnDownload, Sample, Scores, ValidationSte
 from ptenmt.model.next_word import NextWordModel
 from ptenmt.tokenizers import SPECIAL_PIECES, START, TokenizerPair, load_tokenizers
 from ptenmt.tokenizers.pair import train_tokenizer
-from ptenmt.trained_model import TrainedModel
 from ptenmt.training.distributed import Workers
-from ptenmt.training.task import HeldOutLoss, Split
+from ptenmt.training.task import HeldOutLoss, Split, Task
 
 NUM_SAMPLES = 2
 SCORED_WINDOWS = 256
@@ -30,7 +29,7 @@ SCORED_WINDOWS = 256
 _NUM_SAMPLE_WINDOWS = 4 * SCORED_WINDOWS
 
 
-class NextWordTask:
+class NextWordTask(Task):
     """Trains a next-word model on the windows of a text."""
 
     reads: ClassVar[str] = "text"
@@ -66,10 +65,10 @@ class NextWordTask:
     @cached_property
     def splits(self) -> dict[str, Split]:
         """The windows of both parts."""
-        training, held_out = self._words
+        parts = zip(("train", "validation"), (self._training, self._held_out), self._words, strict=True)
         return {
-            "train": Split(size=len(self._training), fingerprint=_fingerprint(training)),
-            "validation": Split(size=len(self._held_out), fingerprint=_fingerprint(held_out)),
+            name: Split(size=len(windows), fingerprint=sha256("\n".join(words).encode()).hexdigest())
+            for name, windows, words in parts
         }
 
     @property
@@ -106,12 +105,6 @@ class NextWordTask:
         rows = range(0, len(self._held_out), -(-len(self._held_out) // NUM_SAMPLES))
         samples = [(self._held_out.window(row)[0], *self._texts(self._held_out, row)) for row in rows]
         return NextWordValidator(model, self._held_out, samples, self.tokenizers, workers)
-
-    def alignment_layer(self, trained: TrainedModel) -> None:
-        """None: it has no cross-attention."""
-
-    def calibrate(self, trained: TrainedModel) -> None:
-        """It does not translate."""
 
     def sample_validator(self, model: NextWordModel) -> tuple["NextWordValidator", float]:
         """A validator of the first held-out windows, and their share of all."""
@@ -199,7 +192,3 @@ class NextWordValidator:
         logits: Any = self._model((np.array([ids]), np.array([[START]])))
         likeliest = int(np.argmax(logits[0, -1, len(SPECIAL_PIECES) :])) + len(SPECIAL_PIECES)
         return Sample(source=words, reference=after, translation=self._tokenizer.decode([[likeliest]])[0])
-
-
-def _fingerprint(words: Sequence[str]) -> str:
-    return hashlib.sha256("\n".join(words).encode()).hexdigest()

@@ -80,9 +80,7 @@ class TrainingInputs:
                 for name, split in task.splits.items()
             },
             "removed": task.removed,
-            "vocabulary_sizes": [
-                tokenizer.vocabulary_size for tokenizer in (task.tokenizers.source, task.tokenizers.target)
-            ],
+            "vocabulary_sizes": [*task.tokenizers.vocabulary_sizes],
             "parameters": model.count_params(),
             "steps_per_epoch": steps_per_epoch.fact,
         }

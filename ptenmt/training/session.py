@@ -13,11 +13,11 @@ from ptenmt.errors import PtenmtError, RunError, TrainingError
 from ptenmt.events import CurvePoint, Event, OnDownload, StepDone, Stopped, TrainingStarted, Validated, Warned
 from ptenmt.history import History
 from ptenmt.runs import Run, run_path, set_aside
-from ptenmt.tokenizers import TokenizerPair
 from ptenmt.trained_model import TrainedModel
 from ptenmt.training.distributed import Workers, find_cluster, prepare
 from ptenmt.training.preparation import TrainingInputs
 from ptenmt.training.signals import StopSignals
+from ptenmt.training.task import Task
 from ptenmt.training.tensorboard import TensorBoard
 from ptenmt.training.trainer import Trainer
 from ptenmt.weights import list_weights
@@ -132,14 +132,13 @@ def _train(
         elif isinstance(event, StepDone | CurvePoint):
             stop.on_stop(trainer.stop)
         elif isinstance(event, Validated) and event.is_best and workers.is_chief:
-            cache_translator(config, run, task.tokenizers, inputs.warn, task.alignment_layer)
+            cache_translator(config, run, task, inputs.warn)
         if board is not None:
             board.add(event)
         inputs.on_event(event)
     is_stopped = isinstance(event, Stopped)
     if workers.is_chief:
-        last = [] if is_stopped else [task.calibrate]  # a signal does not wait for it
-        cache_translator(config, run, task.tokenizers, inputs.warn, task.alignment_layer, *last)
+        cache_translator(config, run, task, inputs.warn, calibrates=not is_stopped)  # no signal waits for it
     if is_stopped:  # a signal to one worker stops all
         stop.received = next((number for number in workers.gather(stop.received) if number), None)
     return is_stopped
@@ -193,28 +192,24 @@ def _write_run(inputs: TrainingInputs, facts: dict[str, Any]) -> None:
 
 
 def cache_translator(
-    config: Config,
-    run: Run,
-    tokenizers: TokenizerPair,
-    warn: Callable[[str], None],
-    choose_layer: Callable[[TrainedModel], int | None] = lambda _trained: None,
-    calibrate: Callable[[TrainedModel], None] = lambda _trained: None,
+    config: Config, run: Run, task: Task, warn: Callable[[str], None], *, calibrates: bool = False
 ) -> None:
     """Convert the best weights so far for CTranslate2, unless that is done already; errors are warnings.
 
-    ``choose_layer`` chooses the layer that aligns words, which is recorded in the run; ``calibrate`` fits the
-    confidence of translations.
+    The task chooses the layer that aligns words, which is recorded in the run, and if it ``calibrates``, fits
+    the confidence of translations.
     """
     candidates = list_weights(run.weights_folder, "best")
     if config.task != "translation" or not candidates:
         return
-    trained = TrainedModel(run, config, tokenizers, candidates, warn)
+    trained = TrainedModel(run, config, task.tokenizers, candidates, warn)
     try:
-        if (layer := choose_layer(trained)) is not None:
+        if (layer := task.alignment_layer(trained)) is not None:
             run.record_alignment_layer(layer)
         if not why_not_ctranslate2(config.model):
             ctranslate2_model(trained)
-            calibrate(trained)
+            if calibrates:
+                task.calibrate(trained)
     except PtenmtError as error:
         warn(f"cannot prepare the best weights for translating: {error.message}")
 

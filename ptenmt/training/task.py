@@ -59,14 +59,15 @@ class Task(Protocol):
     def validator(self, model: Any, workers: Workers | None = None) -> Validator:
         """Scores the live model on the validation split."""
 
-    def alignment_layer(self, trained: TrainedModel) -> int | None:
+    def sample_validator(self, model: Any) -> tuple[Validator, float]:
+        """A validator of part of the split, and its share of the time of the whole one."""
+
+    def alignment_layer(self, trained: TrainedModel) -> int | None:  # noqa: ARG002
         """Choose the layer that aligns words; None for a model that does not translate."""
+        return None
 
     def calibrate(self, trained: TrainedModel) -> None:
         """Fit the confidence of translations, unless that is done already for these weights."""
-
-    def sample_validator(self, model: Any) -> tuple[Validator, float]:
-        """A validator of part of the split, and its share of the time of the whole one."""
 
 
 class HeldOutLoss:

@@ -9,22 +9,10 @@ from dataclasses import asdict
 
 import tensorflow as tf
 
+from ptenmt import events
 from ptenmt.atomic_files import remove_unfinished
 from ptenmt.config import Config
 from ptenmt.errors import TrainingError
-from ptenmt.events import (
-    CheckpointSaved,
-    CurvePoint,
-    EpochDone,
-    Event,
-    PatienceExhausted,
-    StageStarted,
-    StepDone,
-    Stopped,
-    TrainingStarted,
-    ValidationStep,
-    Warned,
-)
 from ptenmt.history import History
 from ptenmt.model.next_word import TrainableModel
 from ptenmt.runs import Run
@@ -93,7 +81,7 @@ class Trainer:
         if self._workers.count == 1:  # several continue until all have agreed
             self._selection.interrupt()
 
-    def fit(self) -> Iterator[Event]:
+    def fit(self) -> Iterator[events.Event]:
         """Train until all steps are done or early stopping (``validation.patience``).
 
         Yields:
@@ -120,15 +108,15 @@ class Trainer:
         yield from self._save()
         if self._selection.is_patience_exhausted():
             state = self._state
-            yield PatienceExhausted(best_score=float(state.best_score), num_stale=int(state.stale))
+            yield events.PatienceExhausted(best_score=float(state.best_score), num_stale=int(state.stale))
         elif not self._is_over():
-            yield Stopped(epoch=int(self._state.epoch), step_in_epoch=int(self._state.step_in_epoch))
+            yield events.Stopped(epoch=int(self._state.epoch), step_in_epoch=int(self._state.step_in_epoch))
 
-    def _start(self) -> Iterator[Event]:
+    def _start(self) -> Iterator[events.Event]:
         """Restore the latest checkpoint and remove what was written after it."""
         warnings: list[str] = []
         restored = self._checkpoints.restore(warnings.append)
-        yield from (Warned(message=message) for message in warnings)
+        yield from (events.Warned(message=message) for message in warnings)
         state = self._state
         if self._workers.count > 1:
             self._workers.agree(step=int(state.global_step), weights=state.checksum())
@@ -139,7 +127,7 @@ class Trainer:
             self._checkpoints.tidy()
             tidy_weights(self._run.weights_folder, self._config.checkpoint.keep_best)
             self._history.forget_after(int(state.global_step), int(state.validated))
-        yield TrainingStarted(
+        yield events.TrainingStarted(
             run=self._run.path,
             parameters=self._model.count_params(),
             epochs=self._config.training.epochs,
@@ -154,11 +142,11 @@ class Trainer:
         self._throughput.start(state.of_epoch.tokens)
         self._epoch_batches = self._input.steps(int(state.epoch), int(state.step_in_epoch))
 
-    def _stage_started(self) -> Iterator[StageStarted]:
+    def _stage_started(self) -> Iterator[events.StageStarted]:
         """Emit the shares of the sources from this epoch on, if there are several."""
         epoch = int(self._state.epoch)
         if (pairs := self._mixture.pairs(epoch)) and not self._is_over():
-            yield StageStarted(epoch=epoch + 1, pairs=pairs, shares=self._mixture.shares(epoch))
+            yield events.StageStarted(epoch=epoch + 1, pairs=pairs, shares=self._mixture.shares(epoch))
 
     def _is_over(self) -> bool:
         """Whether all steps are done, or early stopping, and no validation is due."""
@@ -182,7 +170,7 @@ class Trainer:
         if self._workers.count > 1 and self._train_step.stops:
             self._stop_requested.set()
 
-    def _report(self) -> Iterator[Event]:
+    def _report(self) -> Iterator[events.Event]:
         """Emit the figures of the epoch so far, but not every step: reading them waits for the device."""
         state, step, now = self._state, int(self._state.global_step), time.monotonic()
         if self._workers.count > 1:  # all workers must raise after the same step
@@ -196,7 +184,7 @@ class Trainer:
         yield from self._check_nonfinite()
         loss, accuracy = state.of_epoch.means()
         rate = self._train_step.learning_rate()
-        yield StepDone(
+        yield events.StepDone(
             epoch=int(state.epoch) + 1,
             step_in_epoch=int(state.step_in_epoch),
             loss=loss,
@@ -208,9 +196,11 @@ class Trainer:
             ),
         )
         if self._is_epoch_end():
-            yield EpochDone(epoch=int(state.epoch) + 1, loss=loss, accuracy=accuracy, learning_rate=rate)
+            yield events.EpochDone(
+                epoch=int(state.epoch) + 1, loss=loss, accuracy=accuracy, learning_rate=rate
+            )
 
-    def _check_nonfinite(self) -> Iterator[Warned]:
+    def _check_nonfinite(self) -> Iterator[events.Warned]:
         """Warn of steps that were skipped since the last report; too many in a row are an error."""
         state = self._state
         num_nonfinite, in_row = int(state.nonfinite), int(state.most_nonfinite_in_row)
@@ -223,16 +213,16 @@ class Trainer:
             )
         if new := num_nonfinite - self._num_reported_nonfinite:
             what = "a step" if new == 1 else f"{new} steps"
-            yield Warned(
+            yield events.Warned(
                 message=f"skipped {what} (now at step {int(state.global_step):,}): "
                 "the loss or its gradients are not finite"
             )
             self._num_reported_nonfinite = num_nonfinite
 
-    def _curve_point(self) -> CurvePoint:
+    def _curve_point(self) -> events.CurvePoint:
         state = self._state
         loss, accuracy = state.since_curve_point.means()
-        point = CurvePoint(
+        point = events.CurvePoint(
             global_step=int(state.global_step),
             tokens=int(state.since_curve_point.tokens),
             loss=loss,
@@ -248,19 +238,19 @@ class Trainer:
             self._history.add({"step": figures.pop("global_step")} | figures | state.costs())
         return point
 
-    def _validate(self) -> Iterator[Event]:
+    def _validate(self) -> Iterator[events.Event]:
         """Score the model if that is due; a stop interrupts it, and resuming repeats it."""
         if self._selection.is_due() and not self._stop_requested.is_set():
             with closing(self._selection.validate(self._train_step.learning_rate())) as validation:
                 for event in validation:
                     yield event
-                    if isinstance(event, ValidationStep) and any(
+                    if isinstance(event, events.ValidationStep) and any(
                         self._workers.gather(self._stop_wanted.is_set())
                     ):
                         self._stop_requested.set()
                         return
 
-    def _finish_epoch(self) -> Iterator[StageStarted]:
+    def _finish_epoch(self) -> Iterator[events.StageStarted]:
         """Start the next epoch if this one has ended and its validation is done."""
         if self._is_epoch_end() and not self._selection.is_due():
             self._state.finish_epoch()
@@ -282,7 +272,7 @@ class Trainer:
         )
         return self._is_save_overdue and int(state.skipped_in_row) == 0
 
-    def _save(self) -> Iterator[CheckpointSaved]:
+    def _save(self) -> Iterator[events.CheckpointSaved]:
         """Save the state and the latest weights, unless this position is saved already."""
         self._is_save_overdue = False
         position = self._state.position()
@@ -298,7 +288,7 @@ class Trainer:
                 metric=self._config.validation.metric,
             )
         self._saved_at, self._saved_position = time.monotonic(), position
-        yield CheckpointSaved(
+        yield events.CheckpointSaved(
             epoch=int(self._state.epoch), step_in_epoch=int(self._state.step_in_epoch), path=path
         )
 

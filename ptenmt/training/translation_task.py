@@ -37,7 +37,7 @@ from ptenmt.model.transformer import Transformer
 from ptenmt.tokenizers import UNK, TokenizerPair, load_tokenizers, require_symbols, suppressed_ids
 from ptenmt.trained_model import TrainedModel
 from ptenmt.training.distributed import Workers
-from ptenmt.training.task import HeldOutLoss, Split
+from ptenmt.training.task import HeldOutLoss, Split, Task
 from ptenmt.translation import Translation, Translator
 from ptenmt.translation.batching import BATCH_SENTENCES
 from ptenmt.translation.confidence import Calibration
@@ -95,15 +95,17 @@ class TranslationValidator:
         scorer = Scorer("detokenized", self._test_set.references, ("BLEU", "chrF"))
         scores = scorer.values([translation.text for translation in ordered])
         shown = zip(self._pairs, ordered[:NUM_SAMPLES], strict=False)
+        samples = [
+            Sample(source=source, reference=target, translation=found.raw)
+            for (source, target), found in shown
+        ]
+        sums = held_out.sums
         yield Scores(
-            loss=held_out.sums.mean_loss,
-            accuracy=held_out.sums.accuracy,
+            loss=sums.mean_loss,
+            accuracy=sums.accuracy,
             bleu=scores["BLEU"],
             chrf=scores["chrF"],
-            samples=[
-                Sample(source=source, reference=target, translation=found.raw)
-                for (source, target), found in shown
-            ],
+            samples=samples,
         )
 
     def _translator(self) -> Translator:
@@ -140,7 +142,7 @@ class TranslationValidator:
             yield {row: Translation(**fields) for each in shared for row, fields in each}
 
 
-class TranslationTask:
+class TranslationTask(Task):
     """Trains a Transformer on sentence pairs."""
 
     reads: ClassVar[str] = "sentence pairs"
@@ -170,15 +172,17 @@ class TranslationTask:
     @cached_property
     def splits(self) -> dict[str, Split]:
         """The pairs of all splits."""
-        train, validation, test = self._corpus.train, self._corpus.validation, self._corpus.test
+        train, held_out = (
+            self._corpus.train,
+            {"validation": self._corpus.validation, "test": self._corpus.test},
+        )
         # Noise may take pairs of the same source, and bidirectional epochs read half of each source.
         by_source = any(vars(self._config.data.augment).values()) or self._config.training.bidirectional > 0
         mixed = self.mixture.fingerprint(train.fingerprint, by_source=by_source)
-        return {
-            "train": Split(size=len(train), fingerprint=mixed),
-            "validation": Split(size=len(validation), fingerprint=fingerprint(validation)),
-            "test": Split(size=len(test), fingerprint=fingerprint(test)),
+        splits = {
+            name: Split(size=len(each), fingerprint=fingerprint(each)) for name, each in held_out.items()
         }
+        return {"train": Split(size=len(train), fingerprint=mixed)} | splits
 
     @property
     def removed(self) -> dict[str, int]:
@@ -198,7 +202,7 @@ class TranslationTask:
             validation=len(self._corpus.validation),
             removed=self.removed,
             num_truncated=num_truncated * len(train) // len(texts) + self._encoded_validation[1],
-            vocabulary_sizes=self._sizes,
+            vocabulary_sizes=self.tokenizers.vocabulary_sizes,
             samples=[train[row] for row in range(min(NUM_SHOWN_PAIRS, len(train)))],
         )
         return pairs, ready
@@ -206,7 +210,7 @@ class TranslationTask:
     def new_model(self) -> Transformer:
         """A new Transformer, built."""
         policy = keras.DTypePolicy(self._config.machine.precision)
-        return Transformer(self._config.model, *self._sizes, dtype=policy)
+        return Transformer(self._config.model, *self.tokenizers.vocabulary_sizes, dtype=policy)
 
     def validator(self, model: Transformer, workers: Workers | None = None) -> TranslationValidator:
         """Scores a live model on the validation pairs."""
@@ -232,10 +236,6 @@ class TranslationTask:
         encoded, _ = encode_pairs(self.tokenizers, chosen, self._config.model.max_positions)
         validator = TranslationValidator(self._config, model, self.tokenizers, chosen, encoded)
         return validator, len(chosen) / len(pairs)
-
-    @property
-    def _sizes(self) -> tuple[int, int]:
-        return self.tokenizers.source.vocabulary_size, self.tokenizers.target.vocabulary_size
 
     @cached_property
     def _encoded_validation(self) -> tuple[EncodedPairs, int]:

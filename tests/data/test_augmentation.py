@@ -12,10 +12,9 @@ from ptenmt.data.augmentation import (
     NOISES,
     SYMBOLS,
     NoisyTexts,
-    add_noises,
     add_typos,
     draw_noises,
-    joined,
+    noisy_pair,
     tokenizer_symbols,
 )
 from ptenmt.errors import ConfigError
@@ -23,6 +22,10 @@ from ptenmt.errors import ConfigError
 # ruff: noqa: E501
 PAIR = ("Olá, vê disse-me: https://a.pt/B às 10:30!", "Hello, see it's told: https://a.pt/B at 10:30!")
 EVERY = AugmentConfig(**dict.fromkeys(set(NOISES) - set(CASES), 0.5), upper_case=0.3, lower_case=0.2)
+
+
+def add_noises(names: list[str], pair: tuple[str, str], random: Random) -> tuple[str, str]:
+    return noisy_pair(names, [pair], random, DataConfig())
 
 
 @pytest.mark.parametrize(
@@ -40,8 +43,10 @@ def test_each_noise_reads_like_this(name: str, expected: tuple[str, str]) -> Non
     assert add_noises([name], PAIR, Random(1)) == expected
 
 
-def test_pairs_are_joined() -> None:
-    assert joined([("Um.", "One."), ("Dois.", "Two.")]) == ("Um. Dois.", "One. Two.")
+def test_pairs_are_joined_after_their_tag() -> None:
+    data = DataConfig(train=(CorpusFile(path="bt.tsv", tag="<bt>"),))
+    pairs = [("<bt> Um.", "One."), ("<bt> Dois.", "Two.")]
+    assert noisy_pair([], pairs, Random(1), data) == ("<bt> Um. Dois.", "One. Two.")
 
 
 @pytest.mark.parametrize(

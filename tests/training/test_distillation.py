@@ -28,6 +28,7 @@ from ptenmt.data.readers import read_pairs
 from ptenmt.errors import DataError, PtenmtError
 from ptenmt.events import CorpusReady, StepDone
 from ptenmt.runs import Run
+from ptenmt.trained_model import TrainedModel
 from ptenmt.training import distillation
 from ptenmt.training.distillation import (
     Teacher,
@@ -103,7 +104,7 @@ def test_scores_do_not_depend_on_tokens_and_keep_the_order_of_the_translator() -
         best = Translation(**vars(ranked[0]), source="o 7", alternatives=ranked[1:])
         options = SimpleNamespace(decoding=DecodingConfig())
         fake = SimpleNamespace(config=options, translate_prepared=lambda _sources, best=best: [{0: best}])
-        lists += Teacher(Run("one"), "", fake).n_best(["o 7"], lambda _count: None)  # type: ignore[arg-type]
+        lists += Teacher(None, fake).n_best(["o 7"], lambda _count: None)  # type: ignore[arg-type]
     assert lists[0] == pytest.approx({"a 7": -0.5, "a  ": -0.5})
     assert lists[1] == pytest.approx(lists[0])
 
@@ -188,7 +189,7 @@ def test_the_best_of_each_file_are_kept(tmp_path: Path) -> None:
 
 def teacher_of(run: TrainedRun, beam_size: int) -> Teacher:
     changes = {"beam_size": beam_size, "num_hypotheses": beam_size}
-    return Teacher(Run(run.path), "", Translator.load(run.path).with_options(**changes))
+    return Teacher(TrainedModel.load(run.path), Translator.load(run.path).with_options(**changes))
 
 
 @pytest.fixture

@@ -5,6 +5,7 @@ import shutil
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -44,7 +45,10 @@ def run(copied: TrainedRun, tmp_path: Path) -> Run:
 
 
 def cache(run: Run, copied: TrainedRun, warn: Callable[[str], None] = pytest.fail) -> None:
-    cache_translator(copied.config, run, load_tokenizers(run.tokenizer_folder), warn)
+    task: Any = SimpleNamespace(
+        tokenizers=load_tokenizers(run.tokenizer_folder), alignment_layer=lambda _trained: None
+    )
+    cache_translator(copied.config, run, task, warn)
 
 
 def cached(run: Run) -> Any:
