@@ -147,14 +147,13 @@ class TrainedModel:
         """The Keras model; raises PtenmtError if TensorFlow is not installed."""
         load_tensorflow()
         weights = self.weights
-        from ptenmt.model.next_word import NextWordModel
-        from ptenmt.model.transformer import Transformer
+        from ptenmt.model import next_word, transformer
 
         is_translation, sizes = self.config.task == "translation", self.tokenizers.vocabulary_sizes
         model: TrainableModel = (
-            Transformer(self.config.model, *sizes)
+            transformer.Transformer(self.config.model, *sizes)
             if is_translation
-            else NextWordModel(self.config.model, sizes[0])
+            else next_word.NextWordModel(self.config.model, sizes[0])
         )
         assign_weights(model, weights, self.info.file)
         return model

@@ -85,6 +85,11 @@ def add_placeholders(source: str, target: str, random: Random) -> SentencePair:
     return mask_pair(source, target, PLACEHOLDERS[first:] + PLACEHOLDERS[:first])
 
 
+def joined(pairs: Sequence[SentencePair]) -> SentencePair:
+    """Join several pairs to one."""
+    return " ".join(source for source, _ in pairs), " ".join(target for _, target in pairs)
+
+
 NOISES: Mapping[str, Callable[[str, str, Random], SentencePair]] = {
     "typos": add_typos,
     "drop_end_punctuation": drop_end_punctuation,
@@ -114,8 +119,7 @@ def noisy_pair(
 ) -> SentencePair:
     """Join pairs of one file and apply the noises with these names; the file's tag stays in front."""
     tag = tag_of(pairs[0][0], data)
-    source = " ".join(source.removeprefix(tag) for source, _ in pairs)
-    target = " ".join(target for _, target in pairs)
+    source, target = joined([(source.removeprefix(tag), target) for source, target in pairs])
     for name in names:
         source, target = NOISES[name](source, target, random)
     return tag + source, target

@@ -21,6 +21,7 @@ import zipfile
 import zlib
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -69,8 +70,7 @@ def list_corpora(source_language: str, target_language: str, search: str = "") -
         Of each corpus ``name`` (``<source>-<data set>-<version>-<language>-<language>``), ``version``,
         ``languages`` (ISO 639-3 codes), ``urls``, ``licence`` and ``citations`` (keys of BibTeX entries).
     """
-    with _mtdata():
-        entries = _entries(_tags(source_language, target_language))
+    entries = _entries(_tags(source_language, target_language))
     return [_facts(entry) for entry in entries if search.lower() in str(entry.did).lower()]
 
 
@@ -127,45 +127,45 @@ def _folder() -> Path:
 
 
 @contextlib.contextmanager
-def _mtdata() -> Iterator[None]:
-    """Let mtdata neither print, nor set up the root logger, nor write outside of our cache."""
+def _mtdata() -> Iterator[Any]:
+    """The package mtdata, which must not print, set up the root logger, nor write outside of our cache."""
     os.environ.setdefault("MTDATA", str(_folder()))  # read when it is imported
     root, silent = logging.getLogger(), logging.NullHandler()
     root.addHandler(silent)  # with a handler there, it installs none
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            yield
+            import mtdata.entry
+
+            yield mtdata
     finally:
         root.removeHandler(silent)
 
 
 def _index() -> Any:
     """The module ``mtdata.index``; at the first import it makes an index and stores it as a pickle."""
-    import mtdata
-
-    file = mtdata.cached_index_file
-    if "mtdata.index" not in sys.modules:
-        file.parent.mkdir(parents=True, exist_ok=True)
-        if not file.exists():
-            logger.warning("indexing all public corpora: half a minute, once")
-        # It would also import mtdata*.py from the working folder.
-        with exclusive(file.with_suffix(".lock")), contextlib.chdir(file.parent):
-            try:
-                import mtdata.index
-            except (EOFError, pickle.UnpicklingError):  # a killed process wrote half of it
-                file.unlink()
-                import mtdata.index
-    return mtdata.index
+    with _mtdata() as mtdata:
+        file = mtdata.cached_index_file
+        if "mtdata.cache" not in sys.modules:
+            file.parent.mkdir(parents=True, exist_ok=True)
+            if not file.exists():
+                logger.warning("indexing all public corpora: half a minute, once")
+            # It would also import mtdata*.py from the working folder.
+            with exclusive(file.with_suffix(".lock")), contextlib.chdir(file.parent):
+                try:
+                    import_module("mtdata.cache")  # and with it the index
+                except (EOFError, pickle.UnpicklingError):  # a killed process wrote half of it
+                    file.unlink()
+                    import_module("mtdata.cache")
+        return mtdata.index
 
 
 def _tags(*codes: str) -> tuple[Any, ...]:
-    from mtdata.iso.bcp47 import bcp47
-
-    try:
-        return tuple(bcp47(code) for code in codes)
-    except (ValueError, AssertionError) as error:
-        raise ConfigError(f"corpora need ISO 639 codes of languages, such as pt: {error}") from error
+    with _mtdata() as mtdata:
+        try:
+            return tuple(mtdata.iso.bcp47.bcp47(code) for code in codes)
+        except (ValueError, AssertionError) as error:
+            raise ConfigError(f"corpora need ISO 639 codes of languages, such as pt: {error}") from error
 
 
 def _entries(tags: Sequence[Any]) -> list[Any]:
@@ -176,14 +176,12 @@ def _entries(tags: Sequence[Any]) -> list[Any]:
 
 def _identities(name: str) -> list[Any]:
     """The data set ids that a name may mean: as it is written, and with the languages exchanged."""
-    with _mtdata():
-        from mtdata.entry import DatasetId
-
+    with _mtdata() as mtdata:
         try:
-            given = DatasetId.parse(name)
+            given = mtdata.entry.DatasetId.parse(name)
         except Exception:  # mtdata raises bare ones
             return []
-    return [given, DatasetId(given.group, given.name, given.version, given.langs[::-1])]
+    return [given, replace(given, langs=given.langs[::-1])]
 
 
 def _stored(name: str) -> Path | None:
@@ -194,8 +192,7 @@ def _stored(name: str) -> Path | None:
 
 def _is_swapped(name: str, languages: Sequence[str], data: DataConfig) -> bool:
     """Whether a corpus has the config's target language first; DataError if it has other languages."""
-    with _mtdata():
-        wanted, tags = _tags(data.source_language, data.target_language), _tags(*languages)
+    wanted, tags = _tags(data.source_language, data.target_language), _tags(*languages)
     for is_swapped, order in ((False, tags), (True, tags[::-1])):
         if len(tags) == 2 and wanted[0].is_compatible(order[0]) and wanted[1].is_compatible(order[1]):
             return is_swapped
@@ -226,9 +223,8 @@ def _entry(name: str, data: DataConfig) -> Any:
 
 def _fetch(entry: Any, on_progress: OnDownload | None) -> None:
     """Download a corpus and write its folder."""
-    from mtdata.cache import Cache
-
-    cache, archives = Cache(_folder() / _DOWNLOADS), []
+    with _mtdata() as mtdata:
+        cache, archives = mtdata.cache.Cache(_folder() / _DOWNLOADS), []
     for url in _urls(entry):
         name = entry.filename if isinstance(entry.url, str) else None
         archives.append(cache.get_local_path(url, filename=name, fix_missing=False))
@@ -270,15 +266,13 @@ def _convert(entry: Any, cache: Any, file: Path, on_progress: OnDownload | None)
 
 def _segments(entry: Any, cache: Any) -> Iterator[tuple[str, str | None]]:
     """Read a downloaded corpus with mtdata's parsers; DownloadError if its archive is damaged, DataError."""
-    from mtdata.parser import Parser
-    from mtdata.utils import COMPRESSORS
-
-    COMPRESSORS.update(_OPENERS)  # its own run xz and others as a process, and ignore their errors
+    with _mtdata() as mtdata:  # its own openers run xz and others as a process, and ignore their errors
+        mtdata.utils.COMPRESSORS.update(_OPENERS)
     try:
         content = cache.get_entry(entry)
         if entry.is_archive and isinstance(content, Path):
             raise zipfile.BadZipFile("it is neither a zip nor a tar archive")
-        rows = Parser(content, ext=entry.in_ext, ent=entry).read_segs(show_pbar=False)
+        rows = mtdata.parser.Parser(content, ext=entry.in_ext, ent=entry).read_segs(show_pbar=False)
         for first, *others in rows:  # some have a third part, metadata
             yield first, others[0] if others else None
     except _BROKEN as error:

@@ -12,6 +12,8 @@ from itertools import accumulate, pairwise
 from pathlib import Path
 from typing import Any, Self
 
+import sentencepiece
+
 from ptenmt.config.schema import SubwordAlgorithm
 from ptenmt.errors import TokenizerError
 from ptenmt.tokenizers.base import (
@@ -68,8 +70,6 @@ class SentencePieceTokenizer(Tokenizer):
     splits_punctuation = False
 
     def __init__(self, model: bytes) -> None:
-        import sentencepiece
-
         self.model = model
         self._processor: Any = sentencepiece.SentencePieceProcessor(model_proto=model)
         super().__init__(self._processor.id_to_piece([*range(self._processor.get_piece_size())]), model)
@@ -88,8 +88,6 @@ class SentencePieceTokenizer(Tokenizer):
         that are a token each, wherever they occur. Raises TokenizerError if there is no text, or more
         characters than the vocabulary can hold.
         """
-        import sentencepiece
-
         has_text = False
 
         def sentences() -> Iterator[str]:

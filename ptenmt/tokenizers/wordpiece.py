@@ -75,8 +75,8 @@ class WordPieceTokenizer(Tokenizer):
     def _tokenizer(self) -> Any:
         """The encoder; a language that is only decoded does not need it."""
         import tokenizers
-        from tokenizers import normalizers
 
+        normalizers = tokenizers.normalizers
         ids = {piece: token for token, piece in enumerate(self.vocabulary)}
         tokenizer = tokenizers.Tokenizer(
             tokenizers.models.WordPiece(

@@ -15,6 +15,7 @@ from statistics import fmean
 from typing import Any, Literal
 
 import numpy as np
+from sacrebleu.metrics import BLEU
 
 from ptenmt.atomic_files import (
     folder_written_whole,
@@ -223,8 +224,6 @@ def choose_translations(
     n_best: Iterable[NBest], references: Iterable[str], choose: Criterion, *, is_tokenized: bool
 ) -> Iterator[tuple[int, float]]:
     """Choose a translation of each source; yields its index in the list and its score, or -inf if none."""
-    from sacrebleu.metrics import BLEU
-
     bleu = BLEU(tokenize="none" if is_tokenized else "13a", effective_order=True)
     for translations, reference in zip(n_best, references, strict=True):
         rank = 0
