@@ -25,7 +25,6 @@ from ptenmt.data.text import preparation_differences
 from ptenmt.errors import OutputError, RunError
 from ptenmt.events import OnProgress
 from ptenmt.runs import Run, check_task
-from ptenmt.trained_model import TrainedModel
 from ptenmt.translation import Translator
 from ptenmt.translation.resumable_output import locked, write_buffers
 
@@ -106,11 +105,8 @@ class Cleaning:
         Pairs that are split off for validation or test are there too, without a score, so that the same
         config, with the output in place of its files, has the same splits. Scores are cached.
 
-        Args:
-            on_progress: Called after every step.
-            device: What CTranslate2 computes on: ``cpu``, ``cuda`` or ``auto``.
-            threads: How many batches CTranslate2 scores in parallel; by default one per core.
-            on_warning: Called with a message for each damaged file of weights.
+        CTranslate2 computes on ``device``, ``cpu``, ``cuda`` or ``auto``, and scores ``threads`` batches in
+        parallel, by default one per core.
 
         Returns:
             For each training file how many pairs are left, and examples of the others.
@@ -121,12 +117,7 @@ class Cleaning:
         """
         with locked(self.output):
             models = [
-                Translator.from_trained_model(
-                    TrainedModel.load(run, on_warning=on_warning),
-                    "ctranslate2",
-                    device=device,
-                    threads=threads,
-                )
+                Translator.load(run, on_warning, engine="ctranslate2", device=device, threads=threads)
                 for run in (self.forward, self.backward)
             ]
             on_progress("reading the pairs", 0, 1)

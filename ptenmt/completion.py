@@ -9,7 +9,7 @@ import numpy as np
 
 from ptenmt.config import Config, DecodingConfig
 from ptenmt.data.text import TextPreparation
-from ptenmt.errors import DataError, TokenizerError
+from ptenmt.errors import DataError
 from ptenmt.history import History
 from ptenmt.model.numpy_transformer import NumpyNextWord
 from ptenmt.runs import Choice, Run
@@ -51,8 +51,7 @@ class ContextWords:
 
 def context_words(text: str, tokenizer: Tokenizer, config: Config) -> ContextWords:
     """Split and encode a text like the training text of a next-word model; DataError if it has no words."""
-    if not isinstance(tokenizer, WordTokenizer):
-        raise TokenizerError("a next-word model reads words, and this tokenizer has sub-words")
+    assert isinstance(tokenizer, WordTokenizer)  # the only kind that a config of the task may have
     prepared = TextPreparation(config.data).prepare_input(text, config.data.languages[1])
     words, ids = tokenizer.split(prepared), tokenizer.encode([prepared])[0]
     if not ids:

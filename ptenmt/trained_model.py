@@ -24,13 +24,7 @@ class TrainedModel:
     """A run's config, tokenizers and weights; arrays and models are loaded when first used.
 
     All parts of one object come from the same weights, even if a running training replaces the file.
-
-    Args:
-        run: The run directory.
-        config: The run's options.
-        tokenizers: Of both languages.
-        candidates: Weights files in order of preference; damaged ones are skipped.
-        on_warning: Called with a message for each damaged file.
+    ``candidates`` are weights files in order of preference; damaged ones are skipped with a warning.
     """
 
     def __init__(

@@ -26,7 +26,8 @@ _Ids = list[list[int]]
 class AugmentedPairs:
     """Training pairs with other noise and other segmentations in every epoch (see ``TrainingPairs``).
 
-    Both are functions of the seed of a batch and of a pair's place in it.
+    Both are functions of the seed of a batch and of a pair's place in it. ``source`` and ``target`` are the
+    ids of ``texts`` in their best segmentation.
 
     No batch is larger than planned. Sampled segmentations are longer than the best one by a factor that
     hardly differs between sentences, so batches are planned for it; a sentence that is still too long keeps
@@ -36,15 +37,6 @@ class AugmentedPairs:
     batch and the mixture of files stay as planned, and no length goes without noise. A place for which three
     pairs in a row are too long keeps its own without noise. ``join`` concerns the same pairs in every epoch,
     whose batches are planned for it, with other partners each time.
-
-    Args:
-        source: The ids of the source sentences in their best segmentation.
-        target: Those of the target sentences.
-        texts: The same pairs.
-        tokenizers: Of both languages; of SentencePiece if ``sampling`` is above 0.
-        sampling: The option ``tokenizer.sampling``.
-        data: The options ``augment`` and the tags of the files.
-        max_positions: Maximum number of ids per sequence.
     """
 
     def __init__(

@@ -37,12 +37,9 @@ class TrainingPairs(Protocol):
         """Return the length of the longer side of each pair, int32 [pairs]."""
 
     def batch(self, rows: np.ndarray, width: int | None, seed: Sequence[int]) -> Batch:
-        """Return pairs as ids.
+        """Return the pairs with these indices as ids; ``seed`` is for ids that are sampled.
 
-        Args:
-            rows: Indices of the pairs.
-            width: The length to pad both sides to; None pads each side to its own longest sentence.
-            seed: Random seed, if the ids are sampled.
+        Both sides are padded to ``width``; if it is None, each to its own longest sentence.
         """
 
 

@@ -183,11 +183,8 @@ def overlap_filter(given: Iterable[SentencePair], drawn: Iterable[SentencePair] 
     """Return a filter that removes pairs with a held-out source or target.
 
     Case, punctuation and spaces are ignored, so that the same sentence in another tokenization is found.
-
-    Args:
-        given: Held-out pairs from elsewhere. Short sentences, such as "Thank you!", do not count: they occur
-            in every text. Short are fewer than 4 words with fewer than 30 bytes of letters.
-        drawn: Held-out pairs that were drawn from the training pairs; all their sentences count.
+    Of ``drawn`` pairs, from the training pairs, all sentences count; of ``given`` ones, from elsewhere, not
+    short ones, such as "Thank you!", which every text has: of fewer than 4 words and 30 bytes of letters.
     """
     given, drawn = list(given), list(drawn)
     sources, targets = (

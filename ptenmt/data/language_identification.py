@@ -28,12 +28,8 @@ another language, and where Portuguese is expected 84 to 98% of the Spanish, Ita
 class LanguageCheck:
     """Finds sentences that are surely not in the expected language.
 
-    Args:
-        expected: The ISO 639-1 codes of the expected languages.
-        others: Further languages to compare; None: all that py3langid knows.
-
-    Raises:
-        DataError: py3langid does not know one of them.
+    The expected languages, ISO 639-1 codes, are compared with ``others``; None: with all that py3langid
+    knows. Raises DataError if it does not know one of them.
     """
 
     def __init__(self, expected: Sequence[str], others: Sequence[str] | None = LIKELY_LANGUAGES) -> None:

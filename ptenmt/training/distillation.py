@@ -339,8 +339,8 @@ def distilled_data(data: DataConfig, folder: Path, sizes: Sequence[int]) -> Data
     ``sizes`` are the numbers of pairs of its training files.
     """
 
-    def written(name: str, **facts: Any) -> CorpusFile:
-        return CorpusFile(path=str(folder.absolute() / f"{name}.tsv.gz"), **facts)
+    def written(stem: str, **facts: Any) -> CorpusFile:
+        return CorpusFile(path=str(folder.absolute() / f"{stem}.tsv.gz"), **facts)
 
     own = data.train or (CorpusFile(path="-", name="distilled"),)
     return replace(

@@ -129,7 +129,7 @@ def dry_run(
     )
 
 
-class _DryRunPlan:
+class _DryRunPlan(BatchPlan):
     """The largest batch for the first step, then usual ones."""
 
     def __init__(self, plan: BatchPlan, largest: Batch, accumulate: int) -> None:
@@ -139,12 +139,12 @@ class _DryRunPlan:
         self._usual = min(MAX_STEPS * accumulate, plan.num_batches(0) - self._skipped)
         self.mixture = Mixture.once(0)
 
-    def num_batches(self, _epoch: int) -> int:
-        """Number of batches of the only epoch."""
+    def num_batches(self, epoch: int) -> int:  # noqa: ARG002 — the only one
+        """Number of batches."""
         return len(self._largest) + self._usual
 
-    def batches(self, epoch: int, _first: int) -> Iterator[Batch]:
-        """The batches of the only epoch."""
+    def batches(self, epoch: int, first: int = 0) -> Iterator[Batch]:  # noqa: ARG002 — it has no other start
+        """The batches."""
         yield from self._largest
         yield from islice(self._plan.batches(epoch, self._skipped), self._usual)
 

@@ -2,13 +2,12 @@
 
 from collections.abc import Iterator
 from itertools import islice
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 import tensorflow as tf
 
-from ptenmt.data.batches import Batch
-from ptenmt.data.mixing import Mixture
+from ptenmt.data.batches import Batch, BatchPlan
 from ptenmt.epochs import EpochSteps
 
 _PREFETCHED_BATCHES = 4
@@ -24,28 +23,13 @@ MicroBatch = tuple[Any, Any, Any, Any]
 the update (int64): per-replica values if there are several replicas."""
 
 
-class Plan(Protocol):
-    """The batches of an epoch: ``BatchPlan``."""
-
-    mixture: Mixture
-    """The sources of the pairs; all epochs of a stage have as many batches."""
-
-    def num_batches(self, epoch: int) -> int:
-        """Number of batches of an epoch."""
-        ...
-
-    def batches(self, epoch: int, first: int, /) -> Iterator[Batch]:
-        """The batches of an epoch, starting at batch ``first``."""
-        ...
-
-
 class InputPipeline:
     """Groups a plan's batches into updates of ``accumulate`` micro-batches (gradient accumulation).
 
     An epoch's last update may have fewer. Each batch is sharded over the replicas.
     """
 
-    def __init__(self, plan: Plan, accumulate: int, strategy: tf.distribute.Strategy) -> None:
+    def __init__(self, plan: BatchPlan, accumulate: int, strategy: tf.distribute.Strategy) -> None:
         self._plan = plan
         self._accumulate = accumulate
         self._strategy = strategy
@@ -93,7 +77,7 @@ class InputPipeline:
         return dataset.with_options(options)
 
 
-def epoch_steps(plan: Plan, accumulate: int) -> EpochSteps:
+def epoch_steps(plan: BatchPlan, accumulate: int) -> EpochSteps:
     """Number of updates per epoch: batches / accumulate, rounded up."""
     return EpochSteps(
         tuple((first, -(-plan.num_batches(first) // accumulate)) for first in plan.mixture.first_epochs)

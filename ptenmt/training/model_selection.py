@@ -8,11 +8,12 @@ from collections.abc import Generator, Iterator
 from typing import Protocol
 
 from ptenmt.config import Config, ValidationConfig
+from ptenmt.data.batches import BatchPlan
 from ptenmt.epochs import EpochSteps
 from ptenmt.events import Scores, Validated, ValidationStep
 from ptenmt.history import History, rank
 from ptenmt.runs import Run
-from ptenmt.training.input_pipeline import Plan, epoch_steps
+from ptenmt.training.input_pipeline import epoch_steps
 from ptenmt.training.optimizer import averaged
 from ptenmt.training.state import TrainingState
 from ptenmt.weights import keep_best
@@ -41,7 +42,7 @@ class ModelSelection:
         run: Run,
         state: TrainingState,
         validator: Validator,
-        plan: Plan,
+        plan: BatchPlan,
         writes: bool = True,
     ) -> None:
         self._config = config

@@ -71,7 +71,7 @@ class NextWordTask(Task):
             for name, windows, words in parts
         }
 
-    @property
+    @cached_property
     def mixture(self) -> Mixture:
         """Every window once."""
         return Mixture.once(len(self._training))

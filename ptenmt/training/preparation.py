@@ -196,8 +196,9 @@ def _warm_start_run(name: str | Path, config: Config, run: Run) -> Run:
     before = other.config()
     check_task(other, before.task, config.task)
     wanted, given = flat_options(config), flat_options(before)
-    differing = [option for option in wanted if _must_agree(option) and wanted[option] != given[option]]
-    if differing:
+    must_agree = {option for option in wanted if option.startswith("model.") and "dropout" not in option}
+    must_agree |= {"data.reverse", *(f"tokenizer.{name}" for name in _TOKENIZER_OPTIONS)}
+    if differing := [option for option in wanted if option in must_agree and wanted[option] != given[option]]:
         old = {option: show_value(given[option]) for option in differing}
         listed = [f"{option}: {old[option]} → {show_value(wanted[option])}" for option in differing]
         raise RunError(
@@ -205,12 +206,3 @@ def _warm_start_run(name: str | Path, config: Config, run: Run) -> Run:
             "use those of the run: " + " ".join(f"--set {option}={old[option]}" for option in differing),
         )
     return other
-
-
-def _must_agree(option: str) -> bool:
-    section, _, name = option.partition(".")
-    if section == "tokenizer":
-        return name in _TOKENIZER_OPTIONS
-    if option == "data.reverse":
-        return True
-    return section == "model" and "dropout" not in name

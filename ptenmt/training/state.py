@@ -207,7 +207,11 @@ class Checkpoints:
         try:
             self._run.state_folder.mkdir(exist_ok=True)
             saved = Path(self._manager.save())
-            self._delete_before(saved.name)
+            # Old ones that the manager does not list, because their process was killed.
+            names = [path.name for path in self._run.checkpoints()]
+            for name in names[names.index(saved.name) + self._keep :]:
+                for file in sorted(self._run.state_folder.glob(f"{name}.*")):  # the data, then the index
+                    file.unlink(missing_ok=True)
             return saved
         except (tf.errors.OpError, OSError) as error:
             self.tidy()
@@ -215,13 +219,6 @@ class Checkpoints:
                 f"cannot save a checkpoint in {self._run.state_folder}: {_reason(error)}",
                 "make room and run the command again; what was saved before is unharmed",
             ) from error
-
-    def _delete_before(self, newest: str) -> None:
-        """Delete old checkpoints that the manager does not list, because their process was killed."""
-        names = [path.name for path in self._run.checkpoints()]
-        for name in names[names.index(newest) + self._keep :]:
-            for file in sorted(self._run.state_folder.glob(f"{name}.*")):  # the data, then the index
-                file.unlink(missing_ok=True)
 
     def tidy(self) -> None:
         """Remove the temporary files of a save that failed or was killed."""

@@ -53,43 +53,43 @@ class TensorBoard:
     def _curve_point(self, event: CurvePoint) -> None:
         with self._writer.as_default(event.global_step):
             for name in ("loss", "accuracy", "learning_rate", "gradient_norm"):
-                _write_number(f"training/{name}", getattr(event, name))
-            _write_number("training/tokens_per_second", self._tokens_per_second)
+                _write(f"training/{name}", getattr(event, name))
+            _write("training/tokens_per_second", self._tokens_per_second)
 
     def _validated(self, event: Validated) -> None:
         scores = event.scores
         with self._writer.as_default(event.global_step):
             for name, value in scores.figures().items():
-                _write_number(f"{_SCORES}{name}", value)
+                _write(f"{_SCORES}{name}", value)
             for number, sample in enumerate(scores.samples, 1):
                 texts = [sample.source, sample.reference, sample.translation]
-                _write_text(f"{_SCORES}sample_{number}", "  \n".join(texts))  # two spaces: a new line
+                _write(f"{_SCORES}sample_{number}", "  \n".join(texts))  # two spaces: a new line
         self._writer.flush()
 
 
-def _write_number(tag: str, value: float) -> None:
-    """What ``tf.summary.scalar`` writes, which needs the package tensorboard to be installed."""
-    metadata = tf.compat.v1.SummaryMetadata(data_class=1)  # scalars
-    metadata.plugin_data.plugin_name = "scalars"
-    tf.summary.write(tag, tf.constant(value, tf.float32), metadata=metadata)
-
-
-def _write_text(tag: str, text: str) -> None:
-    metadata = tf.compat.v1.SummaryMetadata(data_class=2)  # tensors
-    metadata.plugin_data.plugin_name = "text"
-    tf.summary.write(tag, tf.constant(text), metadata=metadata)
+def _write(tag: str, value: float | str) -> None:
+    """What ``tf.summary.scalar`` and ``text`` write, which need the package tensorboard to be installed."""
+    is_text = isinstance(value, str)
+    metadata = tf.compat.v1.SummaryMetadata(data_class=2 if is_text else 1)
+    metadata.plugin_data.plugin_name = "text" if is_text else "scalars"
+    tf.summary.write(tag, tf.constant(value, tf.string if is_text else tf.float32), metadata=metadata)
 
 
 def forget_after(folder: Path, step: int, validated: int) -> None:
     """Remove what a killed training wrote after a checkpoint, at step ``step``, and its last validation."""
+
+    def is_known(record: bytes) -> bool:
+        event = tf.compat.v1.Event.FromString(record)
+        is_score = any(value.tag.startswith(_SCORES) for value in event.summary.value)
+        return bool(event.step <= (validated if is_score else step))
+
     for file in folder.glob("events.out.tfevents.*"):
         records = list(_records(file))
-        kept = [record for record in records if _is_known(record, step, validated)]
-        if len(kept) == len(records):
+        if all(map(is_known, records)):
             continue
         new = file.with_name(f".{file.name}.new")
         with tf.io.TFRecordWriter(str(new)) as writer:
-            for record in kept:
+            for record in filter(is_known, records):
                 writer.write(record)
         new.replace(file)
 
@@ -101,9 +101,3 @@ def _records(file: Path) -> Iterator[bytes]:
             yield record.numpy()
     except tf.errors.DataLossError:
         return
-
-
-def _is_known(record: bytes, step: int, validated: int) -> bool:
-    event = tf.compat.v1.Event.FromString(record)
-    is_score = any(value.tag.startswith(_SCORES) for value in event.summary.value)
-    return bool(event.step <= (validated if is_score else step))

@@ -12,12 +12,13 @@ import tensorflow as tf
 from ptenmt import events
 from ptenmt.atomic_files import remove_unfinished
 from ptenmt.config import Config
+from ptenmt.data.batches import BatchPlan
 from ptenmt.errors import TrainingError
 from ptenmt.history import History
 from ptenmt.model.next_word import TrainableModel
 from ptenmt.runs import Run
 from ptenmt.training.distributed import Workers
-from ptenmt.training.input_pipeline import InputPipeline, MicroBatch, Plan, epoch_steps
+from ptenmt.training.input_pipeline import InputPipeline, MicroBatch, epoch_steps
 from ptenmt.training.model_selection import ModelSelection, Validator, num_total_steps
 from ptenmt.training.optimizer import Adam
 from ptenmt.training.state import Checkpoints, TrainingState
@@ -46,7 +47,7 @@ class Trainer:
         config: Config,
         run: Run,
         model: TrainableModel,
-        plan: Plan,
+        plan: BatchPlan,
         validator: Validator,
         workers: Workers | None = None,
     ) -> None:
