@@ -72,7 +72,7 @@ class NextWordTask(Task):
         }
 
     @cached_property
-    def mixture(self) -> Mixture:
+    def mixture(self) -> Mixture:  # type: ignore[override]  # computed late
         """Every window once."""
         return Mixture.once(len(self._training))
 
