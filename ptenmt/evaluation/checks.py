@@ -5,18 +5,23 @@ The same sentences always give the same cases.
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from html import escape
+from itertools import groupby
+from operator import itemgetter
 from random import Random
+from xml.etree import ElementTree
 
 from ptenmt.data.placeholders import find_entities
 from ptenmt.data.readers import SentencePair
 from ptenmt.evaluation.error_analysis import max_repeats
-from ptenmt.evaluation.markup_check import check_markup
 from ptenmt.evaluation.reliability import Reliability
 from ptenmt.evaluation.scores import MetricName, Scorer
 from ptenmt.evaluation.test_set import TestSet
 from ptenmt.events import OnProgress
+from ptenmt.tokenizers.words import word_pattern
 from ptenmt.translation import Translator
 from ptenmt.translation.glossary import Glossary
+from ptenmt.translation.markup import Path, Span, num_shared, text_of
 
 _NUM_SENTENCES = 300
 _NUM_EXAMPLES = 3
@@ -120,13 +125,26 @@ class _Cases:
 
     def _markup(self) -> Iterator[Check]:
         """One to three tags in each sentence."""
-        found = check_markup(self._translator, self._sources)
-        for name, kept, count, bar in (
-            ("tags, kept and nested", found.num_kept, found.num_tags, 1.0),
-            ("tags, around aligned words", found.num_named_inside, found.num_named, 0.95),
-        ):
-            share = kept / max(count, 1)
-            yield Check(name=name, num_cases=count, num_kept=kept, value=share, bar=bar)
+        chance = Random(0)
+        spans = [random_markup(source, chance) for source in self._sources]
+        translations = self._translator.translate(self._sources)
+        kept: list[_Case] = []
+        aligned: list[_Case] = []
+        moved = self._translator.move_spans(translations, spans)
+        for each, of_source, (of_target, *_) in zip(translations, spans, moved, strict=True):
+            shown = tagged(of_source), tagged(of_target)
+            wanted, found = map(_nesting, shown)
+            kept += [(*shown, found.count(tag) == 1 and text_of(of_target) == each.text) for tag in wanted]
+            inside, inside_target = _elements(of_source), _elements(of_target)
+            alignment = self._translator.align(each.source).of_words()
+            columns, rows = _words(each.source), _words(alignment.translation)
+            for (begin, end), weights in zip(rows, alignment.weights, strict=True):
+                column = columns[max(range(len(columns)), key=weights.__getitem__)]
+                if alignment.translation == each.text and any(map(str.isalnum, each.text[begin:end])):
+                    elements = {element for path in inside[slice(*column)] for element in path}
+                    aligned += [(*shown, element in inside_target[begin]) for element in elements]
+        yield _share("tags, kept and nested", 1.0, kept)
+        yield _share("tags, around aligned words", 0.95, aligned)
 
     def _texts(self) -> Iterator[_Case]:
         """Two to five sentences in a text, those that begin and end like one."""
@@ -206,3 +224,51 @@ def _share(name: str, bar: float, cases: Iterable[_Case]) -> Check:
         bar=bar,
         examples=wrong[:_NUM_EXAMPLES],
     )
+
+
+def random_markup(sentence: str, chance: Random, most_tags: int = 3, most_words: int = 4) -> list[Span]:
+    """Put at least one element around whole words; elements do not cross and are not the same."""
+    words = _words(sentence)
+    chosen: set[tuple[int, int]] = set()
+    for _ in range(chance.randint(1, most_tags)):
+        first = chance.randrange(len(words))
+        last = min(first + chance.randrange(most_words), len(words) - 1)
+        begin, end = words[first][0], words[last][1]
+        crosses = any(begin < start < end < stop or start < begin < stop < end for start, stop in chosen)
+        if not crosses and any(map(str.isalnum, sentence[begin:end])):
+            chosen.add((begin, end))
+    ranges = sorted(chosen, key=lambda each: (each[0], -each[1]))
+    paths = [
+        tuple(n for n, (begin, end) in enumerate(ranges) if begin <= at < end) for at in range(len(sentence))
+    ]
+    grouped = groupby(zip(sentence, paths, strict=True), itemgetter(1))
+    return [("".join(char for char, _ in group), path) for path, group in grouped]
+
+
+def tagged(spans: Sequence[Span]) -> str:
+    """A text as XML, with ``a`` for element 0, ``b`` for 1, and so on, in ``t``."""
+    written, opened = "", Path()
+    for text, path in [*spans, ("", ())]:
+        same = num_shared(opened, path)
+        written += "".join(f"</{_tag(element)}>" for element in reversed(opened[same:]))
+        written += "".join(f"<{_tag(element)}>" for element in path[same:]) + escape(text)
+        opened = path
+    return f"<t>{written}</t>"
+
+
+def _tag(element: int) -> str:
+    return chr(ord("a") + element)
+
+
+def _nesting(xml: str) -> list[tuple[str, str]]:
+    """Each element with the one around it."""
+    return [(child.tag, parent.tag) for parent in ElementTree.fromstring(xml).iter() for child in parent]
+
+
+def _elements(spans: Sequence[Span]) -> list[Path]:
+    """The elements around each character."""
+    return [path for text, path in spans for _ in text]
+
+
+def _words(text: str) -> list[tuple[int, int]]:
+    return [word.span() for word in word_pattern().finditer(text)]

@@ -22,7 +22,7 @@ from ptenmt.server.schemas import Detection, WithKey
 from ptenmt.translation import Translation, Translator
 from ptenmt.translation.coalescing_engine import BusyError, CoalescingEngine, QueuedRequest, SentenceQueue
 from ptenmt.translation.glossary import Glossary
-from ptenmt.translation.markup import Span
+from ptenmt.translation.markup import Span, text_of
 
 MAX_WITHOUT_KEY = 2
 """Uploads at a time whose key is not in the header, where keys are required."""
@@ -54,8 +54,7 @@ class RequestModels:
     def translate(
         self,
         route: Route,
-        texts: list[str],
-        spans: Sequence[Sequence[Span]],
+        texts: Sequence[Sequence[Span]],
         *,
         glossary: Glossary | None = None,
         max_segments: int | None = None,
@@ -65,21 +64,21 @@ class RequestModels:
         """Translate texts by a route, each with ``count`` - 1 alternatives; two models have no confidence.
 
         Returns:
-            The translations, and for each of them its spans and those of its alternatives.
+            The translations, and for each of them its text and those of its alternatives with their markup.
         """
         *earlier, last = map(self.translator, route)
-        self._metrics.count_characters(route[0].name, texts)
+        self._metrics.count_characters(route[0].name, list(map(text_of, texts)))
         if earlier and glossary:
             raise Refusal("a glossary needs a model of both languages, and here two models are chained")
         detected: list[str | None] = [None] * len(texts)
         for translator in earlier:
-            between = translator.translate(texts, max_segments=max_segments)
-            spans = [best for best, *_ in translator.move_spans(between, spans)]
-            texts, detected = [each.text for each in between], [each.detected for each in between]
+            between = translator.translate(map(text_of, texts), max_segments=max_segments)
+            texts = [best for best, *_ in translator.move_spans(between, texts)]
+            detected = [each.detected for each in between]
         beam_size = max(last.config.decoding.beam_size, count)
         last = last.with_glossary(glossary).with_options(num_hypotheses=count, beam_size=beam_size)
-        found = last.translate(texts, max_segments=max_segments)
-        moved = last.move_spans(found, spans)
+        found = last.translate(map(text_of, texts), max_segments=max_segments)
+        moved = last.move_spans(found, texts)
         if with_confidence and not earlier:
             found = self.model(route[-1]).translator.with_confidence(found)
         if earlier:  # what another language is, the first model knows

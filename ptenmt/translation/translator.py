@@ -29,7 +29,7 @@ from ptenmt.translation.confidence import Calibration, ScoredSentence, score_sen
 from ptenmt.translation.ctranslate2_engine import CTranslate2Engine, PendingScores
 from ptenmt.translation.engine import Engine, EngineName, Hypothesis, SearchRequest
 from ptenmt.translation.glossary import Glossary
-from ptenmt.translation.markup import Span, linked_words, marked_segments, move_spans
+from ptenmt.translation.markup import Span, marked_segments, move_spans
 from ptenmt.translation.postprocessing import Alternative, Postprocessor, TranslatedSegment, Translation
 from ptenmt.translation.review import Reviewer
 from ptenmt.translation.segmentation import TextEncoder
@@ -458,40 +458,24 @@ class Translator:
         )
 
     def move_spans(
-        self, translations: Sequence[Translation], spans: Sequence[Sequence[Span]]
+        self, translations: Sequence[Translation], texts: Sequence[Sequence[Span]]
     ) -> list[list[list[Span]]]:
-        """Move marked parts of texts, such as bold words and links, to their translations by word alignment.
+        """Move markup, such as bold words and links, to the translations of texts by word alignment.
 
         Args:
             translations: From ``translate``.
-            spans: Those of each text.
+            texts: The texts as spans: parts of it with the elements around them.
 
         Returns:
             For each text the spans of its best translation, then those of each alternative.
         """
-        if not any(spans):
-            return [[[] for _ in (each, *each.alternatives)] for each in translations]
         marked = [
-            (translation.source, of_text, marked_segments(translation.source, each, of_text))
-            for translation, of_text in zip(translations, spans, strict=True)
-            for each in (translation, *translation.alternatives)
+            [marked_segments(spans, each) for each in (translation, *translation.alternatives)]
+            for translation, spans in zip(translations, texts, strict=True)
         ]
-        alignments = iter(
-            self._alignments([each.to_align for *_, segments in marked for each in segments if each.to_align])
-        )
-        moved = (
-            move_spans(
-                of_text,
-                source,
-                [
-                    part
-                    for each in segments
-                    for part in linked_words(each, next(alignments) if each.to_align else None)
-                ],
-            )
-            for source, of_text, segments in marked
-        )
-        return [[next(moved) for _ in (each, *each.alternatives)] for each in translations]
+        to_align = [each.to_align for each in chain(*chain(*marked)) if each.to_align]
+        alignments = iter(self._alignments(to_align))
+        return [[move_spans(segments, alignments) for segments in of_text] for of_text in marked]
 
     def _alignments(self, segments: Sequence[TranslatedSegment]) -> list[Alignment | None]:
         """The attention with which the decoder is fed the translations; None if the engine cannot be fed."""

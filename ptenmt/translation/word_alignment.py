@@ -4,6 +4,7 @@ import unicodedata
 from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass
+from difflib import SequenceMatcher
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
@@ -104,6 +105,16 @@ def words_of_tokens(words: Sequence[str], tokens: Sequence[str]) -> list[int | N
         at = characters.find(spelled, place, end + len(spelled)) if spelled else -1
         found.append(None if at < 0 else owners[at])
         place = place if at < 0 else at + len(spelled)
+    return found
+
+
+def matching_words(words: Sequence[str], others: Sequence[str]) -> list[int]:
+    """For each word the index of the one at its place among others, some of which differ; -1: none."""
+    found = [-1] * len(words)
+    first, second = ([word.strip().casefold() for word in each] for each in (others, words))
+    for _, begin, end, start, stop in SequenceMatcher(None, first, second, autojunk=False).get_opcodes():
+        if begin < end:
+            found[start:stop] = [begin + at * (end - begin) // (stop - start) for at in range(stop - start)]
     return found
 
 

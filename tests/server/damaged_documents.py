@@ -142,7 +142,9 @@ def _is_translated(name: str, content: bytes) -> bool:
         document = read_document(name, content)
     except Refusal:
         return False
-    translated = document.with_texts([text.upper() for text in document.texts], document.spans)
+    translated = document.with_texts(
+        [[(text.upper(), path) for text, path in spans] for spans in document.texts]
+    )
     read_document(name, translated)
     return True
 

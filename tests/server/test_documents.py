@@ -7,6 +7,7 @@ import pytest
 
 from ptenmt.server.documents import read_document, translated_name
 from ptenmt.server.limits import Refusal
+from ptenmt.translation.markup import text_of
 
 TIMES = "00:00:01,000 --> 00:00:02,500\n"
 SRT = """1
@@ -51,9 +52,13 @@ BEBE LEITE
 """
 
 
+def texts_of(name: str, content: bytes) -> list[str]:
+    return list(map(text_of, read_document(name, content).texts))
+
+
 def upper_case(name: str, content: bytes) -> bytes:
     document = read_document(name, content)
-    return document.with_texts([text.upper() for text in document.texts], document.spans)
+    return document.with_texts([[(text.upper(), path) for text, path in spans] for spans in document.texts])
 
 
 @pytest.mark.parametrize("ends", ["\n", "\r\n"])
@@ -64,8 +69,13 @@ def test_subtitles_keep_times_tags_and_number_of_lines(ends: str, encoding: str)
 
 
 def test_a_subtitle_is_translated_as_a_whole() -> None:
-    document = read_document("a.srt", SRT.encode())
-    assert document.texts == ["o gato bebe leite", "a mãe", " não tem ", "tempo nenhum", "olá !"]
+    assert texts_of("a.srt", SRT.encode()) == [
+        "o gato bebe leite",
+        "a mãe",
+        " não tem ",
+        "tempo nenhum",
+        "olá !",
+    ]
 
 
 FIRST, NEXT = f"1\n{TIMES}", "2\n00:00:03,000 --> 00:00:04,000\n"
@@ -84,7 +94,7 @@ FIRST, NEXT = f"1\n{TIMES}", "2\n00:00:03,000 --> 00:00:04,000\n"
 def test_numbers_and_blank_lines_between_subtitles_may_be_missing(
     source: str, texts: list[str], translated: str
 ) -> None:
-    assert read_document("a.srt", source.encode()).texts == texts
+    assert texts_of("a.srt", source.encode()) == texts
     assert upper_case("a.srt", source.encode()).decode() == translated
 
 
@@ -101,7 +111,7 @@ def test_numbers_and_blank_lines_between_subtitles_may_be_missing(
 def test_each_speaker_of_a_dialogue_is_translated_separately(
     spoken: str, texts: list[str], translated: str
 ) -> None:
-    assert read_document("a.srt", f"{FIRST}{spoken}".encode()).texts == texts
+    assert texts_of("a.srt", f"{FIRST}{spoken}".encode()) == texts
     assert upper_case("a.srt", f"{FIRST}{spoken}".encode()).decode() == f"{FIRST}{translated}\n\n"
 
 
@@ -124,7 +134,7 @@ def test_subtitles_have_a_maximum_length_and_plausible_numbers() -> None:
 
 def test_no_translation_becomes_a_tag_or_a_time() -> None:
     document = read_document("a.srt", b"1\n00:00:01,000 --> 00:00:02,500\num\n")
-    assert document.with_texts(["<b>{x}\n\n--> 2"], [()]).decode().splitlines()[2:] == ["‹b›(x)  --› 2", ""]
+    assert document.with_texts([[("<b>{x}\n\n--> 2", ())]]).decode().splitlines()[2:] == ["‹b›(x)  --› 2", ""]
 
 
 def test_lines_keep_their_ends() -> None:
@@ -134,7 +144,7 @@ def test_lines_keep_their_ends() -> None:
 @pytest.mark.parametrize("blank", ["\n", "\r", "\r\n", "12.\n", " \n"])
 def test_lines_without_a_letter_are_not_translated(blank: str) -> None:
     content = f"{blank * 100_000}um\n{blank}dois"
-    assert read_document("a.txt", content.encode()).texts == ["um", "dois"]
+    assert texts_of("a.txt", content.encode()) == ["um", "dois"]
     assert upper_case("a.txt", content.encode()) == content.upper().encode()
 
 
@@ -148,27 +158,27 @@ def test_lines_without_a_letter_are_not_translated(blank: str) -> None:
     ],
 )
 def test_too_many_texts_are_refused(name: str, begin: str, text: str) -> None:
-    assert len(read_document(name, (begin + text * 20_000).encode()).texts) == 20_000
+    assert len(texts_of(name, (begin + text * 20_000).encode())) == 20_000
     with pytest.raises(Refusal, match="more than 20,000 texts"):
         read_document(name, (begin + text * 20_001).encode())
 
 
 def test_lines_of_html_are_texts() -> None:
-    assert len(read_document("a.html", b"a<br>" * 20_000).texts) == 1
+    assert len(texts_of("a.html", b"a<br>" * 20_000)) == 1
     with pytest.raises(Refusal, match="more than 20,000 texts"):
         read_document("a.html", b"a<br>" * 20_001)
 
 
 @pytest.mark.parametrize("tag", ["<p>", "</p>", "<script>", "<!---->", "<br>1"])
 def test_html_has_a_maximum_number_of_tags(tag: str) -> None:
-    assert read_document("a.html", (tag * 100_000).encode()).texts == []
+    assert texts_of("a.html", (tag * 100_000).encode()) == []
     with pytest.raises(Refusal, match="tags; 100,000 are allowed"):
         read_document("a.html", (tag * 100_001).encode())
 
 
 @pytest.mark.parametrize("tag", ["<>", "{}", "<"])
 def test_subtitles_have_a_maximum_number_of_tags(tag: str) -> None:
-    assert read_document("a.srt", f"{TIMES}um{tag * 50_000}".encode()).texts[0].startswith("um")
+    assert texts_of("a.srt", f"{TIMES}um{tag * 50_000}".encode())[0].startswith("um")
     with pytest.raises(Refusal, match="tags; 50,000 are allowed"):
         read_document("a.srt", f"{TIMES}um{tag * 50_001}".encode())
 

@@ -8,12 +8,16 @@ import pytest
 
 from ptenmt.server.documents.html import Html
 from ptenmt.server.limits import Refusal
-from ptenmt.translation.markup import Span
+from ptenmt.translation.markup import text_of
 
 
 def upper_case(source: str, languages: tuple[Sequence[str], str] | None = None) -> str:
     markup = Html(source, languages)
-    return markup.with_texts([text.upper() for text in markup.texts], markup.spans)
+    return markup.with_texts([[(text.upper(), path) for text, path in spans] for spans in markup.texts])
+
+
+def texts_of(source: str) -> list[str]:
+    return list(map(text_of, Html(source).texts))
 
 
 @pytest.mark.parametrize(
@@ -69,7 +73,7 @@ def upper_case(source: str, languages: tuple[Sequence[str], str] | None = None) 
         ("<svg><style/></svg>a", ["a"]),
         ("<math><mtext/><script/></math>a", ["a"]),
         ("<svg><foreignObject><style/></svg></style></svg>a", ["a"]),
-        ("<math><annotation-xml><svg><br></svg>b</annotation-xml></math>a", ["a"]),
+        ("<math><annotation-xml><svg><br></svg>b</annotation-xml></math>a", ["{0}a"]),
         ("<script/></script>a", ["a"]),
         ('<p =">a', ["a"]),
         ('<p a==">a', ["a"]),
@@ -83,7 +87,7 @@ def upper_case(source: str, languages: tuple[Sequence[str], str] | None = None) 
     ],
 )
 def test_texts_outside_untranslated_elements_are_found(source: str, texts: list[str]) -> None:
-    assert Html(source).texts == texts
+    assert texts_of(source) == texts
 
 
 @pytest.mark.parametrize(
@@ -107,7 +111,7 @@ def test_only_text_changes(source: str, translated: str) -> None:
 
 
 def test_a_translation_cannot_become_markup() -> None:
-    assert Html("<p>a</p>").with_texts(["<script>x</script>&"], [()]) == (
+    assert Html("<p>a</p>").with_texts([[("<script>x</script>&", ())]]) == (
         "<p>&lt;script&gt;x&lt;/script&gt;&amp;</p>"
     )
 
@@ -128,13 +132,13 @@ def test_no_html_takes_long(part: str, depth: int) -> None:
 
 
 def test_elements_are_not_nested_too_deeply() -> None:
-    assert Html("<div>" * 250 + "a").texts == ["a"]
+    assert texts_of("<div>" * 250 + "a") == ["a"]
     with pytest.raises(Refusal, match="nested too deeply"):
         Html("<div>" * 1_000 + "a")
 
 
 def test_an_element_has_a_maximum_number_of_attributes() -> None:
-    assert Html("<p " + " ".join(f"a{number}" for number in range(1_000)) + ">a").texts == ["a"]
+    assert texts_of("<p " + " ".join(f"a{number}" for number in range(1_000)) + ">a") == ["a"]
     started = time.process_time()
     with pytest.raises(Refusal, match="more than 1,000 attributes"):
         Html("<p " + " ".join(f"a{number}" for number in range(500_000)) + ">a")
@@ -146,7 +150,7 @@ def test_an_element_has_a_maximum_number_of_attributes() -> None:
     [
         (
             '<html lang="pt"><body><p lang="pt-BR">um</p><p lang="fr">un</p></body></html>',
-            '<html lang="en"><body><p lang="en">UM</p><p lang="fr">UN</p></body></html>',
+            '<html lang="en"><body><p lang="en">UM</p><p lang="fr">un</p></body></html>',
         ),
         ("<!doctype html><p>um", '<!DOCTYPE html>\n<html lang="en"><body><p>UM</p></body></html>'),
         ('<p lang="pt">um</p>', '<p lang="en">UM</p>'),
@@ -158,44 +162,72 @@ def test_the_language_of_the_translation_is_named(source: str, translated: str) 
 
 
 @pytest.mark.parametrize(
-    ("source", "text", "spans"),
+    ("source", "spans"),
     [
-        ("<p>Ela <b>não <i>tem</i></b> fim", "Ela não tem fim", [(4, 11, 0, -1), (8, 11, 1, 0)]),
-        ("<p>a<img><b> b</b>", "a b", [(1, 1, 0, -1), (1, 3, 1, -1)]),
-        ("um <code>x y</code> dois", "um {0} dois", [(3, 6, 0, -1)]),
-        ('um <i class="notranslate">x</i>', "um {0}", [(3, 6, 0, -1)]),
-        ('um<i translate="no"> </i>', "um", [(2, 2, 0, -1)]),
-        ("um<sup>1</sup> <sub>x</sub>", "um x", [(2, 2, 0, -1), (3, 4, 1, -1)]),
-        ("<i>um <br> dois</i>", "um \ndois", [(0, 8, 0, -1), (3, 4, 1, 0)]),
-        ("um<!-- x -->a<wbr>b", "umab", [(2, 2, 0, -1), (3, 4, 1, -1)]),
-        ("<a href=x><div>um</div></a>", "um", []),
+        ("<p>Ela <b>não <i>tem</i></b> fim", [("Ela ", ()), ("não ", (0,)), ("tem", (0, 1)), (" fim", ())]),
+        ("<p>a<img><b> b</b>", [("a", ()), ("", (0,)), (" b", (1,))]),
+        ("um <code>x y</code> dois", [("um {0} dois", ())]),
+        ('<b>{0} <i class="notranslate">x</i></b> um', [("{0} {1}", (0,)), (" um", ())]),
+        ('um<i translate="no"> </i>', [("um", ()), ("", (0,))]),
+        ("um<sup>1</sup> <sub>x</sub>", [("um", ()), ("", (0,)), (" ", ()), ("x", (1,))]),
+        ("o 1<sup>o</sup> dia", [("o 1o", ()), ("", (0,)), (" dia", ())]),
+        ("<i>um <br> dois</i>", [("um \ndois", (0,))]),
+        ("um<!-- x -->a<wbr>b", [("um", ()), ("", (0,)), ("ab", ())]),
+        ("<x-y>um</x-y> <label>dois</label>", [("um", (0,)), (" ", ()), ("dois", (1,))]),
+        ("<a href=x><div>um</div></a>", [("um", ())]),
     ],
 )
-def test_inline_elements_are_spans(source: str, text: str, spans: list[tuple[int, ...]]) -> None:
+def test_texts_are_in_their_inline_elements(source: str, spans: list[tuple[str, tuple[int, ...]]]) -> None:
+    assert Html(source).texts == [spans]
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        *("UM <a><img></a> DOIS", "<p><img> UM</p>", "UM <code></code> DOIS", "UM <!-- c --> DOIS"),
+        *("<b>UM <code>x</code></b> DOIS", "{0} UM <kbd>y</kbd><br>", 'UM <x id="1"></x> DOIS'),
+        "<label>UM <select><option>DOIS</option></select></label> <ruby>TRÊS<rt>x</rt></ruby>",
+        "<p>\n UM <b>DOIS </b>\n</p>",
+    ],
+)
+def test_what_is_between_words_stays(source: str) -> None:
     markup = Html(source)
-    assert (markup.texts, markup.spans) == ([text], [[*spans]])
+    assert markup.with_texts(markup.texts) == source.replace("DOIS </b>", "DOIS</b>")
 
 
-def test_elements_stand_where_the_spans_of_the_translation_are() -> None:
+def test_elements_stand_where_those_of_the_translation_are() -> None:
     source = (
         "<p>\n  um <b id=x class=y>dois <i>três</i></b> <img src=a alt=A> "
         "<code>c<u>d</u></code><!--e--> f\n</p>"
     )
     markup = Html(source)
-    assert markup.texts == ["um dois três {3} f ", "A"]
-    text = "{3} F. TRÊS E DOIS UM "
-    spans = [(0, 3, 3), (3, 3, 4), (4, 6, 0), (7, 11, 0), (7, 11, 1, 0), (14, 18, 0), (19, 19, 2)]
-    moved = [Span(*span) for span in spans]
+    assert list(map(text_of, markup.texts)) == ["um dois três {0} f", "A"]
+    spans = [("{0}", ()), ("", (4,)), (" ", ()), ("F.", (0,)), (" ", ()), ("TRÊS", (0, 1)), (" E ", ())]
+    spans += [("DOIS", (0,)), (" ", ()), ("", (2,)), (" UM", ())]
     for _ in range(2):  # alternatives are written one after the other
-        assert markup.with_texts([text, "B"], [moved, []]) == (
+        assert markup.with_texts([spans, [("B", ())]]) == (
             '<p>\n  <code>c<u>d</u></code><!--e--> <b id="x" class="y">F.</b> <b class="y"><i>TRÊS</i></b> E '
             '<b class="y">DOIS</b> <img src="a" alt="B"> UM\n</p>'
         )
 
 
-def test_what_is_kept_stays_even_if_the_translation_lost_it() -> None:
-    markup = Html("um <code>x</code> dois")
-    assert markup.with_texts(["one two"], [[Span(4, 7, 0)]]) == "one <code>x</code>two"
+def test_what_is_not_translated_stays_even_if_the_translation_lost_or_repeats_it() -> None:
+    markup = Html("um <code>x</code> dois <kbd>y</kbd>")
+    assert markup.with_texts([[("one {1} two {1}", ())]]) == "one <kbd>y</kbd> two  <code>x</code>"
+
+
+@pytest.mark.parametrize(
+    ("source", "texts"),
+    [
+        ("<div translate=no>a<p translate=yes>b</p></div>c", ["b", "c"]),
+        ('<html><head><meta name="google" content="notranslate"></head><body>a</body></html>', []),
+        ("<iframe title=a>b</iframe><textarea placeholder=b>c</textarea>", ["a", "b"]),
+        ("<select><optgroup label=a><option label=b></select>", ["a", "b"]),
+        ('<p>um <q lang="fr">deux</q> <q lang="pt-BR">dois</q>', ["um {0} dois"]),
+    ],
+)
+def test_where_texts_and_attributes_are_translated(source: str, texts: list[str]) -> None:
+    assert list(map(text_of, Html(source, (("pt",), "en")).texts)) == texts
 
 
 def test_attributes_with_a_text_are_translated() -> None:
@@ -206,7 +238,7 @@ def test_attributes_with_a_text_are_translated() -> None:
     )
     translated = upper_case(source)
     assert translated.count("UM") == 5
-    assert Html(source).texts == ["um"] * 5
+    assert texts_of(source) == ["um"] * 5
     for kept in (
         'name="x" content="um"',
         'src="um"',

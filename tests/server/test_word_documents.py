@@ -12,7 +12,7 @@ import pytest
 from ptenmt.server.documents import read_document
 from ptenmt.server.documents.docx import WordDocument
 from ptenmt.server.limits import Refusal
-from ptenmt.translation.markup import Span
+from ptenmt.translation.markup import Span, text_of
 
 W = 'xmlns:w="http://schemas.openxmlformats.org/wordprocessingml/2006/main"'
 DOCUMENT = f"""<?xml version="1.0" encoding="UTF-8" standalone="yes"?>
@@ -45,9 +45,13 @@ def relationships(**targets: str) -> str:
     return f'<Relationships xmlns="{schema}">{entries}</Relationships>'
 
 
+def texts_of(content: bytes) -> list[str]:
+    return list(map(text_of, WordDocument(content).texts))
+
+
 def upper_case(name: str, content: bytes) -> bytes:
     document = read_document(name, content)
-    return document.with_texts([text.upper() for text in document.texts], document.spans)
+    return document.with_texts([[(text.upper(), path) for text, path in spans] for spans in document.texts])
 
 
 def packed(files: Mapping[str, str | bytes], method: int = zipfile.ZIP_STORED) -> bytes:
@@ -71,8 +75,7 @@ def word_document(document: str = DOCUMENT, method: int = zipfile.ZIP_STORED, **
 
 
 def test_word_documents_keep_their_formatting() -> None:
-    document = WordDocument(word_document())
-    assert document.texts == ["o meu gato", "o gato bebe", "leite", "um", "fim"]
+    assert texts_of(word_document()) == ["o meu gato", "o gato bebe", "leite", "um", "fim"]
     with zipfile.ZipFile(io.BytesIO(upper_case("a.docx", word_document()))) as archive:
         body = archive.read("word/document.xml").decode()
         assert archive.read("word/media/image1.png") == b"\x89PNG gato"
@@ -101,22 +104,22 @@ def test_runs_with_unusual_formatting_are_spans(first: str, second: str, num_loo
         f"<w:r><w:rPr>{look}</w:rPr><w:t>{text}</w:t></w:r>" for look, text in zip(looks, texts, strict=True)
     ]
     document = WordDocument(word_document(f"<w:document {W}><w:p>{''.join(runs)}</w:p></w:document>"))
-    assert document.texts[0] == "um dois três"
-    assert document.spans[0] == [[], [Span(8, 12, 0)]][num_looks == 2]
+    assert document.texts[0] == (
+        [("um dois ", ()), ("três", (0,))] if num_looks == 2 else [("um dois três", ())]
+    )
 
 
 @pytest.mark.parametrize("between", ['<w:bookmarkStart w:id="1"/>', "<!-- c -->", "<?x y?>", "<w:r/>"])
 def test_invisible_elements_do_not_split_a_text(between: str) -> None:
     run = "<w:r><w:t>a</w:t></w:r>"
-    document = WordDocument(word_document(f"<w:document {W}><w:p>{run}{between}{run}</w:p></w:document>"))
-    assert document.texts == ["aa", "fim"]
+    content = word_document(f"<w:document {W}><w:p>{run}{between}{run}</w:p></w:document>")
+    assert texts_of(content) == ["aa", "fim"]
 
 
 def test_a_text_box_in_a_paragraph_is_a_separate_text() -> None:
     inner = "<w:p><w:r><w:t>b</w:t></w:r></w:p>"
     body = f"<w:p><w:r><w:t>a</w:t><w:pict>{inner}</w:pict><w:t>c</w:t></w:r><w:r><w:t>d</w:t></w:r></w:p>"
-    document = WordDocument(word_document(f"<w:document {W}>{body}</w:document>"))
-    assert document.texts == ["acd", "b", "fim"]
+    assert texts_of(word_document(f"<w:document {W}>{body}</w:document>")) == ["acd", "b", "fim"]
 
 
 MANY_ATTRIBUTES = " ".join(f"a{number}='1'" for number in range(101))
@@ -146,46 +149,108 @@ def link(text: str) -> str:
     return f'<w:hyperlink w:anchor="x">{run(text, "<w:u/>")}</w:hyperlink>'
 
 
+SUPERSCRIPT = '<w:vertAlign w:val="superscript"/>'
+MATH = '<m:oMath xmlns:m="http://schemas.openxmlformats.org/officeDocument/2006/math"><m:r/></m:oMath>'
+
+
+def field(code: str, result: str) -> str:
+    begin, middle, end = (
+        f'<w:r><w:fldChar w:fldCharType="{kind}"/></w:r>' for kind in ("begin", "separate", "end")
+    )
+    return f"{begin}<w:r><w:instrText>{code}</w:instrText></w:r>{middle}{run(result)}{end}"
+
+
 @pytest.mark.parametrize(
-    ("paragraph", "text", "spans"),
+    ("paragraph", "spans"),
     [
-        (run("um ") + link("dois") + run(" três"), "um dois três", [Span(3, 7, 0)]),
-        (run("um") + NOTE + run(" dois"), "um dois", [Span(2, 2, 0)]),
-        (run("um") + run("1", '<w:vertAlign w:val="superscript"/>') + run(" d"), "um d", [Span(2, 2, 0)]),
+        (run("um ") + link("dois") + run(" três"), [("um ", ()), ("dois", (0,)), (" três", ())]),
+        (run("um") + NOTE + run(" dois"), [("um", ()), ("", (0,)), (" dois", ())]),
+        (run("um") + run("1", SUPERSCRIPT) + run(" d"), [("um", ()), ("", (0,)), (" d", ())]),
+        (run("o 1") + run("o", SUPERSCRIPT) + run(" dia"), [("o 1o dia", ())]),
         (
             run("um ") + f"<w:ins>{run('x ')}{run('y', '<w:b/>')}</w:ins>",
-            "um x y",
-            [Span(3, 6, 0), Span(5, 6, 1, 0)],
+            [("um ", ()), ("x ", (0,)), ("y", (0, 1))],
         ),
-        (run("um ") + f"<w:del>{run('x ')}</w:del>" + run("dois"), "um dois", [Span(3, 3, 0)]),
+        (run("um ") + f"<w:del>{run('x ')}</w:del>" + run("dois"), [("um ", ()), ("", (0,)), ("dois", ())]),
+        (
+            run("guarda").replace("</w:r>", "<w:noBreakHyphen/><w:t>chuva</w:t></w:r>"),
+            [("guarda\u2011chuva", ())],
+        ),
+        (
+            run("um ") + f"<w:sdt><w:sdtPr/><w:sdtContent>{run('dois')}</w:sdtContent></w:sdt>",
+            [("um ", ()), ("dois", (0,))],
+        ),
+        (run("seja ") + MATH + run(" {0}"), [("seja {1} {0}", ())]),
+        (run("página ") + field("PAGE", "7") + run("."), [("página {0}.", ())]),
+        (
+            run("um ") + "<w:fldSimple><w:r><w:t>x</w:t></w:r></w:fldSimple>",
+            [("um {0}", ())],
+        ),
     ],
 )
-def test_spans_of_a_paragraph(paragraph: str, text: str, spans: list[Span]) -> None:
+def test_a_paragraph_is_written_around_its_words(paragraph: str, spans: list[Span]) -> None:
     document = WordDocument(word_document(f"<w:document {W}><w:p>{paragraph}</w:p></w:document>"))
-    assert (document.texts[0], document.spans[0]) == (text, spans)
+    assert document.texts[0] == spans
+    with zipfile.ZipFile(io.BytesIO(document.with_texts(document.texts))) as archive:
+        again = archive.read("word/document.xml").decode()
+    assert WordDocument(word_document(again)).texts[0] == spans
+    for part in ("instrText>PAGE<", "w:sdtPr", "w:fldSimple", "m:oMath", "footnoteReference", "w:ins"):
+        assert (part in again) == (part in paragraph)
+
+
+def test_a_link_in_a_field_is_translated() -> None:
+    content = word_document(f"<w:document {W}><w:p>{field('HYPERLINK x', 'um')}</w:p></w:document>")
+    assert texts_of(content) == ["um", "fim"]
+
+
+def mark(name: str) -> str:
+    return f'<w:{name} w:id="1"/>'
+
+
+def written(paragraph: str, moved: list[Span]) -> str:
+    document = WordDocument(word_document(f"<w:document {W}><w:p>{paragraph}</w:p></w:document>"))
+    with zipfile.ZipFile(io.BytesIO(document.with_texts([moved, [("FIM", ())]]))) as archive:
+        return archive.read("word/document.xml").decode()
 
 
 def test_runs_follow_the_words_of_the_translation() -> None:
-    start, end = '<w:bookmarkStart w:id="1" w:name="a"/>', '<w:bookmarkEnd w:id="1"/>'
-    paragraph = f"{run('um gato ')}{start}{link('dois')}{end}{run(' três', '<w:b/>')}{NOTE}"
-    document = WordDocument(word_document(f"<w:document {W}><w:p>{paragraph}</w:p></w:document>"))
-    assert document.spans[0] == [Span(8, 12, 0), Span(12, 17, 1), Span(17, 17, 2)]
-    moved = [Span(0, 2, 1), Span(3, 3, 2), Span(4, 6, 0), Span(6, 9, 1), Span(10, 11, 0)]
-    written = document.with_texts(["AA bCC DD E", "FIM"], [moved, []])
-    with zipfile.ZipFile(io.BytesIO(written)) as archive:
-        body = archive.read("word/document.xml").decode()
-    usual = [run(text).replace("<w:rPr></w:rPr>", "<w:rPr/>") for text in (" ", "b", " ")]
+    paragraph = f"{run('um gato ')}{link('dois')}{run(' três', '<w:b/>')}{NOTE}"
+    moved = [
+        ("AA", (1,)),
+        (" ", ()),
+        ("", (2,)),
+        ("b", ()),
+        ("CC", (0,)),
+        (" DD", (1,)),
+        (" ", ()),
+        ("E", (0,)),
+    ]
+    default = [run(text).replace("<w:rPr></w:rPr>", "<w:rPr/>") for text in (" ", "b", " ")]
     parts = [
         run("AA", "<w:b/>"),
-        usual[0],
+        default[0],
         NOTE,
-        usual[1],
+        default[1],
         link("CC"),
         run(" DD", "<w:b/>"),
-        usual[2],
+        default[2],
         link("E"),
     ]
-    assert f"<w:p>{start}{''.join(parts)}{end}</w:p>" in body
+    assert f"<w:p>{''.join(parts)}</w:p>" in written(paragraph, moved)
+
+
+def test_ranges_follow_the_words_and_begin_before_they_end() -> None:
+    start, end = mark("bookmarkStart"), mark("bookmarkEnd")
+    paragraph = f"{run('um')}{start}{run(' gato')}<w:ins>{run(' dois')}{end}</w:ins>"
+    spans = [("um", ()), ("", (0,)), (" gato", ()), (" dois", (1,)), ("", (1, 2))]
+    assert (
+        WordDocument(word_document(f"<w:document {W}><w:p>{paragraph}</w:p></w:document>")).texts[0] == spans
+    )
+    text = run("A").replace("<w:rPr></w:rPr>", "<w:rPr/>")
+    assert f"{start}{text}{end}" in written(paragraph, [("", (0,)), ("A", ()), ("", (1, 2))]).replace(
+        "<w:ins>", ""
+    ).replace("</w:ins>", "")
+    assert f"{start}{text}" in written(paragraph, [("", (1, 2)), ("A", ()), ("", (0,))])
 
 
 def test_notes_headers_and_comments_are_translated() -> None:
@@ -205,8 +270,7 @@ def test_notes_headers_and_comments_are_translated() -> None:
             "word/comments.xml": f"<w:comments {W}>{paragraph.format('ah')}</w:comments>".encode(),
         }
     )
-    translated = WordDocument(upper_case("a.docx", content))
-    assert translated.texts[-2:] == ["NOTA", "AH"]
+    assert texts_of(upper_case("a.docx", content))[-2:] == ["NOTA", "AH"]
 
 
 def test_entities_are_not_expanded() -> None:
@@ -256,16 +320,13 @@ def test_an_impossible_offset_in_the_archive_is_an_error() -> None:
 @pytest.mark.parametrize("within", ["<!-- c -->", "<?x y?>"])
 def test_a_comment_in_a_text_does_not_split_it(within: str) -> None:
     body = f"<w:document {W}><w:p><w:r><w:t>um{within} dois</w:t></w:r></w:p></w:document>"
-    translated = WordDocument(upper_case("a.docx", word_document(body)))
-    assert translated.texts == ["UM DOIS", "FIM"]
+    assert texts_of(upper_case("a.docx", word_document(body))) == ["UM DOIS", "FIM"]
 
 
 def test_a_translation_with_control_characters_is_still_xml() -> None:
     document = WordDocument(word_document())
-    translated = WordDocument(
-        document.with_texts([f"{text}<&\x00\ufffe" for text in document.texts], document.spans)
-    )
-    assert translated.texts[0] == "o meu gato<&"
+    translated = document.with_texts([[(f"{text_of(spans)}<&\x00\ufffe", ())] for spans in document.texts])
+    assert texts_of(translated)[0] == "o meu gato<&"
 
 
 def test_python_docx_reads_what_was_written() -> None:

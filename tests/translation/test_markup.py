@@ -1,7 +1,9 @@
 """Marked words stand at the words that translate them."""
 
 import random
+import re
 from collections.abc import Sequence
+from typing import NamedTuple
 from xml.etree import ElementTree
 
 import numpy as np
@@ -10,38 +12,65 @@ from scripted import TextEngine
 
 from ptenmt.config import Config, DataConfig, TokenizerConfig
 from ptenmt.data.readers import demo_pairs
-from ptenmt.evaluation.markup_check import check_markup, random_spans, tagged
+from ptenmt.evaluation.checks import random_markup, tagged
 from ptenmt.tokenizers import build_tokenizers
 from ptenmt.tokenizers.words import word_pattern
 from ptenmt.translation import Translator
 from ptenmt.translation.glossary import Glossary
-from ptenmt.translation.markup import LinkedWords, Span, move_spans
+from ptenmt.translation.markup import Path, Span, marked_segments, move_spans, text_of
+from ptenmt.translation.postprocessing import Alternative, TranslatedSegment
+from ptenmt.translation.segmentation import Segment
 
 
-def words(text: str) -> list[tuple[int, int]]:
-    return [word.span() for word in word_pattern().finditer(text)]
+class Aligned(NamedTuple):
+    """An alignment of the words of two texts."""
+
+    source_words: list[str]
+    target_words: list[str]
+    weights: list[list[float]]
+
+    def of_words(self) -> "Aligned":
+        return self
 
 
-def marked(html: str) -> tuple[str, list[Span]]:
-    """A text with tags of one letter, ``<a>…</a>``, and its spans."""
-    text, spans, opened = "", list[Span](), [-1]
-    for part in html.replace(">", "<").split("<"):
-        if part.startswith("/"):
-            spans[opened[-1]] = spans[opened[-1]]._replace(end=len(text))
-            opened.pop()
-        elif html.count(f"<{part}>") and len(part) == 1:
-            spans.append(Span(len(text), len(text), len(spans), opened[-1]))
-            opened.append(len(spans) - 1)
-        else:
-            text += part
-    return text, spans
+def words(text: str) -> list[str]:
+    return word_pattern().findall(text)
 
 
-def moved(source: str, target: str, links: Sequence[int | None]) -> str:
-    text, spans = marked(source)
-    weights = [[float(link == at) for at in range(len(words(text)))] for link in links]
-    segment = LinkedWords(words(text), words(target), list(links), weights)
-    return tagged(target, move_spans(spans, text, [segment]))[3:-4]
+def marked(xml: str) -> list[Span]:
+    """A text with tags of one letter, ``<a>…</a>``."""
+    spans, path = list[Span](), ()
+    for part in re.split(r"(</?[a-z]>)", xml):
+        if part[:2] == "</":
+            spans += [("", path)] * all(each[: len(path)] != path for _, each in spans)
+            path = path[:-1]
+        elif part[:1] == "<":
+            path = (*path, ord(part[1]) - ord("a"))
+        elif part:
+            spans.append((part, path))
+    return spans
+
+
+def moved(source: str, target: str, *links: Sequence[int | None]) -> str:
+    """Move markup; ``links`` of each sentence, which end with a full stop."""
+    spans, texts = marked(source), re.split(r"(?<=[.]) ", target)
+    sentences = re.split(r"(?<=[.]) ", text_of(spans))
+    segments = [
+        TranslatedSegment(Segment(" " * bool(n), "", [], typed=typed), text, [])
+        for n, (typed, text) in enumerate(zip(sentences, texts, strict=True))
+    ]
+    alignments = [
+        Aligned(
+            words(typed),
+            words(text),
+            [[float(link == at) for at in range(len(words(typed)))] for link in of_text],
+        )
+        for typed, text, of_text in zip(sentences, texts, links, strict=True)
+    ]
+    alternative = Alternative(text=target, raw="", tokens=[], is_complete=True, score=0.0, segments=segments)
+    divided = marked_segments(spans, alternative)
+    used = [each for each, segment in zip(alignments, divided[1::2], strict=True) if segment.to_align]
+    return tagged(move_spans(divided, iter(used)))[3:-4]
 
 
 @pytest.mark.parametrize(
@@ -70,17 +99,10 @@ def test_spans_stand_at_linked_words(
     assert moved(source, target, links) == expected
 
 
-def test_a_span_of_two_sentences_is_in_parts_where_its_words_do_not_meet() -> None:
-    text, spans = marked("um <a>dois. três</a> quatro.")
-    target = "two one. three four."
-    first = LinkedWords(words(text)[:3], words(target)[:3], [1, 0, 2], [[]] * 3)
-    second = LinkedWords(words(text)[3:], words(target)[3:], [0, 1, 2], [[]] * 3)
-    assert (
-        tagged(target, move_spans(spans, text, [first, second]))
-        == "<t><a>two</a> one. <a>three</a> four.</t>"
-    )
-    first = first._replace(links=[0, 1, 2])
-    assert tagged(target, move_spans(spans, text, [first, second])) == "<t>two <a>one. three</a> four.</t>"
+def test_an_element_over_two_sentences_is_in_parts_where_its_words_do_not_meet() -> None:
+    source, second = "um <a>dois. três</a> quatro.", [0, 1, 2]
+    assert moved(source, "two one. three four.", [1, 0, 2], second) == "<a>two</a> one. <a>three</a> four."
+    assert moved(source, "one two. three four.", [0, 1, 2], second) == "one <a>two. three</a> four."
 
 
 SENTENCES = [source for source, _ in demo_pairs("validation") if source[-1] in ".?!"][:60]
@@ -119,59 +141,70 @@ def random_text(numbers: random.Random) -> str:
     return numbers.choice([" ", "\n", "  "]).join(parts)
 
 
-def test_any_spans_are_kept_and_nested_and_the_text_is_that_without_spans(translator) -> None:
+def with_points(spans: Sequence[Span], points: Sequence[int]) -> list[Span]:
+    """The same text with elements numbered anew in their order, and empty ones at some characters."""
+    found, at = list[Span](), 0
+    for text, path in spans:
+        for cut in sorted({*(point for point in points if at < point < at + len(text)), at + len(text)}):
+            found.append((text[: cut - at], path))
+            text, at = text[cut - at :], cut
+            found += [("", (*path, 100 + n)) for n, point in enumerate(points) if point == cut]
+    numbers = {element: n for n, element in enumerate(dict.fromkeys(e for _, path in found for e in path))}
+    return [(text, tuple(numbers[element] for element in path)) for text, path in found if text or path]
+
+
+def parents(spans: Sequence[Span]) -> set[Path]:
+    return {path[max(0, n - 1) : n + 1] for _, path in spans for n in range(len(path))}
+
+
+def test_any_elements_are_kept_and_nested_and_the_text_is_that_without_them(translator) -> None:
     numbers = random.Random(1)
     texts = [random_text(numbers) for _ in range(200)]
-    spans = []
-    for text in texts:
-        of_text = random_spans(text, numbers, most_tags=8, most_words=9)
-        spans.append(
-            [
-                *of_text,
-                *(
-                    Span(at, at, len(of_text) + n)
-                    for n, at in enumerate(numbers.choices(range(len(text)), k=2))
-                ),
-            ]
+    marked = [
+        with_points(
+            random_markup(text, numbers, most_tags=8, most_words=9), numbers.choices(range(1, len(text)), k=3)
         )
+        for text in texts
+    ]
+    assert list(map(text_of, marked)) == texts
     translator = translator.with_glossary(Glossary({"gato": "feline"}))
-    placed = spans
-    for _ in range(2):  # through two models: spans may be in several parts already
-        translations = translator.translate(texts)
-        texts = [each.text for each in translations]
+    placed = marked
+    for _ in range(2):  # through two models: elements may be in several parts already
+        translations = translator.translate(map(text_of, placed))
         placed = [best for (best,) in translator.move_spans(translations, placed)]
-        for text, of_text, found in zip(texts, spans, placed, strict=True):
-            tree = ElementTree.fromstring(tagged(text, found))
-            assert "".join(tree.itertext()) == text
-            parents = {(child.tag, parent.tag) for parent in tree.iter() for child in parent}
-            assert parents == {tuple("tabcdefghijkl"[at + 1] for at in span[2:]) for span in of_text}
-            is_point = [span.begin == span.end for span in of_text]
-            assert all(part.begin == part.end for part in found if is_point[part.number])
+        for each, of_text, found in zip(translations, marked, placed, strict=True):
+            assert "".join(ElementTree.fromstring(tagged(found)).itertext()) == each.text
+            assert parents(found) == parents(of_text)
+            empty = [path[-1] for text, path in of_text if not text]
+            assert {path[-1] for text, path in found if not text and path[-1] in empty} == {*empty}
+            assert not any(element in empty for text, path in found if text for element in path)
 
 
-def test_of_sentences_without_spans_nothing_is_aligned(translator) -> None:
+def test_of_sentences_without_markup_nothing_is_aligned(translator) -> None:
     translations = translator.translate(["O gato bebe. Ela canta."])
     before = len(translator.engine.requests)
-    assert translator.move_spans(translations, [[Span(0, 12, 0)]]) == [[[Span(0, 12, 0)]]]
-    assert translator.move_spans(translations, [[]]) == [[[]]]
+    spans = [("O gato bebe.", (0,)), (" Ela canta.", ())]
+    assert translator.move_spans(translations, [spans]) == [
+        [[("BEBE. GATO O", (0,)), (" ", ()), ("CANTA. ELA", ())]]
+    ]
     assert len(translator.engine.requests) == before
 
 
-def test_tags_are_counted(translator) -> None:
-    counts = check_markup(translator, SENTENCES)
-    assert counts.num_kept == counts.num_tags > len(SENTENCES)
-    assert 0 < counts.num_named_inside <= min(counts.num_named, counts.num_inside)
+@pytest.mark.parametrize(
+    ("spans", "expected"),
+    [
+        ([("Bebe H", ()), ("2", (0,)), ("O agora.", ())], "AGORA. H<a>2</a>O BEBE"),
+        ([("Vê o 1", ()), ("o", (0,)), (" gato.", ())], "GATO. <a>1O</a> O VÊ"),
+    ],
+)
+def test_words_are_split_at_elements_where_they_stay_as_they_are(translator, spans, expected) -> None:
+    translations = translator.translate([text_of(spans)])
+    (((found),),) = translator.move_spans(translations, [spans])
+    assert tagged(found) == f"<t>{expected}</t>"
 
 
-def test_a_word_with_a_span_inside_is_divided_if_it_stays_as_it_is(translator) -> None:
-    (translation,) = translator.translate(["Bebe H2O agora."])
-    assert translation.text == "AGORA. H2O BEBE"
-    (((span,),),) = translator.move_spans([translation], [[Span(6, 7, 0)]])
-    assert translation.text[span.begin : span.end] == "2"
-
-
-def test_without_attention_words_are_linked_in_order(translator, monkeypatch) -> None:
-    (translation,) = translator.translate(["o gato bebe"])
+def test_without_attention_words_are_aligned_in_order(translator, monkeypatch) -> None:
+    translations = translator.translate(["o gato bebe"])
     monkeypatch.setattr(translator.engine, "name", "keras")
-    (((span,),),) = translator.move_spans([translation], [[Span(0, 1, 0)]])
-    assert translation.text[span.begin : span.end] == "BEBE"
+    ((spans,),) = translator.move_spans(translations, [[("o", (0,)), (" gato bebe", ())]])
+    assert tagged(spans) == "<t><a>BEBE</a> GATO O</t>"

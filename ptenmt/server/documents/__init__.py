@@ -25,16 +25,11 @@ _BYTE_ORDER_MARKS = {
 class Document(Protocol):
     """A document."""
 
-    texts: list[str]
-    """Its texts to translate, in order."""
+    texts: list[list[Span]]
+    """Its texts to translate, in order, with their inline elements."""
 
-    @property
-    def spans(self) -> Sequence[Sequence[Span]]:
-        """The inline elements of each text."""
-        ...
-
-    def with_texts(self, translations: Sequence[str], spans: Sequence[Sequence[Span]]) -> bytes:
-        """The document with other texts, one for each of ``texts``, and their spans; to be called once."""
+    def with_texts(self, texts: Sequence[Sequence[Span]]) -> bytes:
+        """The document with other texts, one for each of ``texts``; to be called once."""
         ...
 
 
@@ -58,15 +53,9 @@ class _EncodedDocument:
             ) from error
         self._document = parse(source)
         self.texts = self._document.texts
-        self.spans: Sequence[Sequence[Span]] = [()] * len(self.texts)
-        if isinstance(self._document, Html):
-            self.spans = self._document.spans
 
-    def with_texts(self, translations: Sequence[str], spans: Sequence[Sequence[Span]]) -> bytes:
-        document = self._document
-        if isinstance(document, Html):
-            return self._mark + document.with_texts(translations, spans).encode(self._encoding)
-        return self._mark + document.with_texts(translations).encode(self._encoding)
+    def with_texts(self, texts: Sequence[Sequence[Span]]) -> bytes:
+        return self._mark + self._document.with_texts(texts).encode(self._encoding)
 
 
 def read_document(

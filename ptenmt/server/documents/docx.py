@@ -1,14 +1,14 @@
 """Word documents (.docx): paragraphs are translated, styles, tables and pictures stay; with python-docx.
 
 Text is in runs: parts of a paragraph with one formatting. Consecutive runs are one text. Those that are not
-formatted like most of it are its spans, and so are hyperlinks; tabs, line breaks and fields separate texts.
+formatted like most of it are inline elements, and so are hyperlinks; tabs and line breaks separate texts.
 """
 
 import io
 import re
 import zipfile
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from copy import deepcopy
 from itertools import groupby
 from typing import Any
@@ -19,10 +19,10 @@ from docx.opc.constants import CONTENT_TYPE
 from docx.opc.part import PartFactory, XmlPart
 from lxml import etree
 
-from ptenmt.server.documents.inline import InlineText
+from ptenmt.server.documents.inline import TranslationUnit, merged, numbers_in_braces
 from ptenmt.server.documents.plain import check_tags, is_prose, limited, xml_characters
 from ptenmt.server.limits import Refusal
-from ptenmt.translation.markup import Span
+from ptenmt.translation.markup import Path, Span, text_of
 
 MAX_FILES = 2_000
 MAX_BYTES = 50_000_000
@@ -40,26 +40,32 @@ _TRANSLATED = re.compile(
 )
 _W = "{http://schemas.openxmlformats.org/wordprocessingml/2006/main}"
 _RUN, _TEXT = f"{_W}r", f"{_W}t"
-_INVISIBLE = {f"{_W}lang", f"{_W}noProof", f"{_W}rPr", f"{_W}lastRenderedPageBreak"}
+_INVISIBLE = {*(f"{_W}{name}" for name in ("lang", "noProof", "rPr", "lastRenderedPageBreak", "softHyphen"))}
 """Elements of a run or of its formatting that have no visible effect."""
-_MARKS = {
-    *(f"{_W}{mark}{end}" for mark in ("bookmark", "commentRange", "perm") for end in ("Start", "End")),
-    f"{_W}proofErr",
-}
-"""Elements between two runs that do not separate their texts."""
-_WRAPPERS = {f"{_W}hyperlink", f"{_W}ins", f"{_W}moveTo", f"{_W}smartTag"}
+_RANGES = {f"{_W}{name}{end}" for name in ("bookmark", "commentRange", "perm") for end in ("Start", "End")}
+"""Where a range begins and ends, between two runs."""
+_DROPPED = f"{_W}proofErr"
+_CONTROL = f"{_W}sdt"
+_WRAPPERS = {_CONTROL, *(f"{_W}{name}" for name in ("hyperlink", "ins", "moveTo", "smartTag"))}
 _DELETED = {f"{_W}del", f"{_W}moveFrom"}
 _POINTS = {
     *(f"{_W}{name}" for name in ("footnoteReference", "endnoteReference", "commentReference")),
-    *(f"{_W}drawing", f"{_W}pict"),
+    *(f"{_W}{name}" for name in ("drawing", "pict", "sym")),
     "{http://schemas.openxmlformats.org/markup-compatibility/2006}AlternateContent",
 }
 """Contents of a run that stand between words."""
+_FIELD, _FIELD_CHARACTER = "field", f"{_W}fldChar"
+_PLACEHOLDERS = {
+    _FIELD,
+    f"{_W}fldSimple",
+    "{http://schemas.openxmlformats.org/officeDocument/2006/math}oMath",
+}
+"""Elements beside runs whose contents Word computes, or that are formulas."""
 _UNREADABLE = "the file is not a Word document, or it is damaged"
 _SPACE = "{http://www.w3.org/XML/1998/namespace}space"
 _Element = Any
 """lxml has no public name for the class of elements."""
-_Look = tuple[tuple[Any, ...], ...]
+_Formatting = tuple[tuple[Any, ...], ...]
 
 
 class WordDocument:
@@ -68,15 +74,17 @@ class WordDocument:
     def __init__(self, content: bytes) -> None:
         self._document = _opened(_checked(content))
         roots = _translated_roots(self._document)
-        flows = (flow for root in roots for flow in _flows(root, _kinds(root)))
-        self._flows = limited(flow for flow in flows if is_prose(flow.text))
-        check_tags(sum(flow.num_copied for flow in self._flows), MAX_TAGS)
-        self.texts, self.spans = [flow.text for flow in self._flows], [flow.spans for flow in self._flows]
+        units = (unit for root in roots for unit in _units(root, _roles(root), numbers_in_braces(root)))
+        self._units = limited(unit for unit in units if is_prose(text_of(unit.spans)))
+        check_tags(sum(unit.num_copied for unit in self._units), MAX_TAGS)
+        self.texts = [unit.spans for unit in self._units]
 
-    def with_texts(self, translations: Sequence[str], spans: Sequence[Sequence[Span]]) -> bytes:
-        """The document with other texts, one for each of ``texts``, and their spans."""
-        for flow, translation, of_text in zip(self._flows, translations, spans, strict=True):
-            flow.fill(translation, of_text)
+    def with_texts(self, texts: Sequence[Sequence[Span]]) -> bytes:
+        """The document with other texts, one for each of ``texts``."""
+        for unit, spans in zip(self._units, texts, strict=True):
+            unit.fill(spans)
+        for root in _translated_roots(self._document):
+            etree.strip_tags(root, _FIELD)
         written = io.BytesIO()
         try:
             self._document.save(written)
@@ -144,119 +152,151 @@ def _translated_roots(document: Document) -> Iterator[_Element]:
                 yield root
 
 
-class _WordFlow(InlineText):
+class _WordUnit(TranslationUnit):
     """Consecutive inline elements of a paragraph.
 
     Args:
         nodes: The elements.
-        kinds: What they and those inside are; see ``_kinds``.
+        roles: Of them and of those inside; see ``_roles``.
+        taken: As of ``TranslationUnit``.
     """
 
-    def __init__(self, nodes: Sequence[_Element], kinds: Mapping[_Element, str]) -> None:
-        super().__init__()
-        self._nodes, self._kinds = nodes, kinds
-        self._usual: dict[_Element | None, _Element] = {}
-        """A run with the formatting of most of the text: of the flow (None), and of each wrapper."""
-        self._add(None, nodes)
-        self.num_copied = len(self.spans) * sum(map(_size, self._usual.values()))
+    def __init__(self, nodes: list[_Element], roles: Mapping[_Element, str], taken: Collection[str]) -> None:
+        super().__init__(taken)
+        self._nodes, self._roles = nodes, roles
+        self._default: dict[_Element | None, _Element] = {}
+        """A run with the formatting of most of the text: of the unit (None), and of each wrapper."""
+        self._add(None, nodes, ())
+        self.spans = merged(self.spans)
+        self.num_copied = len(self._elements) * sum(map(_size, self._default.values()))
 
-    def _add(self, wrapper: _Element | None, nodes: Iterable[_Element], parent: int = -1) -> None:
-        """Add the nodes of the flow or of a wrapper; runs with the usual formatting are no spans."""
-        looks = {
-            node: _formatting(node) if self._kinds[node] == "text" else None
-            for node in nodes
-            if self._kinds[node] != "empty"
-        }
-        counts: Counter[_Look | None] = Counter()
-        for node, look in looks.items():
-            counts[look] += len(_joined(node)) if look is not None else 0
-        usual = max(counts, key=counts.__getitem__, default=None)
-        for (look, _), group in groupby(looks, lambda node: (looks[node], looks[node] is None and node)):
-            node, *others = group
-            begin, number, kind = self._length, len(self.spans), self._kinds[node]
-            if look is None or look != usual:
-                self._elements.append(node)
-                self._literals.append("" if kind == "point" else None)
-                self.spans.append(Span(begin, begin, number, parent))
-            else:
-                self._usual.setdefault(wrapper, node)
-            if kind == "text":
-                self._put("".join(map(_joined, (node, *others))))
-            elif kind == "wrapper":
-                self._add(node, node, number)
-            if number < len(self.spans):
-                self.spans[number] = Span(begin, self._length, number, parent)
+    def points(self) -> Iterator[_Element]:
+        """The elements that stand between words."""
+        return (element for element in self._elements if self._roles[element] == "point")
 
-    def fill(self, text: str, spans: Sequence[Span]) -> None:
-        """Replace the text and its spans."""
-        first = self._nodes[0]
-        if not self.spans:
-            elements = [each for node in self._nodes for each in node.iterchildren(_TEXT)]
-            for element in elements:
-                element.text = ""
-            _write(elements[0], text)
-            return
-        marks = [each for node in self._nodes for each in (node, *node) if each.tag in _MARKS]
-        box, place, parent = first.makeelement(_RUN + "s"), first.makeelement(_RUN), first.getparent()
-        first.addprevious(place)
+    def _add(self, wrapper: _Element | None, nodes: Iterable[_Element], path: Path) -> None:
+        """Add the nodes of the unit or of a wrapper; the text of runs with default formatting is its own."""
+        formatting = {node: _formatting(node) for node in nodes if self._roles[node] == "text"}
+        counts: Counter[_Formatting] = Counter()
+        for node, of_run in formatting.items():
+            counts[of_run] += len(_joined(node))
+        default = max(counts, key=counts.__getitem__, default=None)
+        previous, last = None, path
+        for node in nodes:
+            role, properties, inner = self._roles[node], formatting.get(node), path
+            if role == "text":
+                text = _joined(node)
+                if properties == default or (_is_superscript(node) and self._is_ordinal(text)):
+                    self._default.setdefault(wrapper, node)
+                elif properties == previous:
+                    inner = last
+                else:
+                    inner = (*path, self._number(node))
+                self._put(text, inner)
+            elif role == "placeholder":
+                self._put(self._placeholder(node), path)
+            elif role != "dropped":
+                inner = (*path, self._number(node))
+                if role == "wrapper":
+                    self._add(node, _contents_of(node), inner)
+                self._put_empty(inner)
+            previous, last = properties, inner
+
+    def fill(self, spans: Sequence[Span]) -> None:
+        """Replace the text."""
+        parent, following = self._nodes[0].getparent(), self._nodes[-1].getnext()
+        container = parent.makeelement(_RUN + "s")
         for node in self._nodes:
             parent.remove(node)
-        self._usual |= {box: self._usual[None]} if None in self._usual else {}
-        self._write(box, text, spans)
-        begins, ends = ([mark for mark in marks if mark.tag.endswith(end)] for end in ("Start", "End"))
-        for node in [*begins, *box, *ends]:
-            place.addprevious(node)
-        parent.remove(place)
+        if None in self._default:
+            self._default[container] = self._default[None]
+        self._write(container, self._with_ranges(spans))
+        for node in list(container):
+            if following is None:
+                parent.append(node)
+            else:
+                following.addprevious(node)
 
-    def _open(self, number: int, *, is_first: bool) -> _Element:
-        element = self._elements[number]
-        if self._kinds[element] == "text":
+    def _with_ranges(self, spans: Sequence[Span]) -> list[Span]:
+        """The same with the beginning of each range before its end."""
+        found = list(spans)
+        ends: dict[tuple[str, str], int] = {}
+        for at, (text, path) in enumerate(spans):
+            mark = self._elements[path[-1]] if path and not text else None
+            if mark is not None and mark.tag in _RANGES:
+                key = mark.tag.removesuffix("Start").removesuffix("End"), mark.get(f"{_W}id", "")
+                if mark.tag.endswith("End"):
+                    ends[key] = at
+                elif key in ends:
+                    found[at], found[ends[key]] = spans[ends[key]], spans[at]
+        return found
+
+    def _opened(self, element: _Element, *, is_first: bool) -> _Element:
+        if self._roles[element] == "text":
             return _run_like(element)
-        if self._kinds[element] == "wrapper":
-            usual = self._usual.get(element)
-            if not is_first:
+        if self._roles[element] == "wrapper":
+            default = self._default.get(element)
+            if is_first:
+                _contents_of(element)[:] = []
+            else:
                 element = element.makeelement(element.tag, dict(element.attrib))
-            element[:] = []
-            self._usual |= {element: usual} if usual is not None else {}
+                if element.tag == _CONTROL:
+                    etree.SubElement(element, f"{_CONTROL}Content")
+            if default is not None:
+                self._default[_contents_of(element)] = default
         return element
 
+    def _contents(self, element: _Element) -> _Element:
+        return _contents_of(element)
+
     def _append_text(self, parent: _Element, text: str) -> None:
+        if not text:
+            return
         if parent.tag != _RUN:
-            usual = self._usual.get(parent)
-            parent.append(parent.makeelement(_RUN) if usual is None else _run_like(usual))
+            default = self._default.get(parent)
+            parent.append(parent.makeelement(_RUN) if default is None else _run_like(default))
             parent = parent[-1]
-        _write(etree.SubElement(parent, _TEXT), text)
+        written = etree.SubElement(parent, _TEXT)
+        written.text = xml_characters(text)
+        written.set(_SPACE, "preserve")
 
 
-def _kinds(root: _Element) -> dict[_Element, str]:
-    """What runs are, and what stands beside them.
+def _roles(root: _Element) -> dict[_Element, str]:
+    """The role of runs, and of what stands beside them.
 
-    ``text``; ``wrapper``: has inline elements; ``point``: stands between words; ``empty``: has no width;
-    ``break``, like all others: separates texts.
+    ``text``; ``wrapper``: has inline elements; ``point``: stands between words; ``placeholder``: is not
+    translated; ``dropped``: has no effect; ``break``, like all others: separates texts.
     """
-    kinds: dict[_Element, str] = {}
+    roles: dict[_Element, str] = {}
     _divide_runs(root)
-    for node in reversed(list(root.iter(_RUN, *_WRAPPERS, *_DELETED, *_MARKS))):
-        if node.tag in _MARKS:
-            kinds[node] = "empty"
-        elif node.tag in _DELETED:
-            kinds[node] = "point"
+    _wrap_fields(root)
+    tags = (_RUN, _DROPPED, *_RANGES, *_WRAPPERS, *_DELETED, *_PLACEHOLDERS)
+    for node in reversed(list(root.iter(*tags))):
+        if node.tag == _DROPPED:
+            roles[node] = "dropped"
+        elif node.tag in _DELETED | _RANGES:
+            roles[node] = "point"
+        elif node.tag in _PLACEHOLDERS:
+            roles[node] = "placeholder"
         elif node.tag in _WRAPPERS:
-            is_inline = all(kinds.get(child, "break") != "break" for child in node)
-            kinds[node] = "wrapper" if is_inline and len(node.attrib) <= MAX_ATTRIBUTES else "break"
+            is_inline = all(roles.get(child, "break") != "break" for child in _contents_of(node))
+            roles[node] = "wrapper" if is_inline and len(node.attrib) <= MAX_ATTRIBUTES else "break"
         else:
-            tags = {child.tag for child in node.iterchildren("*")} - _INVISIBLE
-            inner = "text" if tags == {_TEXT} else "point" if tags <= _POINTS else "break"
-            kinds[node] = inner if tags else "empty"
-            if inner == "text" and not is_prose(_joined(node)) and _is_superscript(node):
-                kinds[node] = "point"  # the mark of a footnote
-    return kinds
+            inside = {child.tag for child in node.iterchildren("*")} - _INVISIBLE
+            roles[node] = "text" if inside == {_TEXT} else "point" if inside <= _POINTS else "break"
+            if not inside:
+                roles[node] = "dropped"
+            elif roles[node] == "text" and not is_prose(_joined(node)) and _is_superscript(node):
+                roles[node] = "point"  # the mark of a footnote
+    return roles
 
 
 def _divide_runs(root: _Element) -> None:
     """Divide runs that have text and something else."""
     num_copied = 0
     for run in list(root.iter(_RUN)):
+        for hyphen in run.iterchildren(f"{_W}noBreakHyphen"):
+            hyphen.tag, hyphen.text = _TEXT, "\u2011"
         contents = [child for child in run.iterchildren("*") if child.tag not in _INVISIBLE]
         others = [list(group) for _, group in groupby(contents, lambda child: child.tag == _TEXT)][1:]
         num_copied += len(others) * _size(run)
@@ -268,32 +308,49 @@ def _divide_runs(root: _Element) -> None:
             run = following
 
 
-def _flows(container: _Element, kinds: Mapping[_Element, str]) -> Iterator[_WordFlow]:
-    """The flows in an element, in order."""
+def _wrap_fields(root: _Element) -> None:
+    """Put the runs of each field into an element, except for links, whose text is translated."""
+    fields = (run for run in root.iter(_RUN) if run is not root and run.find(_FIELD_CHARACTER) is not None)
+    for parent in dict.fromkeys(run.getparent() for run in fields):
+        depth, nodes = 0, list[_Element]()
+        for node in list(parent):
+            kinds = [mark.get(f"{_W}fldCharType") for mark in node.iterchildren(_FIELD_CHARACTER)]
+            depth += kinds.count("begin")
+            nodes += [node] * bool(depth)
+            depth = max(0, depth - kinds.count("end"))
+            if nodes and not depth:
+                code = "".join(code.text or "" for each in nodes for code in each.iter(f"{_W}instrText"))
+                if "HYPERLINK" not in code:
+                    field = parent.makeelement(_FIELD)
+                    nodes[0].addprevious(field)
+                    field.extend(nodes)
+                nodes = []
+
+
+def _units(container: _Element, roles: Mapping[_Element, str], taken: Collection[str]) -> Iterator[_WordUnit]:
+    """The translation units in an element, in order."""
     nodes: list[_Element] = []
     for child in [*container, None]:
-        if child is not None and kinds.get(child, "break") != "break":
+        if child is not None and roles.get(child, "break") != "break":
             nodes.append(child)
             continue
         if nodes:
-            yield _WordFlow(nodes, kinds)
-        for point in (point for node in nodes for point in _points(node, kinds)):
-            yield from _flows(point, kinds)
-        nodes = []
+            unit = _WordUnit(nodes, roles, taken)
+            yield unit
+            for point in unit.points():
+                yield from _units(point, roles, taken)
+            nodes = []
         if child is not None:
-            yield from _flows(child, kinds)
+            yield from _units(child, roles, taken)
 
 
-def _points(node: _Element, kinds: Mapping[_Element, str]) -> Iterator[_Element]:
-    """The points in an inline element."""
-    if kinds[node] == "point":
-        yield node
-    elif kinds[node] == "wrapper":
-        for child in node:
-            yield from _points(child, kinds)
+def _contents_of(element: _Element) -> _Element:
+    """What has the contents of an element."""
+    contents = element.find(f"{_CONTROL}Content") if element.tag == _CONTROL else None
+    return element if contents is None else contents
 
 
-def _formatting(run: _Element) -> _Look:
+def _formatting(run: _Element) -> _Formatting:
     """A run's properties, comparable, without those that are invisible."""
     found = []
     for properties in run.iterchildren(f"{_W}rPr"):
@@ -306,7 +363,7 @@ def _formatting(run: _Element) -> _Look:
 
 
 def _is_superscript(run: _Element) -> bool:
-    return any(look.get(f"{_W}val") == "superscript" for look in run.iter(f"{_W}vertAlign"))
+    return any(each.get(f"{_W}val") == "superscript" for each in run.iter(f"{_W}vertAlign"))
 
 
 def _size(run: _Element) -> int:
@@ -323,11 +380,6 @@ def _run_like(run: _Element) -> _Element:
 
 def _joined(run: _Element) -> str:
     return "".join(element.text or "" for element in run.iterchildren(_TEXT))
-
-
-def _write(element: _Element, text: str) -> None:
-    element.text = xml_characters(text)
-    element.set(_SPACE, "preserve")
 
 
 def _too_large() -> Refusal:

@@ -1,6 +1,6 @@
 """HTML: text is translated, the elements around it stay; parsed and written with lxml.
 
-A paragraph is one text: inline elements such as links are spans of it. lxml closes open elements as HTML
+A paragraph is one text, with inline elements such as links. lxml closes open elements as HTML
 prescribes, and escapes each text that it writes: no translation can become markup.
 """
 
@@ -11,10 +11,10 @@ from typing import Any
 
 from lxml import etree
 
-from ptenmt.server.documents.inline import InlineText
+from ptenmt.server.documents.inline import TranslationUnit, merged, numbers_in_braces
 from ptenmt.server.documents.plain import check_tags, is_prose, limited, xml_characters
 from ptenmt.server.limits import Refusal
-from ptenmt.translation.markup import Span
+from ptenmt.translation.markup import Path, Span, text_of
 
 MAX_TAGS = 100_000
 MAX_ATTRIBUTES = 1_000
@@ -24,16 +24,20 @@ _UNTRANSLATED = {
     *("code", "iframe", "kbd", "math", "noembed", "noframes", "noscript", "object", "pre", "samp"),
     *("script", "style", "svg", "template", "textarea", "tt", "var", "xmp"),
 }
-_INLINE = {
-    *("a", "abbr", "acronym", "b", "bdi", "bdo", "big", "cite", "code", "data", "del", "dfn", "em", "font"),
-    *("i", "ins", "kbd", "mark", "math", "nobr", "q", "s", "samp", "small", "span", "strike", "strong"),
-    *("sub", "sup", "time", "tt", "u", "var", "wbr"),
+_BLOCKS = {
+    *("address", "article", "aside", "base", "blockquote", "body", "caption", "center", "col", "colgroup"),
+    *("dd", "details", "dialog", "dir", "div", "dl", "dt", "fieldset", "figcaption", "figure", "footer"),
+    *("form", "frame", "frameset", "h1", "h2", "h3", "h4", "h5", "h6", "head", "header", "hgroup", "hr"),
+    *("html", "legend", "li", "link", "listing", "main", "menu", "meta", "nav", "noframes", "ol", "optgroup"),
+    *("option", "p", "plaintext", "pre", "search", "section", "summary", "table", "tbody", "td", "tfoot"),
+    *("th", "thead", "title", "tr", "ul", "xmp"),
 }
 _POINTS = {
-    *("iframe", "img", "input", "noscript", "object", "picture", "script", "style", "svg", "template"),
+    *("audio", "canvas", "embed", "iframe", "img", "input", "noscript", "object", "picture", "script"),
+    *("select", "style", "svg", "template", "textarea", "video"),
 }
-"""Elements without a text of their own; they stand between words."""
-_ATTRIBUTES = ("alt", "title", "placeholder", "aria-label")
+"""Elements that stand between words; a text inside is a text of its own."""
+_ATTRIBUTES = ("alt", "title", "placeholder", "aria-label", "label")
 _DESCRIPTIONS = ("description", "og:description", "og:title", "twitter:description", "twitter:title")
 """``meta`` elements with a text."""
 _IS_PAGE = re.compile(
@@ -62,116 +66,129 @@ class Html:
         check_tags(source.count("<"), MAX_TAGS)
         self._is_page = _IS_PAGE.match(source) is not None
         self._root = _parsed(source if self._is_page else f"<html><body>{source}")
-        elements = list(_translated(self._root))
-        flows = _flows(self._root, _kinds(self._root))
-        self._flows = [flow for flow in flows if is_prose(flow.text)]
+        translated = _translated(self._root, languages)
+        units = _units(self._root, _roles(self._root, translated), numbers_in_braces(self._root))
+        self._units = [unit for unit in units if is_prose(text_of(unit.spans))]
         self._attributes = [
             (element, name)
-            for element in elements
+            for element in translated
             for name in _names(element)
             if is_prose(element.get(name, ""))
         ]
-        self.texts = [flow.text for flow in self._flows]
-        self.texts += [element.get(name) for element, name in self._attributes]
-        self.spans = [*(flow.spans for flow in self._flows), *([] for _ in self._attributes)]
-        limited(line for text in self.texts for line in text.split("\n") if is_prose(line))
+        self.texts = [unit.spans for unit in self._units]
+        self.texts += [[(element.get(name), ())] for element, name in self._attributes]
+        limited(line for text in map(text_of, self.texts) for line in text.split("\n") if is_prose(line))
         if languages:
             if self._is_page:
                 self._root.set("lang", languages[1])
-            for element in elements:
-                if element.get("lang", "").lower().split("-")[0] in languages[0]:
+            for element in translated:
+                if _language(element) in languages[0]:
                     element.set("lang", languages[1])
 
-    def with_texts(self, translations: Sequence[str], spans: Sequence[Sequence[Span]]) -> str:
-        """The HTML with other texts, and their spans, for each of ``texts``."""
-        for (element, name), translation in zip(
-            self._attributes, translations[len(self._flows) :], strict=True
-        ):
-            element.set(name, xml_characters(translation))
-        for flow, translation, of_text in zip(self._flows, translations, spans, strict=False):
-            flow.fill(translation, of_text)
+    def with_texts(self, texts: Sequence[Sequence[Span]]) -> str:
+        """The HTML with other texts, one for each of ``texts``."""
+        remaining = iter(texts)
+        for unit in self._units:
+            unit.fill(next(remaining))
+        for element, name in self._attributes:
+            element.set(name, xml_characters(text_of(next(remaining))))
         if self._is_page:
             return _written(self._root.getroottree())
         body = self._root[0]
         return escape(body.text or "", quote=False) + "".join(map(_written, body))
 
 
-class _HtmlFlow(InlineText):
+class _HtmlUnit(TranslationUnit):
     """Text and inline elements between two blocks.
 
     Args:
         element: A block.
-        place: ``text``, if the flow begins in it, before its first child; ``tail``, if it follows it.
+        place: ``text``, if the unit begins in it, before its first child; ``tail``, if it follows it.
+        nodes: The inline elements.
+        roles: Of all elements; see ``_roles``.
+        taken: As of ``TranslationUnit``.
     """
 
-    def __init__(self, element: _Element, place: str) -> None:
-        super().__init__()
-        self._element, self._place = element, place
-        self._nodes: list[_Element] = []
-        self._tails: list[str | None] = []
-        """The white space after each element: a space, if it is an image between two."""
-        self._first = self._last = getattr(element, place) or ""
-        self._add_text(self._first)
+    def __init__(
+        self,
+        element: _Element,
+        place: str,
+        nodes: list[_Element],
+        roles: Mapping[_Element, str],
+        taken: Collection[str],
+    ) -> None:
+        first = self._last = getattr(element, place) or ""
+        super().__init__(taken)
+        self._element, self._place, self._nodes, self._roles = element, place, nodes, roles
+        self._end = ""
+        """The last character of the text."""
+        self._add_text(first, ())
+        for node in nodes:
+            self._add(node, ())
+        # White space at both ends has no effect, and stays as it is.
+        self._before, self._after = first[: len(first) - len(first.lstrip(_WHITE))], ""
+        if self.spans and self.spans[-1][0][-1:] == " ":
+            text, path = self.spans.pop()
+            self.spans += [(text[:-1], path)] if text[:-1] or path else []
+            self._after = self._last[len(self._last.rstrip(_WHITE)) :]
+        self.spans = merged(self.spans)
 
-    def add(self, node: _Element, kinds: Mapping[_Element, str]) -> None:
-        """Add the next inline element, and the text after it."""
-        self._nodes.append(node)
-        self._add(node, kinds, -1)
+    def boxes(self) -> list[_Element]:
+        """The elements that have texts of their own."""
+        return [element for element in self._elements if self._roles.get(element) == "box"]
 
-    def _add(self, node: _Element, kinds: Mapping[_Element, str], parent: int) -> None:
-        number, begin, kind, tail = len(self.spans), self._length, kinds[node], node.tail or ""
-        is_spaced = node.tag in _POINTS and self._end == " " and tail[:1].isspace()
-        self._tails.append(" " if is_spaced else None)
-        self._elements.append(node)
-        self.spans.append(Span(begin, begin, number, parent))
-        self._literals.append(None)
-        if kind == "inline":
-            self._add_text(node.text)
-            for child in node:
-                self._add(child, kinds, number)
+    def _add(self, node: _Element, path: Path) -> None:
+        role = self._roles[node]
+        if role == "placeholder":
+            name = self._placeholder(node, "\n" if node.tag == "br" else None)
+            self._put(name, path)
+            self._end = name[-1]
         else:
-            literal = {"break": "\n", "kept": f"{{{number}}}"}.get(kind, "")
-            self._literals[number] = literal
-            self._put(literal)
-        self.spans[number] = Span(begin, self._length, number, parent)
-        if node.tag in _POINTS and self._end.isalnum() and tail[:1].isalnum():
-            self._put(" ")  # an image separates words
-        self._add_text(tail)
+            inner = (*path, self._number(node))
+            if role == "inline":
+                is_part = node.tag == "sup" and len(node) == 0 and self._is_ordinal(node.text or "")
+                self._add_text(node.text, path if is_part else inner)
+                for child in node:
+                    self._add(child, inner)
+            self._put_empty(inner)
+        self._add_text(node.tail, path, is_separate=node.tag in _POINTS)
 
-    def _add_text(self, text: str | None) -> None:
-        """Add text; as in browsers, white space is collapsed to one space, and removed at the beginning."""
+    def _add_text(self, text: str | None, path: Path, *, is_separate: bool = False) -> None:
+        """Add text; as in browsers, white space is one space, and none after another or at the beginning."""
         self._last = text or self._last
         spaced = _SPACE.sub(" ", text or "")
-        self._put(spaced[1:] if spaced[:1] == " " and self._end in ("", " ", "\n") else spaced)
+        if spaced[:1] == " " and self._end in ("", " ", "\n"):
+            spaced = spaced[1:]
+            if self.spans and not self.spans[-1][0]:  # it is one, after an image
+                self.spans.append(("", (*path, self._number(" "))))
+        elif is_separate and self._end.isalnum() and spaced[:1].isalnum():
+            spaced = f" {spaced}"
+        self._put(spaced, path)
+        self._end = spaced[-1:] or self._end
 
-    def fill(self, text: str, spans: Sequence[Span]) -> None:
-        """Replace the text and its spans."""
-        parent = self._element if self._place == "text" else self._element.getparent()
+    def fill(self, spans: Sequence[Span]) -> None:
+        """Replace the text."""
         for node in self._nodes:
-            parent.remove(node)
-        if text[-1:] == " ":
-            text = text[:-1] + (self._last[len(self._last.rstrip(_WHITE)) :] or " ")
-        box = parent.makeelement("div")
-        self._write(box, text, spans)
-        self._nodes = list(box)
+            node.getparent().remove(node)
+        container = self._element.makeelement("div")
+        self._write(container, spans)
+        self._append_text(container, self._after)
+        self._nodes = list(container)
         setattr(self._element, self._place, None)
         for node in reversed(self._nodes):
             if self._place == "text":
-                parent.insert(0, node)
+                self._element.insert(0, node)
             else:
                 self._element.addnext(node)
-        lead = self._first[: len(self._first) - len(self._first.lstrip(_WHITE))]
-        setattr(self._element, self._place, lead + (box.text or ""))
+        setattr(self._element, self._place, self._before + (container.text or ""))
 
-    def _open(self, number: int, *, is_first: bool) -> _Element:
-        element = self._elements[number]
+    def _opened(self, element: _Element, *, is_first: bool) -> _Element:
         if not is_first:
             attributes = {name: value for name, value in element.attrib.items() if name != "id"}
             return element.makeelement(element.tag, attributes)
-        if self._literals[number] is None:
+        if self._roles[element] == "inline":
             element[:] = []
             element.text = None
-        element.tail = self._tails[number]
         return element
 
     def _append_text(self, parent: _Element, text: str) -> None:
@@ -189,7 +206,10 @@ def _parsed(source: str) -> _Element:
     root = etree.fromstring(content, parser)
     if parser.error_log.filter_from_level(etree.ErrorLevels.FATAL):  # nothing after such an error is parsed
         raise Refusal("the HTML is nested too deeply", 413)
-    return etree.Element("html") if root is None else root  # a document type alone has no root
+    if root is None:  # a document type alone has no root
+        return etree.Element("html")
+    etree.strip_tags(root, "wbr")  # to libxml2 the text after it is inside
+    return root
 
 
 class _AttributeCheck:
@@ -202,12 +222,27 @@ class _AttributeCheck:
     def close(self) -> None: ...
 
 
-def _translated(element: _Element) -> Iterator[_Element]:
-    """An element and those inside whose contents are translated."""
-    if _is_translated(element):
-        yield element
-        for child in element:
-            yield from _translated(child)
+def _translated(root: _Element, languages: tuple[Collection[str], str] | None) -> dict[_Element, None]:
+    """The elements whose attributes are translated, and their texts but for ``_UNTRANSLATED``, in order."""
+    found: dict[_Element, None] = {}
+    metas = (node.get("content", "") for node in root.iter("meta") if node.get("name") == "google")
+    is_refused = any("notranslate" in content for content in metas)
+    for node in root.iter("*"):
+        choice, parent = node.get("translate", "inherit").strip().lower(), node.getparent()
+        is_foreign = (
+            languages and node.tag not in ("html", "body") and _language(node) not in ("", *languages[0])
+        )
+        if choice == "no" or "notranslate" in node.get("class", "").split() or is_foreign:
+            continue
+        is_inside = not is_refused if parent is None else parent in found and parent.tag not in _UNTRANSLATED
+        if is_inside or choice in ("", "yes"):
+            found[node] = None
+    return found
+
+
+def _language(element: _Element) -> str:
+    language: str = element.get("lang", "").lower().split("-")[0]
+    return language
 
 
 def _names(element: _Element) -> Sequence[str]:
@@ -220,25 +255,29 @@ def _names(element: _Element) -> Sequence[str]:
     return _ATTRIBUTES
 
 
-def _kinds(root: _Element) -> dict[_Element, str]:
+def _roles(root: _Element, translated: Collection[_Element]) -> dict[_Element, str]:
     """The role of each node in a text.
 
-    ``inline``: its text is a span; ``kept``: it stands in the text as it is; ``break``: a line break;
-    ``point``: it stands between words; ``block``: texts end at it.
+    ``inline``: its text is part of that. ``placeholder``: its contents are not translated, or it is a line
+    break. ``point``: it stands between words; so does a ``box``, whose texts are separate. ``block``: texts
+    end at it, and at an ``untranslated`` one, of which only blocks inside may be translated.
     """
-    kinds: dict[_Element, str] = {}
+    roles: dict[_Element, str] = {}
     for node in reversed(list(root.iter())):
-        if not isinstance(node.tag, str) or node.tag in _POINTS or _is_note(node):
-            kinds[node] = "point"
+        is_translated = node in translated and node.tag not in _UNTRANSLATED
+        if node.tag in _POINTS and is_translated:
+            roles[node] = "box"
+        elif not isinstance(node.tag, str) or node.tag in _POINTS or _is_note(node):
+            roles[node] = "point"
         elif node.tag == "br":
-            kinds[node] = "break"
-        elif node.tag not in _INLINE or any(kinds[child] == "block" for child in node):
-            kinds[node] = "block"
-        elif _is_translated(node):
-            kinds[node] = "inline"
+            roles[node] = "placeholder"
+        elif node.tag in _BLOCKS or any(roles[child] in ("block", "untranslated") for child in node):
+            roles[node] = "block" if is_translated else "untranslated"
+        elif is_translated:
+            roles[node] = "inline"
         else:
-            kinds[node] = "kept" if any(map(str.strip, node.itertext())) else "point"
-    return kinds
+            roles[node] = "placeholder" if any(map(str.strip, node.itertext())) else "point"
+    return roles
 
 
 def _is_note(node: _Element) -> bool:
@@ -247,27 +286,21 @@ def _is_note(node: _Element) -> bool:
     return text[:1] == "[" or not is_prose(text)
 
 
-def _flows(block: _Element, kinds: Mapping[_Element, str]) -> Iterator[_HtmlFlow]:
-    """The flows in a block, in order."""
-    if not _is_translated(block):
-        return
-    flow = _HtmlFlow(block, "text")
-    for child in list(block):
-        if kinds[child] == "block":
-            yield flow
-            yield from _flows(child, kinds)
-            flow = _HtmlFlow(child, "tail")
-        else:
-            flow.add(child, kinds)
-    yield flow
-
-
-def _is_translated(node: _Element) -> bool:
-    """Whether the text in an element is translated; that of a comment is not."""
-    if not isinstance(node.tag, str) or node.tag in _UNTRANSLATED:
-        return False
-    is_marked = "notranslate" in node.get("class", "").split()
-    return not is_marked and node.get("translate", "").strip().lower() != "no"
+def _units(block: _Element, roles: Mapping[_Element, str], taken: Collection[str]) -> Iterator[_HtmlUnit]:
+    """The translation units in a block, in order."""
+    begin, place, nodes = block, "text", list[_Element]()
+    for child in [*block, None]:
+        if child is not None and roles[child] not in ("block", "untranslated"):
+            nodes.append(child)
+            continue
+        if roles[block] != "untranslated":
+            unit = _HtmlUnit(begin, place, nodes, roles, taken)
+            yield unit
+            for box in unit.boxes():
+                yield from _units(box, roles, taken)
+        if child is not None:
+            yield from _units(child, roles, taken)
+            begin, place, nodes = child, "tail", []
 
 
 def _written(tree: Any) -> str:

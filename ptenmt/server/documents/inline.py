@@ -1,66 +1,114 @@
-"""Inline elements, such as bold words and links: spans of a text, and written around those of another."""
+"""Inline elements, such as bold words and links, of a text and of its translation."""
 
+import re
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Collection, Iterable, Sequence
+from itertools import chain, count, groupby
+from operator import itemgetter
 from typing import Any
 
-from ptenmt.translation.markup import Span
+from ptenmt.translation.markup import Path, Span, num_shared, text_of
+
+_BEFORE_ORDINAL = re.compile(r"(?:\d|\b[nN])\.?$")
+_NUMBER_IN_BRACES = re.compile(r"\{\d+\}")
 
 
-class InlineText(ABC):
-    """A text with inline elements."""
+def numbers_in_braces(root: Any) -> set[str]:
+    """What looks like a placeholder in the text of an element."""
+    return {*_NUMBER_IN_BRACES.findall("".join(root.itertext()))}
 
-    def __init__(self) -> None:
+
+def merged(spans: Iterable[Span]) -> list[Span]:
+    """The same with neighbours in the same elements as one."""
+    return [(text_of(list(group)), path) for path, group in groupby(spans, itemgetter(1))]
+
+
+class TranslationUnit(ABC):
+    """A text with inline elements.
+
+    An element with contents that are not translated, such as code, stands in the text as a placeholder.
+
+    Args:
+        taken: Texts that are no placeholders; see ``numbers_in_braces``.
+    """
+
+    def __init__(self, taken: Collection[str]) -> None:
         self.spans: list[Span] = []
-        self._parts: list[str] = []
-        self._length, self._end = 0, ""
-        """The number of characters of the text, and the last of them."""
         self._elements: list[Any] = []
-        """The element of each span."""
-        self._literals: list[str | None] = []
-        """What stands in the text for an element without one of its own; None: it has that of the span."""
+        """Those that paths refer to. One of them may be a text, such as the space after an image."""
+        self._names = (name for number in count() if (name := f"{{{number}}}") not in taken)
+        self._placeholders: dict[str, list[Any]] = {}
+        """The elements that each placeholder stands for, in order."""
 
-    @property
-    def text(self) -> str:
-        """The text."""
-        return "".join(self._parts)
-
-    def _put(self, text: str) -> None:
+    def _put(self, text: str, path: Path) -> None:
         if text:
-            self._parts.append(text)
-            self._length, self._end = self._length + len(text), text[-1]
+            before = (
+                self.spans.pop()[0] if self.spans and self.spans[-1][0] and self.spans[-1][1] == path else ""
+            )
+            self.spans.append((before + text, path))
 
-    def _write(self, box: Any, text: str, spans: Sequence[Span]) -> None:
-        """Write another text and the elements around its spans into an element."""
-        opened: list[tuple[Any, int, int]] = [(box, -1, len(text))]
-        place, seen = 0, set[int]()
+    def _put_empty(self, path: Path) -> None:
+        """Add an element, unless it has something inside."""
+        if not self.spans or self.spans[-1][1][: len(path)] != path:
+            self.spans.append(("", path))
 
-        def write(end: int) -> None:
-            nonlocal place
-            if end > place:
-                self._append_text(opened[-1][0], text[place:end])
-                place = end
+    def _number(self, element: Any) -> int:
+        """The number of a new element."""
+        self._elements.append(element)
+        return len(self._elements) - 1
 
-        for begin, end, number, parent in spans:
-            while opened[-1][1] != parent:
-                write(opened[-1][2])
-                opened.pop()
-            write(begin)
-            element = self._open(number, is_first=number not in seen)
-            seen.add(number)
-            opened[-1][0].append(element)
-            if self._literals[number] is None:
-                opened.append((element, number, end))
-            elif text[begin:end] == self._literals[number]:
-                place = end
-        while opened:
-            write(opened[-1][2])
-            opened.pop()
+    def _placeholder(self, element: Any, name: str | None = None) -> str:
+        """A placeholder, by default one that occurs once."""
+        name = name or next(self._names)
+        self._placeholders.setdefault(name, []).append(element)
+        return name
+
+    def _is_ordinal(self, text: str) -> bool:
+        """Whether a superscript is part of the number before it, as in 1.º or n.º."""
+        before = self.spans[-1][0] if self.spans else ""
+        return len(text) <= 2 and text.isalpha() and _BEFORE_ORDINAL.search(before) is not None
+
+    def _write(self, container: Any, spans: Sequence[Span]) -> None:
+        """Write a translation into an element; placeholders that it lost are at its end."""
+        opened, last, seen = [container], Path(), set[int]()
+        left = {name: [*elements] for name, elements in self._placeholders.items()}
+        pattern = re.compile("|".join(map(re.escape, left)) or "(?!)")
+
+        def append(element: Any) -> None:
+            element.tail = None
+            opened[-1].append(element)
+
+        for text, path in merged(spans):
+            same = num_shared(last, path)
+            del opened[same + 1 :]
+            for number in path[same:]:
+                element = self._elements[number]
+                if isinstance(element, str):
+                    self._append_text(opened[-1], element)
+                    continue
+                append(element := self._opened(element, is_first=number not in seen))
+                opened.append(self._contents(element))
+                seen.add(number)
+            last, end = path, 0
+            for found in pattern.finditer(text):
+                self._append_text(opened[-1], text[end : found.start()])
+                end = found.end()
+                if left[found[0]]:
+                    append(left[found[0]].pop(0))
+            self._append_text(opened[-1], text[end:])
+        del opened[1:]
+        for element in chain(*left.values()):
+            self._append_text(container, " ")
+            append(element)
 
     @abstractmethod
-    def _open(self, number: int, *, is_first: bool) -> Any:
-        """The element of a span, for the first time or again; empty, if it has a text."""
+    def _opened(self, element: Any, *, is_first: bool) -> Any:
+        """An element, for the first time or again, without the text that is translated."""
+
+    def _contents(self, element: Any) -> Any:
+        """What has the contents of an element."""
+        return element
 
     @abstractmethod
     def _append_text(self, parent: Any, text: str) -> None:
-        """Append text to an element."""
+        """Append text to an element, if there is any."""

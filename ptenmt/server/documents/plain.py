@@ -5,6 +5,7 @@ from collections.abc import Iterable, Sequence
 from typing import TypeVar
 
 from ptenmt.server.limits import Refusal
+from ptenmt.translation.markup import Span, text_of
 
 MAX_TEXTS = 20_000
 """Texts of a document; even at one word each they would keep a server busy for minutes."""
@@ -44,13 +45,13 @@ class PlainText:
 
     def __init__(self, source: str) -> None:
         self._source = source
-        self._spans = limited(line.span() for line in _LINE.finditer(source) if is_prose(line[0]))
-        self.texts = [source[begin:end] for begin, end in self._spans]
+        self._lines = limited(line.span() for line in _LINE.finditer(source) if is_prose(line[0]))
+        self.texts: list[list[Span]] = [[(source[slice(*line)], ())] for line in self._lines]
 
-    def with_texts(self, translations: Sequence[str]) -> str:
+    def with_texts(self, texts: Sequence[Sequence[Span]]) -> str:
         """The file with other texts, one for each of ``texts``."""
         parts, last_end = [], 0
-        for (begin, end), translation in zip(self._spans, translations, strict=True):
-            parts += [self._source[last_end:begin], translation]
+        for (begin, end), spans in zip(self._lines, texts, strict=True):
+            parts += [self._source[last_end:begin], text_of(spans)]
             last_end = end
         return "".join([*parts, self._source[last_end:]])

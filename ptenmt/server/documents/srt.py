@@ -10,6 +10,7 @@ import srt
 
 from ptenmt.server.documents.plain import check_tags, is_prose, limited
 from ptenmt.server.limits import Refusal
+from ptenmt.translation.markup import Span, text_of
 
 MAX_TAGS = 50_000
 MAX_CHARACTERS = 2_000_000
@@ -66,11 +67,12 @@ class Subtitles:
             raise Refusal(f"the file has subtitles that cannot be read: {error}") from error
         self._turns = [_turns(subtitle.content.splitlines()) for subtitle in self._subtitles]
         # Without tags and line breaks.
-        self.texts = limited(text for turns in self._turns for turn in turns for text in turn.texts)
+        texts = limited(text for turns in self._turns for turn in turns for text in turn.texts)
+        self.texts: list[list[Span]] = [[(text, ())] for text in texts]
 
-    def with_texts(self, translations: Sequence[str]) -> str:
+    def with_texts(self, texts: Sequence[Sequence[Span]]) -> str:
         """The file with other texts, one for each of ``texts``."""
-        remaining = iter(translations)
+        remaining = map(text_of, texts)
         for number, (subtitle, turns) in enumerate(zip(self._subtitles, self._turns, strict=True), 1):
             subtitle.index = subtitle.index or number
             subtitle.content = "\n".join(line for turn in turns for line in turn.translated(remaining))

@@ -18,7 +18,7 @@ from ptenmt.server.http_requests import answer_in_time, bearer_token, read_uploa
 from ptenmt.server.limits import Refusal
 from ptenmt.server.service import RequestModels, Service, SharedService
 from ptenmt.translation import Translation
-from ptenmt.translation.markup import Span
+from ptenmt.translation.markup import Span, text_of
 
 DOWNLOAD_SECONDS = 20 * 60
 MAX_DOWNLOAD_BYTES = 64_000_000
@@ -110,12 +110,14 @@ def _translate(
     """The fields of the answer, with an entry for each text."""
     naming = _languages(service, body)
     markups = [None if body.format == "text" else Html(text, naming) for text in texts]
-    parts = [[text] if markup is None else markup.texts for text, markup in zip(texts, markups, strict=True)]
-    spans = [[()] if markup is None else markup.spans for markup in markups]
+    parts: list[list[list[Span]]] = [
+        [[(text, ())]] if markup is None else markup.texts
+        for text, markup in zip(texts, markups, strict=True)
+    ]
     answer: dict[str, list[Any]] = {}
     if body.source == "auto":
         answer["detectedLanguage"] = detected = [
-            service.detect_source(" ".join(each), body.target) for each in parts
+            service.detect_source(" ".join(map(text_of, each)), body.target) for each in parts
         ]
         routes = [service.route(each.language, body.target) for each in detected]
     else:
@@ -127,7 +129,6 @@ def _translate(
         found, placed = models.translate(
             route,
             [part for row in rows for part in parts[row]],
-            [part for row in rows for part in spans[row]],
             glossary=service.glossary(body.glossary),
             max_segments=service.limits.sentences,
             count=1 + body.alternatives,
@@ -138,7 +139,7 @@ def _translate(
             pairs = [next(translations) for _ in parts[row]]
             translated[row], moved[row] = [each for each, _ in pairs], [each for _, each in pairs]
     ranked_texts = [
-        [text] if of_parts is None else _rank(markup, of_parts, of_text)
+        [text] if of_parts is None else _rank(markup, of_text)
         for text, markup, of_parts, of_text in zip(texts, markups, translated, moved, strict=True)
     ]
     languages = [next((part.detected for part in each or () if part.detected), None) for each in translated]
@@ -164,22 +165,11 @@ def _languages(
     return service.models.languages if body.source == "auto" else (body.source,), body.target
 
 
-def _rank(
-    markup: Html | None, parts: Sequence[Translation], moved: Sequence[Sequence[Sequence[Span]]]
-) -> list[str]:
+def _rank(markup: Html | None, parts: Sequence[Sequence[Sequence[Span]]]) -> list[str]:
     """The translations of a text from those of its parts, best first; parts with fewer repeat their last."""
-    of_parts = [
-        list(zip([part.text, *(other.text for other in part.alternatives)], spans, strict=True))
-        for part, spans in zip(parts, moved, strict=True)
-    ]
-    ranks = range(max(map(len, of_parts), default=1))
-    rows = ([ranked[min(rank, len(ranked) - 1)] for ranked in of_parts] for rank in ranks)
-    return [
-        row[0][0]
-        if markup is None
-        else markup.with_texts([text for text, _ in row], [spans for _, spans in row])
-        for row in rows
-    ]
+    ranks = range(max(map(len, parts), default=1))
+    rows = ([ranked[min(rank, len(ranked) - 1)] for ranked in parts] for rank in ranks)
+    return [text_of(row[0]) if markup is None else markup.with_texts(row) for row in rows]
 
 
 @dataclass(frozen=True)
@@ -277,12 +267,10 @@ async def _translate_document(
         route = service.models.route(body.source, body.target)
     if not route:
         return content
-    translations, spans = await service.run(
-        lambda models: models.translate(route, texts, document.spans, glossary=glossary), is_document=True
+    _, moved = await service.run(
+        lambda models: models.translate(route, document.texts, glossary=glossary), is_document=True
     )
-    return await service.in_document_thread(
-        document.with_texts, [each.text for each in translations], [best for best, *_ in spans]
-    )
+    return await service.in_document_thread(document.with_texts, [best for best, *_ in moved])
 
 
 def _parse(
@@ -290,7 +278,7 @@ def _parse(
 ) -> tuple[Document, list[str]]:
     """A document and its texts; refuses too many characters."""
     document = read_document(name, content, _languages(service, body))
-    texts = document.texts
+    texts = list(map(text_of, document.texts))
     given, most = sum(map(len, texts)), service.limits.file_characters
     if given > most:
         raise Refusal(f"the document has {given:,} characters; {most:,} are allowed", 413)
