@@ -139,16 +139,11 @@ def folder_written_whole(folder: Path) -> Iterator[Path]:
 
 @contextmanager
 def exclusive(path: Path, *, wait: bool = True) -> Iterator[None]:
-    """Hold a lock file for the ``with`` block.
+    """Hold a lock file for the ``with`` block; its folder is created.
 
-    Args:
-        path: The lock file; its folder is created. The operating system releases the lock when its holder
-            ends, however it ends. The file is removed afterwards, except on Windows.
-        wait: Whether to wait while another process holds it.
-
-    Raises:
-        BlockingIOError: Another process holds it, and ``wait`` is False.
-        OSError: The file cannot be created.
+    The operating system releases the lock when its holder ends, however it ends. The file is removed
+    afterwards, except on Windows. Unless ``wait``, raises BlockingIOError if another process holds it;
+    OSError if the file cannot be created.
     """
     from filelock import FileLock, Timeout
 

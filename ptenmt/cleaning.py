@@ -32,9 +32,7 @@ from ptenmt.translation.resumable_output import locked, write_buffers
 def dual_scores(forward: np.ndarray, backward: np.ndarray) -> np.ndarray:
     """Return ``exp(-(|F - B| + (F + B) / 2))`` of each pair, the paper's *adq*, between 0 and 1.
 
-    Args:
-        forward: Cross-entropies F of the targets given the sources, in nats per token, [pairs].
-        backward: Cross-entropies B of the sources given the targets, the same.
+    F and B, [pairs], are cross-entropies in nats per token: of the targets given the sources, and reversed.
     """
     return np.asarray(np.exp(-(np.abs(forward - backward) + (forward + backward) / 2)))
 

@@ -95,16 +95,10 @@ def convert(
     alignment_layer: int | None = None,
     adds_marks: bool = False,
 ) -> CTranslate2Model:
-    """Convert a model.
+    """Convert a model, whose weights are arrays by Keras path; ``checksum`` is theirs.
 
-    Args:
-        config: The model's options.
-        weights: All of its weights, arrays by Keras path.
-        tokenizers: Of both languages.
-        checksum: Of the weights.
-        quantization: How they are stored.
-        alignment_layer: Whose cross-attention to return; by default ``default_alignment_layer``.
-        adds_marks: Whether the model itself adds [START] and [END] to a source of bare sub-words.
+    By default the attention of ``default_alignment_layer`` is returned. If it ``adds_marks``, the model
+    itself adds [START] and [END] to a source of bare sub-words.
 
     Raises:
         ExportError: CTranslate2 cannot express the model.

@@ -203,15 +203,11 @@ def check_task(run: Run, trained_task: TaskName, needed_task: TaskName) -> None:
 
 
 def find_run(name: str | Path | Run | None = None, task: TaskName | None = None) -> Run:
-    """Find an existing run.
+    """Find an existing run, or raise RunError.
 
-    Args:
-        name: A path, or a folder's name below ``checkpoints/``; None means the run trained or averaged last
-            among those that have weights, or among all if none has. A ``Run`` is returned as it is.
-        task: Without a name, prefer runs that were trained for this task.
-
-    Raises:
-        RunError: There is no such run.
+    ``name`` is a path, or a folder's name below ``checkpoints/``; None means the run trained or averaged
+    last, preferably for ``task``, among those that have weights, or among all if none has. A ``Run`` is
+    returned as it is.
     """
     if isinstance(name, Run):
         return name

@@ -102,9 +102,8 @@ class TrainedModel:
     def weights(self) -> dict[str, "np.ndarray"]:
         """All weights: float32 arrays by Keras path.
 
-        Raises:
-            CheckpointError: They cannot be read, do not belong to the run's config, or a training has
-                replaced them since another part of this object was loaded.
+        Raises CheckpointError if they cannot be read, do not belong to the run's config, or were replaced by
+        a training since another part of this object was loaded.
         """
         while True:
             try:

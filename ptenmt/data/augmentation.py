@@ -6,7 +6,7 @@ a noise changes both sides, the target shows what the translation of such a sour
 
 import re
 import unicodedata
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, partial
 from random import Random
@@ -14,7 +14,6 @@ from random import Random
 from ptenmt.config import AugmentConfig, DataConfig
 from ptenmt.data.placeholders import PLACEHOLDERS, mask, mask_pair, unmask
 from ptenmt.data.readers import SentencePair
-from ptenmt.tokenizers.pair import Pairs
 from ptenmt.tokenizers.words import word_pattern
 
 CASES = ("upper_case", "title_case", "lower_case")
@@ -126,19 +125,16 @@ def noisy_pair(
 
 
 @dataclass(frozen=True)
-class NoisyTexts:
+class NoisyTexts(Sequence[SentencePair]):
     """Training pairs with the noise of a config, for tokenizers, which need its capitals and symbols."""
 
-    pairs: Pairs
+    pairs: Sequence[SentencePair]
     data: DataConfig
 
     def __len__(self) -> int:
         return len(self.pairs)
 
-    def __iter__(self) -> Iterator[SentencePair]:
-        return (self[row] for row in range(len(self)))
-
-    def __getitem__(self, row: int) -> SentencePair:
+    def __getitem__(self, row: int) -> SentencePair:  # type: ignore[override]  # no slices
         random = Random(row)
         names = draw_noises(self.data.augment, random)
         return noisy_pair(names, [self.pairs[row]], random, self.data)

@@ -76,11 +76,8 @@ def learn_tokenizers(
     """Build the tokenizers of a config, or load those trained on the same pairs before.
 
     With ``wordpiece``, ``config.path`` names a folder on this machine. ``data`` has the languages, and the
-    noise and tags that the tokenizers must know.
-
-    Raises:
-        TokenizerError: There are too few pairs, or the published tokenizer cannot be used.
-        OutputError: The cache cannot be written.
+    noise and tags that the tokenizers must know. Raises TokenizerError if there are too few pairs, or the
+    published tokenizer cannot be used, and OutputError if the cache cannot be written.
     """
     if config.kind == "wordpiece":
         return build_tokenizers(config, train, data.languages)

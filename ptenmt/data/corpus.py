@@ -2,7 +2,7 @@
 
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Sized
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, fields, replace
 from functools import partial
 from importlib import metadata
 from itertools import chain
@@ -31,17 +31,8 @@ _Split = Literal["train"] | HeldOutSplit
 _HELD_OUT: tuple[HeldOutSplit, ...] = ("validation", "test")
 _SPLITS: tuple[_Split, ...] = ("train", *_HELD_OUT)
 # Options that the training pairs do not depend on, or only through the files that they name.
-_ELSEWHERE = {
-    "cache_dir",
-    "data_dir",
-    "archive_url",
-    "path",
-    "train",
-    "validation",
-    "test",
-    "stages",
-    "augment",
-}
+_ELSEWHERE = {option.name for option in fields(DataConfig) if option.metadata.get("resumable")}
+_ELSEWHERE |= {"stages", "augment"}
 _OVERLAP = "also in validation or test"
 
 
@@ -64,11 +55,8 @@ class Corpus:
 def fetch_sources(config: Config, on_progress: OnDownload | None = None) -> TokenizerConfig:
     """Download the dataset, corpora and tokenizer of a config, unless they are on this machine.
 
-    Only ``data.source: tfds``, corpora in ``data`` and ``tokenizer.kind: wordpiece`` need downloads.
-    ``on_progress`` is called with the state of each.
-
-    Returns:
-        The tokenizer's options, with ``path`` set to the folder of the published tokenizer.
+    Only ``data.source: tfds``, corpora in ``data`` and ``tokenizer.kind: wordpiece`` need downloads. Returns
+    the tokenizer's options, with ``path`` set to the folder of the published tokenizer.
 
     Raises:
         DownloadError: A file cannot be fetched, verified or unpacked.
@@ -77,9 +65,7 @@ def fetch_sources(config: Config, on_progress: OnDownload | None = None) -> Toke
     """
     options = config.tokenizer
     if options.kind == "wordpiece":
-        folder = published_tokenizer(
-            options.url, options.path, sha256=options.sha256, on_progress=on_progress
-        )
+        folder = published_tokenizer(options.url, options.path, options.sha256, on_progress)
         options = replace(options, path=str(folder))
     fetch_data(config.data, on_progress)
     return options

@@ -84,17 +84,12 @@ def fetch(url: str, destination: Path, *, sha256: str | None, on_progress: OnDow
     The bytes are written to ``<destination>.part``, which is renamed when it is complete and verified. An
     interrupted download resumes, also in a later call, if the checksum is known or the server says by
     ``ETag`` or ``Last-Modified`` that the file is still the same; otherwise it starts again. Of several
-    processes that want the same file, one downloads and the others wait. Proxies come from the
-    environment (``HTTPS_PROXY`` etc.).
+    processes that want the same file, one downloads and the others wait. Proxies come from the environment
+    (``HTTPS_PROXY`` etc.).
 
-    Args:
-        url: An ``http`` or ``https`` address.
-        destination: Its folder is created. A file with another checksum than ``sha256`` is replaced.
-        sha256: The checksum in hexadecimal; None accepts any content.
-        on_progress: Called with the state after every chunk.
-
-    Raises:
-        DownloadError: The file cannot be reached, verified or written.
+    The destination's folder is created. A file with another checksum than ``sha256``, hexadecimal, is
+    replaced; None accepts any content. ``on_progress`` is called with the state after every chunk. Raises
+    DownloadError if the file cannot be reached, verified or written.
     """
     job = _Download(url, destination, sha256, on_progress)
     try:
@@ -231,7 +226,7 @@ def unpack_zip(archive: Path, folder: Path) -> None:
 
 
 def published_tokenizer(
-    url: str, path: str | None, *, sha256: str | None = None, on_progress: OnDownload | None = None
+    url: str, path: str | None, sha256: str | None = None, on_progress: OnDownload | None = None
 ) -> Path:
     """Find or download the published tokenizer: the folder with ``assets/``, where the vocabularies are.
 

@@ -138,7 +138,7 @@ class BidirectionalPairs(TextPairs):
     def __len__(self) -> int:
         return 2 * len(self._pairs)
 
-    def __getitem__(self, row: int) -> SentencePair:
+    def __getitem__(self, row: int) -> SentencePair:  # type: ignore[override]
         if row < len(self._pairs):
             return self._pairs[row]
         return self._swapped(self._pairs[row - len(self._pairs)])

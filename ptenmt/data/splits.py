@@ -20,12 +20,9 @@ def split_off(
     """Draw pairs for validation or test; returned by split, they are still among all pairs.
 
     Pairs are ranked by a hash of seed and text, so that neither their order nor other pairs change a pair's
-    rank. A pair is drawn once, however often it occurs, and no two splits share a side of a pair.
-
-    Args:
-        read: Reads all pairs, without empty ones; called once, or a few times if many share a side.
-        sizes: The wanted number of pairs by split; from 1 to a tenth of the different pairs is drawn.
-        seed: Random seed.
+    rank. A pair is drawn once, however often it occurs, and no two splits share a side of a pair. ``read``
+    reads all pairs, without empty ones; it is called once, or a few times if many share a side. Of each split
+    the wanted number is drawn, but at least 1 and at most a tenth of the different pairs.
     """
     num_candidates = 2 * sum(sizes.values()) + _SPARE_CANDIDATES
     while sizes:

@@ -125,7 +125,7 @@ NumberedChunk = tuple[int, Chunk]
 _CHUNK_PAIRS = 10_000
 
 
-class TextPairs:
+class TextPairs(Sequence[SentencePair]):
     """Sentence pairs that :func:`write_texts` wrote; ``checksum`` is their ``fingerprint``."""
 
     def __init__(self, folder: Path, sizes: Sequence[int], checksum: str) -> None:
@@ -138,7 +138,7 @@ class TextPairs:
     def __len__(self) -> int:
         return len(self.source)
 
-    def __getitem__(self, row: int) -> SentencePair:
+    def __getitem__(self, row: int) -> SentencePair:  # type: ignore[override]  # no slices
         return self.source[row].tobytes().decode(), self.target[row].tobytes().decode()
 
     def __iter__(self) -> Iterator[SentencePair]:

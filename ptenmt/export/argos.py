@@ -23,7 +23,7 @@ from ptenmt.config import Config, DataConfig
 from ptenmt.ctranslate2_export import Quantization, convert
 from ptenmt.data.text import TextPreparation, language_name, lowers_typed, spacing
 from ptenmt.errors import ExportError, OutputError
-from ptenmt.export.card import CARD_FILE, SUMS_FILE
+from ptenmt.export.card import CARD_FILE, SUMS_FILE, card_text
 from ptenmt.runs import versions
 from ptenmt.tokenizers import suppressed_ids
 from ptenmt.tokenizers.base import clean_text
@@ -36,18 +36,6 @@ _ARGOS_VERSION = "1.9.0"
 _LONGEST_SOURCE = 1024
 """CTranslate2 truncates longer ones by default."""
 _NEVER = -1e9
-_SPACY_CONFIG = """[nlp]
-lang = "xx"
-pipeline = []
-disabled = []
-before_creation = null
-after_creation = null
-after_pipeline_creation = null
-batch_size = 1000
-
-[nlp.tokenizer]
-@tokenizers = "spacy.Tokenizer.v1"
-"""
 _SPACY_META = {"lang": "xx", "name": "blank", "version": "0.0.0", "pipeline": []}
 _SPACY_SUFFIXES = """[.!?…。！？؟।"'”’»)\\]]$""".encode()
 """What spaCy splits off words: the marks that end sentences, and quotes and brackets after them."""
@@ -60,15 +48,6 @@ _NO_FILE = b"\x1a\x02\x32\x00"
 """A Protocol Buffers message that clears the name of the normalization table's file."""
 _NEIGHBOUR = "q"
 """A letter that no accent composes with and no preparation changes."""
-
-USAGE = """
-Install it into Argos Translate, or where LibreTranslate runs:
-
-```
-python -c 'import argostranslate.package as argos; argos.install_from_path("{name}")'
-argos-translate --from {source} --to {target} "…"
-```
-"""
 
 
 def check_argos(trained: TrainedModel) -> None:
@@ -102,9 +81,8 @@ def package_name(config: Config) -> str:
 def package_files(trained: TrainedModel, quantization: Quantization) -> dict[str, bytes]:
     """The files of a package, by their paths in it.
 
-    Raises:
-        ExportError: CTranslate2 cannot express the model, or it has no shared SentencePiece tokenizer.
-        OutputError: There is no room for temporary files.
+    Raises ExportError if CTranslate2 cannot express the model, or it has no shared SentencePiece tokenizer,
+    and OutputError if there is no room for temporary files.
     """
     tokenizer = _shared_tokenizer(trained)
     source, target = trained.config.data.languages
@@ -123,7 +101,7 @@ def package_files(trained: TrainedModel, quantization: Quantization) -> dict[str
     return {
         **{f"model/{name}": content for name, content in model.files.items()},
         "sentencepiece.model": with_preparation(tokenizer.model, trained.config.data),
-        "spacy/config.cfg": _SPACY_CONFIG.encode(),
+        "spacy/config.cfg": card_text("spacy.cfg").encode(),
         "spacy/meta.json": _json(_SPACY_META),
         "spacy/tokenizer": _SPACY_TOKENIZER,
         _METADATA: _json(

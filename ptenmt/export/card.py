@@ -38,6 +38,14 @@ _UNKNOWN_LICENCE = (
 )
 
 
+def card_text(name: str, /, **values: object) -> str:
+    """Read a file of ``texts/`` and insert the values in place of ``{their names}``."""
+    text = Path(__file__).with_name("texts").joinpath(name).read_text(encoding="utf-8")
+    for key, value in values.items():
+        text = text.replace(f"{{{key}}}", str(value))
+    return text
+
+
 def with_card(files: Mapping[str, bytes], card: str) -> dict[str, bytes]:
     """Add a model card in Markdown to the files of an export, and the checksums of all of them."""
     files = {**files, CARD_FILE: card.encode()}
@@ -157,19 +165,12 @@ def _scores(trained: TrainedModel) -> str:
 
 
 def _limits(config: Config, source: str, target: str) -> str:
-    lines = [
-        f"One direction, {source} to {target}, one sentence at a time, without the context of the others.",
-        f"The longest sentence has {config.model.max_positions} tokens; few training sentences were long.",
-        "It reflects the vocabulary, register and biases of the data above. On other text it is worse, and "
-        "its translations can be fluent but wrong: it may omit or invent content.",
-        "Do not use it for decisions about health, law or safety unless a speaker of both languages checks "
-        "its output.",
-    ]
+    limits = card_text("limits.md", source=source, target=target, max_positions=config.model.max_positions)
     if config.tokenizer.kind == "wordpiece":
-        lines.append("Its text is lower-case and without accents, like its tokenizer's vocabulary.")
+        limits += "- Its text is lower-case and without accents, like its tokenizer's vocabulary."
     elif config.data.lowercase:
-        lines.append("Its text is lower-case, like its training data.")
-    return "\n".join(f"- {line}" for line in lines)
+        limits += "- Its text is lower-case, like its training data."
+    return limits.strip()
 
 
 def _versions(facts: dict[str, Any]) -> str:

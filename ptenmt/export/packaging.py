@@ -16,7 +16,7 @@ from ptenmt.config.loading import dump_config, without_paths
 from ptenmt.ctranslate2_export import Quantization, check_ctranslate2, convert
 from ptenmt.errors import ExportError, OutputError
 from ptenmt.export import argos
-from ptenmt.export.card import SUMS_FILE, model_card, with_card
+from ptenmt.export.card import SUMS_FILE, card_text, model_card, with_card
 from ptenmt.runs import Choice, Run
 from ptenmt.trained_model import TrainedModel
 from ptenmt.weights import WeightsInfo, serialized
@@ -25,44 +25,6 @@ Format = Literal["ctranslate2", "savedmodel", "argos", "weights"]
 """For CTranslate2; for TensorFlow (Serving); for Argos Translate and LibreTranslate; for any framework."""
 
 _MARKER = "export.json"
-_CTRANSLATE2_USAGE = """
-```python
-import ctranslate2
-translator = ctranslate2.Translator("{folder}")
-result = translator.translate_batch([["[START]", "…", "[END]"]])[0]
-```
-
-Input and output are the sub-words of the run's tokenizers; the source needs [START] and [END] around it.
-"""
-
-_WEIGHTS_USAGE = """
-`model.safetensors` holds every weight in float32 under the name of its Keras variable:
-
-```python
-from safetensors.numpy import load_file
-weights = load_file("model.safetensors")
-```
-
-`model.keras` and `model.weights.h5` are the same weights for Keras, with the package ptenmt installed:
-
-```python
-import keras
-from ptenmt.model.transformer import Transformer  # registers the layers with Keras
-model = keras.saving.load_model("model.keras")
-logits = model((source_ids, target_ids))  # [B, S] and [B, T] -> [B, T, V]
-```
-
-`tokenizer/` turns text into ids and back. Ids 0 to 3 are [PAD], [UNK], [START] and [END]; the source has
-[START] and [END] around it, the decoder input starts with [START].
-"""
-
-_NAMES_HEAD = """## Names
-
-A `kernel` is [inputs, outputs], as in Keras; PyTorch's `Linear` has the transpose. `{i}`
-counts the layers from 1.
-
-| name | shape | meaning |
-|---|---|---|"""
 
 _MEANINGS = {
     "embedding/tokens": "a row per token, multiplied by √D, plus sinusoidal positions",
@@ -185,21 +147,19 @@ def _files(trained: TrainedModel, form: Format, quantization: Quantization, name
     """All files of an export by their paths; ``name`` is its folder or file, for the usage in the card."""
     extra = ""
     if form == "argos":
-        files, data = argos.package_files(trained, quantization), trained.config.data
-        source, target = data.languages
-        usage = argos.USAGE.format(name=name, source=source, target=target)
+        files = argos.package_files(trained, quantization)
     elif form == "weights":
-        files, usage = _weights_files(trained), _WEIGHTS_USAGE
-        extra = _name_table(trained.weights)
+        files, extra = _weights_files(trained), _name_table(trained.weights)
     elif form == "savedmodel":
-        from ptenmt.export import savedmodel
+        from ptenmt.export.savedmodel import savedmodel_files
 
-        files, usage = savedmodel.savedmodel_files(trained), savedmodel.USAGE.format(folder=name)
+        files = savedmodel_files(trained)
     else:
         model, weights, layer = trained.config.model, trained.weights, trained.alignment_layer
         identity = trained.info.checksum, quantization
         files = convert(model, weights, trained.tokenizers, *identity, alignment_layer=layer).files
-        usage = _CTRANSLATE2_USAGE.format(folder=name)
+    source, target = trained.config.data.languages
+    usage = card_text(f"{form}.md", name=name, source=source, target=target)
     if form != "argos":
         made = {"format": form, "weights": trained.info.label, "checksum": trained.info.checksum}
         files = {**files, _MARKER: (json.dumps(made, indent=2) + "\n").encode()}
@@ -232,7 +192,7 @@ def _name_table(weights: Mapping[str, np.ndarray]) -> str:
         shape = " × ".join(map(str, array.shape))
         meaning = next((text for part, text in _MEANINGS.items() if part in path), "")
         rows[name] = f"| `{name}` | {shape} | {meaning} |"
-    return "\n".join([_NAMES_HEAD, *rows.values()])
+    return card_text("weights-names.md") + "\n".join(rows.values())
 
 
 def _check_replaceable(folder: Path, form: Format) -> None:

@@ -26,27 +26,6 @@ from ptenmt.tokenizers.wordpiece import WordPieceTokenizer
 from ptenmt.tokenizers.words import WordTokenizer
 from ptenmt.trained_model import TrainedModel
 
-USAGE = """
-It needs TensorFlow and TensorFlow Text of one version, and not ptenmt:
-
-```python
-import tensorflow as tf
-import tensorflow_text  # noqa: F401: registers the operations that the graph uses
-translate = tf.saved_model.load("{folder}").signatures["serving_default"]
-print(translate(text=tf.constant(["…"]))["translation"].numpy()[0].decode())
-```
-
-TensorFlow Serving expects the folder under a version number below the model's name:
-
-```
-docker run -p 8501:8501 -v "$PWD/{folder}:/models/translator/1" -e MODEL_NAME=translator tensorflow/serving
-curl -d '{{"instances": ["…"]}}' http://localhost:8501/v1/models/translator:predict
-```
-
-Input and output are sentences in the form of the training corpus (for TED: lower case, words and
-punctuation separated by spaces); search is greedy. The signature `attention` also returns the tokens of both
-sides and the attention weights of every layer and head.
-"""
 _NUM_FRAME_TOKENS = 2  # [START] and [END]
 _BLANK = r"[\pZ\x00-\x1f\x7f-\x9f]"
 _INVISIBLE = r"[\x{ad}\x{200b}\x{200e}\x{200f}\x{2060}\x{feff}]"

@@ -6,7 +6,6 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
-from typing import Protocol
 
 from ptenmt.atomic_files import folder_written_whole, output_errors
 from ptenmt.config import TokenizerConfig
@@ -61,18 +60,11 @@ class TokenizerPair:
             (new / _FACTS_FILE).write_text(json.dumps(facts, indent=2) + "\n", encoding="utf-8")
 
 
-class Pairs(Protocol):
-    """Sentence pairs, which need not be in memory."""
-
-    def __len__(self) -> int: ...
-
-    def __iter__(self) -> Iterator[tuple[str, str]]: ...
-
-    def __getitem__(self, row: int, /) -> tuple[str, str]: ...
-
-
 def build_tokenizers(
-    config: TokenizerConfig, pairs: Pairs, languages: tuple[str, str], symbols: Sequence[str] = ()
+    config: TokenizerConfig,
+    pairs: Sequence[tuple[str, str]],
+    languages: tuple[str, str],
+    symbols: Sequence[str] = (),
 ) -> TokenizerPair:
     """Build the tokenizers of a config; ``languages`` are the ISO 639-1 codes of source and target.
 
@@ -120,7 +112,7 @@ def load_tokenizers(folder: Path) -> TokenizerPair:
     return TokenizerPair(tokenizers[0], tokenizers[-1])
 
 
-def _texts(config: TokenizerConfig, pairs: Pairs, side: int) -> Iterator[str]:
+def _texts(config: TokenizerConfig, pairs: Sequence[tuple[str, str]], side: int) -> Iterator[str]:
     """Return the sentences of one side to build a vocabulary from."""
     limit = config.training_sentences // (2 if config.shared else 1) or 1
     if config.kind == "words" or len(pairs) <= limit:

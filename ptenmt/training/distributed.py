@@ -39,11 +39,6 @@ class Cluster:
     index: int
 
     @property
-    def is_chief(self) -> bool:
-        """Whether this process writes the run's folder."""
-        return self.index == 0
-
-    @property
     def others(self) -> list[int]:
         """The indices of all other workers."""
         return [index for index in range(len(self.addresses)) if index != self.index]

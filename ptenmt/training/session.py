@@ -77,7 +77,7 @@ def train(
     """
     directory = Run(run_path(run))
     cluster = find_cluster(config.machine.strategy)
-    is_chief = cluster is None or cluster.is_chief
+    is_chief = cluster is None or cluster.index == 0
 
     def emit(event: Event) -> None:
         if is_chief or isinstance(event, Warned):
