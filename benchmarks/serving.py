@@ -57,6 +57,12 @@ class Server(NamedTuple):
             totals[name] += float(value)
         return totals
 
+    def health_seconds(self) -> float:
+        """The time to an answer of /health."""
+        started = time.perf_counter()
+        urllib.request.urlopen(f"http://127.0.0.1:{self.port}/health", timeout=10).read()
+        return time.perf_counter() - started
+
     @property
     def megabytes(self) -> float:
         """Its resident memory."""
@@ -69,6 +75,8 @@ class LoadResult(NamedTuple):
     load: Load
     memory: list[float]
     """Megabytes, every second."""
+    health: list[float]
+    """Seconds until /health answered on a new connection, ten times a second, sorted."""
     cpu_seconds: float
     batch: float
     """Mean number of sentences in a batch."""
@@ -123,11 +131,13 @@ def languages(run: str) -> tuple[str, str]:
 
 def run_load(server: Server, name: str, loop: Callable[..., Load], *arguments: Any) -> LoadResult:
     """Run a load in a separate process and monitor the server."""
-    before, memory, is_over = server.metrics(), [], threading.Event()
+    before, memory, health, is_over = server.metrics(), [], [], threading.Event()
 
     def monitor() -> None:
-        while not is_over.wait(1):
-            memory.append(server.megabytes)
+        while not is_over.wait(0.1):
+            health.append(server.health_seconds())
+            if len(health) % 10 == 0:
+                memory.append(server.megabytes)
 
     thread = threading.Thread(target=monitor)
     thread.start()
@@ -141,7 +151,7 @@ def run_load(server: Server, name: str, loop: Callable[..., Load], *arguments: A
     batch = increase["ptenmt_batch_sentences_sum"] / max(increase["ptenmt_batch_sentences_count"], 1)
     statuses = ", ".join(f"{count:,} × {status}" for status, count in sorted(load.statuses.items()))
     log(f"{name}: {load.rate:.1f} sentences/s, {statuses}, {batch:.1f} sentences per batch")
-    return LoadResult(load, memory, increase["process_cpu_seconds_total"], batch)
+    return LoadResult(load, memory, sorted(health), increase["process_cpu_seconds_total"], batch)
 
 
 def row(name: str, result: LoadResult) -> list[str]:
@@ -168,6 +178,10 @@ def criteria(offline: Measured, idle: float, server: Server, loads: list[LoadRes
     yield at_least("throughput / offline throughput", first.load.rate / offline.rate, 0.6, "{:.2f}")
     failed = sum(count for status, count in first.load.statuses.items() if status != "200")
     yield at_most("responses other than 200 under load", failed, 0, "{:.0f}")
+    yield at_most(
+        "/health under load, p99", 1000 * first.health[int(0.99 * len(first.health))], 100, "{:.0f} ms"
+    )
+    yield at_most("/health under load, slowest", 1000 * first.health[-1], 100, "{:.0f} ms")
     yield from memory_criteria(first.memory)
     neither = sum(count for status, count in over.load.statuses.items() if status not in ("200", "503"))
     yield at_most("responses other than 200 and 503 under overload", neither, 0, "{:.0f}")

@@ -7,6 +7,8 @@ automaton runs over all sentences in step, which gives the same scores in 20 µs
 import unicodedata
 from collections.abc import Sequence
 from functools import cache
+from mmap import ACCESS_READ, mmap
+from tempfile import TemporaryFile
 from typing import Any
 
 import numpy as np
@@ -17,6 +19,8 @@ LIKELY_LANGUAGES = ("en", "es", "fr", "de", "it", "pt", "nl", "ru", "zh")
 """What a public corpus has in place of the language that it should have; the two of the corpus are added."""
 _MAX_BYTES = 200
 """Enough to identify a sentence by; of a longer one only the beginning is read."""
+_WRITTEN_BYTES = 16_384
+"""At a time: Linux reads all that was written at once into memory together."""
 _MIN_LOG_ODDS = 2.0
 _MIN_EVIDENCE = 12.0
 """Unscaled log-odds, which grow with the length: two or three words may be a title or a name.
@@ -48,8 +52,9 @@ class LanguageCheck:
             columns = [*map(self.languages.index, dict.fromkeys((*expected, *others)))]
             self.languages = [self.languages[column] for column in columns]
             self._weights, self._priors = self._weights[:, columns], self._priors[columns]
+        self._weights = _mapped(self._weights)
         # The state after a byte is next_state[first_row[state] + byte].
-        self._next_state = np.asarray(identifier.tk_nextmove)
+        self._next_state = _mapped(np.asarray(identifier.tk_nextmove))
         self._first_row = np.asarray(identifier.tk_row, dtype=np.int64) << 8
         self._feature = np.asarray(identifier.tk_output)  # of each state, or -1
 
@@ -110,6 +115,19 @@ def language_check(
 ) -> LanguageCheck:
     """One for each process: it takes 0.5 s to load."""
     return LanguageCheck(expected, others)
+
+
+def _mapped(array: np.ndarray) -> np.ndarray:
+    """The array in a temporary file, of which only the pages that are read take memory."""
+    content = np.ascontiguousarray(array).data.cast("B")
+    try:
+        with TemporaryFile(buffering=0) as file:
+            for place in range(0, len(content), _WRITTEN_BYTES):
+                file.write(content[place : place + _WRITTEN_BYTES])
+            pages = mmap(file.fileno(), 0, access=ACCESS_READ)
+    except OSError:  # no room, or no folder that can be written
+        return array
+    return np.frombuffer(pages, array.dtype).reshape(array.shape)
 
 
 def _encoded(text: str) -> bytes:

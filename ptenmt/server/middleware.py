@@ -44,6 +44,7 @@ _HEADERS = {
     "permissions-policy": "camera=(), geolocation=(), microphone=()",
     "cache-control": "no-store",
 }
+_PROBES = ("/health", "/ready")
 _METHODS = ("GET", "HEAD", "POST", "OPTIONS")
 """Any other is counted as other."""
 _SECONDS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30)
@@ -134,7 +135,7 @@ class RequestMiddleware:
     ) -> None:
         self._app, self._limits, self._metrics, self._prefix = app, limits, metrics, prefix
         self._hosts = {host.lower() for host in hosts}
-        self._num_active = 0
+        self._num_active, self._gate = 0, asyncio.Lock()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer a request."""
@@ -157,6 +158,9 @@ class RequestMiddleware:
         self._metrics.active.inc()
         try:
             self._check(scope)
+            if scope["path"] not in _PROBES:
+                async with self._gate:  # one in each iteration of the event loop: probes overtake the others
+                    await asyncio.sleep(0)
             await self._app(seen, self._limited(seen, receive), send_with_headers)
         except Refusal as refusal:
             if status is None:
@@ -178,7 +182,7 @@ class RequestMiddleware:
         if self._num_active > self._limits.requests:
             raise Refusal("too busy: too many requests at a time", 503, retry_after=1)
         host = re.sub(r":\d*$", "", Headers(scope=scope).get("host", "")).lower()
-        if self._hosts and host not in self._hosts and scope["path"] not in ("/health", "/ready"):
+        if self._hosts and host not in self._hosts and scope["path"] not in _PROBES:
             raise Refusal("this server does not answer requests for this host; see --allowed-host")
 
     def _record(self, scope: Scope, method: str, status: int, seconds: float) -> None:

@@ -133,8 +133,8 @@ def _describe(trained: TrainedModel) -> ModelAnswer:
         licences = {"CC BY-NC-ND 4.0"}
     return ModelAnswer(
         name=trained.run.name,
-        source=data.source_language,
-        target=data.target_language,
+        source=data.languages[0],
+        target=data.languages[1],
         parameters=facts.get("parameters"),
         pairs=facts.get("data", {}).get("train", {}).get("pairs"),
         step=trained.info.step,

@@ -307,6 +307,8 @@ def test_a_server_reloads_unless_its_terminal_was_closed(
     server: Any = Server()
     before = {number: signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)}
     monkeypatch.setattr("os.isatty", lambda _file: next(answers))
+    for name in ("sys.setswitchinterval", "gc.freeze", "gc.set_threshold"):
+        monkeypatch.setattr(name, lambda *_given: None)
     with socket.socket() as bound:
         run_until_stopped(server, bound, on_reload=lambda: reloads.append(1))
     for number, handler in before.items():
@@ -320,7 +322,7 @@ def test_a_reload_that_fails_ends(
     told: list[str] = []
     monkeypatch.setattr("ptenmt.server.process.notify", told.append)
     ptenmt("serve", "--run", str(random_run), "--port", "0")
-    monkeypatch.setattr(started["service"].models, "reload", lambda: 1 / 0)
+    monkeypatch.setattr(started["service"].models, "reload", lambda **_options: 1 / 0)
     started["on_reload"]()
     until(lambda: len(told) == 3)
     assert [each.partition("=")[0] for each in told] == ["READY", "RELOADING", "READY"]

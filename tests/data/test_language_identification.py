@@ -28,6 +28,20 @@ def test_scores_are_those_of_py3langid(check: LanguageCheck) -> None:
     assert check.languages[int(scores[-1].argmax())] in ("pt", "en")
 
 
+def test_scores_are_the_same_without_a_folder_for_temporary_files(
+    check: LanguageCheck, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    texts = ["É noite.", "", "The cat sleeps."]
+
+    def fail(**_options: object) -> None:
+        raise FileNotFoundError
+
+    monkeypatch.setattr("ptenmt.data.language_identification.TemporaryFile", fail)
+    in_memory = LanguageCheck(("pt", "en"))
+    np.testing.assert_array_equal(in_memory.scores(texts)[0], check.scores(texts)[0])
+    assert type(check._next_state.base) is not type(in_memory._next_state.base)
+
+
 def test_when_in_doubt_a_text_may_be_in_any_language(check: LanguageCheck) -> None:
     texts = ["", "12", "Tom", "Obrigado", "Isto é uma frase em português, sem dúvida nenhuma."]
     assert check.accepts(texts, "en").tolist() == [True, True, True, True, False]

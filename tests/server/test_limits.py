@@ -1,5 +1,6 @@
 """Requests that are too large, too slow or too many, and clients that disconnect."""
 
+import asyncio
 import contextlib
 import json
 import re
@@ -16,6 +17,8 @@ import requests
 
 from ptenmt.server import process
 from ptenmt.server.keys import Keys, add_key
+from ptenmt.server.limits import Limits
+from ptenmt.server.middleware import Metrics, RequestMiddleware
 from ptenmt.server.process import LogFormatter
 from ptenmt.server.routes import libretranslate
 from ptenmt.translation.confidence import Calibration
@@ -228,11 +231,29 @@ def test_few_requests_compute_at_a_time_and_those_that_wait_leave_their_turn(ser
         served.engine.score = score
         served.engine.gate.clear()
         asked = [pool.submit(served.post, "/translate", **ASKED, confidence=True) for _ in range(8)]
-        until(lambda: len(served.engine.begun) == 2 and num_waiting(served) + 2 >= 8)
+        until(lambda: num_waiting(served) + sum(map(len, served.engine.begun)) == 8)
         assert served.post("/detect", q="o gato")
         served.engine.gate.set()
         assert all(each.result()["confidence"] for each in asked)
     assert most[0] <= 2
+
+
+def test_probes_overtake_requests_that_arrived_together() -> None:
+    begun: list[str] = []
+
+    async def app(scope: Any, _receive: Any, _send: Any) -> None:
+        begun.append(scope["path"])
+
+    async def all_at_once() -> None:
+        guarded = RequestMiddleware(app, Limits(), Metrics())
+        scope: dict[str, Any] = {"type": "http", "method": "GET", "headers": []}
+        paths = [*["/translate"] * 50, "/health"]
+        nothing: Any = None
+        await asyncio.gather(*(guarded(scope | {"path": path}, nothing, nothing) for path in paths))
+
+    asyncio.run(all_at_once())
+    assert begun.index("/health") <= 2
+    assert len(begun) == 51
 
 
 def test_a_request_that_takes_too_long_is_cancelled(serve) -> None:
