@@ -15,7 +15,7 @@ from typer.core import TyperGroup
 
 from ptenmt import __version__
 from ptenmt.cli.console import print_error
-from ptenmt.cli.options import COMMAND_LINE, MARKUP
+from ptenmt.cli.options import COMMAND_LINE, MARKUP, with_screen
 from ptenmt.cli.process_signals import process_signals
 from ptenmt.errors import PtenmtError
 
@@ -37,7 +37,7 @@ COMMANDS = (
     "inspect",
     "serve",
 )
-"""Each is a function or a Typer app of this name in the module ``ptenmt.cli.<name>``."""
+"""A function for ``with_screen``, or a Typer app, of this name is in the module ``ptenmt.cli.<name>``."""
 _INTERRUPTED = 128 + signal.SIGINT
 
 
@@ -55,7 +55,7 @@ class _Group(TyperGroup):
         if isinstance(found, typer.Typer):
             return typer.main.get_command(found)
         command = typer.Typer(add_completion=False, **MARKUP)
-        command.command(cmd_name)(found)
+        command.command(cmd_name)(with_screen(found))
         return typer.main.get_command(command)
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:

@@ -6,11 +6,12 @@ import typer
 
 from ptenmt.averaging import average as average_run
 from ptenmt.cli.console import Screen, load_tensorflow
-from ptenmt.cli.options import Quiet, RunName, Verbose
+from ptenmt.cli.options import RunName
 from ptenmt.runs import Run
 
 
 def average(
+    screen: Screen,
     run: RunName = None,
     last: Annotated[
         int | None, typer.Option(min=1, metavar="K", help="Average the last K checkpoints; by default all.")
@@ -22,8 +23,6 @@ def average(
         str | None,
         typer.Option("--to", metavar="NAME|DIR", help="The new run; by default RUN-averaged, beside it."),
     ] = None,
-    quiet: Quiet = False,
-    verbose: Verbose = False,
 ) -> None:
     """Average the weights of a run's checkpoints into a new run, which often translates better.
 
@@ -32,7 +31,6 @@ def average(
 
     Example: ptenmt average --run base --last 5
     """
-    screen = Screen(quiet=quiet, verbose=verbose)
     if best is None:
         load_tensorflow(screen)
     path = average_run(run, last=last, best=best, to=to)

@@ -23,6 +23,7 @@ _SAMPLED = ["decoding.beam_size=1", "decoding.top_k=0"]
 
 
 def backtranslate(
+    screen: Screen,
     context: typer.Context,
     run: options.RunOfReverse,
     input_file: Annotated[
@@ -66,8 +67,6 @@ def backtranslate(
         typer.Option("--skip-invalid", help="Leave out lines that are not valid UTF-8, instead of stopping."),
     ] = False,
     resume: options.Resume = False,
-    quiet: options.Quiet = False,
-    verbose: options.Verbose = False,
 ) -> None:
     """Translate text of a target language back, to train a model on it: back-translation.
 
@@ -81,17 +80,13 @@ def backtranslate(
 
     Example: ptenmt backtranslate --run english-portuguese -i mono.en.gz -o bt.tsv.gz --sample --min-score -2
     """
-    screen = Screen(quiet=quiet, verbose=verbose)
     options.refuse_together({"--sample": sample, "--beam-size": beam_size})
     if not output_file.name.lower().endswith((".tsv", ".tsv.gz")):
         raise PtenmtError(f"--output {output_file}: the name of a file of pairs ends in .tsv or .tsv.gz")
     destination = Destination(file=output_file, input_file=input_file, resume=resume)
     found = find_run(run)
-    changes = options.decoding_overrides(overrides, {"beam_size": beam_size})
-    names = {} if beam_size is None else {"beam_size": "--beam-size"}
-    decoding = options.chosen_decoding(
-        found.config().decoding, [_ONE, *(_SAMPLED if sample else []), *changes], names
-    )
+    overrides = [_ONE, *(_SAMPLED if sample else []), *(overrides or [])]
+    decoding = options.chosen_decoding(found.config().decoding, overrides, {"beam_size": beam_size})
     hint = "save the file as UTF-8, or leave out such lines with --skip-invalid"
     with opened_lines(input_file, skip_invalid=skip_invalid, hint=hint) as lines, destination.locked():
         destination.warn_of_leftover(screen)

@@ -12,9 +12,7 @@ from ptenmt.cli.options import (
     Device,
     ForwardRun,
     Overrides,
-    Quiet,
     Threads,
-    Verbose,
 )
 from ptenmt.cli.tables import print_tables
 from ptenmt.config.loading import load_config
@@ -24,6 +22,7 @@ from ptenmt.runs import find_run
 
 
 def clean(
+    screen: Screen,
     config: ConfigName,
     forward: ForwardRun,
     backward: BackwardRun,
@@ -37,8 +36,6 @@ def clean(
     overrides: Overrides = None,
     device: Device = "cpu",
     threads: Threads = None,
-    quiet: Quiet = False,
-    verbose: Verbose = False,
 ) -> None:
     """Keep the training pairs that two trained models, one in each direction, find the most probable.
 
@@ -51,7 +48,6 @@ def clean(
     """
     from ptenmt.cleaning import Cleaning  # loads CTranslate2
 
-    screen = Screen(quiet=quiet, verbose=verbose)
     job = Cleaning(
         config=load_config(config, overrides or []),
         forward=find_run(forward),

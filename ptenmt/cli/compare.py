@@ -8,7 +8,7 @@ import typer
 from ptenmt.atomic_files import json_text
 from ptenmt.cli.console import Screen, standard_output
 from ptenmt.cli.formatting import duration, metric_name, metric_value, option_value, shown_perplexity
-from ptenmt.cli.options import Quiet, Verbose, complete_run
+from ptenmt.cli.options import run_names
 from ptenmt.cli.tables import print_table
 from ptenmt.data.corpus import HeldOutSplit
 from ptenmt.evaluation import LoadOptions
@@ -19,13 +19,13 @@ from ptenmt.runs import UNITS
 
 
 def compare(
+    screen: Screen,
     runs: Annotated[
         list[str],
         typer.Argument(
             metavar="RUN...",
             help="Two or more runs: folders, or names below checkpoints/.",
-            autocompletion=complete_run,
-            show_default=False,
+            autocompletion=run_names,
         ),
     ],
     split: Annotated[
@@ -36,8 +36,6 @@ def compare(
         ),
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Write everything as one JSON object.")] = False,
-    quiet: Quiet = False,
-    verbose: Verbose = False,
 ) -> None:
     """Put runs side by side: sizes, times, the best validation, and the options that differ.
 
@@ -46,7 +44,6 @@ def compare(
 
     Example: ptenmt compare base small --split test
     """
-    screen = Screen(quiet=quiet, verbose=verbose)
     with screen.bar("loading") as show:
         comparison = compare_runs(runs, split, load=LoadOptions(on_warning=screen.warn), on_progress=show)
     if comparison.splits_that_differ:

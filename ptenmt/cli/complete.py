@@ -6,7 +6,7 @@ import typer
 
 from ptenmt.cli.console import Screen, standard_output
 from ptenmt.cli.formatting import shown_perplexity
-from ptenmt.cli.options import Quiet, RunName, Verbose, WhichWeights, as_text
+from ptenmt.cli.options import RunName, WhichWeights, as_text
 from ptenmt.cli.tables import print_table
 from ptenmt.completion import Completer, held_out_loss
 from ptenmt.config import DecodingConfig
@@ -21,6 +21,7 @@ _MIN_TOP_P = 1e-6
 
 
 def complete(
+    screen: Screen,
     text: Annotated[str, typer.Argument(metavar="TEXT", help="The start of a text.", callback=as_text)],
     top_k: Annotated[
         int | None,
@@ -55,8 +56,6 @@ def complete(
     ] = None,
     run: RunName = None,
     checkpoint: WhichWeights = "best",
-    quiet: Quiet = False,
-    verbose: Verbose = False,
 ) -> None:
     """Predict the next word of a text, or continue it.
 
@@ -67,7 +66,6 @@ def complete(
 
     Example: ptenmt complete "once upon a time" --words 20 --temperature 0.8 --top-p 0.9
     """
-    screen = Screen(quiet=quiet, verbose=verbose)
     how = _decoding(words, temperature, top_p, seed)
     found = find_run(run, "next-word")
     completer = Completer.load(found, screen.warn, checkpoint)

@@ -6,7 +6,6 @@ from urllib.parse import urlsplit
 import typer
 
 from ptenmt.cli.console import Screen
-from ptenmt.cli.options import Quiet, Verbose
 from ptenmt.cli.tables import print_table
 from ptenmt.data.corpora import list_corpora
 from ptenmt.errors import ConfigError
@@ -14,12 +13,11 @@ from ptenmt.inspection.figures import Table
 
 
 def corpora(
+    screen: Screen,
     languages: Annotated[
         str, typer.Option(metavar="L-L", help="The two languages, in either order.")
     ] = "pt-en",
     search: Annotated[str, typer.Option(metavar="TEXT", help="Only names that contain this.")] = "",
-    quiet: Quiet = False,
-    verbose: Verbose = False,
 ) -> None:
     """List the public corpora that a config can name, with version, source, licence and citation.
 
@@ -30,7 +28,6 @@ def corpora(
 
     Example: ptenmt corpora --languages pt-en --search ted
     """
-    screen = Screen(quiet=quiet, verbose=verbose)
     codes = languages.split("-")
     if len(codes) != 2:
         raise ConfigError(

@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from ptenmt.cli.console import Screen, load_tensorflow
-from ptenmt.cli.options import ConfigName, Overrides, Quiet, Verbose
+from ptenmt.cli.options import ConfigName, Overrides
 from ptenmt.cli.tables import print_tables
 from ptenmt.config.loading import load_config
 from ptenmt.data.corpus import fetch_data, load_corpus
@@ -15,6 +15,7 @@ from ptenmt.evaluation.tables import data_tables
 
 
 def data(
+    screen: Screen,
     config: ConfigName,
     overrides: Overrides = None,
     report: Annotated[
@@ -24,8 +25,6 @@ def data(
             help="Write what each filter removed from each file, with examples: .html, .md or .json.",
         ),
     ] = None,
-    quiet: Quiet = False,
-    verbose: Verbose = False,
 ) -> None:
     """Show what the filters remove from each training file, with examples.
 
@@ -36,7 +35,6 @@ def data(
 
     Example: ptenmt data --config mine.yaml --set data.filters.right_language=true
     """
-    screen = Screen(quiet=quiet, verbose=verbose)
     options = load_config(config, overrides or [])
     if options.task != "translation":
         raise ConfigError(

@@ -13,6 +13,7 @@ from ptenmt.config.loading import find_config, load_config
 
 
 def distil(
+    screen: Screen,
     context: typer.Context,
     teachers: options.Teachers,
     config: options.ConfigName,
@@ -38,8 +39,6 @@ def distil(
     fresh: options.Fresh = False,
     device: options.Device = "cpu",
     threads: options.Threads = None,
-    quiet: options.Quiet = False,
-    verbose: options.Verbose = False,
 ) -> None:
     """Train a student on its teachers' translations of the training sources, and compare it with them.
 
@@ -52,7 +51,6 @@ def distil(
 
     Example: ptenmt distil --teacher one --teacher two --config student.yaml --choose bleu --keep 0.95
     """
-    screen = Screen(quiet=quiet, verbose=verbose)
     settings = load_config(config, overrides or [])
     name = find_config(config).stem if run is None else run
     load_tensorflow(screen)

@@ -1,17 +1,16 @@
 """``ptenmt download``."""
 
 from ptenmt.cli.console import Screen, load_tensorflow
-from ptenmt.cli.options import ConfigName, Overrides, Quiet, Verbose
+from ptenmt.cli.options import ConfigName, Overrides
 from ptenmt.config.loading import load_config
 from ptenmt.data.corpora import fetch_corpora
 from ptenmt.data.corpus import fetch_sources
 
 
 def download(
+    screen: Screen,
     config: ConfigName = "base.yaml",
     overrides: Overrides = None,
-    quiet: Quiet = False,
-    verbose: Verbose = False,
 ) -> None:
     """Download the data set, the public corpora and the tokenizer of a config, unless they are there already.
 
@@ -23,7 +22,6 @@ def download(
 
     Example: ptenmt download --config opus.yaml
     """
-    screen = Screen(quiet=quiet, verbose=verbose)
     options = load_config(config, overrides or [])
     if options.data.source == "tfds":
         load_tensorflow(screen)

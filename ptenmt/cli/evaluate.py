@@ -23,6 +23,7 @@ _output_option = partial(typer.Option, rich_help_panel="Output")
 
 
 def evaluate(
+    screen: Screen,
     run: options.RunName = None,
     checkpoint: options.WhichWeights = "best",
     split: Annotated[
@@ -77,7 +78,7 @@ def evaluate(
         typer.Option(
             metavar="RUN|FILE",
             help="Compare with another run, or with a file of translations, with a significance test.",
-            autocompletion=options.complete_run,
+            autocompletion=options.run_names,
         ),
     ] = None,
     engine: options.WhichEngine = "auto",
@@ -141,8 +142,6 @@ def evaluate(
             "times.",
         ),
     ] = None,
-    quiet: options.Quiet = False,
-    verbose: options.Verbose = False,
 ) -> None:
     """Score a run, or finished translations: BLEU, chrF2++ and TER with confidence intervals; error analysis.
 
@@ -191,7 +190,6 @@ def evaluate(
             check_report_file(report)
     if output is not None:
         make_folder(output)
-    screen = Screen(quiet=quiet, verbose=verbose)
     files = evaluation.EvaluationFiles(
         source=source,
         references=references or (),

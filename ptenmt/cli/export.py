@@ -8,12 +8,13 @@ import typer
 
 from ptenmt.cli.console import Screen, silent_libraries
 from ptenmt.cli.formatting import amount
-from ptenmt.cli.options import Quiet, RunName, Verbose, WhichWeights
+from ptenmt.cli.options import RunName, WhichWeights
 from ptenmt.ctranslate2_export import Quantization
 from ptenmt.export.packaging import Format, export_model
 
 
 def export(
+    screen: Screen,
     run: RunName = None,
     checkpoint: WhichWeights = "best",
     form: Annotated[
@@ -41,8 +42,6 @@ def export(
             show_default="below the run's export/",
         ),
     ] = None,
-    quiet: Quiet = False,
-    verbose: Verbose = False,
 ) -> None:
     """Export a run's model for another program, with a model card and checksums.
 
@@ -51,7 +50,6 @@ def export(
 
     Example: ptenmt export --run mine --format argos --output mine.argosmodel
     """
-    screen = Screen(quiet=quiet, verbose=verbose)
     is_noisy = form in ("savedmodel", "weights", "argos")  # log lines of TensorFlow and SentencePiece
     with silent_libraries(screen) if is_noisy else nullcontext(screen.warn) as warn:
         exported = export_model(

@@ -6,7 +6,7 @@ from typing import Any
 from ptenmt.cli import formatting
 from ptenmt.cli.console import Screen
 from ptenmt.cli.formatting import amount, metric_name, metric_value, shown_perplexity
-from ptenmt.cli.options import Quiet, RunToDescribe, Verbose
+from ptenmt.cli.options import RunToDescribe
 from ptenmt.cli.tables import print_facts, print_table
 from ptenmt.config import Config
 from ptenmt.config.loading import flat_options
@@ -20,12 +20,11 @@ from ptenmt.weights import best_weights, list_weights
 _SHOWN_FACTS = {"created", "trained", "versions", "data", "vocabulary_sizes", "parameters"}
 
 
-def info(run: RunToDescribe = None, quiet: Quiet = False, verbose: Verbose = False) -> None:
+def info(screen: Screen, run: RunToDescribe = None) -> None:
     """Show a run's config, sizes, progress, best score, time and memory. Without --run: list all runs.
 
     Example: ptenmt info --run base
     """
-    screen = Screen(quiet=quiet, verbose=verbose)
     if run is not None:
         found = find_run(run)
         print_facts(str(found.path), _summary(found))

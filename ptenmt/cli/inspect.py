@@ -31,16 +31,6 @@ from ptenmt.runs import find_run
 _PAGE = ".html"
 _MAX_POSITIONS = 10_000
 
-inspect = typer.Typer(
-    name="inspect",
-    help="Inspect a model before, during and after training.\n\n"
-    "Each view is drawn in the terminal, or with --output as PNG, SVG or PDF.\n\n"
-    "Example: ptenmt inspect positions --output positions.png",
-    no_args_is_help=True,
-    add_completion=False,
-    **options.MARKUP,
-)
-
 
 def _output_option(help_text: str, *other_formats: str) -> Any:
     def check(file: Path | None) -> Path | None:
@@ -73,8 +63,8 @@ Head = Annotated[
 FigureFile = Annotated[Path | None, _output_option("Draw into a file: PNG, SVG or PDF, by its extension.")]
 
 
-@inspect.command()
 def attention(
+    screen: Screen,
     text: Sentence,
     target: Target = None,
     block: Annotated[
@@ -97,8 +87,6 @@ def attention(
             _PAGE,
         ),
     ] = None,
-    quiet: options.Quiet = False,
-    verbose: options.Verbose = False,
 ) -> None:
     """Show the attention weights of a sentence and its translation.
 
@@ -110,7 +98,6 @@ def attention(
 
     Example: ptenmt inspect attention "este modelo parece funcionar bem" --output attention.html
     """
-    screen = Screen(quiet=quiet, verbose=verbose)
     page = output if output is not None and output.suffix.lower() == _PAGE else None
     if page and (block, layer, head) != (None, None, None):
         raise PtenmtError("a page shows all blocks, layers and heads", "leave out --block, --layer, --head")
@@ -124,8 +111,8 @@ def attention(
     show(panels, output, screen, title=title, columns=MAX_PANELS_IN_A_ROW)
 
 
-@inspect.command()
 def alignment(
+    screen: Screen,
     text: Annotated[
         str | None,
         typer.Argument(metavar="TEXT", help="A sentence.", show_default=False, callback=options.as_text),
@@ -154,8 +141,6 @@ def alignment(
     run: options.RunName = None,
     checkpoint: options.WhichWeights = "best",
     output: FigureFile = None,
-    quiet: options.Quiet = False,
-    verbose: options.Verbose = False,
 ) -> None:
     """Show which source word each target word comes from, by cross-attention.
 
@@ -173,7 +158,6 @@ def alignment(
     options.refuse_together({"--input": input_file, "TEXT": text, **grid_options})
     options.refuse_together({"--target-file": target_file, "TEXT": text})
     options.refuse_together({"--output": output, f"--form {form}": form in ("pharaoh", "json")})
-    screen = Screen(quiet=quiet, verbose=verbose)
     chosen = _chosen_head(head or "mean")
     if chosen == "all":
         raise PtenmtError("an alignment is that of one head or of the mean", "give --head a number")
@@ -193,8 +177,8 @@ def alignment(
         show([alignment_panel(only)], output, screen)
 
 
-@inspect.command()
 def probabilities(
+    screen: Screen,
     text: Sentence,
     target: Target = None,
     runners_up: Annotated[
@@ -203,8 +187,6 @@ def probabilities(
     run: options.RunName = None,
     checkpoint: options.WhichWeights = "best",
     output: FigureFile = None,
-    quiet: options.Quiet = False,
-    verbose: options.Verbose = False,
 ) -> None:
     """Show the probability of each token of a translation, and the likeliest other tokens.
 
@@ -214,14 +196,13 @@ def probabilities(
 
     Example: ptenmt inspect probabilities "estou feito ao bife" --target "i am done for ."
     """
-    screen = Screen(quiet=quiet, verbose=verbose)
     inspector = Inspector(run, checkpoint=checkpoint, on_warning=screen.warn)
     found = token_probabilities(inspector, text, target, runners_up=runners_up)
     show([probability_table(found) if output is None else probability_bars(found)], output, screen)
 
 
-@inspect.command()
 def tokens(
+    screen: Screen,
     text: Sentence,
     target: Target = None,
     length: Annotated[
@@ -236,8 +217,6 @@ def tokens(
     run: options.RunName = None,
     checkpoint: options.WhichWeights = "best",
     output: FigureFile = None,
-    quiet: options.Quiet = False,
-    verbose: options.Verbose = False,
 ) -> None:
     """Show a sentence and its translation as the model reads them: tokens, ids, labels, masks.
 
@@ -246,13 +225,12 @@ def tokens(
 
     Example: ptenmt inspect tokens "este modelo parece funcionar bem" --length 10
     """
-    screen = Screen(quiet=quiet, verbose=verbose)
     panels = token_panels(Inspector(run, checkpoint=checkpoint, on_warning=screen.warn), text, target, length)
     show(panels, output, screen, columns=2)
 
 
-@inspect.command()
 def embeddings(
+    screen: Screen,
     words: Annotated[
         list[str],
         typer.Argument(
@@ -268,8 +246,6 @@ def embeddings(
     run: options.RunName = None,
     checkpoint: options.WhichWeights = "best",
     output: FigureFile = None,
-    quiet: options.Quiet = False,
-    verbose: options.Verbose = False,
 ) -> None:
     """Find the tokens whose embeddings are most similar to those of words, by cosine.
 
@@ -277,14 +253,13 @@ def embeddings(
 
     Example: ptenmt inspect embeddings casa mulher --top 5
     """
-    screen = Screen(quiet=quiet, verbose=verbose)
     inspector = Inspector(run, checkpoint=checkpoint, on_warning=screen.warn)
     found = nearest_neighbours(inspector, words, side=side, count=count)
     show(neighbour_bars(found), output, screen, columns=2)
 
 
-@inspect.command()
 def positions(
+    screen: Screen,
     run: options.RunToDraw = None,
     num_positions: Annotated[
         int | None,
@@ -311,8 +286,6 @@ def positions(
         bool, typer.Option("--similarity", help="Draw the similarity of any two positions instead.")
     ] = False,
     output: FigureFile = None,
-    quiet: options.Quiet = False,
-    verbose: options.Verbose = False,
 ) -> None:
     """Draw the positional encoding.
 
@@ -320,7 +293,6 @@ def positions(
 
     Example: ptenmt inspect positions --run base --similarity
     """
-    screen = Screen(quiet=quiet, verbose=verbose)
     if run is not None:
         if dimensions is not None:
             raise PtenmtError("--dimensions and --run cannot be used together", "a run has its own d_model")
@@ -330,8 +302,8 @@ def positions(
     show([drawn(num_positions or 50, dimensions or 128)], output, screen)
 
 
-@inspect.command()
 def schedule(
+    screen: Screen,
     config: options.ConfigName,
     overrides: options.Overrides = None,
     steps: Annotated[
@@ -344,19 +316,16 @@ def schedule(
         ),
     ] = None,
     output: FigureFile = None,
-    quiet: options.Quiet = False,
-    verbose: options.Verbose = False,
 ) -> None:
     """Draw the learning-rate schedule of a config, before anything is trained.
 
     Example: ptenmt inspect schedule --config base.yaml --steps 16200 --output rate.svg
     """
-    screen = Screen(quiet=quiet, verbose=verbose)
     show([schedule_plot(load_config(config, overrides or []), steps)], output, screen)
 
 
-@inspect.command()
 def history(
+    screen: Screen,
     runs: options.RunsToCompare = None,
     over: Annotated[Literal["steps", "epochs", "minutes"], typer.Option(help="The x axis.")] = "steps",
     curves: Annotated[
@@ -369,8 +338,6 @@ def history(
         ),
     ] = None,
     output: FigureFile = None,
-    quiet: options.Quiet = False,
-    verbose: options.Verbose = False,
 ) -> None:
     """Draw the training curves of runs: loss, accuracy, BLEU, chrF, learning rate, tokens per second.
 
@@ -378,7 +345,6 @@ def history(
 
     Example: ptenmt inspect history --run base --output base.pdf
     """
-    screen = Screen(quiet=quiet, verbose=verbose)
     found = [find_run(run) for run in runs] if runs else [find_run()]
     show(history_plots(found, over, curves or ()), output, screen, columns=2)
 
@@ -409,3 +375,16 @@ def _write_alignments(found: Iterable[AlignedPair], form: str, screen: Screen) -
                 "weights": each.weights.astype(float).round(4).tolist(),
             }
             stream.write((each.pharaoh if form == "pharaoh" else json_text(facts)) + "\n")
+
+
+inspect = typer.Typer(
+    name="inspect",
+    help="Inspect a model before, during and after training.\n\n"
+    "Each view is drawn in the terminal, or with --output as PNG, SVG or PDF.\n\n"
+    "Example: ptenmt inspect positions --output positions.png",
+    no_args_is_help=True,
+    add_completion=False,
+    **options.MARKUP,
+)
+for view in (attention, alignment, probabilities, tokens, embeddings, positions, schedule, history):
+    inspect.command()(options.with_screen(view))

@@ -132,7 +132,7 @@ class Session:
         if not value:
             self._screen.say(f"{_NAMES[option]} {getattr(decoding, option)}")
             return
-        changed = chosen_decoding(decoding, [f"decoding.{option}={value}"], _NAMES)
+        changed = chosen_decoding(decoding, [f"decoding.{option}={value}"], {}, _NAMES)
         num_best = changed.num_hypotheses
         self._job = replace(
             self._job,

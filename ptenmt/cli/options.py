@@ -1,13 +1,15 @@
 """Options that several commands share, declared once."""
 
+import inspect
 import os
 import re
-from collections.abc import Mapping, Sequence
-from functools import partial
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial, wraps
 from typing import Annotated, Any, Literal
 
 import typer
 
+from ptenmt.cli.console import Screen
 from ptenmt.config import Config, DecodingConfig
 from ptenmt.config.loading import config_names, flat_options, override_decoding
 from ptenmt.errors import ConfigError, PtenmtError
@@ -17,6 +19,8 @@ COMMAND_LINE = "ptenmt.command_line"
 """Key of a context's ``meta``: the command line after ``ptenmt``."""
 MARKUP: Any = {"rich_markup_mode": "markdown", "pretty_exceptions_enable": False}
 """Settings of every Typer app."""
+FLAGS = {"beam_size": "--beam-size", "num_hypotheses": "--n-best", "max_length": "--max-length"}
+"""Decoding options that have a flag of their own."""
 PRESETS = ("base", "demo", "files", "next-word", "opus", "pairs", "paper", "small")
 search_option = partial(typer.Option, rich_help_panel="Search")
 
@@ -34,24 +38,14 @@ def as_text(given: Any) -> Any:
         return given.encode(errors="replace").decode()
 
 
-def complete_run(incomplete: str) -> list[str]:
-    """Names of runs that start with a text, for shell completion."""
-    return [run.name for run in list_runs() if run.name.startswith(incomplete)]
+def run_names() -> list[str]:
+    """Names of runs, for shell completion."""
+    return [run.name for run in list_runs()]
 
 
-def complete_config(incomplete: str) -> list[str]:
-    """Names of configs that start with a text, for shell completion."""
-    return [name for name in config_names() if name.startswith(incomplete)]
-
-
-def complete_option(incomplete: str) -> list[str]:
-    """Config options that start with a text, for shell completion."""
-    return [f"{name}=" for name in flat_options(Config()) if name.startswith(incomplete)]
-
-
-def complete_decoding(incomplete: str) -> list[str]:
-    """Decoding options that start with a text, for shell completion."""
-    return [name for name in complete_option(incomplete) if name.startswith("decoding.")]
+def option_names() -> list[str]:
+    """Config options, each with the sign after it, for shell completion."""
+    return [f"{name}=" for name in flat_options(Config())]
 
 
 def resume_command(
@@ -68,6 +62,22 @@ def resume_command(
             del words[place : place + num_words]
     added = [add] if add and add not in words else []
     return ["ptenmt", command, *added, *words]
+
+
+def with_screen(command: Callable[..., None]) -> Callable[..., None]:
+    """A command that makes its first parameter, a ``Screen``, of the options --quiet and --verbose."""
+
+    @wraps(command)
+    def run(*, quiet: bool, verbose: bool, **given: Any) -> None:
+        command(Screen(quiet=quiet, verbose=verbose), **given)
+
+    signature = inspect.signature(command)
+    _, *parameters = signature.parameters.values()
+    for name, kind in (("quiet", _Quiet), ("verbose", _Verbose)):
+        option = inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=False, annotation=kind)
+        parameters.append(option)
+    run.__signature__ = signature.replace(parameters=parameters)  # type: ignore[attr-defined]
+    return run
 
 
 def refuse_together(given: Mapping[str, object]) -> None:
@@ -89,7 +99,7 @@ ConfigName = Annotated[
         "-c",
         metavar="FILE|NAME",
         help=f"A YAML file, or a preset: {', '.join(PRESETS)}.",
-        autocompletion=complete_config,
+        autocompletion=config_names,
     ),
 ]
 Overrides = Annotated[
@@ -98,68 +108,50 @@ Overrides = Annotated[
         "--set",
         metavar="SECTION.OPTION=VALUE",
         help="Change an option of the config; may be given several times.",
-        autocompletion=complete_option,
+        autocompletion=option_names,
     ),
 ]
 
 
-def _run_option(text: str, default: str | bool) -> Any:
-    return typer.Option(
-        "--run", "-r", metavar="NAME|DIR", help=text, show_default=default, autocompletion=complete_run
-    )
-
-
-def _run_to_score(name: str, direction: str) -> Any:
-    text = f"A run that translates {direction}."
-    return typer.Option(name, metavar="NAME|DIR", help=text, autocompletion=complete_run)
-
-
-_WHICH = "A folder, or a name below checkpoints/."
+run_option = partial(typer.Option, metavar="NAME|DIR", autocompletion=run_names)
+_WHICH = "a folder, or a name below checkpoints/"
+_own_run = partial(run_option, "--run", "-r", help=f"{_WHICH.capitalize()}.")
 _LAST = "the run trained or averaged last"
-RunName = Annotated[str | None, _run_option(_WHICH, _LAST)]
-RunOfReverse = Annotated[
-    str, _run_option("A run of the reverse direction: a folder, or a name below checkpoints/.", False)
+RunName = Annotated[str | None, _own_run(show_default=_LAST)]
+RunToTrain = Annotated[str | None, _own_run(show_default="the config's name")]
+RunsToCompare = Annotated[
+    list[str] | None,
+    _own_run(help=f"{_WHICH.capitalize()}; may be given several times.", show_default=_LAST),
+]
+RunsToServe = Annotated[
+    list[str] | None,
+    _own_run(help=f"{_WHICH.capitalize()}; may be given once for each direction.", show_default=_LAST),
+]
+RunOfReverse = Annotated[str, _own_run(help=f"A run of the reverse direction: {_WHICH}.")]
+RunToDraw = Annotated[str | None, _own_run(help="Draw this run's own.")]
+RunToDescribe = Annotated[str | None, _own_run(help="The run to describe.")]
+ForwardRun = Annotated[str, run_option("--forward", help="A run that translates in the config's direction.")]
+BackwardRun = Annotated[str, run_option("--backward", help="A run that translates in the other direction.")]
+Teachers = Annotated[
+    list[str],
+    run_option("--teacher", help=f"A run to learn from: {_WHICH}; may be given several times."),
+]
+InitFrom = Annotated[
+    str | None,
+    run_option(
+        "--init-from",
+        help="Warm start: initialize from this run's weights and tokenizers (fine-tuning).",
+    ),
 ]
 Fresh = Annotated[
     bool,
     typer.Option("--fresh", help="Start from scratch; an existing run of that name is renamed, not deleted."),
 ]
-Teachers = Annotated[
-    list[str],
-    typer.Option(
-        "--teacher",
-        metavar="NAME|DIR",
-        help="A run to learn from: a folder, or a name below checkpoints/; may be given several times.",
-        autocompletion=complete_run,
-    ),
-]
-RunToTrain = Annotated[str | None, _run_option(_WHICH, "the config's name")]
-InitFrom = Annotated[
-    str | None,
-    typer.Option(
-        "--init-from",
-        metavar="NAME|DIR",
-        help="Warm start: initialize from this run's weights and tokenizers (fine-tuning).",
-        autocompletion=complete_run,
-    ),
-]
-RunsToCompare = Annotated[
-    list[str] | None,
-    _run_option("A folder, or a name below checkpoints/; may be given several times.", _LAST),
-]
-RunsToServe = Annotated[
-    list[str] | None,
-    _run_option("A folder, or a name below checkpoints/; may be given once for each direction.", _LAST),
-]
-ForwardRun = Annotated[str, _run_to_score("--forward", "in the config's direction")]
-BackwardRun = Annotated[str, _run_to_score("--backward", "in the other direction")]
-RunToDraw = Annotated[str | None, _run_option("Draw this run's own.", False)]
-RunToDescribe = Annotated[str | None, _run_option("The run to describe.", False)]
 WhichWeights = Annotated[
     Literal["best", "latest"], typer.Option(help="The weights that scored best in validation, or the newest.")
 ]
-Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Show results and errors only.")]
-Verbose = Annotated[
+_Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Show results and errors only.")]
+_Verbose = Annotated[
     bool, typer.Option("--verbose", "-v", help="Show log messages too, TensorFlow's included.")
 ]
 WhichEngine = Annotated[
@@ -197,7 +189,7 @@ DecodingOverrides = Annotated[
         "--set",
         metavar="decoding.OPTION=VALUE",
         help="Change a decoding option, such as length_penalty or top_k; may be given several times.",
-        autocompletion=complete_decoding,
+        autocompletion=lambda: [name for name in option_names() if name.startswith("decoding.")],
     ),
 ]
 
@@ -209,20 +201,26 @@ def decoding_overrides(overrides: Sequence[str] | None, flags: Mapping[str, int 
 
 
 def chosen_decoding(
-    decoding: DecodingConfig, overrides: Sequence[str], names: Mapping[str, str]
+    decoding: DecodingConfig,
+    overrides: Sequence[str] | None,
+    flags: Mapping[str, int | None],
+    names: Mapping[str, str] | None = None,
 ) -> DecodingConfig:
-    """Change the decoding options of a run: arguments and errors as of ``override_decoding``.
+    """Change the decoding options of a run as of ``decoding_overrides``; errors as of ``override_decoding``.
 
     If more translations are requested than there are beams, and no beam size is, there will be as many beams.
-    Error messages call the options by these ``names``, such as ``--n-best``; others are ``decoding.…``.
+    Error messages call the options by these ``names``, by default those of the given flags.
     """
-    given = {override.partition("=")[0].strip(): override.partition("=")[2] for override in overrides}
+    if names is None:
+        names = {option: FLAGS[option] for option, value in flags.items() if value is not None}
+    changes = decoding_overrides(overrides, flags)
+    given = {change.partition("=")[0].strip(): change.partition("=")[2] for change in changes}
     num_best = given.get("decoding.num_hypotheses", "")
     if num_best.isdecimal() and "decoding.beam_size" not in given and not decoding.is_sampled:
-        overrides = [*overrides, f"decoding.beam_size={max(int(num_best), decoding.beam_size)}"]
+        changes.append(f"decoding.beam_size={max(int(num_best), decoding.beam_size)}")
         names = {**names, "beam_size": names.get("num_hypotheses", "decoding.num_hypotheses")}
     try:
-        return override_decoding(decoding, overrides)
+        return override_decoding(decoding, changes)
     except ConfigError as error:
         message = error.message
         for option, name in names.items():

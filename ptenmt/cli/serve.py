@@ -32,6 +32,7 @@ def _limit(flag: str, unit: str, minimum: float, description: str) -> Any:
 
 
 def serve(
+    screen: Screen,
     runs: options.RunsToServe = None,
     checkpoint: options.WhichWeights = "best",
     host: Annotated[
@@ -148,8 +149,6 @@ def serve(
         Literal["text", "json"],
         typer.Option("--log-format", help="json: on stderr a line of JSON for each request and message."),
     ] = "text",
-    quiet: options.Quiet = False,
-    verbose: options.Verbose = False,
 ) -> None:
     r"""Serve translations over HTTP, with LibreTranslate's API and a web page.
 
@@ -163,7 +162,6 @@ def serve(
 
     Example: ptenmt serve --keys keys.txt --add-key alice
     """
-    screen = Screen(quiet=quiet, verbose=verbose)
     if add_key is not None:
         if keys is None:
             raise ConfigError("--add-key needs --keys FILE")
@@ -194,12 +192,10 @@ def serve(
         queue=max_queue,
         file_megabytes=max_file,
     )
-    changes = options.decoding_overrides(overrides, {"beam_size": beam_size})
-    names = {} if beam_size is None else {"beam_size": "--beam-size"}
     threads = threads or available_cores()
     directions, labels = [], []
     for found in [find_run(name) for name in runs or ()] or [find_run(task="translation")]:
-        decoding = options.chosen_decoding(found.config().decoding, changes, names)
+        decoding = options.chosen_decoding(found.config().decoding, overrides, {"beam_size": beam_size})
         trained = TrainedModel.load(found, checkpoint=checkpoint, task="translation", on_warning=warn)
         directions.append(direction_of_run(trained, decoding, checkpoint, device=device, threads=threads))
         labels.append(f"{' → '.join(trained.config.data.languages)} with {model_label(trained)}")

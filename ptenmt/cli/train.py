@@ -20,9 +20,7 @@ from ptenmt.cli.options import (
     Fresh,
     InitFrom,
     Overrides,
-    Quiet,
     RunToTrain,
-    Verbose,
     resume_command,
 )
 from ptenmt.cli.tables import print_facts, print_tables
@@ -39,6 +37,7 @@ if TYPE_CHECKING:
 
 
 def train(
+    screen: Screen,
     context: typer.Context,
     config: ConfigName,
     overrides: Overrides = None,
@@ -48,8 +47,6 @@ def train(
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Check everything and run the largest step, without training.")
     ] = False,
-    quiet: Quiet = False,
-    verbose: Verbose = False,
 ) -> None:
     """Train a model, or resume its training from the latest checkpoint.
 
@@ -63,7 +60,6 @@ def train(
 
     Example: ptenmt train --config mine.yaml --init-from base
     """
-    screen = Screen(quiet=quiet, verbose=verbose)
     options = load_config(config, overrides or [])
     name = find_config(config).stem if run is None else run
     given: dict[str, Any] = {"fresh": fresh, "init_from": init_from}

@@ -28,12 +28,12 @@ from ptenmt.translation.glossary import Glossary
 from ptenmt.translation.translator import Translator, uses_keras
 
 _INVALID_HINT = "save the file as UTF-8, or write empty lines for such lines with --skip-invalid"
-_NAMES = {"beam_size": "--beam-size", "num_hypotheses": "--n-best", "max_length": "--max-length"}
 _file_option = partial(typer.Option, rich_help_panel="Files")
 _format_option = partial(typer.Option, rich_help_panel="Output format")
 
 
 def translate(
+    screen: Screen,
     context: typer.Context,
     texts: Annotated[
         list[str] | None,
@@ -136,8 +136,6 @@ def translate(
             help="Prompt for sentences, with line editing and history; default at a terminal without TEXT.",
         ),
     ] = False,
-    quiet: options.Quiet = False,
-    verbose: options.Verbose = False,
 ) -> None:
     """Translate sentences: arguments, a file, standard input, or interactively.
 
@@ -149,7 +147,6 @@ def translate(
 
     Example: ptenmt translate --input letter.pt.txt --output letter.en.txt
     """
-    screen = Screen(quiet=quiet, verbose=verbose)
     texts = None if texts == ["-"] else texts
     output_file = None if str(output_file) in ("-", "/dev/stdout") else output_file
     destination = Destination(file=output_file, input_file=input_file, resume=resume)
@@ -160,12 +157,7 @@ def translate(
     terms = None if glossary is None else Glossary.read(glossary)
     found = find_run(run, "translation")
     flags = {"beam_size": beam_size, "num_hypotheses": n_best, "max_length": max_length}
-    changes = options.decoding_overrides(overrides, flags)
-    decoding = options.chosen_decoding(
-        found.config().decoding,
-        changes,
-        {option: _NAMES[option] for option, value in flags.items() if value is not None},
-    )
+    decoding = options.chosen_decoding(found.config().decoding, overrides, flags)
     with _open_texts(texts, input_file, skip_invalid=skip_invalid) as lines, destination.locked():
         destination.warn_of_leftover(screen)
         trained = TrainedModel.load(found, checkpoint=checkpoint, task="translation", on_warning=screen.warn)

@@ -10,6 +10,7 @@ import time
 from pathlib import Path
 
 import pytest
+from typer.testing import CliRunner
 
 import ptenmt as package
 from ptenmt.cli import app as cli
@@ -191,17 +192,23 @@ def test_nothing_is_imported_before_interruptions_are_handled() -> None:
 
 
 def test_completion_offers_configs_and_runs(empty: Path) -> None:
-    from ptenmt.cli import options
 
     (empty / "configs").mkdir()
     (empty / "configs" / "mine.yaml").touch()
     presets = [path.name for path in sorted((Path(__file__).parents[2] / "configs").glob("*.yaml"))]
     assert "base.yaml" in presets
-    assert options.complete_config("") == sorted([*presets, "mine.yaml"])
-    assert options.complete_config("m") == ["mine.yaml"]
-    assert options.complete_run("") == []
-    assert options.complete_option("model.d_") == ["model.d_model=", "model.d_ff="]
-    assert options.complete_decoding("decoding.top") == ["decoding.top_k=", "decoding.top_p="]
+    for words, offered in {
+        "train --config ": sorted([*presets, "mine.yaml"]),
+        "train --config m": ["mine.yaml"],
+        "train --config demo --set model.d_": ["model.d_model=", "model.d_ff="],
+        "translate --set decoding.top": ["decoding.top_k=", "decoding.top_p="],
+        "translate --set model.d_": [],
+        "translate --run ": [],
+    }.items():
+        given = {"_PTENMT_COMPLETE": "complete_bash", "COMP_WORDS": f"ptenmt {words}"}
+        num_words = len(words.split(" "))
+        answer = CliRunner().invoke(cli.app, env={**given, "COMP_CWORD": str(num_words)}, prog_name="ptenmt")
+        assert answer.stdout.split() == offered
 
 
 @pytest.mark.parametrize(
