@@ -5,6 +5,7 @@ from typing import Annotated
 
 import typer
 
+from ptenmt.cleaning import Cleaning
 from ptenmt.cli.console import Screen, load_tensorflow
 from ptenmt.cli.options import (
     BackwardRun,
@@ -46,8 +47,6 @@ def clean(
 
     Example: ptenmt clean --config mine.yaml --forward pt-en --backward en-pt --keep 0.8 --output clean.tsv.gz
     """
-    from ptenmt.cleaning import Cleaning  # loads CTranslate2
-
     job = Cleaning(
         config=load_config(config, overrides or []),
         forward=find_run(forward),

@@ -7,13 +7,13 @@ import typer
 
 from ptenmt.atomic_files import json_text
 from ptenmt.cli.console import Screen, standard_output
-from ptenmt.cli.formatting import duration, metric_name, metric_value, option_value, shown_perplexity
+from ptenmt.cli.formatting import duration, option_value, shown_perplexity
 from ptenmt.cli.options import run_names
 from ptenmt.cli.tables import print_table
 from ptenmt.data.corpus import HeldOutSplit
 from ptenmt.evaluation import LoadOptions
 from ptenmt.evaluation.comparison import RunComparison, RunScores, RunSummary, compare as compare_runs
-from ptenmt.history import NOTHING
+from ptenmt.history import NOTHING, metric_name, metric_value
 from ptenmt.inspection.figures import Table
 from ptenmt.runs import UNITS
 

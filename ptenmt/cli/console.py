@@ -11,7 +11,7 @@ from functools import cached_property
 from typing import IO, TYPE_CHECKING, Any
 
 from ptenmt import native_libraries
-from ptenmt.cli.formatting import duration
+from ptenmt.cli.formatting import amount, duration
 from ptenmt.cli.process_signals import process_signals
 from ptenmt.errors import OutputError, PtenmtError
 from ptenmt.events import DownloadProgress
@@ -19,7 +19,7 @@ from ptenmt.native_libraries import silent_stderr
 
 if TYPE_CHECKING:
     from rich.console import Console
-    from rich.progress import ProgressColumn, TaskID
+    from rich.progress import Progress, TaskID
 
 
 class Screen:
@@ -74,64 +74,54 @@ class Screen:
     @contextmanager
     def bar(self, what: str) -> Iterator[Callable[[str, int, int], None]]:
         """Show a progress bar on a terminal; yields a function that takes a description, done and total."""
-        from rich.progress import BarColumn, Progress, TextColumn
-
-        columns = (
-            TextColumn("{task.description}"),
-            BarColumn(None),
-            TextColumn("{task.completed:,.0f}/{task.total:,.0f}"),
-            _time_left_column(),
-        )
-        with Progress(*columns, console=self.console, transient=True, disable=not self.is_live) as progress:
-            task = progress.add_task(what, total=1)
+        counts = "{task.completed:,.0f}/{task.total:,.0f}"
+        with self.progress(counts, "{task.fields[left]}", transient=True) as progress:
+            task = progress.add_task(what, total=1, left="")
 
             def show(what: str, done: int, total: int) -> None:
                 progress.start()
-                progress.update(task, description=what, completed=done, total=total)
-                if done >= total:
-                    progress.stop()  # so that other bars may follow
+                _update(progress, task, description=what, completed=done, total=total)
 
             yield show
 
     @contextmanager
     def downloads(self) -> Iterator[Callable[[DownloadProgress], None]]:
         """Show a progress bar per downloaded file; on a plain console, a line per file."""
-        from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn
-
-        columns = TextColumn("{task.description}"), BarColumn(None), DownloadColumn(), _time_left_column()
-        progress = Progress(*columns, console=self.console, disable=not self.is_live)
+        progress = self.progress("{task.fields[amount]}", "{task.fields[left]}")
         tasks: dict[str, TaskID] = {}
 
         def show(state: DownloadProgress) -> None:
             if state.name not in tasks:
-                tasks[state.name] = progress.add_task(state.name, total=None)
+                tasks[state.name] = progress.add_task(state.name, total=None, left="", amount="")
                 if not self.is_live:
                     verb = "unpacking" if state.is_unpacking else "downloading"
                     self.say(f"{verb} {state.name} from {state.url}")
             progress.start()
-            progress.update(tasks[state.name], completed=state.done, total=state.total)
-            if state.done == state.total:
-                progress.stop()  # so that other bars may follow
+            done = "/".join(amount(each) for each in (state.done, state.total) if each is not None)
+            _update(progress, tasks[state.name], completed=state.done, total=state.total, amount=done)
 
         try:
             yield show
         finally:
             progress.stop()
 
+    def progress(self, *texts: str, **options: Any) -> "Progress":
+        """Bars with a description before and texts after each, as of ``TextColumn``; drawn only if live."""
+        from rich.progress import BarColumn, Progress, TextColumn
 
-def _time_left_column() -> "ProgressColumn":
-    """Such as ``26 s left``, as training shows it."""
-    from rich.progress import ProgressColumn, Task
-    from rich.text import Text
+        columns = (TextColumn("{task.description}"), BarColumn(None), *map(TextColumn, texts))
+        return Progress(*columns, console=self.console, disable=not self.is_live, **options)
 
-    class TimeLeft(ProgressColumn):
-        max_refresh = 0.5  # seconds
 
-        def render(self, task: Task) -> Text:
-            seconds = task.time_remaining
-            return Text("" if seconds is None or task.finished else f"{duration(seconds)} left")
-
-    return TimeLeft()
+def _update(progress: "Progress", number: "TaskID", **changes: Any) -> None:
+    """Show how much of a task is done and, as training does, how long the rest takes."""
+    progress.update(number, **changes)
+    task = next(task for task in progress.tasks if task.id == number)
+    seconds = task.time_remaining
+    is_over = task.total is not None and task.completed >= task.total
+    progress.update(number, left="" if seconds is None or is_over else f"{duration(seconds)} left")
+    if is_over:
+        progress.stop()  # so that other bars may follow
 
 
 class _Warnings(logging.Handler):

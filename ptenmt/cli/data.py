@@ -11,6 +11,8 @@ from ptenmt.cli.tables import print_tables
 from ptenmt.config.loading import load_config
 from ptenmt.data.corpus import fetch_data, load_corpus
 from ptenmt.errors import ConfigError
+from ptenmt.evaluation.data_report import write_data_report
+from ptenmt.evaluation.report import check_report_file
 from ptenmt.evaluation.tables import data_tables
 
 
@@ -41,9 +43,6 @@ def data(
             f"task={options.task} has no sentence pairs", "give the config of a translation model"
         )
     if report is not None:  # checked before the data are read, which may take long
-        from ptenmt.evaluation.data_report import write_data_report  # loads matplotlib
-        from ptenmt.evaluation.report import check_report_file
-
         check_report_file(report)
     if options.data.source == "tfds":
         load_tensorflow(screen)

@@ -14,7 +14,8 @@ from ptenmt.cli.tables import print_facts, print_tables
 from ptenmt.config import DataConfig
 from ptenmt.data.corpus import HeldOutSplit
 from ptenmt.errors import PtenmtError
-from ptenmt.evaluation.tables import evaluation_tables, sweep_tables
+from ptenmt.evaluation.report import check_report_file, write_report
+from ptenmt.evaluation.tables import evaluation_tables, sentence_tables, sweep_tables
 from ptenmt.runs import find_run, list_runs
 from ptenmt.translation.translator import uses_keras
 
@@ -169,11 +170,10 @@ def evaluate(
     options.refuse_together({"--split": split, "--reference": references, "--test-set": test_set})
     own_files: dict[str, object] = {"--source": source, "--reference": references, "--tokenized": tokenized}
     options.refuse_together({"--test-set": test_set, **own_files})
-    others: dict[str, object] = {"--hypotheses": hypotheses, "--baseline": baseline, "--details": details}
-    options.refuse_together({"--robustness": robustness, "--hypotheses": hypotheses})
-    options.refuse_together({"--calibrate": calibrate, "--hypotheses": hypotheses})
-    options.refuse_together({"--checks": checks, "--hypotheses": hypotheses})
-    others |= {
+    others: dict[str, object] = {
+        "--hypotheses": hypotheses,
+        "--baseline": baseline,
+        "--details": details,
         "--robustness": robustness,
         "--calibrate": calibrate,
         "--checks": checks,
@@ -183,11 +183,8 @@ def evaluate(
         "--report": reports,
     }
     options.refuse_together({"--sweep": sweep, **others})
-    if reports:  # checked before the evaluation, which takes long
-        from ptenmt.evaluation.report import check_report_file, write_report  # loads matplotlib
-
-        for report in reports:
-            check_report_file(report)
+    for report in reports or ():  # checked before the evaluation, which takes long
+        check_report_file(report)
     if output is not None:
         make_folder(output)
     files = evaluation.EvaluationFiles(
@@ -224,10 +221,11 @@ def evaluate(
             with_checks=checks,
             on_progress=show,
         )
-    print_tables(evaluation_tables(evaluated, with_details=details))
+    tables = evaluation_tables(evaluated, with_details=details)
+    print_tables([*tables, *(sentence_tables(evaluated.error_analysis) if details else ())])
     if output is not None:
         evaluated.write_texts(output)
-    for report in reports or []:
+    for report in reports or ():
         write_report(evaluated, report)
 
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from ptenmt.config.loading import show_value
 from ptenmt.epochs import EpochSteps
-from ptenmt.history import NOTHING, perplexity
+from ptenmt.history import NOTHING, metric_name, metric_value, perplexity
 
 if TYPE_CHECKING:
     from ptenmt.trained_model import TrainedModel
@@ -66,18 +66,6 @@ def amount(num_bytes: float) -> str:
     if num_bytes >= 1e6:
         return f"{num_bytes / 1e6:.{1 if num_bytes < 1e7 else 0}f} MB"
     return f"{num_bytes / 1e3:.0f} kB"
-
-
-def metric_name(metric: str) -> str:
-    """The usual spelling of a ``validation.metric``."""
-    return {"bleu": "BLEU", "chrf": "chrF"}.get(metric, metric)
-
-
-def metric_value(metric: str, value: float | None) -> str:
-    """A score with a sensible number of digits; None is one that is not finite."""
-    if value is None:
-        return NOTHING
-    return f"{value:.3f}" if metric in {"loss", "accuracy"} else f"{value:.1f}"
 
 
 def model_label(trained: "TrainedModel") -> str:

@@ -5,14 +5,14 @@ from typing import Any
 
 from ptenmt.cli import formatting
 from ptenmt.cli.console import Screen
-from ptenmt.cli.formatting import amount, metric_name, metric_value, shown_perplexity
+from ptenmt.cli.formatting import amount, shown_perplexity
 from ptenmt.cli.options import RunToDescribe
 from ptenmt.cli.tables import print_facts, print_table
 from ptenmt.config import Config
 from ptenmt.config.loading import flat_options
 from ptenmt.epochs import EpochSteps
 from ptenmt.errors import RunError
-from ptenmt.history import NOTHING, History
+from ptenmt.history import NOTHING, History, metric_name, metric_value
 from ptenmt.inspection.figures import Table
 from ptenmt.runs import COMMANDS, RUNS_FOLDER, UNITS, Run, find_run, list_runs
 from ptenmt.weights import best_weights, list_weights

@@ -6,15 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from ptenmt.cli.console import Screen, load_tensorflow
-from ptenmt.cli.formatting import (
-    amount,
-    counted,
-    duration,
-    metric_name,
-    metric_value,
-    mixture,
-    steps_of_epochs,
-)
+from ptenmt.cli.formatting import amount, counted, duration, mixture, steps_of_epochs
 from ptenmt.cli.options import (
     ConfigName,
     Fresh,
@@ -27,6 +19,8 @@ from ptenmt.cli.tables import print_facts, print_tables
 from ptenmt.cli.training_view import TrainingView
 from ptenmt.config.loading import find_config, load_config
 from ptenmt.data.corpus import load_corpus
+from ptenmt.evaluation.tables import data_tables
+from ptenmt.history import metric_name, metric_value
 from ptenmt.runs import COMMANDS, Run
 from ptenmt.weights import best_weights
 
@@ -74,8 +68,6 @@ def train(
                 found = run_dry(options, name, on_event=view.show, on_download=show_download, **given)
             print_facts(f"{name}: dry run", _dry_run_facts(found))
             if options.task == "translation":
-                from ptenmt.evaluation.tables import data_tables
-
                 typer.echo()
                 print_tables(data_tables(load_corpus(options.data, options.seed).reports))
             return

@@ -12,8 +12,9 @@ from rich.text import Text
 from ptenmt import events
 from ptenmt.cli import formatting
 from ptenmt.cli.console import Screen
-from ptenmt.cli.formatting import counted, duration, metric_name, metric_value
+from ptenmt.cli.formatting import counted, duration
 from ptenmt.config import Config
+from ptenmt.history import metric_name, metric_value
 
 _PLAIN_REPORTS_PER_EPOCH = 4
 _MIN_WIDTH_FOR_BARS = 50

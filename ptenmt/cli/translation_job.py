@@ -14,7 +14,7 @@ from typing import IO, TYPE_CHECKING, Any, Protocol
 import typer
 
 from ptenmt import __version__
-from ptenmt.atomic_files import json_text, output_errors, written_whole
+from ptenmt.atomic_files import json_text, output_errors
 from ptenmt.cli.console import Screen, standard_output
 from ptenmt.cli.formatting import counted, duration
 from ptenmt.data.readers import Lines
@@ -246,14 +246,13 @@ class Destination:
         if self.file is None:
             with standard_output() as stream:
                 yield StreamOutput(stream)
-        elif (descriptor := _descriptor(self.file)) is not None:
+        elif not self._is_regular:
+            descriptor = _descriptor(self.file)
+            target, is_path = (self.file, True) if descriptor is None else (descriptor, False)
             with (
                 output_errors(f"write {self.file}"),
-                open(descriptor, "w", encoding="utf-8", newline="", closefd=False) as stream,
+                open(target, "w", encoding="utf-8", newline="", closefd=is_path) as stream,
             ):
-                yield StreamOutput(stream)
-        elif not self._is_regular:
-            with written_whole(self.file) as stream:
                 yield StreamOutput(stream)
         else:
             try:
@@ -308,26 +307,22 @@ class TranslationView:
         if not (self._is_shown and self.screen.is_live):
             yield
             return
-        from rich.progress import BarColumn, Progress, TextColumn
-
         # After the bar there is room for the ^C that a terminal prints, which else would wrap.
-        columns = TextColumn("{task.description}"), BarColumn(bar_width=None), TextColumn("   ")
-        with Progress(*columns, console=self.screen.console, transient=True) as progress:
-            progress.add_task("translating", total=None)
-            self._progress = progress
+        with self.screen.progress("   ", transient=True) as self._progress:
+            self._progress.add_task("translating", total=None)
             yield
 
     def show(self, translations: Collection[Translation]) -> None:
         """Count and show these translations."""
         self._num_done += len(translations)
         self._num_bytes += sum(len(translation.source.encode()) + 1 for translation in translations)
-        self._counts[_TRUNCATED] += sum(not translation.is_complete for translation in translations)
-        self._counts[_SPLIT] += sum(translation.is_split for translation in translations)
-        self._foreign.update(translation.detected for translation in translations if translation.detected)
-        for translation in translations:
-            self._num_unknown += len(translation.unknown)
+        for each in translations:
+            self._counts[_TRUNCATED] += not each.is_complete
+            self._counts[_SPLIT] += each.is_split
+            self._foreign.update([each.detected] if each.detected else [])
+            self._num_unknown += len(each.unknown)
             if len(self._unknown) <= _SHOWN_WORDS:
-                self._unknown |= dict.fromkeys(translation.unknown)
+                self._unknown |= dict.fromkeys(each.unknown)
         if not self._is_shown or not translations:
             return
         if self._progress is not None:
@@ -382,8 +377,7 @@ class TranslationView:
             if count:
                 yield f"{problem}: {count:,}"
         if self._foreign:
-            frequent = sorted(self._foreign, key=lambda language: (-self._foreign[language], language))
-            names = ", ".join(map(language_name, frequent))
+            names = ", ".join(language_name(language) for language, _ in self._foreign.most_common())
             yield f"texts in another language: {self._foreign.total():,} ({names})"
         if self._unknown:
             first = [word if word.isprintable() else ascii(word) for word in self._unknown][:_SHOWN_WORDS]

@@ -1,14 +1,14 @@
 """Evaluations, sweeps and filtered data as tables, for the terminal and for reports."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from ptenmt.data.filters import FilterReport
 from ptenmt.evaluation.checks import Check
-from ptenmt.evaluation.error_analysis import Breakdown, EvaluatedSentence
+from ptenmt.evaluation.error_analysis import MIN_PAIRS, Breakdown, ErrorAnalysis
 from ptenmt.evaluation.evaluation import Evaluation
 from ptenmt.evaluation.minimal_pairs import MinimalPairResults
 from ptenmt.evaluation.robustness import NoiseScores
-from ptenmt.evaluation.scores import BaselineComparison
+from ptenmt.evaluation.scores import SIGNIFICANCE_LEVEL, BaselineComparison
 from ptenmt.evaluation.sweep import Sweep, SweepSetting
 from ptenmt.history import NOTHING
 from ptenmt.inspection.figures import Table
@@ -28,7 +28,7 @@ _NOISES = {
 
 
 def evaluation_tables(evaluation: Evaluation, *, with_details: bool) -> list[Table]:
-    """The scores and the error analysis; with details, its breakdowns and sentences, too."""
+    """The scores and the error analysis; with details, its breakdowns and minimal pairs, too."""
     tables = [scores_table(evaluation)]
     if evaluation.comparison is not None:
         tables.append(comparison_table(evaluation.comparison))
@@ -37,15 +37,27 @@ def evaluation_tables(evaluation: Evaluation, *, with_details: bool) -> list[Tab
         tables.append(robustness_table(evaluation.robustness))
     if evaluation.checks is not None:
         tables.append(checks_table(evaluation.checks))
-    if not with_details:
-        return tables
-    analysis = evaluation.error_analysis
-    tables += map(breakdown_table, analysis.breakdowns)
-    if evaluation.minimal_pairs is not None:
-        tables.append(minimal_pairs_table(evaluation.minimal_pairs))
+    if with_details:
+        tables += map(breakdown_table, evaluation.error_analysis.breakdowns)
+        if evaluation.minimal_pairs is not None:
+            tables.append(minimal_pairs_table(evaluation.minimal_pairs))
+    return [table for table in tables if table.rows]
+
+
+def sentence_tables(analysis: ErrorAnalysis) -> Iterator[Table]:
+    """The worst and the best sentences."""
     for which, sentences in (("worst", analysis.worst), ("best", analysis.best)):
-        tables += [_sentence(f"{which} {rank}", each) for rank, each in enumerate(sentences, start=1)]
-    return tables
+        for rank, sentence in enumerate(sentences, start=1):
+            rows = [] if sentence.source is None else [("source", sentence.source)]
+            for number, reference in enumerate(sentence.references, start=1):
+                rows.append(("reference" if number == 1 else f"reference {number}", reference))
+            rows.append(("translation", sentence.hypothesis or NOTHING))
+            score = f"{sentence.score:.1f}"
+            if sentence.baseline is not None:
+                rows.append(("baseline", sentence.baseline or NOTHING))
+                score += f", baseline {sentence.baseline_score:.1f}"
+            title = f"{which} {rank}: sentence {sentence.row:,}"
+            yield Table(title=title, rows=[*rows, ("chrF2++", score)])
 
 
 def sweep_tables(sweep: Sweep) -> list[Table]:
@@ -133,7 +145,11 @@ def scores_table(evaluation: Evaluation) -> Table:
         rows.append(("speed", f"{evaluation.sentences_per_second:,.1f}", "", how))
     weights = "" if evaluation.checkpoint is None else f", {evaluation.checkpoint}"
     title = f"{evaluation.name}{weights}: {_counted_pairs(evaluation)}"
-    return Table(title=title, header=("score", "value", "95%", "how"), rows=rows, numbers={1})
+    note = (
+        "BLEU and chrF2++: higher is better; TER: lower is better. "
+        "The intervals are 95% confidence intervals from bootstrap resampling."
+    )
+    return Table(title=title, header=("score", "value", "95%", "how"), rows=rows, numbers={1}, note=note)
 
 
 def comparison_table(comparison: BaselineComparison) -> Table:
@@ -150,7 +166,9 @@ def comparison_table(comparison: BaselineComparison) -> Table:
         for each in comparison.differences
     ]
     header = ("score", "value", "baseline", "difference", "p", "paired bootstrap")
-    return Table(title=f"against {comparison.name}", header=header, rows=rows, numbers={1, 2, 3, 4})
+    note = f"A difference is significant where p is below {SIGNIFICANCE_LEVEL}."
+    title = f"against {comparison.name}"
+    return Table(title=title, header=header, rows=rows, numbers={1, 2, 3, 4}, note=note)
 
 
 def failures_table(evaluation: Evaluation) -> Table:
@@ -197,7 +215,8 @@ def robustness_table(robustness: Sequence[NoiseScores]) -> Table:
         for number, each in enumerate(robustness)
     ]
     header = ("noise", "changed", "BLEU", "difference", "chrF", "difference", "sources and references")
-    return Table(title="robustness", header=header, rows=rows, numbers=range(1, 6))
+    note = "The references have the same noise, except for typos. Differences are from the first row."
+    return Table(title="robustness", header=header, rows=rows, numbers=range(1, 6), note=note)
 
 
 def checks_table(checks: Sequence[Check]) -> Table:
@@ -225,7 +244,9 @@ def breakdown_table(breakdown: Breakdown) -> Table:
         cells = [f"{score.value:.1f}{margin}" for score, margin in zip(band.scores, margins, strict=True)]
         rows.append((band.name, f"{band.num_pairs:,}", *cells))
     header = (breakdown.title, "sentences", *(score.name for score in bands[0].scores))
-    return Table(title=title, header=header, rows=rows, numbers=range(1, len(header)))
+    note = f"Groups of fewer than {MIN_PAIRS} sentences have no interval."
+    note = "" if all(band.has_enough for band in bands) else note
+    return Table(title=title, header=header, rows=rows, numbers=range(1, len(header)), note=note)
 
 
 def minimal_pairs_table(results: MinimalPairResults) -> Table:
@@ -242,19 +263,25 @@ def minimal_pairs_table(results: MinimalPairResults) -> Table:
                 example += " (the same tokens to this model)"
         rows.append((phenomenon, f"{num_correct}/{num_pairs}", example))
     header = ("phenomenon", "correct", "a wrong pair")
-    return Table(title="minimal pairs", header=header, rows=rows, numbers={1})
+    note = (
+        "Pairs of sentences that differ by one accent or contraction. A pair is correct if both translations "
+        f"are: {results.num_correct:,} of {len(results.items):,}."
+    )
+    return Table(title="minimal pairs", header=header, rows=rows, numbers={1}, note=note)
 
 
-def _sentence(title: str, sentence: EvaluatedSentence) -> Table:
-    rows = [] if sentence.source is None else [("source", sentence.source)]
-    for number, reference in enumerate(sentence.references, start=1):
-        rows.append(("reference" if number == 1 else f"reference {number}", reference))
-    rows.append(("translation", sentence.hypothesis or NOTHING))
-    score = f"{sentence.score:.1f}"
-    if sentence.baseline is not None:
-        rows.append(("baseline", sentence.baseline or NOTHING))
-        score += f", baseline {sentence.baseline_score:.1f}"
-    return Table(title=f"{title}: sentence {sentence.row:,}", rows=[*rows, ("chrF2++", score)])
+def verdicts_table(results: MinimalPairResults) -> Table:
+    """All sentences of minimal pairs, what is expected of their translations, and whether they have it."""
+    rows = []
+    for item in results.items:
+        of_sentences = zip(item.sources, item.translations, item.expected, item.is_correct, strict=True)
+        for source, translation, own, is_correct in of_sentences:
+            expected = [" / ".join(words) for words in (item.expected_in_both, own) if words]
+            verdict = "correct" if is_correct else "wrong"
+            verdict += ", same input" if item.has_same_input else ""
+            rows.append((source, translation, " and ".join(expected), verdict))
+    header = ("source", "translation", "expected word", "verdict")
+    return Table(title="minimal pairs: all", header=header, rows=rows)
 
 
 def _counted_pairs(of: Evaluation | Sweep) -> str:

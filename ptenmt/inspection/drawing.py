@@ -6,6 +6,7 @@ that it draws, such as ``word_alignment``; ``save_figure`` writes it.
 
 import io
 import math
+import re
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -51,6 +52,7 @@ _BAR_HEIGHT = 0.28
 _TABLE_ROW = 0.22
 _PADDING = 0.65
 _LINE = 0.2  # of text
+_INLINE_WIDTH = 4.8  # on a phone the letters then have about 9 pixels
 _COLOUR_BAR = 0.25
 _DPI = 150
 _MAX_TEXT, _MIN_TEXT = 9.0, 4.5  # points
@@ -150,6 +152,26 @@ def save_figure(figure: Figure, file: str | Path, on_warning: Callable[[str], No
     for message in dict.fromkeys(str(each.message) for each in found):
         on_warning(f"{file}: {message}")
     write_bytes(file, content.getvalue())
+
+
+def inline_svg(plot: LinePlot, name: str, marked: float | None = None) -> str:
+    """A plot as an SVG element: its text is text, and its ids begin with this name.
+
+    ``marked`` is an x at which a vertical line is drawn, if it is in the plot.
+    """
+    figure = draw([plot])
+    figure.set_size_inches(_INLINE_WIDTH, 0.6 * _INLINE_WIDTH)
+    (axis,) = figure.axes
+    low, high = axis.get_xlim()
+    if marked is not None and low <= marked <= high:
+        axis.axvline(marked, color="#888888", linestyle="--", linewidth=1)
+    stream = io.StringIO()
+    with mpl.rc_context({"svg.fonttype": "none", "svg.hashsalt": name}):
+        figure.savefig(stream, format="svg", transparent=True, metadata={"Date": None})
+    svg = stream.getvalue()
+    svg = svg[svg.index("<svg") :]
+    svg = re.sub(r"\s*<metadata>.*?</metadata>|\s*<style.*?</style>", "", svg, flags=re.DOTALL)
+    return re.sub(r'(\bid="|href="#|url\(#)', rf"\g<1>{name}-", svg)
 
 
 def draw(panels: Sequence[Panel], *, title: str = "", columns: int = 1) -> Figure:

@@ -118,6 +118,8 @@ class Table:
     header: Sequence[str] = ()
     numbers: Collection[int] = ()
     """The right-aligned columns."""
+    note: str = ""
+    """An explanation, for reports."""
 
     def first(self, max_rows: int) -> "Table":
         """Keep the first rows; the title mentions it if there are more."""

@@ -51,7 +51,7 @@ def test_scores_are_printed_before_a_report_is_written(
     def full(*_args: object) -> None:
         raise OutputError("cannot write scores.md: No space left on device")
 
-    monkeypatch.setattr("ptenmt.evaluation.report.write_report", full)
+    monkeypatch.setattr("ptenmt.cli.evaluate.write_report", full)
     answer = ptenmt(*scored, "--report", "scores.md", code=1)
     assert answer.stderr.startswith("error: cannot write scores.md")
     assert "BLEU" in answer.stdout
@@ -78,7 +78,7 @@ def test_the_scores_survive_a_report_that_cannot_be_written(
         raise OutputError(f"cannot write {file}: No space left on device")
 
     table = ptenmt(*scored).stdout
-    monkeypatch.setattr("ptenmt.evaluation.report.write_report", fail)
+    monkeypatch.setattr("ptenmt.cli.evaluate.write_report", fail)
     answer = ptenmt(*scored, "--report", "scores.html", code=1)
     assert answer.stdout == table
     assert answer.stderr == "error: cannot write scores.html: No space left on device\n"
