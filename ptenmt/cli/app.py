@@ -15,7 +15,7 @@ from typer.core import TyperGroup
 
 from ptenmt import __version__
 from ptenmt.cli.console import print_error
-from ptenmt.cli.options import COMMAND_LINE, MARKUP, with_screen
+from ptenmt.cli.options import COMMAND_LINE, MARKUP, command
 from ptenmt.cli.process_signals import process_signals
 from ptenmt.errors import PtenmtError
 
@@ -37,7 +37,7 @@ COMMANDS = (
     "inspect",
     "serve",
 )
-"""A function for ``with_screen``, or a Typer app, of this name is in the module ``ptenmt.cli.<name>``."""
+"""A function for ``command``, or a Typer app, of this name is in the module ``ptenmt.cli.<name>``."""
 _INTERRUPTED = 128 + signal.SIGINT
 
 
@@ -54,9 +54,9 @@ class _Group(TyperGroup):
         found = getattr(import_module(f"ptenmt.cli.{cmd_name}"), cmd_name)
         if isinstance(found, typer.Typer):
             return typer.main.get_command(found)
-        command = typer.Typer(add_completion=False, **MARKUP)
-        command.command(cmd_name)(with_screen(found))
-        return typer.main.get_command(command)
+        alone = typer.Typer(add_completion=False, **MARKUP)
+        alone.command(cmd_name)(command(found))
+        return typer.main.get_command(alone)
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         ctx.meta[COMMAND_LINE] = list(args)

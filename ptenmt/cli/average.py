@@ -13,16 +13,9 @@ from ptenmt.runs import Run
 def average(
     screen: Screen,
     run: RunName = None,
-    last: Annotated[
-        int | None, typer.Option(min=1, metavar="K", help="Average the last K checkpoints; by default all.")
-    ] = None,
-    best: Annotated[
-        int | None, typer.Option(min=1, metavar="K", help="Average the K models that scored best instead.")
-    ] = None,
-    to: Annotated[
-        str | None,
-        typer.Option("--to", metavar="NAME|DIR", help="The new run; by default RUN-averaged, beside it."),
-    ] = None,
+    last: Annotated[int | None, typer.Option(min=1, metavar="K")] = None,
+    best: Annotated[int | None, typer.Option(min=1, metavar="K")] = None,
+    to: Annotated[str | None, typer.Option("--to", metavar="NAME|DIR")] = None,
 ) -> None:
     """Average the weights of a run's checkpoints into a new run, which often translates better.
 
@@ -30,6 +23,11 @@ def average(
     moving averages are averaged.
 
     Example: ptenmt average --run base --last 5
+
+    Args:
+        last: Average the last K checkpoints; by default all.
+        best: Average the K models that scored best instead.
+        to: The new run; by default RUN-averaged, beside it.
     """
     if best is None:
         load_tensorflow(screen)

@@ -26,46 +26,18 @@ def backtranslate(
     screen: Screen,
     context: typer.Context,
     run: options.RunOfReverse,
-    input_file: Annotated[
-        Path,
-        typer.Option(
-            "--input",
-            "-i",
-            metavar="FILE",
-            help="Text in the run's source language, a sentence a line; .gz too.",
-        ),
-    ],
-    output_file: Annotated[
-        Path,
-        typer.Option(
-            "--output", "-o", metavar="FILE", help="The pairs, complete or not at all: .tsv or .tsv.gz."
-        ),
-    ],
+    input_file: Annotated[Path, typer.Option("--input", "-i", metavar="FILE")],
+    output_file: Annotated[Path, typer.Option("--output", "-o", metavar="FILE")],
     checkpoint: options.WhichWeights = "best",
     engine: options.WhichEngine = "auto",
     device: options.Device = "cpu",
     threads: options.Threads = None,
-    sample: Annotated[
-        bool,
-        options.search_option(
-            "--sample",
-            help="Sample each token from the model's distribution instead of searching for the most probable "
-            "translation; restrict it with --set decoding.top_k=10.",
-        ),
-    ] = False,
+    sample: Annotated[bool, options.search_option("--sample")] = False,
     beam_size: options.BeamSize = None,
     overrides: options.DecodingOverrides = None,
-    min_score: Annotated[
-        float | None,
-        typer.Option(
-            max=0, metavar="X", help="Leave out pairs that score below X, for example -1.", show_default="all"
-        ),
-    ] = None,
-    max_words: Annotated[int, typer.Option(min=1, metavar="N", help="Leave out lines of more words.")] = 100,
-    skip_invalid: Annotated[
-        bool,
-        typer.Option("--skip-invalid", help="Leave out lines that are not valid UTF-8, instead of stopping."),
-    ] = False,
+    min_score: Annotated[float | None, typer.Option(max=0, metavar="X", show_default="all")] = None,
+    max_words: Annotated[int, typer.Option(min=1, metavar="N")] = 100,
+    skip_invalid: Annotated[bool, typer.Option("--skip-invalid")] = False,
     resume: options.Resume = False,
 ) -> None:
     """Translate text of a target language back, to train a model on it: back-translation.
@@ -79,6 +51,15 @@ def backtranslate(
     Example: ptenmt backtranslate --run english-portuguese --input mono.en.gz --output bt.tsv.gz
 
     Example: ptenmt backtranslate --run english-portuguese -i mono.en.gz -o bt.tsv.gz --sample --min-score -2
+
+    Args:
+        input_file: Text in the run's source language, a sentence a line; .gz too.
+        output_file: The pairs, complete or not at all: .tsv or .tsv.gz.
+        sample: Sample each token from the model's distribution instead of searching for the most probable
+            translation; restrict it with --set decoding.top_k=10.
+        min_score: Leave out pairs that score below X, for example -1.
+        max_words: Leave out lines of more words.
+        skip_invalid: Leave out lines that are not valid UTF-8, instead of stopping.
     """
     options.refuse_together({"--sample": sample, "--beam-size": beam_size})
     if not output_file.name.lower().endswith((".tsv", ".tsv.gz")):

@@ -6,15 +6,8 @@ from typing import Annotated
 import typer
 
 from ptenmt.cleaning import Cleaning
+from ptenmt.cli import options
 from ptenmt.cli.console import Screen, load_tensorflow
-from ptenmt.cli.options import (
-    BackwardRun,
-    ConfigName,
-    Device,
-    ForwardRun,
-    Overrides,
-    Threads,
-)
 from ptenmt.cli.tables import print_tables
 from ptenmt.config.loading import load_config
 from ptenmt.data.corpus import fetch_data
@@ -24,19 +17,14 @@ from ptenmt.runs import find_run
 
 def clean(
     screen: Screen,
-    config: ConfigName,
-    forward: ForwardRun,
-    backward: BackwardRun,
-    output: Annotated[
-        Path,
-        typer.Option(
-            "--output", "-o", metavar="FILE", help="A .tsv or .tsv.gz file, written whole or not at all."
-        ),
-    ],
-    keep: Annotated[float, typer.Option(metavar="SHARE", help="The share of the pairs to keep.")] = 0.8,
-    overrides: Overrides = None,
-    device: Device = "cpu",
-    threads: Threads = None,
+    config: options.ConfigName,
+    forward: options.ForwardRun,
+    backward: options.BackwardRun,
+    output: Annotated[Path, typer.Option("--output", "-o", metavar="FILE")],
+    keep: Annotated[float, typer.Option(metavar="SHARE")] = 0.8,
+    overrides: options.Overrides = None,
+    device: options.Device = "cpu",
+    threads: options.Threads = None,
 ) -> None:
     """Keep the training pairs that two trained models, one in each direction, find the most probable.
 
@@ -46,6 +34,10 @@ def clean(
     an interruption the same command continues.
 
     Example: ptenmt clean --config mine.yaml --forward pt-en --backward en-pt --keep 0.8 --output clean.tsv.gz
+
+    Args:
+        output: A .tsv or .tsv.gz file, written whole or not at all.
+        keep: The share of the pairs to keep.
     """
     job = Cleaning(
         config=load_config(config, overrides or []),

@@ -20,22 +20,9 @@ from ptenmt.runs import UNITS
 
 def compare(
     screen: Screen,
-    runs: Annotated[
-        list[str],
-        typer.Argument(
-            metavar="RUN...",
-            help="Two or more runs: folders, or names below checkpoints/.",
-            autocompletion=run_names,
-        ),
-    ],
-    split: Annotated[
-        HeldOutSplit | None,
-        typer.Option(
-            help="Score all runs on these pairs of the first one, each with its own decoding options.",
-            show_default="compare the runs' files only",
-        ),
-    ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Write everything as one JSON object.")] = False,
+    runs: Annotated[list[str], typer.Argument(metavar="RUN...", autocompletion=run_names)],
+    split: Annotated[HeldOutSplit | None, typer.Option(show_default="compare the runs' files only")] = None,
+    as_json: Annotated[bool, typer.Option("--json")] = False,
 ) -> None:
     """Put runs side by side: sizes, times, the best validation, and the options that differ.
 
@@ -43,6 +30,11 @@ def compare(
     bootstrap test against the first run.
 
     Example: ptenmt compare base small --split test
+
+    Args:
+        runs: Two or more runs: folders, or names below checkpoints/.
+        split: Score all runs on these pairs of the first one, each with its own decoding options.
+        as_json: Write everything as one JSON object.
     """
     with screen.bar("loading") as show:
         comparison = compare_runs(runs, split, load=LoadOptions(on_warning=screen.warn), on_progress=show)

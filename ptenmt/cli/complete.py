@@ -22,38 +22,14 @@ _MIN_TOP_P = 1e-6
 
 def complete(
     screen: Screen,
-    text: Annotated[str, typer.Argument(metavar="TEXT", help="The start of a text.", callback=as_text)],
-    top_k: Annotated[
-        int | None,
-        typer.Option(
-            min=1, metavar="K", help="Show the K most probable next words.", show_default="5 without --words"
-        ),
-    ] = None,
-    words: Annotated[int | None, typer.Option(min=1, metavar="N", help="Generate N words.")] = None,
+    text: Annotated[str, typer.Argument(metavar="TEXT", callback=as_text)],
+    top_k: Annotated[int | None, typer.Option(min=1, metavar="K", show_default="5 without --words")] = None,
+    words: Annotated[int | None, typer.Option(min=1, metavar="N")] = None,
     temperature: Annotated[
-        float | None,
-        typer.Option(
-            min=MIN_TEMPERATURE,
-            metavar="T",
-            help="Sample the words of --words: below 1 sharpens the distribution, above 1 flattens it.",
-            show_default="greedy",
-        ),
+        float | None, typer.Option(min=MIN_TEMPERATURE, metavar="T", show_default="greedy")
     ] = None,
-    top_p: Annotated[
-        float | None,
-        typer.Option(
-            min=_MIN_TOP_P,
-            max=1,
-            metavar="P",
-            help="Sample from the most probable words whose probabilities sum to P.",
-        ),
-    ] = None,
-    seed: Annotated[
-        int | None,
-        typer.Option(
-            min=0, max=NUM_SEEDS - 1, metavar="N", help="Random seed for sampling.", show_default="0"
-        ),
-    ] = None,
+    top_p: Annotated[float | None, typer.Option(min=_MIN_TOP_P, max=1, metavar="P")] = None,
+    seed: Annotated[int | None, typer.Option(min=0, max=NUM_SEEDS - 1, metavar="N", show_default="0")] = None,
     run: RunName = None,
     checkpoint: WhichWeights = "best",
 ) -> None:
@@ -65,6 +41,14 @@ def complete(
     Example: ptenmt complete "a daisy chain would be worth the trouble of getting up"
 
     Example: ptenmt complete "once upon a time" --words 20 --temperature 0.8 --top-p 0.9
+
+    Args:
+        text: The start of a text.
+        top_k: Show the K most probable next words.
+        words: Generate N words.
+        temperature: Sample the words of --words: below 1 sharpens the distribution, above 1 flattens it.
+        top_p: Sample from the most probable words whose probabilities sum to P.
+        seed: Random seed for sampling.
     """
     how = _decoding(words, temperature, top_p, seed)
     found = find_run(run, "next-word")

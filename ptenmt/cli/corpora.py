@@ -14,10 +14,8 @@ from ptenmt.inspection.figures import Table
 
 def corpora(
     screen: Screen,
-    languages: Annotated[
-        str, typer.Option(metavar="L-L", help="The two languages, in either order.")
-    ] = "pt-en",
-    search: Annotated[str, typer.Option(metavar="TEXT", help="Only names that contain this.")] = "",
+    languages: Annotated[str, typer.Option(metavar="L-L")] = "pt-en",
+    search: Annotated[str, typer.Option(metavar="TEXT")] = "",
 ) -> None:
     """List the public corpora that a config can name, with version, source, licence and citation.
 
@@ -27,6 +25,10 @@ def corpora(
     run.json and in the model card of an export.
 
     Example: ptenmt corpora --languages pt-en --search ted
+
+    Args:
+        languages: The two languages, in either order.
+        search: Only names that contain this.
     """
     codes = languages.split("-")
     if len(codes) != 2:

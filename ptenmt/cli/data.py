@@ -20,13 +20,7 @@ def data(
     screen: Screen,
     config: ConfigName,
     overrides: Overrides = None,
-    report: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="FILE",
-            help="Write what each filter removed from each file, with examples: .html, .md or .json.",
-        ),
-    ] = None,
+    report: Annotated[Path | None, typer.Option(metavar="FILE")] = None,
 ) -> None:
     """Show what the filters remove from each training file, with examples.
 
@@ -36,6 +30,9 @@ def data(
     Example: ptenmt data --config files.yaml --report data.html
 
     Example: ptenmt data --config mine.yaml --set data.filters.right_language=true
+
+    Args:
+        report: Write what each filter removed from each file, with examples: .html, .md or .json.
     """
     options = load_config(config, overrides or [])
     if options.task != "translation":

@@ -19,23 +19,9 @@ def distil(
     config: options.ConfigName,
     overrides: options.Overrides = None,
     run: options.RunToTrain = None,
-    choose: Annotated[
-        Literal["score", "bleu"],
-        typer.Option(
-            help="Of the n-best translations take the one with the best score, or the best sentence-BLEU "
-            "against the reference."
-        ),
-    ] = "score",
-    keep: Annotated[
-        float,
-        typer.Option(
-            metavar="SHARE", help="The share of each file's pairs to train on, those with the best scores."
-        ),
-    ] = 0.9,
-    beam_size: Annotated[
-        int,
-        typer.Option(min=1, metavar="N", help="Beam width of the teachers, and the length of n-best lists."),
-    ] = 4,
+    choose: Annotated[Literal["score", "bleu"], typer.Option()] = "score",
+    keep: Annotated[float, typer.Option(metavar="SHARE")] = 0.9,
+    beam_size: Annotated[int, typer.Option(min=1, metavar="N")] = 4,
     fresh: options.Fresh = False,
     device: options.Device = "cpu",
     threads: options.Threads = None,
@@ -50,6 +36,12 @@ def distil(
     Example: ptenmt distil --teacher good --config student.yaml
 
     Example: ptenmt distil --teacher one --teacher two --config student.yaml --choose bleu --keep 0.95
+
+    Args:
+        choose: Of the n-best translations take the one with the best score, or the best sentence-BLEU against
+            the reference.
+        keep: The share of each file's pairs to train on, those with the best scores.
+        beam_size: Beam width of the teachers, and the length of n-best lists.
     """
     settings = load_config(config, overrides or [])
     name = find_config(config).stem if run is None else run

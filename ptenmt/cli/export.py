@@ -17,30 +17,11 @@ def export(
     screen: Screen,
     run: RunName = None,
     checkpoint: WhichWeights = "best",
-    form: Annotated[
-        Format,
-        typer.Option(
-            "--format",
-            help="ctranslate2; savedmodel for TensorFlow (Serving), text in and text out; argos for Argos "
-            "Translate and LibreTranslate; weights for any framework.",
-        ),
-    ] = "ctranslate2",
-    quantization: Annotated[
-        Quantization | None,
-        typer.Option(
-            help="How weights are stored (ctranslate2, argos): int8 is the smallest and fastest.",
-            show_default="int8",
-        ),
-    ] = None,
+    form: Annotated[Format, typer.Option("--format")] = "ctranslate2",
+    quantization: Annotated[Quantization | None, typer.Option(show_default="int8")] = None,
     output: Annotated[
         Path | None,
-        typer.Option(
-            "--output",
-            "-o",
-            metavar="DIR|FILE",
-            help="A folder, or for argos a file; an export that is there is replaced.",
-            show_default="below the run's export/",
-        ),
+        typer.Option("--output", "-o", metavar="DIR|FILE", show_default="below the run's export/"),
     ] = None,
 ) -> None:
     """Export a run's model for another program, with a model card and checksums.
@@ -49,6 +30,12 @@ def export(
     corpus, with greedy search.
 
     Example: ptenmt export --run mine --format argos --output mine.argosmodel
+
+    Args:
+        form: ctranslate2; savedmodel for TensorFlow (Serving), text in and text out; argos for Argos
+            Translate and LibreTranslate; weights for any framework.
+        quantization: How weights are stored (ctranslate2, argos): int8 is the smallest and fastest.
+        output: A folder, or for argos a file; an export that is there is replaced.
     """
     is_noisy = form in ("savedmodel", "weights", "argos")  # log lines of TensorFlow and SentencePiece
     with silent_libraries(screen) if is_noisy else nullcontext(screen.warn) as warn:

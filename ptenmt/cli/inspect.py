@@ -69,11 +69,7 @@ def attention(
     target: Target = None,
     block: Annotated[
         Literal["encoder", "self", "cross"] | None,
-        typer.Option(
-            help="The encoder's self-attention, the decoder's self-attention, or its cross-attention to "
-            "the source.",
-            show_default="cross; of a next-word model encoder",
-        ),
+        typer.Option(show_default="cross; of a next-word model encoder"),
     ] = None,
     layer: Layer = None,
     head: Head = None,
@@ -97,6 +93,10 @@ def attention(
     Example: ptenmt inspect attention "este modelo parece funcionar bem" --layer 1 --output attention.png
 
     Example: ptenmt inspect attention "este modelo parece funcionar bem" --output attention.html
+
+    Args:
+        block: The encoder's self-attention, the decoder's self-attention, or its cross-attention to the
+            source.
     """
     page = output if output is not None and output.suffix.lower() == _PAGE else None
     if page and (block, layer, head) != (None, None, None):
@@ -114,27 +114,14 @@ def attention(
 def alignment(
     screen: Screen,
     text: Annotated[
-        str | None,
-        typer.Argument(metavar="TEXT", help="A sentence.", show_default=False, callback=options.as_text),
+        str | None, typer.Argument(metavar="TEXT", show_default=False, callback=options.as_text)
     ] = None,
     target: Target = None,
-    input_file: Annotated[
-        Path | None,
-        typer.Option("--input", "-i", metavar="FILE", help="Align every line of this file, plain or .gz."),
-    ] = None,
-    target_file: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="FILE", help="The translations of the lines of --input.", show_default="the model's own"
-        ),
-    ] = None,
+    input_file: Annotated[Path | None, typer.Option("--input", "-i", metavar="FILE")] = None,
+    target_file: Annotated[Path | None, typer.Option(metavar="FILE", show_default="the model's own")] = None,
     form: Annotated[
         Literal["grid", "pharaoh", "json"] | None,
-        typer.Option(
-            help="A grid of words; one line per sentence with pairs source-target, numbered from 0; or one "
-            "JSON object per line, with words, pairs and weights.",
-            show_default="grid for TEXT, pharaoh for --input",
-        ),
+        typer.Option(show_default="grid for TEXT, pharaoh for --input"),
     ] = None,
     layer: Layer = None,
     head: Head = None,
@@ -151,6 +138,13 @@ def alignment(
     Example: ptenmt inspect alignment "este modelo parece funcionar bem"
 
     Example: ptenmt inspect alignment --input test.pt --target-file test.en > test.align
+
+    Args:
+        text: A sentence.
+        input_file: Align every line of this file, plain or .gz.
+        target_file: The translations of the lines of --input.
+        form: A grid of words; one line per sentence with pairs source-target, numbered from 0; or one JSON
+            object per line, with words, pairs and weights.
     """
     if text is None and input_file is None:
         raise PtenmtError("nothing to align", "give a sentence, or a file of sentences with --input FILE")
@@ -181,9 +175,7 @@ def probabilities(
     screen: Screen,
     text: Sentence,
     target: Target = None,
-    runners_up: Annotated[
-        int, typer.Option(min=0, metavar="K", help="How many other tokens to list at each position.")
-    ] = 4,
+    runners_up: Annotated[int, typer.Option(min=0, metavar="K")] = 4,
     run: options.RunName = None,
     checkpoint: options.WhichWeights = "best",
     output: FigureFile = None,
@@ -195,6 +187,9 @@ def probabilities(
     Example: ptenmt inspect probabilities "este modelo parece funcionar bem"
 
     Example: ptenmt inspect probabilities "estou feito ao bife" --target "i am done for ."
+
+    Args:
+        runners_up: How many other tokens to list at each position.
     """
     inspector = Inspector(run, checkpoint=checkpoint, on_warning=screen.warn)
     found = token_probabilities(inspector, text, target, runners_up=runners_up)
@@ -205,15 +200,7 @@ def tokens(
     screen: Screen,
     text: Sentence,
     target: Target = None,
-    length: Annotated[
-        int | None,
-        typer.Option(
-            min=1,
-            metavar="N",
-            help="Pad both sides to this many tokens, as in a batch with longer sentences.",
-            show_default="no padding",
-        ),
-    ] = None,
+    length: Annotated[int | None, typer.Option(min=1, metavar="N", show_default="no padding")] = None,
     run: options.RunName = None,
     checkpoint: options.WhichWeights = "best",
     output: FigureFile = None,
@@ -224,6 +211,9 @@ def tokens(
     (row).
 
     Example: ptenmt inspect tokens "este modelo parece funcionar bem" --length 10
+
+    Args:
+        length: Pad both sides to this many tokens, as in a batch with longer sentences.
     """
     panels = token_panels(Inspector(run, checkpoint=checkpoint, on_warning=screen.warn), text, target, length)
     show(panels, output, screen, columns=2)
@@ -231,18 +221,9 @@ def tokens(
 
 def embeddings(
     screen: Screen,
-    words: Annotated[
-        list[str],
-        typer.Argument(
-            metavar="WORD...",
-            help="Words of the source language, or of a next-word model.",
-            callback=options.as_text,
-        ),
-    ],
-    side: Annotated[Literal["source", "target"], typer.Option(help="The language of the words.")] = "source",
-    count: Annotated[
-        int, typer.Option("--top", min=1, metavar="K", help="How many neighbours of each word.")
-    ] = 10,
+    words: Annotated[list[str], typer.Argument(metavar="WORD...", callback=options.as_text)],
+    side: Annotated[Literal["source", "target"], typer.Option()] = "source",
+    count: Annotated[int, typer.Option("--top", min=1, metavar="K")] = 10,
     run: options.RunName = None,
     checkpoint: options.WhichWeights = "best",
     output: FigureFile = None,
@@ -252,6 +233,11 @@ def embeddings(
     For a word of several tokens, the mean of their embeddings is compared.
 
     Example: ptenmt inspect embeddings casa mulher --top 5
+
+    Args:
+        words: Words of the source language, or of a next-word model.
+        side: The language of the words.
+        count: How many neighbours of each word.
     """
     inspector = Inspector(run, checkpoint=checkpoint, on_warning=screen.warn)
     found = nearest_neighbours(inspector, words, side=side, count=count)
@@ -262,29 +248,12 @@ def positions(
     screen: Screen,
     run: options.RunToDraw = None,
     num_positions: Annotated[
-        int | None,
-        typer.Option(
-            "--positions",
-            min=1,
-            max=_MAX_POSITIONS,
-            metavar="N",
-            help="The number of positions.",
-            show_default="50",
-        ),
+        int | None, typer.Option("--positions", min=1, max=_MAX_POSITIONS, metavar="N", show_default="50")
     ] = None,
     dimensions: Annotated[
-        int | None,
-        typer.Option(
-            min=2,
-            max=_MAX_POSITIONS,
-            metavar="N",
-            help="The number of dimensions, d_model.",
-            show_default="128",
-        ),
+        int | None, typer.Option(min=2, max=_MAX_POSITIONS, metavar="N", show_default="128")
     ] = None,
-    similarity: Annotated[
-        bool, typer.Option("--similarity", help="Draw the similarity of any two positions instead.")
-    ] = False,
+    similarity: Annotated[bool, typer.Option("--similarity")] = False,
     output: FigureFile = None,
 ) -> None:
     """Draw the positional encoding.
@@ -292,6 +261,11 @@ def positions(
     Example: ptenmt inspect positions --positions 100 --dimensions 100 --output positions.png
 
     Example: ptenmt inspect positions --run base --similarity
+
+    Args:
+        num_positions: The number of positions.
+        dimensions: The number of dimensions, d_model.
+        similarity: Draw the similarity of any two positions instead.
     """
     if run is not None:
         if dimensions is not None:
@@ -308,18 +282,16 @@ def schedule(
     overrides: options.Overrides = None,
     steps: Annotated[
         int | None,
-        typer.Option(
-            min=1,
-            metavar="N",
-            help="The number of steps of the training; ptenmt train --dry-run counts them.",
-            show_default="training.max_steps, or five times the warm-up",
-        ),
+        typer.Option(min=1, metavar="N", show_default="training.max_steps, or five times the warm-up"),
     ] = None,
     output: FigureFile = None,
 ) -> None:
     """Draw the learning-rate schedule of a config, before anything is trained.
 
     Example: ptenmt inspect schedule --config base.yaml --steps 16200 --output rate.svg
+
+    Args:
+        steps: The number of steps of the training; ptenmt train --dry-run counts them.
     """
     show([schedule_plot(load_config(config, overrides or []), steps)], output, screen)
 
@@ -327,16 +299,8 @@ def schedule(
 def history(
     screen: Screen,
     runs: options.RunsToCompare = None,
-    over: Annotated[Literal["steps", "epochs", "minutes"], typer.Option(help="The x axis.")] = "steps",
-    curves: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--show",
-            metavar="CURVE",
-            help="What to draw: loss, accuracy, bleu, chrf, rate, speed; may be given several times.",
-            show_default="all",
-        ),
-    ] = None,
+    over: Annotated[Literal["steps", "epochs", "minutes"], typer.Option()] = "steps",
+    curves: Annotated[list[str] | None, typer.Option("--show", metavar="CURVE", show_default="all")] = None,
     output: FigureFile = None,
 ) -> None:
     """Draw the training curves of runs: loss, accuracy, BLEU, chrF, learning rate, tokens per second.
@@ -344,6 +308,10 @@ def history(
     Example: ptenmt inspect history --run base --run small --over minutes --show bleu
 
     Example: ptenmt inspect history --run base --output base.pdf
+
+    Args:
+        over: The x axis.
+        curves: What to draw: loss, accuracy, bleu, chrf, rate, speed; may be given several times.
     """
     found = [find_run(run) for run in runs] if runs else [find_run()]
     show(history_plots(found, over, curves or ()), output, screen, columns=2)
@@ -387,4 +355,4 @@ inspect = typer.Typer(
     **options.MARKUP,
 )
 for view in (attention, alignment, probabilities, tokens, embeddings, positions, schedule, history):
-    inspect.command()(options.with_screen(view))
+    inspect.command()(options.command(view))

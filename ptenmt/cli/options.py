@@ -64,19 +64,27 @@ def resume_command(
     return ["ptenmt", command, *added, *words]
 
 
-def with_screen(command: Callable[..., None]) -> Callable[..., None]:
-    """A command that makes its first parameter, a ``Screen``, of the options --quiet and --verbose."""
+def command(function: Callable[..., None]) -> Callable[..., None]:
+    """Prepare a function for typer.
 
-    @wraps(command)
+    Its first parameter, a ``Screen``, becomes the options --quiet and --verbose. The section ``Args`` of its
+    docstring, at the end, has the help texts of its own options, those that are declared in its signature.
+    """
+    text, _, arguments = str(inspect.getdoc(function)).partition("\n\nArgs:\n")
+    signature = inspect.signature(function)
+    for name, description in re.findall(r"^ {4}(\w+): (.*(?:\n {8}.*)*)", arguments, re.MULTILINE):
+        signature.parameters[name].annotation.__metadata__[0].help = " ".join(description.split())
+
+    @wraps(function)
     def run(*, quiet: bool, verbose: bool, **given: Any) -> None:
-        command(Screen(quiet=quiet, verbose=verbose), **given)
+        function(Screen(quiet=quiet, verbose=verbose), **given)
 
-    signature = inspect.signature(command)
     _, *parameters = signature.parameters.values()
     for name, kind in (("quiet", _Quiet), ("verbose", _Verbose)):
         option = inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=False, annotation=kind)
         parameters.append(option)
     run.__signature__ = signature.replace(parameters=parameters)  # type: ignore[attr-defined]
+    run.__doc__ = text
     return run
 
 

@@ -5,7 +5,7 @@ import logging
 import math
 from functools import partial
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 import typer
 
@@ -23,132 +23,43 @@ from ptenmt.translation.glossary import Glossary
 _DEFAULTS = Limits()
 _PACKAGES = "fastapi", "uvicorn", "h11", "python_multipart", "prometheus_client", "lxml", "docx", "srt"
 _access = partial(typer.Option, rich_help_panel="Address and access")
-
-
-def _limit(flag: str, unit: str, minimum: float, description: str) -> Any:
-    return typer.Option(
-        flag, metavar=unit, min=minimum, help=description, rich_help_panel="Limits of a request"
-    )
+_limit = partial(typer.Option, rich_help_panel="Limits of a request")
 
 
 def serve(
     screen: Screen,
     runs: options.RunsToServe = None,
     checkpoint: options.WhichWeights = "best",
-    host: Annotated[
-        str, _access("--host", metavar="ADDRESS", help="Address to listen on; 0.0.0.0: all interfaces.")
-    ] = "127.0.0.1",
-    port: Annotated[
-        int,
-        _access("--port", "-p", metavar="N", min=0, max=65_535, help="Port to listen on; 0: any free port."),
-    ] = 5000,
-    pivot: Annotated[
-        bool,
-        typer.Option("--pivot", help="Chain two runs over a common language where there is no direct one."),
-    ] = False,
-    watch: Annotated[
-        bool, typer.Option("--watch", help="Load a model again when training has found a better one.")
-    ] = False,
+    host: Annotated[str, _access("--host", metavar="ADDRESS")] = "127.0.0.1",
+    port: Annotated[int, _access("--port", "-p", metavar="N", min=0, max=65_535)] = 5000,
+    pivot: Annotated[bool, typer.Option("--pivot")] = False,
+    watch: Annotated[bool, typer.Option("--watch")] = False,
     max_memory: Annotated[
-        float | None,
-        typer.Option(
-            "--max-memory",
-            metavar="MB",
-            min=1,
-            help="Most memory of loaded models; the least recently used are unloaded.",
-            show_default="no limit",
-        ),
+        float | None, typer.Option("--max-memory", metavar="MB", min=1, show_default="no limit")
     ] = None,
     device: options.Device = "cpu",
     threads: options.Threads = None,
     beam_size: options.BeamSize = None,
     overrides: options.DecodingOverrides = None,
-    keys: Annotated[
-        Path | None,
-        _access("--keys", metavar="FILE", help="Require an API key from this file.", show_default="no keys"),
-    ] = None,
-    add_key: Annotated[
-        str | None,
-        _access(
-            "--add-key",
-            metavar="NAME",
-            help="Do not serve: create a key for NAME, add its hash to --keys, and print the key.",
-            show_default=False,
-        ),
-    ] = None,
+    keys: Annotated[Path | None, _access("--keys", metavar="FILE", show_default="no keys")] = None,
+    add_key: Annotated[str | None, _access("--add-key", metavar="NAME", show_default=False)] = None,
     glossaries: Annotated[
-        list[Path] | None,
-        typer.Option(
-            "--glossary",
-            metavar="FILE",
-            help="Terms and their translations, a pair a line, separated by a tab, which requests may name "
-            "as the file without its ending; may be given several times.",
-            show_default="none",
-        ),
+        list[Path] | None, typer.Option("--glossary", metavar="FILE", show_default="none")
     ] = None,
     requests_per_minute: Annotated[
-        int | None,
-        _access(
-            "--requests-per-minute",
-            metavar="N",
-            min=1,
-            help="Maximum requests a minute of each key, unless the file of keys has another number for it.",
-            show_default="no limit",
-        ),
+        int | None, _access("--requests-per-minute", metavar="N", min=1, show_default="no limit")
     ] = None,
-    hosts: Annotated[
-        list[str] | None,
-        _access(
-            "--allowed-host",
-            metavar="NAME",
-            help="Answer only requests to this host, as in their Host header; may be given several times.",
-            show_default="any",
-        ),
-    ] = None,
+    hosts: Annotated[list[str] | None, _access("--allowed-host", metavar="NAME", show_default="any")] = None,
     origins: Annotated[
-        list[str] | None,
-        _access(
-            "--allow-origin",
-            metavar="URL",
-            help="Allow web pages of this origin (CORS), such as https://example.org, or * for all; may be "
-            "given several times.",
-            show_default="none",
-        ),
+        list[str] | None, _access("--allow-origin", metavar="URL", show_default="none")
     ] = None,
-    url_prefix: Annotated[
-        str,
-        _access(
-            "--url-prefix",
-            metavar="PATH",
-            help="The path of this server in URLs, such as /pt; default: what the proxy says.",
-            show_default=False,
-        ),
-    ] = "",
-    max_characters: Annotated[
-        int, _limit("--max-characters", "N", 1, "Maximum characters per request.")
-    ] = _DEFAULTS.characters,
-    max_sentences: Annotated[
-        int, _limit("--max-sentences", "N", 1, "Maximum sentences per request.")
-    ] = _DEFAULTS.sentences,
-    max_seconds: Annotated[
-        float, _limit("--max-seconds", "SECONDS", 0.001, "Maximum seconds per request.")
-    ] = _DEFAULTS.seconds,
-    max_queue: Annotated[
-        int,
-        _limit(
-            "--max-queue",
-            "N",
-            1,
-            "Maximum sentences waiting, of all requests; further requests get 'try again later'.",
-        ),
-    ] = _DEFAULTS.queue,
-    max_file: Annotated[
-        float, _limit("--max-file", "MB", 0.001, "Maximum size of a document.")
-    ] = _DEFAULTS.file_megabytes,
-    log_format: Annotated[
-        Literal["text", "json"],
-        typer.Option("--log-format", help="json: on stderr a line of JSON for each request and message."),
-    ] = "text",
+    url_prefix: Annotated[str, _access("--url-prefix", metavar="PATH", show_default=False)] = "",
+    max_characters: Annotated[int, _limit(metavar="N", min=1)] = _DEFAULTS.characters,
+    max_sentences: Annotated[int, _limit(metavar="N", min=1)] = _DEFAULTS.sentences,
+    max_seconds: Annotated[float, _limit(metavar="SECONDS", min=0.001)] = _DEFAULTS.seconds,
+    max_queue: Annotated[int, _limit(metavar="N", min=1)] = _DEFAULTS.queue,
+    max_file: Annotated[float, _limit(metavar="MB", min=0.001)] = _DEFAULTS.file_megabytes,
+    log_format: Annotated[Literal["text", "json"], typer.Option("--log-format")] = "text",
 ) -> None:
     r"""Serve translations over HTTP, with LibreTranslate's API and a web page.
 
@@ -161,6 +72,29 @@ def serve(
     Example: ptenmt serve --run pt-en --run en-pt
 
     Example: ptenmt serve --keys keys.txt --add-key alice
+
+    Args:
+        host: Address to listen on; 0.0.0.0: all interfaces.
+        port: Port to listen on; 0: any free port.
+        pivot: Chain two runs over a common language where there is no direct one.
+        watch: Load a model again when training has found a better one.
+        max_memory: Most memory of loaded models; the least recently used are unloaded.
+        keys: Require an API key from this file.
+        add_key: Do not serve: create a key for NAME, add its hash to --keys, and print the key.
+        glossaries: Terms and their translations, a pair a line, separated by a tab, which requests may name
+            as the file without its ending; may be given several times.
+        requests_per_minute: Maximum requests a minute of each key, unless the file of keys has another number
+            for it.
+        hosts: Answer only requests to this host, as in their Host header; may be given several times.
+        origins: Allow web pages of this origin (CORS), such as https://example.org, or * for all; may be
+            given several times.
+        url_prefix: The path of this server in URLs, such as /pt; default: what the proxy says.
+        max_characters: Maximum characters per request.
+        max_sentences: Maximum sentences per request.
+        max_seconds: Maximum seconds per request.
+        max_queue: Maximum sentences waiting, of all requests; further requests get 'try again later'.
+        max_file: Maximum size of a document.
+        log_format: json: on stderr a line of JSON for each request and message.
     """
     if add_key is not None:
         if keys is None:
@@ -181,7 +115,7 @@ def serve(
     from ptenmt.server.service import Service
 
     is_json = log_format == "json"
-    log_to_stderr(is_json=is_json, is_verbose=verbose)
+    log_to_stderr(is_json=is_json, is_verbose=screen.verbose)
     logger = logging.getLogger("ptenmt.server")
     say, warn = (logger.info, logger.warning) if is_json else (screen.say, screen.warn_loudly)
 

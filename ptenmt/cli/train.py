@@ -5,16 +5,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from ptenmt.cli import options
 from ptenmt.cli.console import Screen, load_tensorflow
 from ptenmt.cli.formatting import amount, counted, duration, mixture, steps_of_epochs
-from ptenmt.cli.options import (
-    ConfigName,
-    Fresh,
-    InitFrom,
-    Overrides,
-    RunToTrain,
-    resume_command,
-)
 from ptenmt.cli.tables import print_facts, print_tables
 from ptenmt.cli.training_view import TrainingView
 from ptenmt.config.loading import find_config, load_config
@@ -33,14 +26,12 @@ if TYPE_CHECKING:
 def train(
     screen: Screen,
     context: typer.Context,
-    config: ConfigName,
-    overrides: Overrides = None,
-    run: RunToTrain = None,
-    init_from: InitFrom = None,
-    fresh: Fresh = False,
-    dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Check everything and run the largest step, without training.")
-    ] = False,
+    config: options.ConfigName,
+    overrides: options.Overrides = None,
+    run: options.RunToTrain = None,
+    init_from: options.InitFrom = None,
+    fresh: options.Fresh = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run")] = False,
 ) -> None:
     """Train a model, or resume its training from the latest checkpoint.
 
@@ -53,36 +44,39 @@ def train(
     Example: ptenmt train --config base.yaml --set training.epochs=10
 
     Example: ptenmt train --config mine.yaml --init-from base
+
+    Args:
+        dry_run: Check everything and run the largest step, without training.
     """
-    options = load_config(config, overrides or [])
+    settings = load_config(config, overrides or [])
     name = find_config(config).stem if run is None else run
     given: dict[str, Any] = {"fresh": fresh, "init_from": init_from}
     load_tensorflow(screen)
     from ptenmt.training import train as train_run
     from ptenmt.training.dry_run import dry_run as run_dry
 
-    view = TrainingView(screen, options)
+    view = TrainingView(screen, settings)
     with screen.downloads() as show_download, view.showing():
         if dry_run:
             with screen.working("dry run"):
-                found = run_dry(options, name, on_event=view.show, on_download=show_download, **given)
+                found = run_dry(settings, name, on_event=view.show, on_download=show_download, **given)
             print_facts(f"{name}: dry run", _dry_run_facts(found))
-            if options.task == "translation":
+            if settings.task == "translation":
                 typer.echo()
-                print_tables(data_tables(load_corpus(options.data, options.seed).reports))
+                print_tables(data_tables(load_corpus(settings.data, settings.seed).reports))
             return
-        result = train_run(options, name, on_event=view.show, on_download=show_download, **given)
+        result = train_run(settings, name, on_event=view.show, on_download=show_download, **given)
     if not result.is_chief:  # one worker's messages are enough
         raise typer.Exit(0 if result.stopped_by is None else 128 + signal.Signals(result.stopped_by))
     if result.stopped_by is None:
-        command = COMMANDS[options.task]
-        screen.say(f"done: {result.run}{_best(result, options)}; {command} with")
+        command = COMMANDS[settings.task]
+        screen.say(f"done: {result.run}{_best(result, settings)}; {command} with")
         screen.say_command(["ptenmt", command, "--run", name, "TEXT"])
         return
     is_fresh = fresh and not view.has_saved
     screen.say(f"{_how_it_stopped(result, is_fresh)}; resume with", style="bold")
     done = {"--fresh": 1, "--init-from": 2} if view.has_saved else {}  # or it would start over
-    screen.say_command(resume_command(context, remove=done))
+    screen.say_command(options.resume_command(context, remove=done))
     raise typer.Exit(128 + signal.Signals(result.stopped_by))
 
 
@@ -94,9 +88,9 @@ def _how_it_stopped(result: "TrainingResult", is_fresh: bool) -> str:
     return "stopped before anything was saved"
 
 
-def _best(result: "TrainingResult", options: "Config") -> str:
+def _best(result: "TrainingResult", settings: "Config") -> str:
     """The score of the best model, if one is kept."""
-    metric = options.validation.metric
+    metric = settings.validation.metric
     for info in best_weights(Run(result.run).weights_folder)[:1]:
         return f", best {metric_name(metric)} {metric_value(metric, info.score)} at step {info.step:,}"
     return ""

@@ -35,107 +35,32 @@ _format_option = partial(typer.Option, rich_help_panel="Output format")
 def translate(
     screen: Screen,
     context: typer.Context,
-    texts: Annotated[
-        list[str] | None,
-        typer.Argument(
-            metavar="TEXT...",
-            help="Sentences; standard input by default, or for a single -.",
-            callback=options.as_text,
-        ),
-    ] = None,
+    texts: Annotated[list[str] | None, typer.Argument(metavar="TEXT...", callback=options.as_text)] = None,
     run: options.RunName = None,
     checkpoint: options.WhichWeights = "best",
     engine: options.WhichEngine = "auto",
     device: options.Device = "cpu",
     threads: options.Threads = None,
     beam_size: options.BeamSize = None,
-    n_best: Annotated[
-        int | None,
-        options.search_option(
-            metavar="N",
-            help="Write the N best translations of each text: rank, score and translation, separated by "
-            "tabs. Raises the beam size to N unless --beam-size is given.",
-        ),
-    ] = None,
+    n_best: Annotated[int | None, options.search_option(metavar="N")] = None,
     max_length: Annotated[
-        int | None,
-        options.search_option(
-            metavar="N",
-            help="Maximum number of tokens of a translation.",
-            show_default="grows with the source",
-        ),
+        int | None, options.search_option(metavar="N", show_default="grows with the source")
     ] = None,
     prefix: Annotated[
-        str,
-        options.search_option(
-            metavar="TEXT",
-            help="Target prefix: what every translation starts with.",
-            show_default=False,
-            callback=options.as_text,
-        ),
+        str, options.search_option(metavar="TEXT", show_default=False, callback=options.as_text)
     ] = "",
     alternatives: Annotated[
-        int | None,
-        options.search_option(
-            min=1,
-            max=MAX_ALTERNATIVES,
-            metavar="N",
-            help="Show the N most probable next tokens after the prefix, each with its completion and "
-            "probability, in the format of --n-best; tokens of less than 1 % of the first one's probability "
-            "are left out.",
-        ),
+        int | None, options.search_option(min=1, max=MAX_ALTERNATIVES, metavar="N")
     ] = None,
-    glossary: Annotated[
-        Path | None,
-        typer.Option(
-            "--glossary",
-            metavar="FILE",
-            help="Terms and their translations, a pair a line, separated by a tab; equal: not translated.",
-            show_default=False,
-        ),
-    ] = None,
+    glossary: Annotated[Path | None, typer.Option("--glossary", metavar="FILE", show_default=False)] = None,
     overrides: options.DecodingOverrides = None,
-    input_file: Annotated[
-        Path | None,
-        _file_option("--input", "-i", metavar="FILE", help="Translate this file, plain or .gz."),
-    ] = None,
-    output_file: Annotated[
-        Path | None,
-        _file_option(
-            "--output",
-            "-o",
-            metavar="FILE",
-            help="Write the translations to this file, complete or not at all; -: standard output.",
-        ),
-    ] = None,
+    input_file: Annotated[Path | None, _file_option("--input", "-i", metavar="FILE")] = None,
+    output_file: Annotated[Path | None, _file_option("--output", "-o", metavar="FILE")] = None,
     resume: options.Resume = False,
-    skip_invalid: Annotated[
-        bool,
-        _file_option(
-            "--skip-invalid",
-            help="Write an empty line for input that is not valid UTF-8 instead of stopping.",
-        ),
-    ] = False,
-    raw: Annotated[
-        bool,
-        _format_option("--raw", help="Keep the spacing of the training corpus: 'well .' instead of 'well.'"),
-    ] = False,
-    as_json: Annotated[
-        bool,
-        _format_option(
-            "--json",
-            help="Write a JSON object for each text: source, translation, raw, score, tokens, alternatives, "
-            "milliseconds, is_complete, is_retried, is_split, detected, unknown, confidence (quality "
-            "estimation: the expected sentence chrF / 100), words with their probabilities.",
-        ),
-    ] = False,
-    interactive: Annotated[
-        bool,
-        _format_option(
-            "--interactive",
-            help="Prompt for sentences, with line editing and history; default at a terminal without TEXT.",
-        ),
-    ] = False,
+    skip_invalid: Annotated[bool, _file_option("--skip-invalid")] = False,
+    raw: Annotated[bool, _format_option("--raw")] = False,
+    as_json: Annotated[bool, _format_option("--json")] = False,
+    interactive: Annotated[bool, _format_option("--interactive")] = False,
 ) -> None:
     """Translate sentences: arguments, a file, standard input, or interactively.
 
@@ -146,6 +71,25 @@ def translate(
     Example: ptenmt translate "este modelo parece funcionar bem"
 
     Example: ptenmt translate --input letter.pt.txt --output letter.en.txt
+
+    Args:
+        texts: Sentences; standard input by default, or for a single -.
+        n_best: Write the N best translations of each text: rank, score and translation, separated by tabs.
+            Raises the beam size to N unless --beam-size is given.
+        max_length: Maximum number of tokens of a translation.
+        prefix: Target prefix: what every translation starts with.
+        alternatives: Show the N most probable next tokens after the prefix, each with its completion and
+            probability, in the format of --n-best; tokens of less than 1 % of the first one's probability are
+            left out.
+        glossary: Terms and their translations, a pair a line, separated by a tab; equal: not translated.
+        input_file: Translate this file, plain or .gz.
+        output_file: Write the translations to this file, complete or not at all; -: standard output.
+        skip_invalid: Write an empty line for input that is not valid UTF-8 instead of stopping.
+        raw: Keep the spacing of the training corpus: 'well .' instead of 'well.'
+        as_json: Write a JSON object for each text: source, translation, raw, score, tokens, alternatives,
+            milliseconds, is_complete, is_retried, is_split, detected, unknown, confidence (quality
+            estimation: the expected sentence chrF / 100), words with their probabilities.
+        interactive: Prompt for sentences, with line editing and history; default at a terminal without TEXT.
     """
     texts = None if texts == ["-"] else texts
     output_file = None if str(output_file) in ("-", "/dev/stdout") else output_file

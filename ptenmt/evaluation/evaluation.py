@@ -1,5 +1,6 @@
 """Evaluate a run, or finished translations: scores, comparison with a baseline, error analysis."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, fields, is_dataclass
 from pathlib import Path
 from typing import Any, Self
@@ -32,17 +33,6 @@ from ptenmt.tokenizers import load_tokenizers
 SENTENCE_METRIC: MetricName = "chrF2++"
 _MAX_COUNTED_SENTENCES = 500_000
 """Word frequencies come from this many training sentences, or up to twice as many, evenly spaced."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class ScoredTexts:
-    """The texts that were scored, one per sentence."""
-
-    hypotheses: list[str]
-    references: list[list[str | None]]
-    """[references, sentences]; None where a sentence has fewer references than others."""
-    baseline: list[str] | None
-    """The baseline's hypotheses."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -87,7 +77,10 @@ class Evaluation:
     """The reliability checks; None: not asked for."""
     sentences: list[EvaluatedSentence]
     """All of them, in order."""
-    texts: dict[TextForm, ScoredTexts]
+    test_set: TestSet
+    output: Hypotheses
+    """The translations that were scored."""
+    baseline_output: Hypotheses | None
 
     @property
     def perplexity(self) -> float | None:
@@ -100,9 +93,9 @@ class Evaluation:
         return None if self.search is None else self.num_pairs / self.search.seconds
 
     def facts(self) -> dict[str, Any]:
-        """Everything but the sentences and texts, as JSON values."""
-        names = [name for name in _names(self) if name not in {"sentences", "texts"}]
-        return {name: json_facts(getattr(self, name)) for name in names}
+        """Everything but the texts, as JSON values."""
+        texts = {"sentences", "test_set", "output", "baseline_output"}
+        return {name: json_facts(getattr(self, name)) for name in _names(self) if name not in texts}
 
     def write_texts(self, folder: Path) -> list[Path]:
         """Write sources, references and hypotheses to a folder, one sentence per line.
@@ -118,14 +111,14 @@ class Evaluation:
         Raises:
             OutputError: They cannot be written.
         """
-        columns: dict[str, list[str | None]] = {}
-        if all(sentence.source is not None for sentence in self.sentences):
-            columns["source"] = [sentence.source for sentence in self.sentences]
-        for form, texts in self.texts.items():
-            columns[f"{form}.hypotheses"] = [*texts.hypotheses]
-            if texts.baseline is not None:
-                columns[f"{form}.baseline"] = [*texts.baseline]
-            for number, references in enumerate(texts.references, start=1):
+        columns: dict[str, Sequence[str | None]] = {}
+        if self.test_set.sources is not None:
+            columns["source"] = self.test_set.sources
+        for form, of_form in self.test_set.references_by_form.items():
+            columns[f"{form}.hypotheses"] = self.output.in_form(form)
+            if self.baseline_output is not None:
+                columns[f"{form}.baseline"] = self.baseline_output.in_form(form)
+            for number, references in enumerate(of_form, start=1):
                 columns[f"{form}.reference{number if number > 1 else ''}"] = references
         make_folder(folder)
         for name, lines in columns.items():
@@ -287,8 +280,7 @@ def evaluate(
     if baseline_system is not None:
         baseline_output, _ = baseline_system.translate(test_set, on_progress)
     on_progress("scoring", 0, 1)
-    references_by_form = test_set.references_by_form
-    scorers = {form: Scorer(form, references) for form, references in references_by_form.items()}
+    scorers = {form: Scorer(form, references) for form, references in test_set.references_by_form.items()}
     statistics = {form: scorer.statistics(output.in_form(form)) for form, scorer in scorers.items()}
     scores, comparison = _scores(
         scorers, statistics, None if baseline is None else str(baseline), baseline_output
@@ -323,14 +315,9 @@ def evaluate(
             else None
         ),
         sentences=sentences,
-        texts={
-            form: ScoredTexts(
-                hypotheses=output.in_form(form),
-                references=references,
-                baseline=None if baseline_output is None else baseline_output.in_form(form),
-            )
-            for form, references in references_by_form.items()
-        },
+        test_set=test_set,
+        output=output,
+        baseline_output=baseline_output,
     )
 
 

@@ -54,12 +54,9 @@ class EvaluationFiles:
     @property
     def names(self) -> dict[str, list[str]]:
         """The given files by role: ``source``, ``reference``, ``hypotheses``."""
-        names = {
-            "source": [] if self.source is None else [str(self.source)],
-            "reference": [str(file) for file in self.references],
-            "hypotheses": [] if self.hypotheses is None else [str(self.hypotheses)],
-        }
-        return {role: files for role, files in names.items() if files}
+        files = {"source": [self.source], "reference": self.references, "hypotheses": [self.hypotheses]}
+        names = {role: [str(file) for file in of_role if file] for role, of_role in files.items()}
+        return {role: of_role for role, of_role in names.items() if of_role}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -109,12 +106,10 @@ class TestSet:
         Raises:
             DataError: A file cannot be read, their lengths differ, or a sentence has no reference.
         """
-        columns = {Path(file): _read(Path(file)) for file in files.references}
+        columns = {file: _read(Path(file)) for file in files.references}
         sources = None if files.source is None else _read(Path(files.source))
         (first, lines), *others = columns.items()
-        if sources is not None:
-            others.append((Path(str(files.source)), sources))
-        for file, texts in others:
+        for file, texts in others if sources is None else [*others, (files.source, sources)]:
             if len(texts) != len(lines):
                 raise DataError(
                     f"{first} has {_count_lines(lines)}, but {file} has {len(texts):,}",
@@ -180,13 +175,8 @@ class TestSet:
         """The prepared sources, which must be known, with their first references, prepared too."""
         if self.prepared is None:
             raise ValueError("a test set without sources has no pairs")
-        if self.token_references is not None:
-            targets = _first(self.token_references)
-        elif self.is_corpus:
-            targets = _first(self.references)
-        else:
-            preparation, language = TextPreparation(self.data), self.data.languages[1]
-            targets = [preparation.prepare_input(text, language) for text in _first(self.references)]
+        targets = _first(self.token_references or self.references)
+        targets = targets if self.is_corpus else self._prepared(targets)
         return list(zip(self.prepared, targets, strict=True))
 
     def fingerprint(self) -> str:
@@ -210,11 +200,12 @@ class TestSet:
 
     def hypotheses_from_texts(self, texts: Sequence[str]) -> Hypotheses:
         """Detokenized translations by any system."""
-        tokens = None
-        if self.token_references is not None:
-            preparation, language = TextPreparation(self.data), self.data.languages[1]
-            tokens = [preparation.prepare_input(text, language) for text in texts]
+        tokens = None if self.token_references is None else self._prepared(texts)
         return Hypotheses(texts=list(texts), tokens=tokens)
+
+    def _prepared(self, targets: Sequence[str]) -> list[str]:
+        prepare = TextPreparation(self.data).prepare_input
+        return [prepare(text, self.data.languages[1]) for text in targets]
 
     def hypotheses_from_file(self, file: Path, *, is_tokenized: bool, name: str) -> Hypotheses:
         """Translations from a file, one per line; ``name`` is the test set's in an error message.
@@ -230,8 +221,8 @@ class TestSet:
             )
         if not is_tokenized:
             return self.hypotheses_from_texts(texts)
-        preparation, language = TextPreparation(self.data), self.data.languages[1]
-        finished = [preparation.detokenize(text, language) for text in texts]
+        finish = TextPreparation(self.data).detokenize
+        finished = [finish(text, self.data.languages[1]) for text in texts]
         return Hypotheses(texts=finished, tokens=None if self.token_references is None else texts)
 
 
@@ -252,7 +243,7 @@ def _count_lines(texts: Sequence[str]) -> str:
     return f"{len(texts):,} line{'' if len(texts) == 1 else 's'}"
 
 
-def _without_blanks(columns: Mapping[Path, Sequence[str]]) -> list[list[str | None]]:
+def _without_blanks(columns: Mapping[str | Path, Sequence[str]]) -> list[list[str | None]]:
     """References with None for blank lines; every sentence needs one that is not blank."""
     references = [[text if text.strip() else None for text in column] for column in columns.values()]
     for number, row in enumerate(zip(*references, strict=True), start=1):

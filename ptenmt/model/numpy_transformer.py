@@ -40,7 +40,9 @@ class _NumpyModel:
 
     def project(self, hidden: np.ndarray) -> np.ndarray:
         """Map hidden states [..., D] to logits [..., V]."""
-        raise NotImplementedError
+        if "final/kernel" in self._weights:
+            return self._dense("final", hidden)
+        return np.asarray(hidden @ self.embeddings("decoder").T + self._weights["final/bias"])
 
     def token_losses(self, source: np.ndarray, target: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Score the real labels ``target[:, 1:]`` by teacher forcing: given the correct tokens before each.
@@ -142,17 +144,15 @@ class _NumpyModel:
 class NumpyTransformer(_NumpyModel):
     """The encoder–decoder ``Transformer``; arguments as for ``_NumpyModel``."""
 
-    def encode(self, source: np.ndarray) -> np.ndarray:
-        """Encode source ids [B, S] -> memory [B, S, D]."""
-        return self._encode(source, _padding_mask(source), {})
-
     def logits(self, source: np.ndarray, target: np.ndarray) -> np.ndarray:
         """Score every next token: source ids [B, S] and decoder input ids [B, T] -> float32 [B, T, V]."""
         return self.project(self.hidden(source, target))
 
     def log_probabilities(self, source: np.ndarray, target: np.ndarray) -> np.ndarray:
         """Natural logarithms of the next tokens' probabilities [B, T, V]; arguments as for ``logits``."""
-        return _log_softmax(self.logits(source, target))
+        logits = self.logits(source, target)
+        shifted = logits - logits.max(axis=-1, keepdims=True)
+        return np.asarray(shifted - np.log(np.exp(shifted).sum(axis=-1, keepdims=True)))
 
     def attention(self, source: np.ndarray, target: np.ndarray) -> Arrays:
         """Return all attention weights of one pass over source ids [B, S] and decoder input ids [B, T].
@@ -169,12 +169,6 @@ class NumpyTransformer(_NumpyModel):
         """The decoder's output [B, T, D] for source ids [B, S] and decoder input ids [B, T]."""
         return self._decode(source, target, {})
 
-    def project(self, hidden: np.ndarray) -> np.ndarray:
-        """Map hidden states [..., D] to logits [..., V]."""
-        if self.config.tied_embeddings == "none":
-            return self._dense("final", hidden)
-        return np.asarray(hidden @ self.embeddings("decoder").T + self._weights["final/bias"])
-
     def _decode(self, source: np.ndarray, target: np.ndarray, attention: Arrays) -> np.ndarray:
         cross_mask = _padding_mask(source)
         self_mask = np.tri(target.shape[1], dtype=bool) & _padding_mask(target)  # [B, 1, T, T]
@@ -183,9 +177,8 @@ class NumpyTransformer(_NumpyModel):
         for i in range(1, self.config.num_decoder_layers + 1):
             block, name = f"decoder/block{i}", f"decoder_layer{i}"
             x, attention[f"{name}_block1"] = self._attention(f"{block}/self_attention", x, None, self_mask)
-            x, attention[f"{name}_block2"] = self._attention(
-                f"{block}/cross_attention", x, memory, cross_mask
-            )
+            cross = f"{block}/cross_attention"
+            x, attention[f"{name}_block2"] = self._attention(cross, x, memory, cross_mask)
             x = self._feed_forward(f"{block}/feed_forward", x)
         return self._norm("pre", "decoder/norm", x)
 
@@ -211,12 +204,6 @@ class NumpyNextWord(_NumpyModel):
         real = (source != 0)[..., None].astype(encoded.dtype)  # [B, W, 1]
         return np.asarray((encoded * real).sum(axis=1, keepdims=True) / real.sum(axis=1, keepdims=True))
 
-    def project(self, hidden: np.ndarray) -> np.ndarray:
-        """Map hidden states [..., D] to logits [..., V]."""
-        tied = self.config.tied_embeddings == "all"
-        table = self.embeddings().T if tied else self._weights["final/kernel"]
-        return np.asarray(hidden @ table + self._weights["final/bias"])
-
     def _mask(self, words: np.ndarray) -> np.ndarray:
         mask = _padding_mask(words)
         return np.tri(words.shape[1], dtype=bool) & mask if self.config.prediction == "causal" else mask
@@ -224,11 +211,6 @@ class NumpyNextWord(_NumpyModel):
 
 def _padding_mask(ids: np.ndarray) -> np.ndarray:
     return np.asarray(ids != 0)[:, None, None, :]  # [B, 1, 1, S]
-
-
-def _log_softmax(logits: np.ndarray) -> np.ndarray:
-    shifted = logits - logits.max(axis=-1, keepdims=True)
-    return np.asarray(shifted - np.log(np.exp(shifted).sum(axis=-1, keepdims=True)))
 
 
 def _erf(x: np.ndarray) -> np.ndarray:

@@ -10,6 +10,7 @@ import time
 from pathlib import Path
 
 import pytest
+import typer
 from typer.testing import CliRunner
 
 import ptenmt as package
@@ -50,6 +51,14 @@ def test_options_are_named_alike_everywhere(ptenmt) -> None:
     assert [name for name, text in helps.items() if re.search(r"--config +-c", text)] == COMMANDS[:2]
     presets = ", ".join(sorted(path.stem for path in (Path(__file__).parents[2] / "configs").glob("*.yaml")))
     assert f"a preset: {presets}." in re.sub(r"[\s│]+", " ", helps["train"])
+
+
+def test_every_option_has_a_help_text() -> None:
+    group = typer.main.get_command(cli.app)
+    for name in cli.COMMANDS:
+        found = group.get_command(None, name)
+        for command in getattr(found, "commands", {name: found}).values():
+            assert [parameter.name for parameter in command.params if not parameter.help] == [], command.name
 
 
 @pytest.mark.parametrize("option", ["--version", "-V"])

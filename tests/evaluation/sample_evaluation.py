@@ -15,6 +15,7 @@ from ptenmt.evaluation.error_analysis import (
 from ptenmt.evaluation.minimal_pairs import MinimalPairResult, MinimalPairResults
 from ptenmt.evaluation.scores import BaselineComparison, Difference
 from ptenmt.evaluation.systems import SearchFacts
+from ptenmt.evaluation.test_set import PLAIN_TEXT, Hypotheses, TestSet
 
 HARD = "<script>alert('x')</script> | `a` *b* [c](http://d.e) & \\ _f_ ${g}"
 BLEU = Score(
@@ -117,5 +118,7 @@ _EVALUATION = Evaluation(
     error_analysis=_ERROR_ANALYSIS,
     minimal_pairs=MinimalPairResults(items=[_MINIMAL_PAIR]),
     sentences=[SENTENCE, EMPTY],
-    texts={},
+    test_set=TestSet.from_typed(None, [["a dog barks", "yes"]], PLAIN_TEXT),
+    output=Hypotheses(texts=[SENTENCE.hypothesis, EMPTY.hypothesis], tokens=None),
+    baseline_output=None,
 )

@@ -181,11 +181,10 @@ def test_a_corpus_that_comes_tokenized_is_scored_on_its_tokens_too(copied: Train
     evaluation = evaluate(run, baseline=str(copied.path))
     assert [score.text for score in evaluation.scores] == ["detokenized"] * 3 + ["tokenized"] * 3
     assert len(evaluation.comparison.differences) == 6
-    tokens = evaluation.texts["tokenized"]
     pairs = load_split(data, copied.config.seed, "test")
     raw = [translation.raw for translation in Translator.load(run).translate(source for source, _ in pairs)]
-    assert tokens.hypotheses == raw
-    assert tokens.references == [[target for _, target in pairs]]
+    assert evaluation.output.in_form("tokenized") == raw
+    assert evaluation.test_set.references_by_form["tokenized"] == [[target for _, target in pairs]]
     source = write(tmp_path / "source", ["bala dico ."])
     files = EvaluationFiles(source=source, references=[write(tmp_path / "reference", ["bala dico ."])])
     assert len(evaluate(run, files=files).scores) == 3

@@ -74,7 +74,7 @@ def test_log_probabilities_are_those_of_the_logits(model: NumpyTransformer):
 
 def test_what_is_longer_than_the_positions_is_refused(model: NumpyTransformer):
     with pytest.raises(ValueError, match="25 tokens are more than max_positions=24"):
-        model.encode(np.ones((1, 25), int))
+        model.logits(np.ones((1, 25), int), np.ones((1, 2), int))
 
 
 @pytest.mark.parametrize("tied", ["none", "target"])
