@@ -206,20 +206,26 @@ def find_run(name: str | Path | Run | None = None, task: TaskName | None = None)
     """Find an existing run, or raise RunError.
 
     ``name`` is a path, or a folder's name below ``checkpoints/``; None means the run trained or averaged
-    last, preferably for ``task``, among those that have weights, or among all if none has. A ``Run`` is
-    returned as it is.
+    last, preferably for ``task``, among those that have weights and can be read, or among all if none has
+    weights. A ``Run`` is returned as it is.
     """
     if isinstance(name, Run):
         return name
     hint = "train one first: ptenmt train --config demo.yaml"
     if name is None:
         unreadable: list[str] = []
-        runs = list_runs(unreadable.append)
-        if not runs:
+        runs, newest = list_runs(unreadable.append), None
+        for run in [run for run in runs if run.has_weights] or runs:
+            try:
+                if task in (None, run.config().task):
+                    return run
+                newest = newest or run
+            except RunError as error:
+                unreadable.append(error.message)
+        if newest is None:
             reason = f" that can be read: {unreadable[0]}" if unreadable else ""
             raise RunError(f"no run in {RUNS_FOLDER.absolute()}{reason}", hint)
-        usable = [run for run in runs if run.has_weights] or runs
-        return next((run for run in usable if task in (None, run.config().task)), usable[0])
+        return newest
     try:
         path = run_path(name)
         if (path / "run.json").is_file():

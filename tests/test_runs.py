@@ -113,6 +113,18 @@ def test_a_run_that_has_saved_nothing_yet_is_not_taken_before_one_that_has() -> 
     assert find_run() == old
 
 
+def test_a_run_without_its_config_is_not_taken_before_one_that_has_it() -> None:
+    old, new = new_run("a", trained="2026-01-03T00:00:00"), new_run("b", trained="2026-01-05T00:00:00")
+    for run in (old, new):
+        run.weights_folder.mkdir()
+        (run.weights_folder / "best.safetensors").touch()
+    (new.path / "config.yaml").unlink()
+    assert find_run() == find_run(task="next-word") == old
+    (old.path / "config.yaml").write_text("model: 1")
+    with pytest.raises(RunError, match=r"that can be read: .*config\.yaml is missing"):
+        find_run()
+
+
 def test_the_default_is_the_latest_run_of_the_task() -> None:
     new_run("a", trained="2026-01-03T00:00:00")
     text = "task: next-word\ntokenizer: {kind: words}\nvalidation: {metric: loss}\n"
