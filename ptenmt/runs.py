@@ -51,6 +51,7 @@ COMMANDS: dict[TaskName, str] = {"translation": "translate", "next-word": "compl
 """The command that uses a trained model of each task."""
 
 _COPY_HINT = "restore it from a copy, or copy the whole run folder again"
+_TRAIN_HINT = "train one first: ptenmt train --config demo.yaml"
 _NUM_SHOWN_RUNS = 8
 
 
@@ -211,21 +212,8 @@ def find_run(name: str | Path | Run | None = None, task: TaskName | None = None)
     """
     if isinstance(name, Run):
         return name
-    hint = "train one first: ptenmt train --config demo.yaml"
     if name is None:
-        unreadable: list[str] = []
-        runs, newest = list_runs(unreadable.append), None
-        for run in [run for run in runs if run.has_weights] or runs:
-            try:
-                if task in (None, run.config().task):
-                    return run
-                newest = newest or run
-            except RunError as error:
-                unreadable.append(error.message)
-        if newest is None:
-            reason = f" that can be read: {unreadable[0]}" if unreadable else ""
-            raise RunError(f"no run in {RUNS_FOLDER.absolute()}{reason}", hint)
-        return newest
+        return _newest_run(task)
     try:
         path = run_path(name)
         if (path / "run.json").is_file():
@@ -234,13 +222,30 @@ def find_run(name: str | Path | Run | None = None, task: TaskName | None = None)
         raise RunError(f"no run in {name}: {error.strerror or error}") from error
     if path.is_dir() and any((path / part).exists() for part in ("config.yaml", "weights", "tokenizer")):
         raise RunError(f"{path / 'run.json'} is missing", _COPY_HINT)
-    known = [run.name for run in list_runs()]
+    known, hint = [run.name for run in list_runs()], _TRAIN_HINT
     if near := difflib.get_close_matches(path.name, known, 1):
         hint = f"did you mean {near[0]}?"
     elif known:
         hint = f"runs here: {', '.join(known[:_NUM_SHOWN_RUNS])}"
         hint += f" and {len(known) - _NUM_SHOWN_RUNS} more, see ptenmt info" * (len(known) > _NUM_SHOWN_RUNS)
     raise RunError(f"no run in {path}", hint)
+
+
+def _newest_run(task: TaskName | None) -> Run:
+    """The run that ``find_run`` takes without a name."""
+    unreadable: list[str] = []
+    runs, newest = list_runs(unreadable.append), None
+    for run in [run for run in runs if run.has_weights] or runs:
+        try:
+            if task in (None, run.config().task):
+                return run
+            newest = newest or run
+        except RunError as error:
+            unreadable.append(error.message)
+    if newest is None:
+        reason = f" that can be read: {unreadable[0]}" if unreadable else ""
+        raise RunError(f"no run in {RUNS_FOLDER.absolute()}{reason}", _TRAIN_HINT)
+    return newest
 
 
 def run_path(name: str | Path) -> Path:

@@ -114,7 +114,7 @@ class Session:
         self._last = line
         ((translation,),) = self._job.translate([line])
         with standard_output() as stream:
-            stream.write(self._job.format.lines([translation]))
+            stream.write(self._job.lines(translation))
         self._screen.say(f"{translation.milliseconds:,.0f} ms", style="dim")
         if translation.is_split:
             self._screen.warn("a sentence is too long for the model: it was split into parts")
@@ -138,7 +138,7 @@ class Session:
             self._job,
             alternatives=0,
             translator=self._job.translator.with_options(**vars(changed)),
-            format=replace(self._job.format, num_rows=num_best if num_best > 1 else 0),
+            num_rows=num_best if num_best > 1 else 0,
         )
         self._screen.say(f"translations: {num_best}, beam size: {changed.beam_size}")
 

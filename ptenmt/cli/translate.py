@@ -13,13 +13,7 @@ import typer
 from ptenmt.cli import options
 from ptenmt.cli.console import Screen, load_tensorflow
 from ptenmt.cli.formatting import model_label
-from ptenmt.cli.translation_job import (
-    Destination,
-    TranslationFormat,
-    TranslationJob,
-    TranslationView,
-    run_job,
-)
+from ptenmt.cli.translation_job import Destination, TranslationJob, TranslationView, run_job
 from ptenmt.config.schema import MAX_ALTERNATIVES
 from ptenmt.data.readers import Lines, opened_lines
 from ptenmt.runs import find_run
@@ -113,11 +107,11 @@ def translate(
         job = TranslationJob(
             translator=translator.with_glossary(terms).with_options(**asdict(decoding)),
             weights=trained.info.checksum,
-            format=TranslationFormat(
-                raw=raw, as_json=as_json, num_rows=alternatives or (num_best if n_best or num_best > 1 else 0)
-            ),
             prefix=prefix,
             alternatives=alternatives or 0,
+            raw=raw,
+            as_json=as_json,
+            num_rows=alternatives or (num_best if n_best or num_best > 1 else 0),
         )
         is_typed = not texts and input_file is None and sys.stdin.isatty()
         if is_typed and sys.stderr.isatty() and (interactive or not (output_file or as_json)):

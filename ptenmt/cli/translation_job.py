@@ -41,38 +41,6 @@ _TRUNCATED = "translations truncated at the maximum length (decoding.max_length)
 _SPLIT = "texts with a sentence too long for the model, which was split"
 
 
-@dataclass(frozen=True, kw_only=True)
-class TranslationFormat:
-    """A line for each translation, several ranked ones, or JSON."""
-
-    raw: bool = False
-    """Keep the spacing of the training corpus."""
-    as_json: bool = False
-    """Write a JSON object for each text."""
-    num_rows: int = 0
-    """If above 0, write as many lines for each text: rank, score (of next-token alternatives: probability)
-    and translation, separated by tabs. If there are fewer, the last lines have the rank only."""
-
-    def lines(self, translations: Iterable[Translation]) -> str:
-        """Format translations, each with its line end."""
-        return "".join(map(self._lines_of, translations))
-
-    def _lines_of(self, translation: Translation) -> str:
-        if self.as_json:
-            return json_text(_json_facts(translation)) + "\n"
-        if not self.num_rows:
-            return f"{self._text(translation)}\n"
-        ranked = [translation, *translation.alternatives][: self.num_rows]
-        figures = [each.score if each.probability is None else each.probability for each in ranked]
-        texts = [" ".join(self._text(each).split()) for each in ranked]
-        rows = [f"{figure:.4f}\t{text}" for figure, text in zip(figures, texts, strict=True)]
-        rows += ["\t"] * (self.num_rows - len(rows))
-        return "".join(f"{rank}\t{row}\n" for rank, row in enumerate(rows, start=1))
-
-    def _text(self, translation: Alternative) -> str:
-        return translation.raw if self.raw else translation.text
-
-
 def _json_facts(translation: Translation) -> dict[str, Any]:
     """A translation as ``--json`` writes it, without the carriage return of a line end."""
 
@@ -108,11 +76,9 @@ class Job(Protocol):
         has_more: Callable[[float], bool] | None,
     ) -> Iterator[OutputChunk]:
         """Translate texts, a buffer at a time; arguments as of ``Translator.translate_buffers``."""
-        ...
 
     def facts(self) -> dict[str, Any]:
         """Facts that the output depends on, besides the texts."""
-        ...
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -122,11 +88,17 @@ class TranslationJob:
     translator: Translator
     weights: str
     """The identity of the weights."""
-    format: TranslationFormat
-    prefix: str
+    prefix: str = ""
     """The target prefix of every translation."""
-    alternatives: int
+    alternatives: int = 0
     """If above 0: how many next tokens after the prefix to show with their completions."""
+    raw: bool = False
+    """Keep the spacing of the training corpus."""
+    as_json: bool = False
+    """Write a JSON object for each text."""
+    num_rows: int = 0
+    """If above 0, write as many lines for each text: rank, score (of next-token alternatives: probability)
+    and translation, separated by tabs. If there are fewer, the last lines have the rank only."""
 
     def translate(
         self,
@@ -140,7 +112,7 @@ class TranslationJob:
         return self.translator.translate_buffers(
             texts,
             prefix=self.prefix,
-            with_scores=self.format.as_json or self.format.num_rows > 0,
+            with_scores=self.as_json or self.num_rows > 0,
             on_done=on_done,
             has_more=has_more,
         )
@@ -153,9 +125,26 @@ class TranslationJob:
     ) -> Iterator[OutputChunk]:
         """Translate texts and format the translations; arguments as of ``translate``."""
         for translations in self.translate(texts, on_done, has_more):
-            if self.format.as_json:
+            if self.as_json:
                 translations = self.translator.with_confidence(translations)
-            yield OutputChunk([each.source for each in translations], self.format.lines(translations))
+            lines = "".join(map(self.lines, translations))
+            yield OutputChunk([each.source for each in translations], lines)
+
+    def lines(self, translation: Translation) -> str:
+        """Format a translation, with its line end."""
+        if self.as_json:
+            return json_text(_json_facts(translation)) + "\n"
+        if not self.num_rows:
+            return f"{self._text(translation)}\n"
+        ranked = [translation, *translation.alternatives][: self.num_rows]
+        figures = [each.score if each.probability is None else each.probability for each in ranked]
+        texts = [" ".join(self._text(each).split()) for each in ranked]
+        rows = [f"{figure:.4f}\t{text}" for figure, text in zip(figures, texts, strict=True)]
+        rows += ["\t"] * (self.num_rows - len(rows))
+        return "".join(f"{rank}\t{row}\n" for rank, row in enumerate(rows, start=1))
+
+    def _text(self, translation: Alternative) -> str:
+        return translation.raw if self.raw else translation.text
 
     def _with_alternatives(
         self, texts: Iterable[str], on_done: Callable[[Collection[Translation]], None]
@@ -170,17 +159,15 @@ class TranslationJob:
 
     def facts(self) -> dict[str, Any]:
         """Facts that the translations depend on, besides the texts."""
-        glossary = self.translator.glossary
+        translator, glossary = self.translator, self.translator.glossary
+        own = {name: value for name, value in vars(self).items() if name != "translator"}
         return {
             "ptenmt": __version__,
-            "weights": self.weights,
-            "engine": self.translator.engine.identity,
+            "engine": translator.engine.identity,
             "glossary": "" if glossary is None else glossary.checksum,
-            "prefix": self.prefix,
-            "alternatives": self.alternatives,
-            "calibration": str(self.translator.calibration() if self.format.as_json else None),
-            **asdict(self.format),
-            **asdict(self.translator.config.decoding),
+            "calibration": str(translator.calibration() if self.as_json else None),
+            **own,
+            **asdict(translator.config.decoding),
         }
 
 

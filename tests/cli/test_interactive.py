@@ -13,7 +13,7 @@ from rich.console import Console
 from ptenmt.cli import interactive
 from ptenmt.cli.console import Screen
 from ptenmt.cli.interactive import Session, alignment_table, prompt_session
-from ptenmt.cli.translation_job import TranslationFormat, TranslationJob
+from ptenmt.cli.translation_job import TranslationJob
 from ptenmt.translation import Alignment, Translator
 
 SENTENCE = "o gato come hoje ."
@@ -37,9 +37,7 @@ def talk(tiny: Translator, capsys: pytest.CaptureFixture[str]):
                 return line
             raise line
 
-        plain = TranslationFormat()
-        job = TranslationJob(translator=tiny, weights="", format=plain, prefix="", alternatives=0)
-        Session(Screen(), job, read).run()
+        Session(Screen(), TranslationJob(translator=tiny, weights=""), read).run()
         said = capsys.readouterr()
         return said.out.splitlines(), said.err.splitlines()
 
