@@ -99,7 +99,7 @@ def _scores(comparison: RunComparison) -> list[Sequence[str]]:
     """Scores on the pairs that all runs translated, if they did."""
     if not comparison.scores:
         return []
-    columns = [_column(each, is_first=number == 0) for number, each in enumerate(comparison.scores)]
+    columns = [_column(each, is_first=each is comparison.scores[0]) for each in comparison.scores]
     title = f"{comparison.split} pairs"
     return [(f"{title}: {name}", *(column[name] for column in columns)) for name in columns[0]]
 

@@ -1,7 +1,7 @@
 """Minimal pairs: Portuguese sentences that differ by an accent or short word, as their translations must."""
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from importlib import resources
 
@@ -61,17 +61,16 @@ class MinimalPairResults:
 def minimal_pairs() -> tuple[MinimalPair, ...]:
     """The shipped pairs."""
     text = resources.files(__package__).joinpath(_FILE).read_text(encoding="utf-8")
-    pairs = []
-    for line in text.splitlines()[1:]:
-        phenomenon, both, one, one_expected, other, other_expected = line.split("\t")
-        pair = MinimalPair(
+    rows = (line.split("\t") for line in text.splitlines()[1:])
+    return tuple(
+        MinimalPair(
             phenomenon=phenomenon,
             sources=(one, other),
             expected=(_split(one_expected), _split(other_expected)),
             expected_in_both=_split(both),
         )
-        pairs.append(pair)
-    return tuple(pairs)
+        for phenomenon, both, one, one_expected, other, other_expected in rows
+    )
 
 
 def _split(field: str) -> list[str]:
@@ -97,20 +96,16 @@ def translate_minimal_pairs(translator: Translator) -> MinimalPairResults | None
     texts = [translation.text for translation in translator.translate(sources)]
     items = []
     for number, pair in enumerate(minimal_pairs()):
-        first, second = 2 * number, 2 * number + 1
+        own, translations = ((column[2 * number], column[2 * number + 1]) for column in (sources, texts))
         (one, other), both = pair.expected, pair.expected_in_both
-        verdicts = (
-            is_correct(texts[first], one, both, excluded=other),
-            is_correct(texts[second], other, both, excluded=one),
-        )
         result = MinimalPairResult(
-            phenomenon=pair.phenomenon,
-            sources=(sources[first], sources[second]),
-            expected=pair.expected,
-            expected_in_both=both,
-            translations=(texts[first], texts[second]),
-            is_correct=verdicts,
-            has_same_input=encode(sources[first]) == encode(sources[second]),
+            **vars(replace(pair, sources=own)),
+            translations=translations,
+            is_correct=(
+                is_correct(translations[0], one, both, excluded=other),
+                is_correct(translations[1], other, both, excluded=one),
+            ),
+            has_same_input=encode(own[0]) == encode(own[1]),
         )
         items.append(result)
     return MinimalPairResults(items=items)

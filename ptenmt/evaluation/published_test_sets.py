@@ -10,6 +10,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import sacrebleu
+
 from ptenmt.config import DataConfig
 from ptenmt.errors import ConfigError, DownloadError, did_you_mean
 from ptenmt.evaluation.test_set import EvaluationFiles
@@ -20,10 +22,8 @@ _BROKEN = (OSError, EOFError, zlib.error, tarfile.TarError, zipfile.BadZipFile, 
 
 def list_test_sets(data: DataConfig) -> dict[str, str]:
     """The names and descriptions of all test sets from the source into the target language of a config."""
-    from sacrebleu import DATASETS
-
     pair = "-".join(data.languages)
-    return {name: each.description or "" for name, each in DATASETS.items() if pair in each.langpairs}
+    return {name: each.description or "" for name, each in sacrebleu.DATASETS.items() if pair in each.langpairs}
 
 
 def with_test_set(files: EvaluationFiles, data: DataConfig) -> EvaluationFiles:
@@ -33,14 +33,12 @@ def with_test_set(files: EvaluationFiles, data: DataConfig) -> EvaluationFiles:
         ConfigError: There is no such test set, or not in the languages of ``data``.
         DownloadError: It cannot be downloaded or unpacked.
     """
-    from sacrebleu import DATASETS, SACREBLEU_DIR
-
     name, pair = str(files.test_set), "-".join(data.languages)
     hint = "list the sets of this pair: ptenmt evaluate --test-set list"
-    if name not in DATASETS:
-        nearest = did_you_mean(name, [*list_test_sets(data), *DATASETS], cutoff=0)
+    if name not in sacrebleu.DATASETS:
+        nearest = did_you_mean(name, [*list_test_sets(data), *sacrebleu.DATASETS], cutoff=0)
         raise ConfigError(f"sacreBLEU has no test set {name}{nearest}", hint)
-    dataset = DATASETS[name]
+    dataset = sacrebleu.DATASETS[name]
     if pair not in dataset.langpairs:
         raise ConfigError(f"test set {name} is not in {pair}, only in {', '.join(dataset.langpairs)}", hint)
     logging.getLogger("sacrebleu").addHandler(logging.NullHandler())  # the error says the same
@@ -54,11 +52,11 @@ def with_test_set(files: EvaluationFiles, data: DataConfig) -> EvaluationFiles:
                 found = _files(dataset, pair)
     except _BROKEN as error:
         # sacreBLEU would take the rest of a broken download for a whole one.
-        shutil.rmtree(Path(SACREBLEU_DIR) / name / "raw", ignore_errors=True)
+        shutil.rmtree(Path(sacrebleu.SACREBLEU_DIR) / name / "raw", ignore_errors=True)
         reason = "wrong checksum" if isinstance(error, SystemExit) else str(error)
         raise DownloadError(
             f"cannot fetch test set {name} from {' '.join(dataset.data or [])}: {reason}",
-            f"check the network, or copy {Path(SACREBLEU_DIR) / name} from a machine that has it",
+            f"check the network, or copy {Path(sacrebleu.SACREBLEU_DIR) / name} from a machine that has it",
         ) from error
     source, *references = found
     return replace(files, source=source, references=references)
