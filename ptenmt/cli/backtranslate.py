@@ -32,7 +32,7 @@ def backtranslate(
     engine: options.WhichEngine = "auto",
     device: options.Device = "cpu",
     threads: options.Threads = None,
-    sample: Annotated[bool, options.search_option("--sample")] = False,
+    sample: Annotated[bool, options.search("--sample")] = False,
     beam_size: options.BeamSize = None,
     overrides: options.DecodingOverrides = None,
     min_score: Annotated[float | None, typer.Option(max=0, metavar="X", show_default="all")] = None,

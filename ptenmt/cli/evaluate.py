@@ -33,13 +33,11 @@ def evaluate(
     test_set: Annotated[str | None, _file_option("--test-set", metavar="NAME|list")] = None,
     hypotheses: Annotated[Path | None, _file_option(metavar="FILE")] = None,
     tokenized: Annotated[bool, _file_option("--tokenized")] = False,
-    baseline: Annotated[
-        str | None, typer.Option(metavar="RUN|FILE", autocompletion=options.run_names)
-    ] = None,
+    baseline: Annotated[str | None, options.run_option(metavar="RUN|FILE")] = None,
     engine: options.WhichEngine = "auto",
     beam_size: options.BeamSize = None,
     overrides: options.DecodingOverrides = None,
-    sweep: Annotated[bool, options.search_option("--sweep")] = False,
+    sweep: Annotated[bool, options.search("--sweep")] = False,
     robustness: Annotated[bool, typer.Option("--robustness")] = False,
     checks: Annotated[bool, typer.Option("--checks")] = False,
     calibrate: Annotated[bool, typer.Option("--calibrate")] = False,

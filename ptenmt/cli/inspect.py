@@ -32,16 +32,15 @@ _PAGE = ".html"
 _MAX_POSITIONS = 10_000
 
 
-def _output_option(help_text: str, *other_formats: str) -> Any:
+def _output_option(*other_formats: str, help: str | None = None) -> Any:
     def check(file: Path | None) -> Path | None:
         """Refuse other file formats before any work is done."""
         if file is not None and file.suffix.lower() not in other_formats:
             figure_format(file, *other_formats)
         return file
 
-    return typer.Option(
-        "--output", "-o", metavar="FILE", callback=check, help=help_text, show_default="the terminal"
-    )
+    names = "--output", "-o"
+    return typer.Option(*names, metavar="FILE", callback=check, help=help, show_default="the terminal")
 
 
 Sentence = Annotated[str, typer.Argument(metavar="TEXT", help="A sentence.", callback=options.as_text)]
@@ -60,7 +59,9 @@ Head = Annotated[
     str | None,
     typer.Option("--head", metavar="N|mean|all", help="One head, counted from 1; their mean; or all."),
 ]
-FigureFile = Annotated[Path | None, _output_option("Draw into a file: PNG, SVG or PDF, by its extension.")]
+FigureFile = Annotated[
+    Path | None, _output_option(help="Draw into a file: PNG, SVG or PDF, by its extension.")
+]
 
 
 def attention(
@@ -75,14 +76,7 @@ def attention(
     head: Head = None,
     run: options.RunName = None,
     checkpoint: options.WhichWeights = "best",
-    output: Annotated[
-        Path | None,
-        _output_option(
-            "Draw into a file: PNG, SVG or PDF, by its extension; or .html, an interactive page of all "
-            "layers and heads.",
-            _PAGE,
-        ),
-    ] = None,
+    output: Annotated[Path | None, _output_option(_PAGE)] = None,
 ) -> None:
     """Show the attention weights of a sentence and its translation.
 
@@ -97,6 +91,8 @@ def attention(
     Args:
         block: The encoder's self-attention, the decoder's self-attention, or its cross-attention to the
             source.
+        output: Draw into a file: PNG, SVG or PDF, by its extension; or .html, an interactive page of all
+            layers and heads.
     """
     page = output if output is not None and output.suffix.lower() == _PAGE else None
     if page and (block, layer, head) != (None, None, None):

@@ -22,7 +22,7 @@ MARKUP: Any = {"rich_markup_mode": "markdown", "pretty_exceptions_enable": False
 FLAGS = {"beam_size": "--beam-size", "num_hypotheses": "--n-best", "max_length": "--max-length"}
 """Decoding options that have a flag of their own."""
 PRESETS = ("base", "demo", "files", "next-word", "opus", "pairs", "paper", "small")
-search_option = partial(typer.Option, rich_help_panel="Search")
+search = partial(typer.Option, rich_help_panel="Search")
 
 
 def as_text(given: Any) -> Any:
@@ -185,7 +185,7 @@ Resume = Annotated[
 ]
 BeamSize = Annotated[
     int | None,
-    search_option(
+    search(
         metavar="N",
         help="Beam width: number of hypotheses kept during search; 1 is greedy search.",
         show_default="decoding.beam_size of the run's config",
@@ -193,7 +193,7 @@ BeamSize = Annotated[
 ]
 DecodingOverrides = Annotated[
     list[str] | None,
-    search_option(
+    search(
         "--set",
         metavar="decoding.OPTION=VALUE",
         help="Change a decoding option, such as length_penalty or top_k; may be given several times.",

@@ -36,16 +36,12 @@ def translate(
     device: options.Device = "cpu",
     threads: options.Threads = None,
     beam_size: options.BeamSize = None,
-    n_best: Annotated[int | None, options.search_option(metavar="N")] = None,
+    n_best: Annotated[int | None, options.search(metavar="N")] = None,
     max_length: Annotated[
-        int | None, options.search_option(metavar="N", show_default="grows with the source")
+        int | None, options.search(metavar="N", show_default="grows with the source")
     ] = None,
-    prefix: Annotated[
-        str, options.search_option(metavar="TEXT", show_default=False, callback=options.as_text)
-    ] = "",
-    alternatives: Annotated[
-        int | None, options.search_option(min=1, max=MAX_ALTERNATIVES, metavar="N")
-    ] = None,
+    prefix: Annotated[str, options.search(metavar="TEXT", show_default=False, callback=options.as_text)] = "",
+    alternatives: Annotated[int | None, options.search(min=1, max=MAX_ALTERNATIVES, metavar="N")] = None,
     glossary: Annotated[Path | None, typer.Option("--glossary", metavar="FILE", show_default=False)] = None,
     overrides: options.DecodingOverrides = None,
     input_file: Annotated[Path | None, _file_option("--input", "-i", metavar="FILE")] = None,

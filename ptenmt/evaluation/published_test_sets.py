@@ -22,8 +22,8 @@ _BROKEN = (OSError, EOFError, zlib.error, tarfile.TarError, zipfile.BadZipFile, 
 
 def list_test_sets(data: DataConfig) -> dict[str, str]:
     """The names and descriptions of all test sets from the source into the target language of a config."""
-    pair = "-".join(data.languages)
-    return {name: each.description or "" for name, each in sacrebleu.DATASETS.items() if pair in each.langpairs}
+    pair, known = "-".join(data.languages), sacrebleu.DATASETS
+    return {name: each.description or "" for name, each in known.items() if pair in each.langpairs}
 
 
 def with_test_set(files: EvaluationFiles, data: DataConfig) -> EvaluationFiles:
