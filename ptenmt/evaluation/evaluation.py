@@ -183,14 +183,16 @@ class EvaluationRequest:
             return f"{self.split} pairs"
         return f"pairs of {self.files.test_set or self.files.references[0]}"
 
-    def require_run(self) -> Run:
-        """The run that translates; RunError if there is none."""
-        if self.run is None:
-            raise RunError("no run is given, and finished translations need none", "name one with --run")
-        return self.run
+    def load(self, run: Run | None = None) -> System:
+        """Load a run, by default the requested one, to translate the test set.
 
-    def load(self, run: Run) -> System:
-        """Load a run to translate the test set; ConfigError if the sources are unknown."""
+        Raises:
+            RunError: None is given.
+            ConfigError: The sources are unknown.
+        """
+        run = run or self.run
+        if run is None:
+            raise RunError("no run is given, and finished translations need none", "name one with --run")
         if self.test_set.sources is None:
             raise ConfigError(
                 f"{run.name} cannot translate: only references are given", "add the sources: --source FILE"
@@ -270,7 +272,7 @@ def evaluate(
     if files.hypotheses is not None:
         output = request.read_hypotheses(files.hypotheses)
     else:
-        system = request.load(request.require_run())
+        system = request.load()
         trained = system.trained
         forced = teacher_forced(trained.numpy_model, trained.tokenizers, test_set.pairs(), on_progress)
         if with_calibration:
@@ -282,9 +284,7 @@ def evaluate(
     on_progress("scoring", 0, 1)
     scorers = {form: Scorer(form, references) for form, references in test_set.references_by_form.items()}
     statistics = {form: scorer.statistics(output.in_form(form)) for form, scorer in scorers.items()}
-    scores, comparison = _scores(
-        scorers, statistics, None if baseline is None else str(baseline), baseline_output
-    )
+    scores, comparison = _scores(scorers, statistics, str(baseline), baseline_output)
     sentences = _sentences(test_set, output, baseline_output)
     source_words = _source_words(request, on_progress)
     return Evaluation(
@@ -336,7 +336,7 @@ def _check_hypotheses_alone(load: LoadOptions, baseline: str | Path | None, give
 def _scores(
     scorers: dict[TextForm, Scorer],
     statistics: dict[TextForm, Statistics],
-    baseline: str | None,
+    baseline: str,
     output: Hypotheses | None,
 ) -> tuple[list[Score], BaselineComparison | None]:
     """All scores, and their comparison with the baseline's output, if there is one."""
@@ -347,7 +347,7 @@ def _scores(
         for form, scorer in scorers.items()
         for difference in scorer.differences(statistics[form], scorer.statistics(output.in_form(form)))
     ]
-    comparison = BaselineComparison(name=str(baseline), differences=differences)
+    comparison = BaselineComparison(name=baseline, differences=differences)
     return [difference.score for difference in differences], comparison
 
 

@@ -86,8 +86,7 @@ def sweep(
         PtenmtError: As for ``evaluate``.
     """
     request = EvaluationRequest.prepare(run, split, files or EvaluationFiles(), load or LoadOptions())
-    run = request.require_run()
-    system, test_set = request.load(run), request.test_set
+    system, test_set = request.load(), request.test_set
     scorer = Scorer("detokenized", test_set.references, (_BLEU,))
     pairs = product(sorted(set(beam_sizes)), [None, *sorted(set(length_penalties))])
     combinations = [(beams, penalty) for beams, penalty in pairs if (beams == 1) == (penalty is None)]
@@ -98,9 +97,8 @@ def sweep(
     statistics, scores, seconds = [], [], []
     for number, (beams, penalty) in enumerate(combinations):
         options = {"beam_size": beams} if penalty is None else {"beam_size": beams, "length_penalty": penalty}
-        translator = system.translator.with_options(**options, **NO_SAMPLING)
-        with_options = replace(system, translator=translator)
-        hypotheses, search = with_options.translate(test_set, partial(report, number))
+        variant = replace(system, translator=system.translator.with_options(**options, **NO_SAMPLING))
+        hypotheses, search = variant.translate(test_set, partial(report, number))
         statistics.append(scorer.statistics(hypotheses.texts))
         scores.append(scorer.values(hypotheses.texts)[_BLEU])
         seconds.append(search.seconds)
@@ -116,7 +114,7 @@ def sweep(
         for number, (beams, penalty) in enumerate(combinations)
     ]
     return Sweep(
-        name=run.name,
+        name=system.trained.run.name,
         pairs_name=request.pairs_name,
         num_pairs=len(test_set),
         engine=system.translator.engine.name,

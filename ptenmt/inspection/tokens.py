@@ -1,6 +1,6 @@
 """A sentence and its translation as the model reads them: ids, decoder inputs and labels, and masks."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 
@@ -42,21 +42,13 @@ def token_panels(
         Table(
             title="Source",
             header=("position", "id", "piece", ""),
-            rows=[
-                (str(position), str(token), piece, _note(token))
-                for position, (token, piece) in enumerate(zip(source, source_pieces, strict=True))
-            ],
+            rows=_rows(source, source_pieces, map(_note, source)),
             numbers={0, 1},
         ),
         Table(
             title="Target",
             header=("position", "id", "decoder input", "id", "label", ""),
-            rows=[
-                (str(position), str(token), piece, str(label), label_piece, _note(label))
-                for position, (token, piece, label, label_piece) in enumerate(
-                    zip(inputs, input_pieces, labels, label_pieces, strict=True)
-                )
-            ],
+            rows=_rows(inputs, input_pieces, labels, label_pieces, map(_note, labels)),
             numbers={0, 1, 3},
         ),
         _mask_panel("Padding mask of the source", source_mask, ["every token"], source_pieces),
@@ -84,6 +76,10 @@ def _padded(ids: Sequence[int], length: int | None) -> list[int]:
     if length is not None and length < len(ids):
         raise DataError(f"{len(ids)} tokens cannot be padded to {length}", "give a larger --length")
     return [*ids, *[PAD] * ((length or len(ids)) - len(ids))]
+
+
+def _rows(*columns: Iterable[object]) -> list[tuple[str, ...]]:
+    return [(str(position), *map(str, row)) for position, row in enumerate(zip(*columns, strict=True))]
 
 
 def _note(token: int) -> str:
