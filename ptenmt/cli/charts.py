@@ -52,17 +52,9 @@ _Cells = dict[tuple[int, int], tuple[str, str]]
 def show(
     panels: Sequence[Panel], output: Path | None, screen: Screen, *, title: str = "", columns: int = 1
 ) -> None:
-    """Draw panels into a file, or one below the other in the terminal.
+    """Draw panels into a file, in at most so many columns, or one below the other in the terminal.
 
-    Args:
-        panels: At least one.
-        output: The file; None for the terminal.
-        screen: Shows that the file was written.
-        title: Of the whole figure.
-        columns: Maximum number of panels side by side in the file.
-
-    Raises:
-        OutputError: The file cannot be written.
+    Raises OutputError if the file cannot be written.
     """
     if output is not None:
         from ptenmt.inspection.drawing import draw, save_figure

@@ -146,11 +146,7 @@ def make_console(**options: Any) -> "Console":
 
 @contextmanager
 def standard_output() -> Iterator[IO[str]]:
-    """Write results to stdout.
-
-    Raises:
-        OutputError: It cannot be written, e.g. because it goes to a full disk.
-    """
+    """Write results to stdout; raises OutputError if that fails, e.g. because it goes to a full disk."""
     if sys.stdout is None:
         raise OutputError("cannot write standard output: it is closed")
     try:
@@ -183,11 +179,7 @@ def load_tensorflow(screen: Screen) -> None:
 
 @contextmanager
 def silent_libraries(screen: Screen) -> Iterator[Callable[[str], None]]:
-    """Silence what C++ code of libraries writes to stderr, except with --verbose.
-
-    Yields:
-        A function that takes warnings, to show them at the end.
-    """
+    """Silence C++ libraries on stderr, except with --verbose; yields what shows a warning at the end."""
     if screen.verbose:
         yield screen.warn
         return

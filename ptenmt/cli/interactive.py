@@ -60,12 +60,9 @@ def _history(warn: Callable[[str], None]) -> History:
 
 
 class Session:
-    """An interactive session.
+    """An interactive session; translations go to standard output.
 
-    Args:
-        screen: For messages; translations go to standard output.
-        job: How to translate.
-        read: Returns the next line; raises EOFError at the end, KeyboardInterrupt for an abandoned line.
+    ``read`` returns the next line; raises EOFError at the end, KeyboardInterrupt for an abandoned line.
     """
 
     def __init__(self, screen: Screen, job: TranslationJob, read: Callable[[], str]) -> None:

@@ -89,11 +89,7 @@ def command(function: Callable[..., None]) -> Callable[..., None]:
 
 
 def refuse_together(given: Mapping[str, object]) -> None:
-    """Refuse the first of these options together with any of the others.
-
-    Raises:
-        PtenmtError: The first has a value, and one of the others, too.
-    """
+    """Raise PtenmtError if the first of these options is given together with any of the others."""
     first, *others = given
     for other in others:
         if given[first] and given[other]:

@@ -190,9 +190,7 @@ class StreamOutput:
 class Destination:
     """The target of ``--output``: a file that appears when it is complete, a device, or standard output.
 
-    Raises:
-        PtenmtError: ``resume`` without a file.
-        OutputError: The file does not allow it.
+    Raises PtenmtError or OutputError for ``resume`` without a regular file, and for a file that is the input.
     """
 
     file: Path | None
@@ -225,11 +223,7 @@ class Destination:
 
     @contextmanager
     def opened(self, texts: Iterator[str], job: Job) -> Iterator[StreamOutput | ResumableOutput]:
-        """Open the output; texts that are translated already are skipped.
-
-        Raises:
-            OutputError: It cannot be written or resumed.
-        """
+        """Open the output, or raise OutputError; texts that are translated already are skipped."""
         if self.file is None:
             with standard_output() as stream:
                 yield StreamOutput(stream)
@@ -269,10 +263,8 @@ def _descriptor(file: Path) -> int | None:
 class TranslationView:
     """The progress: a bar on a terminal, elsewhere a line per minute; at the end a count and warnings.
 
-    Args:
-        screen: Shows it.
-        lines: The source of the texts, if it is a file or standard input.
-        is_shown: Whether to show more than the warnings.
+    ``lines`` is the source of the texts, if it is a file or standard input. If not ``is_shown``, only
+    warnings are shown.
     """
 
     def __init__(self, screen: Screen, lines: Lines | None, *, is_shown: bool) -> None:
@@ -382,13 +374,10 @@ def run_job(
     command: Sequence[str],
     check: Callable[[Counter[str]], object] = lambda _counts: None,
 ) -> Counter[str]:
-    """Translate all texts; if interrupted, show the command that resumes.
+    """Translate all texts, and return the sums of the chunks' counts; if interrupted, show how to resume.
 
     What is not resumed need not have the same buffers again: there each ends where the input pauses.
-    ``check`` is called with the sums of the chunks' counts before the output takes its place, and may raise.
-
-    Returns:
-        The sums.
+    ``check`` is called with the sums before the output takes its place, and may raise.
     """
     stream = iter(texts)
     output = None

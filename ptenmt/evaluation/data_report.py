@@ -17,13 +17,7 @@ from ptenmt.inspection.figures import Table
 def write_data_report(reports: Sequence[FilterReport], data: DataConfig, file: Path) -> None:
     """Write what the filters removed, with examples for each file, in the format of the file's extension.
 
-    Args:
-        reports: Of a ``Corpus``.
-        data: The options of the section.
-        file: Replaced if it exists.
-
-    Raises:
-        OutputError: It cannot be written, or its extension is unknown.
+    Raises OutputError if the file cannot be written, or its extension is unknown.
     """
     form = report_format(file)
     if form == "json":

@@ -111,19 +111,15 @@ class ErrorAnalysis:
 
 @dataclass(frozen=True)
 class SourceWords:
-    """The words of the sources, and their coverage by a run's vocabulary and training data.
-
-    Args:
-        texts: The sources as the tokenizer reads them.
-        tokenizer: The run's, of the source language.
-        training_counts: How often each lower-cased word occurs in the training data; None: it is unreadable.
-        missing: Why it is.
-    """
+    """The words of the sources, and their coverage by a run's vocabulary and training data."""
 
     texts: Sequence[str]
+    """The sources as the tokenizer reads them."""
     tokenizer: Tokenizer
     training_counts: Mapping[str, int] | None
+    """How often each lower-cased word occurs in the training data; None: it is unreadable."""
     missing: str = ""
+    """Why it is."""
 
     @cached_property
     def words(self) -> list[list[str]]:
@@ -162,11 +158,8 @@ def analyse_errors(
 ) -> ErrorAnalysis:
     """Find where a system fails.
 
-    Args:
-        sentences: All of them.
-        scorer: Of the detokenized hypotheses.
-        statistics: Theirs.
-        sources: The words of the same sentences; None if they or the run's vocabulary are unknown.
+    The scorer and its statistics are those of the detokenized hypotheses; ``sources`` are the words of the
+    same sentences, None if they or the run's vocabulary are unknown.
     """
     ranked = sorted(sentences, key=lambda each: (each.score, -len(each.hypothesis), each.row))
     num_worst = min(NUM_EXAMPLES, (len(sentences) + 1) // 2)

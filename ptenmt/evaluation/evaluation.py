@@ -98,18 +98,12 @@ class Evaluation:
         return {name: json_facts(getattr(self, name)) for name in _names(self) if name not in texts}
 
     def write_texts(self, folder: Path) -> list[Path]:
-        """Write sources, references and hypotheses to a folder, one sentence per line.
+        """Write sources, references and hypotheses to a folder, one sentence per line, and return the files.
 
-        The files are ``source.txt`` and, for each form, such as ``detokenized``:
-        ``detokenized.hypotheses.txt``, ``detokenized.reference.txt`` and, if there are more references,
-        ``detokenized.reference2.txt`` and so on; with a baseline, ``detokenized.baseline.txt``. The folder is
-        created if it is missing; other files in it stay.
-
-        Returns:
-            The files.
-
-        Raises:
-            OutputError: They cannot be written.
+        They are ``source.txt`` and, for each form, such as ``detokenized``: ``detokenized.hypotheses.txt``,
+        ``detokenized.reference.txt`` and, if there are more references, ``detokenized.reference2.txt`` and so
+        on; with a baseline, ``detokenized.baseline.txt``. The folder is created if it is missing; other files
+        in it stay. Raises OutputError.
         """
         columns: dict[str, Sequence[str | None]] = {}
         if self.test_set.sources is not None:
@@ -184,12 +178,7 @@ class EvaluationRequest:
         return f"pairs of {self.files.test_set or self.files.references[0]}"
 
     def load(self, run: Run | None = None) -> System:
-        """Load a run, by default the requested one, to translate the test set.
-
-        Raises:
-            RunError: None is given.
-            ConfigError: The sources are unknown.
-        """
+        """Load a run, by default the requested one; RunError without one, ConfigError without sources."""
         run = run or self.run
         if run is None:
             raise RunError("no run is given, and finished translations need none", "name one with --run")

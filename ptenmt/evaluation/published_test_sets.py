@@ -29,9 +29,7 @@ def list_test_sets(data: DataConfig) -> dict[str, str]:
 def with_test_set(files: EvaluationFiles, data: DataConfig) -> EvaluationFiles:
     """Add the source and references of ``files.test_set``, downloaded to sacreBLEU's folder (``$SACREBLEU``).
 
-    Raises:
-        ConfigError: There is no such test set, or not in the languages of ``data``.
-        DownloadError: It cannot be downloaded or unpacked.
+    Raises ConfigError if there is no such test set in the languages of ``data``; DownloadError.
     """
     name, pair = str(files.test_set), "-".join(data.languages)
     hint = "list the sets of this pair: ptenmt evaluate --test-set list"

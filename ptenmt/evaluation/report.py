@@ -104,11 +104,7 @@ class ReportSection:
 
 
 def report_format(file: Path) -> ReportFormat:
-    """The format of a file's extension.
-
-    Raises:
-        OutputError: The extension is unknown.
-    """
+    """The format of a file's extension; OutputError if it is unknown."""
     extension = file.suffix.lower()
     if extension not in _FORMATS:
         raise OutputError(
@@ -127,24 +123,14 @@ def check_report_file(file: Path) -> None:
 
 
 def write_report(evaluation: Evaluation, file: Path) -> None:
-    """Write a report atomically, in the format of the file's extension.
-
-    Raises:
-        OutputError: It cannot be written; an existing file is unchanged.
-        RunError: The evaluated run is damaged.
-    """
+    """Write a report, whole or not at all, in the format of the file's extension; OutputError, RunError."""
     write_text(file, report_text(evaluation, report_format(file)))
 
 
 def report_text(evaluation: Evaluation, form: ReportFormat) -> str:
-    """Format an evaluation and the content of its run's files.
+    """Format an evaluation and the content of its run's files; RunError if they are damaged.
 
-    Args:
-        evaluation: What was found.
-        form: ``html``: one page that needs no other file and no network; ``markdown``; or ``json``.
-
-    Raises:
-        RunError: The evaluated run is damaged.
+    HTML is one page that needs no other file and no network.
     """
     run = None if evaluation.folder is None else Run(Path(evaluation.folder))
     environment = {
@@ -351,12 +337,9 @@ def nearest_reference(text: str, references: Sequence[str]) -> str:
 
 
 def word_differences(text: str, other: str) -> list[tuple[str, bool]]:
-    """Split a text into stretches that another text has too, in the same order, and others.
+    """Split a text into stretches, each with whether it differs from another text.
 
-    Words and punctuation marks are compared, with their case; white space is not.
-
-    Returns:
-        The stretches, which joined are the text, and whether each differs.
+    Words and punctuation marks are compared, in order and with their case; white space is not.
     """
     spans = [match.span() for match in word_pattern().finditer(text)]
     parts, end = [], 0

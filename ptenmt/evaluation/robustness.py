@@ -36,18 +36,10 @@ class NoiseScores:
 
 
 def score_robustness(system: System, test_set: TestSet, on_progress: OnProgress) -> list[NoiseScores]:
-    """Translate a test set under each noise.
+    """Translate a test set, whose sources must be known, without noise and under each.
 
-    All sources are translated as users' text. Capitals are left out for a run that lower-cases its input, and
-    placeholders for one whose tokenizers do not know them.
-
-    Args:
-        system: The run.
-        test_set: Its sources must be known; of several references the first counts.
-        on_progress: Called after every step.
-
-    Returns:
-        The scores without noise, then with each.
+    All sources are translated as users' text; of several references the first counts. Capitals are left out
+    for a run that lower-cases its input, and placeholders for one whose tokenizers do not know them.
     """
     data = test_set.data
     references = [test_set.references_of(row)[0] for row in range(len(test_set))]

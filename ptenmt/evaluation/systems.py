@@ -81,11 +81,7 @@ class System:
 
     @classmethod
     def load(cls, run: Run, options: LoadOptions) -> "System":
-        """Load a run; errors as of ``evaluate``.
-
-        Raises:
-            ConfigError: An override is unknown, contradicts other options, or asks for several hypotheses.
-        """
+        """Load a run; errors as of ``evaluate``, ConfigError also for an override that does not fit."""
         trained = TrainedModel.load(
             run, checkpoint=options.checkpoint, task="translation", on_warning=options.on_warning
         )

@@ -103,8 +103,7 @@ class TestSet:
     def from_files(cls, files: EvaluationFiles, data: DataConfig, *, is_lowercase: bool = False) -> Self:
         """References, and sources if given; ``data`` says how the run's corpus is prepared.
 
-        Raises:
-            DataError: A file cannot be read, their lengths differ, or a sentence has no reference.
+        Raises DataError if a file cannot be read, their lengths differ, or a sentence has no reference.
         """
         columns = {file: _read(Path(file)) for file in files.references}
         sources = None if files.source is None else _read(Path(files.source))
@@ -210,8 +209,7 @@ class TestSet:
     def hypotheses_from_file(self, file: Path, *, is_tokenized: bool, name: str) -> Hypotheses:
         """Translations from a file, one per line; ``name`` is the test set's in an error message.
 
-        Raises:
-            DataError: The file cannot be read, or has more or fewer lines than there are sentences.
+        Raises DataError if the file cannot be read, or has more or fewer lines than there are sentences.
         """
         texts = list(read_lines(file))
         if len(texts) != len(self):

@@ -62,12 +62,9 @@ class AlignedPair:
 def choose_layer(trained: TrainedModel, pairs: Sequence[SentencePair]) -> int:
     """Choose the layer whose cross-attention links most sure words: names, numbers and punctuation.
 
-    A word is sure if it stands once on both sides. All distinct words count alike, or full stops would
-    decide. With too few of them, the model's depth decides.
-
-    Args:
-        trained: A translation model.
-        pairs: Held-out pairs in the form of the training corpus; the first that have sure words are used.
+    A word is sure if it stands once on both sides of one of the held-out pairs, which are in the form of the
+    training corpus. All distinct words count alike, or full stops would decide. With too few of them, the
+    model's depth decides.
     """
     config, tokenizers = trained.config.model, trained.tokenizers
     model = NumpyTransformer(config, trained.weights)
@@ -149,13 +146,9 @@ def word_alignments(
     layer: int | None = None,
     head: int | Literal["mean"] = "mean",
 ) -> Iterator[AlignedPair]:
-    """Align many sentences, in batches of similar length; arguments as ``word_alignment``.
+    """Align many sentences, in order, in batches of similar length; arguments as ``word_alignment``.
 
-    Yields:
-        One per sentence, in order; of an empty sentence or translation, one without links.
-
-    Raises:
-        DataError: The number of translations differs from that of the sentences.
+    An empty sentence or translation has no links. Raises DataError if the numbers of texts differ.
     """
     if translations is not None and len(translations) != len(texts):
         raise DataError(

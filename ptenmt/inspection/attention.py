@@ -95,16 +95,9 @@ def attention_panels(
 ) -> tuple[str, list[HeatMap]]:
     """A title, and one heat map per head: rows attend, columns are attended to.
 
-    A row of the decoder is labelled with the token that is written there, not the one just read.
-
-    Args:
-        found: Of a sentence.
-        block: By default cross-attention, or the encoder's of a next-word model.
-        layer: Counted from 1; by default of cross-attention the one that aligns best, otherwise the last.
-        head: Which heads.
-
-    Raises:
-        ConfigError: There is no such block, layer or head.
+    A row of the decoder is labelled with the token that is written there, not the one just read. By default
+    the block is cross-attention, or the encoder's of a next-word model; the layer, counted from 1, is that of
+    ``default_layer``. Raises ConfigError if there is no such block, layer or head.
     """
     block = block or ("cross" if found.target_pieces else "encoder")
     if block != "encoder" and not found.target_pieces:
@@ -151,8 +144,7 @@ def check_number(what: str, number: int, count: int, owner: str = "model") -> in
 def attention_page(found: AttentionWeights) -> str:
     """A self-contained HTML page on which pointing at a token shows what it attends to.
 
-    Raises:
-        ConfigError: There is no translation, as of a next-word model.
+    Raises ConfigError without a translation, as of a next-word model.
     """
     if not found.target_pieces:
         raise ConfigError(

@@ -88,10 +88,9 @@ def neighbour_bars(found: Sequence[Neighbours]) -> list[Bars]:
 
 
 def positions_map(num_positions: int = 50, d_model: int = 128) -> HeatMap:
-    """The positional encoding: one row per position, from 0, one column per dimension.
+    """The positional encoding: a row per position, from 0, a column per dimension, an even number of them.
 
-    Raises:
-        PtenmtError: There are no positions, or the dimensions are not an even number.
+    Raises PtenmtError for other numbers.
     """
     return HeatMap(
         title="Positional encoding",

@@ -134,14 +134,9 @@ Panel = HeatMap | LinePlot | Bars | Table
 
 
 def figure_format(file: Path, *others: str) -> str:
-    """The format of a file name's extension: ``png``, ``svg`` or ``pdf``.
+    """The format of a file name's extension: ``png``, ``svg`` or ``pdf``; OutputError if it is another.
 
-    Args:
-        file: The file name.
-        others: Further extensions that the caller accepts, such as ``.html``, for the error message.
-
-    Raises:
-        OutputError: The extension is none of them.
+    The message also names ``others``, further extensions that the caller accepts, such as ``.html``.
     """
     extension = file.suffix.lower().removeprefix(".")
     if extension not in FORMATS:

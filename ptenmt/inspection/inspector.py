@@ -89,9 +89,7 @@ class Inspector:
     def read(self, text: str, translation: str | None = None) -> Reading:
         """Encode a sentence and its translation, by default the model's own; both truncated if too long.
 
-        Raises:
-            DataError: One of them is empty.
-            RunError: The run does not translate.
+        Raises DataError if one of them is empty, RunError if the run does not translate.
         """
         (reading,) = self.read_all([text], None if translation is None else [translation])
         for ids, given in ((reading.source, text), (reading.target, translation)):
@@ -100,12 +98,7 @@ class Inspector:
         return reading
 
     def read_words(self, text: str) -> ContextWords:
-        """The last words of a text, as many as a next-word model reads at a time.
-
-        Raises:
-            DataError: The text has no words.
-            RunError: The run translates.
-        """
+        """The last words of a text, as many as a next-word model reads; DataError without any, RunError."""
         check_task(self.run, self.config.task, "next-word")
         typed = context_words(text, self.tokenizers.source, self.config).last(self.config.data.window)
         if typed.warning:
@@ -142,11 +135,7 @@ class Inspector:
         ]
 
     def word_ids(self, word: str, side: Literal["source", "target"]) -> list[int]:
-        """The ids of a word of one side's language, as the model reads it.
-
-        Raises:
-            DataError: The run is a next-word model, and there is no word in it.
-        """
+        """The ids of a word of one side's language, as the model reads it; DataError for no word."""
         if self.config.task == "next-word":
             return context_words(word, self.tokenizers.source, self.config).ids
         encode = self._encoding.sources if side == "source" else self._encoding.targets

@@ -19,16 +19,9 @@ def token_panels(
     """Tables of source and target, the masks and, for a small vocabulary, the labels one-hot.
 
     In the model, a mask is True where a token may be attended to; the panels show the other convention of
-    Vaswani et al.'s implementations, 1 = hidden; their titles state it.
-
-    Args:
-        inspector: Of the run.
-        text: A sentence.
-        translation: By default the model's own.
-        length: Pad both sides to this many tokens, as in a batch with longer sentences.
-
-    Raises:
-        DataError: A text is empty, or has more tokens than ``length``.
+    Vaswani et al.'s implementations, 1 = hidden; their titles state it. The translation is by default the
+    model's own. Both sides are padded to ``length``, as in a batch with longer sentences. Raises DataError if
+    a text is empty, or has more tokens than that.
     """
     reading = inspector.read(text, translation)
     tokenizers = inspector.tokenizers

@@ -34,21 +34,18 @@ def left_out(counts: Counter[str]) -> str:
 
 @dataclass(frozen=True, kw_only=True)
 class BackTranslation:
-    """Makes pairs of the translation of a line and the line itself.
-
-    Args:
-        translator: Of a run that translates from the language of the text.
-        weights: The identity of its weights.
-        max_words: Leave out lines of more words.
-        min_score: Leave out lines whose translation has a lower ``mean_log_probability``.
-        on_warning: Called with a message if the language of the lines is not checked.
-    """
+    """Makes pairs of the translation of a line and the line itself."""
 
     translator: Translator
+    """Of a run that translates from the language of the text."""
     weights: str
+    """The identity of its weights."""
     max_words: int
+    """Leave out lines of more words."""
     min_score: float | None
+    """Leave out lines whose translation has a lower ``mean_log_probability``."""
     on_warning: Callable[[str], None]
+    """Called with a message if the language of the lines is not checked."""
 
     def facts(self) -> dict[str, Any]:
         """Facts that the pairs depend on, besides the lines."""

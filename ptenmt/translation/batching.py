@@ -64,10 +64,8 @@ class Buffer:
     def batches(self, max_length: Callable[[int], int], sentences: int, tokens: int) -> Iterator["Batch"]:
         """Batch the segments, longest first: a short last batch leaves the engine's threads idle least.
 
-        Args:
-            max_length: The most tokens of a translation, given the number of source tokens.
-            sentences: The most sentences in a batch.
-            tokens: The most source tokens in a batch with padding; a single segment may have more.
+        ``max_length`` gives the most tokens of a translation for a number of source tokens. A batch has at
+        most so many sentences and source tokens, with padding; a single segment may have more.
         """
         parts = [
             pending(row, number, segment)

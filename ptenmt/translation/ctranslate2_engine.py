@@ -132,9 +132,6 @@ class CTranslate2Engine:
         """Halve the memory: keep no files, which only ``seeded`` needs; returns the bytes of the model.
 
         Of files in memory CTranslate2 keeps a copy, too, so it loads the model once more, from a folder.
-
-        Raises:
-            ExportError: CTranslate2 cannot load the files.
         """
         files, self._model = self._model.files, replace(self._model, files={})
         with temporary_folder() as folder:

@@ -44,8 +44,7 @@ class Glossary:
     def read(cls, file: Path) -> Self:
         """Read a file of two columns, term and translation, separated by a tab; blank lines are skipped.
 
-        Raises:
-            DataError: The file cannot be read, or a line is not a term and its translation.
+        Raises DataError if the file cannot be read, or a line is not a term and its translation.
         """
         terms: dict[str, str] = {}
         for number, line in enumerate(read_lines(file), start=1):

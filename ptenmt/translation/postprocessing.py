@@ -73,12 +73,7 @@ class Translation(Alternative):
 
 
 def mean_log_probability(translation: Alternative, length_penalty: float) -> float:
-    """The mean log-probability of a translation's tokens, [END] included.
-
-    Args:
-        translation: It has a score.
-        length_penalty: The ``decoding.length_penalty`` of the score.
-    """
+    """The mean log-probability of a translation's tokens, [END] included, from a score with this penalty."""
     num_tokens = max(len(translation.ids) - translation.ids.count(START), 1)
     return float(translation.score * num_tokens ** (length_penalty - 1))
 

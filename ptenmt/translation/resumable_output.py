@@ -61,15 +61,9 @@ def open_resumable(
 ) -> Iterator["ResumableOutput"]:
     """Open an output that is ``locked``; it replaces the file when the block ends without an error.
 
-    Args:
-        file: The output; a link is followed.
-        facts: What the translations depend on besides the texts, as JSON values by name.
-        texts: The texts to translate; those that are translated already are skipped.
-        resume: Continue an interrupted run, if there is one.
-
-    Raises:
-        OutputError: It cannot be written.
-        ResumeError: The interrupted run is damaged, or was of other texts or facts.
+    ``facts`` are what the translations depend on besides the texts, as JSON values by name. With ``resume``
+    an interrupted run, if there is one, is continued: texts that are translated already are skipped. Raises
+    OutputError; ResumeError if that run is damaged, or was of other texts or facts.
     """
     output = ResumableOutput(file.resolve(), facts)
     with output_errors(f"write {file}"):
@@ -205,15 +199,9 @@ def write_buffers(
 ) -> None:
     """Write what each buffer of texts becomes to a file, unless it is there; an interrupted call is resumed.
 
-    Args:
-        file: Its name stands for all that the output depends on.
-        texts: The texts.
-        start: Starts the work on a buffer and returns a function that waits for its output; the next buffer
-            is started before.
-        on_done: Called with the number of texts that are done: at first those of an interrupted call.
-
-    Raises:
-        OutputError: The file cannot be written, or an interrupted call's is damaged.
+    The file's name stands for all that the output depends on. ``start`` starts the work on a buffer and
+    returns a function that waits for its output; the next buffer is started before. ``on_done`` is called
+    with the number of texts that are done, at first those of an interrupted call. Raises OutputError.
     """
     if file.exists():
         return
