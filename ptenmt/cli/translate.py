@@ -1,8 +1,7 @@
 """``ptenmt translate``."""
 
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import nullcontext
 from dataclasses import asdict
 from functools import partial
 from pathlib import Path
@@ -92,7 +91,11 @@ def translate(
     found = find_run(run, "translation")
     flags = {"beam_size": beam_size, "num_hypotheses": n_best, "max_length": max_length}
     decoding = options.chosen_decoding(found.config().decoding, overrides, flags)
-    with _open_texts(texts, input_file, skip_invalid=skip_invalid) as lines, destination.locked():
+    # Opened before the model is loaded, to report a missing file at once.
+    file = opened_lines(
+        input_file or Path("-"), skip_invalid=skip_invalid, keeps_returns=True, hint=_INVALID_HINT
+    )
+    with nullcontext(texts) if texts else file as lines, destination.locked():
         destination.warn_of_leftover(screen)
         trained = TrainedModel.load(found, checkpoint=checkpoint, task="translation", on_warning=screen.warn)
         if uses_keras(engine, trained.config):
@@ -118,20 +121,7 @@ def translate(
         if is_typed:
             screen.say("Type a sentence and press Enter; Ctrl-D ends.")
         shows_progress = not is_typed and (output_file or (input_file and not sys.stdout.isatty()))
-        file = lines if isinstance(lines, Lines) else None
-        view = TranslationView(screen, file, is_shown=bool(file and shows_progress))
+        given = lines if isinstance(lines, Lines) else None
+        view = TranslationView(screen, given, is_shown=bool(given and shows_progress))
         command = options.resume_command(context, add="--resume")
         run_job(job, lines, destination, view, command)
-
-
-@contextmanager
-def _open_texts(
-    texts: list[str] | None, input_file: Path | None, *, skip_invalid: bool
-) -> Iterator[Lines | list[str]]:
-    """The texts to translate; opened before the model is loaded, to report a missing file at once."""
-    if texts:
-        yield texts
-        return
-    file = input_file or Path("-")
-    with opened_lines(file, skip_invalid=skip_invalid, keeps_returns=True, hint=_INVALID_HINT) as lines:
-        yield lines

@@ -9,7 +9,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any, Protocol
+from typing import IO, TYPE_CHECKING, Any
 
 import typer
 
@@ -33,6 +33,8 @@ from ptenmt.translation.translator import BUFFER_SIZE
 
 if TYPE_CHECKING:
     from rich.progress import Progress
+
+    from ptenmt.translation.backtranslation import BackTranslation
 
 _INTERRUPTED = 130
 _SECONDS_PER_LINE = 60
@@ -64,21 +66,6 @@ def _json_facts(translation: Translation) -> dict[str, Any]:
         "confidence": translation.confidence,
         "words": translation.words,
     }
-
-
-class Job(Protocol):
-    """What ``run_job`` does with each text of a file."""
-
-    def chunks(
-        self,
-        texts: Iterable[str],
-        on_done: Callable[[Collection[Translation]], None],
-        has_more: Callable[[float], bool] | None,
-    ) -> Iterator[OutputChunk]:
-        """Translate texts, a buffer at a time; arguments as of ``Translator.translate_buffers``."""
-
-    def facts(self) -> dict[str, Any]:
-        """Facts that the output depends on, besides the texts."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -123,7 +110,7 @@ class TranslationJob:
         on_done: Callable[[Collection[Translation]], None],
         has_more: Callable[[float], bool] | None,
     ) -> Iterator[OutputChunk]:
-        """Translate texts and format the translations; arguments as of ``translate``."""
+        """Translate texts and format the translations; arguments as of ``Translator.translate_buffers``."""
         for translations in self.translate(texts, on_done, has_more):
             if self.as_json:
                 translations = self.translator.with_confidence(translations)
@@ -222,7 +209,9 @@ class Destination:
             screen.warn(f"{partial}, left by an interrupted run, is replaced; --resume continues it")
 
     @contextmanager
-    def opened(self, texts: Iterator[str], job: Job) -> Iterator[StreamOutput | ResumableOutput]:
+    def opened(
+        self, texts: Iterator[str], job: "TranslationJob | BackTranslation"
+    ) -> Iterator[StreamOutput | ResumableOutput]:
         """Open the output, or raise OutputError; texts that are translated already are skipped."""
         if self.file is None:
             with standard_output() as stream:
@@ -367,7 +356,7 @@ class TranslationView:
 
 
 def run_job(
-    job: Job,
+    job: "TranslationJob | BackTranslation",
     texts: Iterable[str],
     destination: Destination,
     view: TranslationView,
