@@ -2,7 +2,7 @@
 
 from bisect import bisect_right
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -165,7 +165,9 @@ def analyse_errors(
     num_worst = min(NUM_EXAMPLES, (len(sentences) + 1) // 2)
     best = sorted(ranked[num_worst:], key=lambda each: (-each.score, -len(each.hypothesis), each.row))
     return ErrorAnalysis(
-        breakdowns=_breakdowns(sentences, scorer, statistics, sources),
+        breakdowns=[
+            _breakdown(scale, values, scorer, statistics) for scale, values in _scaled(sentences, sources)
+        ],
         worst=ranked[:num_worst],
         best=best[:NUM_EXAMPLES],
         degenerate_outputs=find_degenerate_outputs(sentences),
@@ -203,44 +205,37 @@ _SPLIT = _Scale(
 )
 
 
-def _breakdowns(
-    sentences: Sequence[EvaluatedSentence],
-    scorer: Scorer,
-    statistics: Statistics,
-    sources: SourceWords | None,
-) -> list[Breakdown]:
-    lengths: Sequence[float] | str  # the value of every sentence, or why there are none
-    rarest: Sequence[float] | str
-    shares: Sequence[float] | str
+def _scaled(
+    sentences: Sequence[EvaluatedSentence], sources: SourceWords | None
+) -> Iterator[tuple[_Scale, Sequence[float] | str]]:
+    """The value of each sentence on each scale, or why there are none."""
     texts = [sentence.source for sentence in sentences if sentence.source is not None]
     if len(texts) < len(sentences):
-        lengths = rarest = shares = "the sources are unknown"
+        yield from ((scale, "the sources are unknown") for scale in (_LENGTH, _RARITY, _SPLIT))
     elif sources is None:
-        lengths = [len(text.split()) for text in texts]
-        rarest = shares = "no run is given, so the vocabulary is unknown"
+        yield _LENGTH, [len(text.split()) for text in texts]
+        yield from ((scale, "no run is given, so the vocabulary is unknown") for scale in (_RARITY, _SPLIT))
     else:
-        lengths = [len(text.split()) for text in sources.texts]
-        shares = [sources.num_split(each) / max(len(each), 1) for each in sources.words]
-        counts, most = sources.training_counts, _RARITY.edges[-1]
-        rarest = sources.missing
-        if counts is not None:
-            rarest = [
-                min((counts.get(word.lower(), 0) for word in each), default=most) for each in sources.words
-            ]
-    breakdowns = []
-    for scale, values in ((_LENGTH, lengths), (_RARITY, rarest), (_SPLIT, shares)):
-        if isinstance(values, str):
-            breakdowns.append(Breakdown(title=scale.title, unit=scale.unit, bands=[], missing=values))
-            continue
-        rows: list[list[int]] = [[] for _ in scale.names]
-        for row, value in enumerate(values):
-            rows[bisect_right(scale.edges, value)].append(row)
-        bands = [
-            Band(name=name, num_pairs=len(chosen), scores=scorer.scores(statistics, chosen) if chosen else [])
-            for name, chosen in zip(scale.names, rows, strict=True)
-        ]
-        breakdowns.append(Breakdown(title=scale.title, unit=scale.unit, bands=bands))
-    return breakdowns
+        yield _LENGTH, [len(text.split()) for text in sources.texts]
+        counts, most = sources.training_counts or {}, _RARITY.edges[-1]
+        rarest = [min((counts.get(word.lower(), 0) for word in each), default=most) for each in sources.words]
+        yield _RARITY, sources.missing or rarest
+        yield _SPLIT, [sources.num_split(each) / max(len(each), 1) for each in sources.words]
+
+
+def _breakdown(
+    scale: _Scale, values: Sequence[float] | str, scorer: Scorer, statistics: Statistics
+) -> Breakdown:
+    if isinstance(values, str):
+        return Breakdown(title=scale.title, unit=scale.unit, bands=[], missing=values)
+    rows: list[list[int]] = [[] for _ in scale.names]
+    for row, value in enumerate(values):
+        rows[bisect_right(scale.edges, value)].append(row)
+    bands = [
+        Band(name=name, num_pairs=len(chosen), scores=scorer.scores(statistics, chosen) if chosen else [])
+        for name, chosen in zip(scale.names, rows, strict=True)
+    ]
+    return Breakdown(title=scale.title, unit=scale.unit, bands=bands)
 
 
 def _word_coverage(sources: SourceWords) -> WordCoverage:
@@ -262,11 +257,11 @@ def _word_coverage(sources: SourceWords) -> WordCoverage:
 
 def find_degenerate_outputs(sentences: Sequence[EvaluatedSentence]) -> list[DegenerateOutputs]:
     """Count each kind and give some examples; copies of the source are left out where sources are unknown."""
-    kinds = _DEGENERATE
-    if any(sentence.source is None for sentence in sentences):
-        kinds = {name: kind for name, kind in kinds.items() if name != "copied"}
+    knows_sources = all(sentence.source is not None for sentence in sentences)
     outputs = []
-    for name, (definition, applies) in kinds.items():
+    for name, (definition, applies) in _DEGENERATE.items():
+        if name == "copied" and not knows_sources:
+            continue
         found = list(filter(applies, sentences))
         first = found[:_MAX_DEGENERATE_EXAMPLES]
         outputs.append(DegenerateOutputs(name=name, definition=definition, count=len(found), examples=first))

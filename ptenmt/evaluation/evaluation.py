@@ -1,7 +1,7 @@
 """Evaluate a run, or finished translations: scores, comparison with a baseline, error analysis."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, fields, is_dataclass
+from dataclasses import asdict, dataclass, fields, is_dataclass
 from pathlib import Path
 from typing import Any, Self
 
@@ -43,7 +43,7 @@ class Evaluation:
     """The run, or the file of hypotheses."""
     folder: str | None
     """The run's; None if finished hypotheses were scored without a run."""
-    checkpoint: str | None
+    checkpoint: str | None = None
     """Which weights translated, such as ``best, step 1,512``; None: the hypotheses were given."""
     split: HeldOutSplit | None
     """Which of the run's own pairs; None: files."""
@@ -55,19 +55,19 @@ class Evaluation:
     """SHA-256 of the prepared sources and first references."""
     num_pairs: int
     num_references: int
-    loss: float | None
+    loss: float | None = None
     """Teacher-forced cross-entropy in nats per target token; None without a model."""
-    accuracy: float | None
+    accuracy: float | None = None
     """Share of the target tokens that had the highest logit, teacher-forced."""
-    num_truncated: int | None
+    num_truncated: int | None = None
     """Sources and references that were truncated to the model's positions for loss and accuracy."""
     scores: list[Score]
     """BLEU, chrF2++ and TER, detokenized; then, where the corpus is tokenized, of its tokens."""
     comparison: BaselineComparison | None
-    search: SearchFacts | None
+    search: SearchFacts | None = None
     """None: the hypotheses were given."""
     error_analysis: ErrorAnalysis
-    minimal_pairs: MinimalPairResults | None
+    minimal_pairs: MinimalPairResults | None = None
     """None without a model, or for other languages than Portuguese and English."""
     robustness: list[NoiseScores] | None = None
     """The scores without noise and under each; None: not asked for."""
@@ -80,7 +80,7 @@ class Evaluation:
     test_set: TestSet
     output: Hypotheses
     """The translations that were scored."""
-    baseline_output: Hypotheses | None
+    baseline_output: Hypotheses | None = None
 
     @property
     def perplexity(self) -> float | None:
@@ -250,7 +250,7 @@ def evaluate(
         _check_hypotheses_alone(load, baseline, needing)
     request = EvaluationRequest.prepare(run, split, files, load)
     test_set = request.test_set
-    system, search, forced, reliability, baseline_system, baseline_output = None, None, None, None, None, None
+    baseline_system, baseline_output, of_run = None, None, dict[str, Any]()
     if baseline is not None and Path(baseline).is_file():
         baseline_output = request.read_hypotheses(baseline)
     elif baseline is not None:
@@ -262,12 +262,20 @@ def evaluate(
         output = request.read_hypotheses(files.hypotheses)
     else:
         system = request.load()
-        trained = system.trained
-        forced = teacher_forced(trained.numpy_model, trained.tokenizers, test_set.pairs(), on_progress)
+        trained, translator = system.trained, system.translator
+        of_run |= asdict(
+            teacher_forced(trained.numpy_model, trained.tokenizers, test_set.pairs(), on_progress)
+        )
         if with_calibration:
             calibrate(system, held_out_test_set(trained.run, "validation", load).pairs(), on_progress)
-        output, search = system.translate(test_set, on_progress)
-        reliability = Reliability.measure(system, output, test_set.references)
+        output, of_run["search"] = system.translate(test_set, on_progress)
+        of_run["checkpoint"] = trained.info.label
+        of_run["reliability"] = reliability = Reliability.measure(system, output, test_set.references)
+        of_run["minimal_pairs"] = translate_minimal_pairs(translator)
+        if with_robustness:
+            of_run["robustness"] = score_robustness(system, test_set, on_progress)
+        if with_checks:
+            of_run["checks"] = run_checks(translator, test_set, reliability, on_progress)
     if baseline_system is not None:
         baseline_output, _ = baseline_system.translate(test_set, on_progress)
     on_progress("scoring", 0, 1)
@@ -277,36 +285,24 @@ def evaluate(
     sentences = _sentences(test_set, output, baseline_output)
     source_words = _source_words(request, on_progress)
     return Evaluation(
-        name=str(files.hypotheses) if system is None else system.trained.run.name,
+        name=str(files.hypotheses or (request.run and request.run.name)),
         folder=None if request.run is None else str(request.run.path),
-        checkpoint=None if system is None else system.trained.info.label,
         split=request.split,
         pairs_name=request.pairs_name,
         files=request.files.names,
         fingerprint=test_set.fingerprint(),
         num_pairs=len(test_set),
         num_references=len(test_set.references),
-        loss=None if forced is None else forced.loss,
-        accuracy=None if forced is None else forced.accuracy,
-        num_truncated=None if forced is None else forced.num_truncated,
         scores=scores,
         comparison=comparison,
-        search=search,
         error_analysis=analyse_errors(
             sentences, scorers["detokenized"], statistics["detokenized"], source_words
-        ),
-        minimal_pairs=None if system is None else translate_minimal_pairs(system.translator),
-        robustness=score_robustness(system, test_set, on_progress) if system and with_robustness else None,
-        reliability=reliability,
-        checks=(
-            run_checks(system.translator, test_set, reliability, on_progress)
-            if system and with_checks
-            else None
         ),
         sentences=sentences,
         test_set=test_set,
         output=output,
         baseline_output=baseline_output,
+        **of_run,
     )
 
 
