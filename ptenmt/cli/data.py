@@ -11,8 +11,7 @@ from ptenmt.cli.tables import print_tables
 from ptenmt.config.loading import load_config
 from ptenmt.data.corpus import fetch_data, load_corpus
 from ptenmt.errors import ConfigError
-from ptenmt.evaluation.data_report import write_data_report
-from ptenmt.evaluation.report import check_report_file
+from ptenmt.evaluation.report import check_report_file, write_data_report
 from ptenmt.evaluation.tables import data_tables
 
 

@@ -1,4 +1,4 @@
-"""An evaluation as a report: an HTML page, Markdown, or JSON.
+"""Evaluations, and what the filters removed from the data, as reports: an HTML page, Markdown, or JSON.
 
 ``_sections`` defines the content, ``templates/`` the layout in HTML and in Markdown.
 """
@@ -18,11 +18,13 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from ptenmt.atomic_files import check_writable, json_text, write_text
+from ptenmt.config import DataConfig
 from ptenmt.config.loading import flat_options, show_value
+from ptenmt.data.filters import FilterReport, Removed
 from ptenmt.errors import OutputError
+from ptenmt.evaluation import tables
 from ptenmt.evaluation.error_analysis import EvaluatedSentence
 from ptenmt.evaluation.evaluation import Evaluation
-from ptenmt.evaluation.tables import evaluation_tables, scores_table, verdicts_table
 from ptenmt.history import NOTHING, History, metric_name, metric_value
 from ptenmt.inspection.curves import history_plots
 from ptenmt.inspection.figures import Line, LinePlot, Table
@@ -145,7 +147,7 @@ def report_text(evaluation: Evaluation, form: ReportFormat) -> str:
         return json_text(evaluation.facts() | facts, indent=2) + "\n"
     return render(
         form,
-        title=scores_table(evaluation).title,
+        title=tables.scores_table(evaluation).title,
         subtitle=_subtitle(evaluation, run, environment["date"]),
         sections=list(_sections(evaluation, run, environment)),
     )
@@ -191,15 +193,15 @@ def _sections(
     evaluation: Evaluation, run: Run | None, environment: dict[str, str]
 ) -> Iterator[ReportSection]:
     analysis, languages = evaluation.error_analysis, _languages(run)
-    scores, *tables = evaluation_tables(evaluation, with_details=True)
+    scores, *others = tables.evaluation_tables(evaluation, with_details=True)
     yield ReportSection.of_table(scores, title="Scores", tiles=_tiles(evaluation))
-    yield from map(ReportSection.of_table, tables)
+    yield from map(ReportSection.of_table, others)
     failed = [(check.name, *pair) for check in evaluation.checks or () for pair in check.examples]
     if failed:
         table = Table(title="Checks: examples", header=("check", "source", "translation"), rows=failed)
         yield ReportSection.of_table(table, is_folded=True)
     if evaluation.minimal_pairs is not None:
-        yield ReportSection.of_table(verdicts_table(evaluation.minimal_pairs), is_folded=True)
+        yield ReportSection.of_table(tables.verdicts_table(evaluation.minimal_pairs), is_folded=True)
     degenerate = [
         _example(sentence, languages, f"{kind.name}: ")
         for kind in analysis.degenerate_outputs
@@ -355,3 +357,48 @@ def word_differences(text: str, other: str) -> list[tuple[str, bool]]:
 def _word_matcher(text: str, other: str) -> "SequenceMatcher[str]":
     find = word_pattern().findall
     return SequenceMatcher(None, find(text), find(other), autojunk=False)
+
+
+# Filtered data
+
+
+def write_data_report(reports: Sequence[FilterReport], data: DataConfig, file: Path) -> None:
+    """Write what the filters removed, with examples for each file, in the format of the file's extension.
+
+    Raises OutputError if the file cannot be written, or its extension is unknown.
+    """
+    form = report_format(file)
+    if form == "json":
+        write_text(file, json_text([asdict(report) for report in reports], indent=2) + "\n")
+        return
+    total = FilterReport.total(reports)
+    tiles = [
+        (name, f"{count:,}", f"{count / max(total.num_read, 1):.1%}")
+        for name, count in (("pairs read", total.num_read), ("pairs left", total.num_left))
+    ]
+    sections = [ReportSection.of_table(tables.files_table(reports), tiles=tiles)]
+    if total.affected:
+        sections.append(ReportSection.of_table(tables.filters_table(reports)))
+    sections += [_removed_examples(name, reports, data) for name in total.affected]
+    options = [(name, show_value(value)) for name, value in asdict(data.filters).items()]
+    table = Table(title="Options of data.filters", header=("option", "value"), rows=options)
+    sections.append(ReportSection.of_table(table, is_folded=True))
+    page = render(
+        form,
+        title=f"Training data: {total.num_left:,} of {total.num_read:,} pairs",
+        subtitle=f"{data.source_language} → {data.target_language} · {datetime.now(UTC):%Y-%m-%d %H:%M} UTC",
+        sections=sections,
+    )
+    write_text(file, page)
+
+
+def _removed_examples(name: str, reports: Sequence[FilterReport], data: DataConfig) -> ReportSection:
+    languages = (data.source_language, data.target_language)
+    examples: list[tuple[str, list[ExampleText]]] = []
+    for report in reports:
+        removed = report.affected.get(name, Removed())
+        for number, pair in enumerate(removed.examples, start=1):
+            texts = zip(("source", "target"), pair, languages, strict=True)
+            title = f"{report.name} · {number} of {removed.count:,}"
+            examples.append((title, [(label, [(text, False)], language) for label, text, language in texts]))
+    return ReportSection(title=f"{name[0].upper()}{name[1:]}", examples=examples, is_folded=True)
