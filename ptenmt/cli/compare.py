@@ -1,6 +1,5 @@
 """``ptenmt compare``."""
 
-from collections.abc import Callable, Sequence
 from typing import Annotated
 
 import typer
@@ -12,7 +11,7 @@ from ptenmt.cli.options import run_names
 from ptenmt.cli.tables import print_table
 from ptenmt.data.corpus import HeldOutSplit
 from ptenmt.evaluation import LoadOptions
-from ptenmt.evaluation.comparison import RunComparison, RunScores, RunSummary, compare as compare_runs
+from ptenmt.evaluation.comparison import RunComparison, compare as compare_runs
 from ptenmt.history import NOTHING, metric_name, metric_value
 from ptenmt.inspection.figures import Table
 from ptenmt.runs import UNITS
@@ -53,64 +52,45 @@ def compare(
 def print_comparison(comparison: RunComparison) -> None:
     """Print the tables of a comparison."""
     header = ("", *(run.run for run in comparison.runs))
-    print_table(Table(title="runs", header=header, rows=_results(comparison), numbers=range(1, len(header))))
+    columns = [_column(comparison, number) for number in range(len(comparison.runs))]
+    results = [(name, *(column[name] for column in columns)) for name in columns[0]]
+    print_table(Table(title="runs", header=header, rows=results, numbers=range(1, len(header))))
     if comparison.differences:
         rows = [(name, *map(option_value, values)) for name, values in comparison.differences.items()]
         print_table(Table(title="\noptions that differ", header=header, rows=rows))
 
 
-def _results(comparison: RunComparison) -> list[Sequence[str]]:
-    rows: list[tuple[str, Callable[[RunSummary], str]]] = [
-        ("parameters", lambda run: f"{run.parameters:,}"),
-        (f"training {_units(comparison)}", lambda run: f"{run.pairs:,}"),
-        ("steps", lambda run: _count(run.steps)),
-        ("epochs", lambda run: NOTHING if run.epochs is None else f"{run.epochs:.4g}"),
-        ("training time", lambda run: NOTHING if run.seconds is None else duration(run.seconds)),
-        ("tokens/s", lambda run: _count(run.tokens_per_second)),
-        ("best step", lambda run: _count(run.best_step)),
-    ]
-    table: list[Sequence[str]] = [(name, *map(show, comparison.runs)) for name, show in rows]
-    table += _validations(comparison)
-    table += _scores(comparison)
-    first, *others = (run.options for run in comparison.runs)
-    counts = (f"{sum(options[name] != value for name, value in first.items()):,}" for options in others)
-    return [*table, ("options that differ from the first run", NOTHING, *counts)]
+def _column(comparison: RunComparison, number: int) -> dict[str, str]:
+    """The figures of a run by name; next-word models have a perplexity instead of BLEU."""
+    run, tasks = comparison.runs[number], {run.task for run in comparison.runs}
+    metrics = [*(["bleu", "chrf"] if "translation" in tasks else []), "loss", "accuracy"]
+    column = {
+        "parameters": f"{run.parameters:,}",
+        f"training {_units(comparison)}": f"{run.pairs:,}",
+        "steps": _count(run.steps),
+        "epochs": NOTHING if run.epochs is None else f"{run.epochs:.4g}",
+        "training time": NOTHING if run.seconds is None else duration(run.seconds),
+        "tokens/s": _count(run.tokens_per_second),
+        "best step": _count(run.best_step),
+    }
+    for metric in metrics:
+        column[f"validation {metric_name(metric)}"] = metric_value(metric, run.validation.get(metric))
+    if "next-word" in tasks:
+        column["validation perplexity"] = shown_perplexity(run.validation.get("loss"))
+    if comparison.scores:
+        scores, pairs = comparison.scores[number], f"{comparison.split} pairs"
+        for each in scores.differences:
+            p = " (=)" if each.p_value is None else f" (p {each.formatted_p()})"
+            column[f"{pairs}: {each.score.name}"] = (
+                f"{each.score.value:.1f} ± {each.score.margin:.1f}{p if number else ''}"
+            )
+        column[f"{pairs}: sentences/s"] = f"{scores.sentences_per_second:,.0f}"
+    differing = sum(run.options[name] != value for name, value in comparison.runs[0].options.items())
+    return column | {"options that differ from the first run": f"{differing:,}" if number else NOTHING}
 
 
 def _units(comparison: RunComparison) -> str:
     return " or ".join(dict.fromkeys(UNITS[run.task] for run in comparison.runs))
-
-
-def _validations(comparison: RunComparison) -> list[Sequence[str]]:
-    """The best validation of each run; next-word models have a perplexity instead of BLEU."""
-    tasks = {run.task for run in comparison.runs}
-    metrics = ["bleu", "chrf"] if "translation" in tasks else []
-    rows: list[Sequence[str]] = []
-    for metric in [*metrics, "loss", "accuracy"]:
-        shown = [metric_value(metric, run.validation.get(metric)) for run in comparison.runs]
-        rows.append((f"validation {metric_name(metric)}", *shown))
-    if "next-word" in tasks:
-        values = (shown_perplexity(run.validation.get("loss")) for run in comparison.runs)
-        rows.append(("validation perplexity", *values))
-    return rows
-
-
-def _scores(comparison: RunComparison) -> list[Sequence[str]]:
-    """Scores on the pairs that all runs translated, if they did."""
-    if not comparison.scores:
-        return []
-    columns = [_column(each, is_first=each is comparison.scores[0]) for each in comparison.scores]
-    title = f"{comparison.split} pairs"
-    return [(f"{title}: {name}", *(column[name] for column in columns)) for name in columns[0]]
-
-
-def _column(scores: RunScores, *, is_first: bool) -> dict[str, str]:
-    column = {}
-    for each in scores.differences:
-        score = each.score
-        p = "" if is_first else " (=)" if each.p_value is None else f" (p {each.formatted_p()})"
-        column[score.name] = f"{score.value:.1f} ± {score.margin:.1f}{p}"
-    return column | {"sentences/s": f"{scores.sentences_per_second:,.0f}"}
 
 
 def _count(number: float | None) -> str:
