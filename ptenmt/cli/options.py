@@ -57,9 +57,9 @@ def resume_command(
     """
     command, *words = context.meta[COMMAND_LINE]
     for option, num_words in (remove or {}).items():
-        if option in words:
-            place = words.index(option)
-            del words[place : place + num_words]
+        for place, word in reversed([*enumerate(words)]):
+            if word == option or word.startswith(f"{option}="):
+                del words[place : place + (num_words if word == option else 1)]
     added = [add] if add and add not in words else []
     return ["ptenmt", command, *added, *words]
 

@@ -345,8 +345,9 @@ def test_a_dry_run_reports_what_is_left(ptenmt, beside: Path, monkeypatch: pytes
     assert re.search(r"^would resume .* yes: ckpt-1, step 60$", answer.stdout, re.M)
 
 
-def test_the_command_that_resumes_does_not_start_over() -> None:
-    words = ["train", "--fresh", "-c", "mine.yaml", "--init-from", "base", "--quiet"]
+@pytest.mark.parametrize("given", [["--init-from", "base"], ["--init-from=base"]])
+def test_the_command_that_resumes_does_not_start_over(given: list[str]) -> None:
+    words = ["train", "--fresh", "-c", "mine.yaml", *given, "--quiet"]
     context: Any = SimpleNamespace(meta={COMMAND_LINE: words})
     resumed = resume_command(context, remove={"--fresh": 1, "--init-from": 2})
     assert resumed == ["ptenmt", "train", "-c", "mine.yaml", "--quiet"]
