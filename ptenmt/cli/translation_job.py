@@ -150,10 +150,10 @@ class TranslationJob:
         own = {name: value for name, value in vars(self).items() if name != "translator"}
         return {
             "ptenmt": __version__,
+            **own,
             "engine": translator.engine.identity,
             "glossary": "" if glossary is None else glossary.checksum,
             "calibration": str(translator.calibration() if self.as_json else None),
-            **own,
             **asdict(translator.config.decoding),
         }
 

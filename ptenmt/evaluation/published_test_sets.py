@@ -10,8 +10,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import sacrebleu
-
 from ptenmt.config import DataConfig
 from ptenmt.errors import ConfigError, DownloadError, did_you_mean
 from ptenmt.evaluation.test_set import EvaluationFiles
@@ -22,7 +20,9 @@ _BROKEN = (OSError, EOFError, zlib.error, tarfile.TarError, zipfile.BadZipFile, 
 
 def list_test_sets(data: DataConfig) -> dict[str, str]:
     """The names and descriptions of all test sets from the source into the target language of a config."""
-    pair, known = "-".join(data.languages), sacrebleu.DATASETS
+    from sacrebleu import DATASETS as known
+
+    pair = "-".join(data.languages)
     return {name: each.description or "" for name, each in known.items() if pair in each.langpairs}
 
 
@@ -31,6 +31,8 @@ def with_test_set(files: EvaluationFiles, data: DataConfig) -> EvaluationFiles:
 
     Raises ConfigError if there is no such test set in the languages of ``data``; DownloadError.
     """
+    import sacrebleu
+
     name, pair = str(files.test_set), "-".join(data.languages)
     hint = "list the sets of this pair: ptenmt evaluate --test-set list"
     if name not in sacrebleu.DATASETS:

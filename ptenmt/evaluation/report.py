@@ -14,9 +14,6 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any, Literal
 
-from jinja2 import Environment, PackageLoader, StrictUndefined
-from markupsafe import Markup
-
 from ptenmt.atomic_files import check_writable, json_text, write_text
 from ptenmt.config import DataConfig
 from ptenmt.config.loading import flat_options, show_value
@@ -68,7 +65,7 @@ class Chart:
         return "; ".join(map(_describe_line, self.plot.lines))
 
     @property
-    def svg(self) -> Markup:
+    def svg(self) -> str:
         """The figure as inline SVG in the page's colours."""
         from ptenmt.inspection.drawing import inline_svg  # loads matplotlib
 
@@ -76,7 +73,7 @@ class Chart:
         svg = inline_svg(plot, self.name, self.marked_step)
         for colour, replacement in _SVG_COLOURS.items():
             svg = svg.replace(colour, replacement)
-        return Markup(svg)
+        return svg
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -167,6 +164,8 @@ def _run_facts(run: Run) -> dict[str, Any]:
 
 def render(form: Literal["html", "markdown"], **content: Any) -> str:
     """Fill a template: the title and subtitle of a page and its sections."""
+    from jinja2 import Environment, PackageLoader, StrictUndefined
+
     templates = Environment(
         loader=PackageLoader("ptenmt.evaluation"),
         autoescape=form == "html",

@@ -4,9 +4,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from sacrebleu.metrics import BLEU, CHRF, TER
-from sacrebleu.significance import PairedTest
-
 from ptenmt.history import NOTHING
 
 TextForm = Literal["detokenized", "lowercased", "tokenized"]
@@ -168,6 +165,8 @@ class Scorer:
         self, name: MetricName, systems: Sequence[Sequence[Sequence[float]]]
     ) -> tuple[list[Score], float | None]:
         """The scores of one system or two, and the p-value of the second against the first."""
+        from sacrebleu.significance import PairedTest
+
         num_values = len(systems[0]) * len(systems[0][0])
         num_resamples = min(_NUM_RESAMPLES, max(_MIN_RESAMPLES, _MAX_RESAMPLED_VALUES // num_values))
         test = PairedTest(
@@ -207,6 +206,8 @@ class _PrecomputedMetric:
 
 
 def _metric(name: MetricName, form: TextForm) -> Any:
+    from sacrebleu.metrics import BLEU, CHRF, TER
+
     is_tokenized, is_lowercase = form == "tokenized", form != "detokenized"
     if name == "TER":
         return TER()
