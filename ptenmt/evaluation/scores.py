@@ -95,13 +95,10 @@ class BaselineComparison:
 
 
 class Scorer:
-    """Scores hypotheses against one set of references.
+    """Scores hypotheses against one set of references, one or several per sentence.
 
-    Args:
-        form: ``detokenized``: sacreBLEU's defaults, BLEU cased with tokenizer 13a; ``lowercased``: the same,
-            lower-cased; ``tokenized``: lower-cased and not tokenized again.
-        references: One or several per sentence.
-        metrics: Which scores to compute.
+    Forms: ``detokenized``: sacreBLEU's defaults, BLEU cased with tokenizer 13a; ``lowercased``: the same,
+    lower-cased; ``tokenized``: lower-cased and not tokenized again.
     """
 
     def __init__(

@@ -37,14 +37,8 @@ def history_plots(
 ) -> list[LinePlot]:
     """The curves of one or several runs, one plot per quantity; its title names the runs that lack it.
 
-    Args:
-        runs: At least one.
-        axis: What the x axis counts.
-        quantities: What to plot, of ``QUANTITIES``; by default all that any of the runs has recorded.
-
-    Raises:
-        PtenmtError: There is no such quantity.
-        RunError: A run has no history, or none of them has recorded a requested quantity.
+    ``quantities`` are of ``QUANTITIES``, by default all that any of the runs has recorded. Raises PtenmtError
+    for another, RunError if a run has no history, or none of them has recorded a requested quantity.
     """
     unknown = [quantity for quantity in quantities if quantity not in QUANTITIES]
     if unknown:
@@ -130,13 +124,8 @@ class _RunRecords:
 def schedule_plot(config: Config, steps: int | None = None) -> LinePlot:
     """The learning rate of every update, before anything is trained.
 
-    Args:
-        config: Its sections training and model determine the schedule.
-        steps: Updates in the whole training. By default ``training.max_steps``; without that, five times
-            the warm-up, unless the schedule depends on the length of the training.
-
-    Raises:
-        ConfigError: It does, and the length is unknown.
+    ``steps`` is the number of updates in the whole training, by default ``training.max_steps``; without that,
+    five times the warm-up. Raises ConfigError if the schedule depends on the length, which is unknown.
     """
     options = config.training
     total = steps or options.max_steps or _default_steps(options)

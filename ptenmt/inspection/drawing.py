@@ -175,15 +175,9 @@ def inline_svg(plot: LinePlot, name: str, marked: float | None = None) -> str:
 
 
 def draw(panels: Sequence[Panel], *, title: str = "", columns: int = 1) -> Figure:
-    """Draw panels side by side.
+    """Draw panels side by side: at most ``columns`` in a row, fewer if they would not be readable.
 
-    Args:
-        panels: At least one.
-        title: Of the whole figure; by default that of its only panel.
-        columns: The maximum number of panels in a row; fewer if they have too many columns to be readable.
-
-    Returns:
-        The figure, for a notebook or ``save_figure``.
+    The title is that of the whole figure, by default of its only panel.
     """
     columns = _panels_in_a_row(panels, columns)
     width = _MAX_WIDTH / columns

@@ -82,16 +82,10 @@ def divergence(logits: Any, labels: Any, *, is_symmetric: bool = False) -> Any:
 
 
 def real_positions(hidden: Any, labels: Any) -> tuple[Any, Any]:
-    """Remove the padding, so that no logits are computed for it.
+    """Remove the padding, so that no logits are computed for it: [B, T, D] and ids [B, T] -> [N, D] and [N].
 
-    The number of real labels differs between batches, so this is not for XLA, which needs fixed shapes.
-
-    Args:
-        hidden: [B, T, D].
-        labels: Ids [B, T], 0 where padded.
-
-    Returns:
-        Hidden states [N, D] and labels [N] of the N real labels, sentence by sentence.
+    The N real labels stay in order, sentence by sentence. Their number differs between batches, so this is
+    not for XLA, which needs fixed shapes.
     """
     flat = ops.reshape(labels, (-1,))
     (indices,) = ops.nonzero(flat)

@@ -140,22 +140,16 @@ class Batch:
 
 @dataclass
 class BatchQueue:
-    """Submits batches to an engine before those submitted earlier are finished, and stores their hypotheses.
-
-    Args:
-        engine: Translates the batches.
-        options: Search options.
-        target_prefix: Ids that the translation of every text starts with.
-        max_length: The most tokens of a translation, given the number of source tokens.
-        review: Accepts the hypotheses of a segment, or returns it as it is to be translated once more.
-        with_scores: Whether scores are needed.
-    """
+    """Submits batches to an engine before earlier ones are finished, and stores their hypotheses."""
 
     engine: Engine
     options: DecodingConfig
     max_length: Callable[[int], int]
+    """The most tokens of a translation, given the number of source tokens."""
     review: Callable[[PendingSegment, list[Hypothesis]], PendingSegment | tuple[Segment, list[Hypothesis]]]
+    """Accepts the hypotheses of a segment, or returns it as it is to be translated once more."""
     target_prefix: Sequence[int] = ()
+    """Ids that the translation of every text starts with."""
     with_scores: bool = True
 
     def __post_init__(self) -> None:
@@ -170,8 +164,7 @@ class BatchQueue:
     def finished(self, *, wait_for_all: bool = False) -> Iterator[tuple[Buffer, list[int]]]:
         """Wait until no more batches are pending than the engine needs to stay busy, or none.
 
-        Yields:
-            For each batch its buffer and the indices of the texts that it completes.
+        Yields each batch's buffer and the indices of the texts that it completes.
         """
         while len(self._pending) > (0 if wait_for_all else self.engine.max_pending_batches):
             batch, wait, started = self._pending.popleft()

@@ -30,13 +30,8 @@ class CTranslate2Engine:
         model: The converted model.
         tokenizers: Of both languages: CTranslate2 takes tokens, not ids.
         with_unknown: Whether [UNK] may be generated.
-        device: ``cpu``, ``cuda`` or ``auto``.
-        threads: How many batches to translate in parallel, a thread each; by default one for each core that
-            this process may use.
-
-    Raises:
-        ConfigError: This machine has no such device.
-        ExportError: CTranslate2 cannot use the model.
+        device: ``cpu``, ``cuda`` or ``auto``; ConfigError if this machine has no such device.
+        threads: How many batches to translate in parallel, a thread each; by default one per core.
     """
 
     name = "ctranslate2"

@@ -79,17 +79,7 @@ class Engine(Protocol):
     """How many batches to submit before waiting for the first; 0: each is computed when waited for."""
 
     def submit(self, request: SearchRequest) -> PendingHypotheses:
-        """Start to translate a batch.
-
-        Raises:
-            ConfigError: The engine does not support an option.
-        """
-        ...
+        """Start to translate a batch; ConfigError if the engine does not support an option."""
 
     def seeded(self, seed: int) -> Self:
-        """The same engine with its random number generator reset.
-
-        Raises:
-            ConfigError: The engine does not support sampling.
-        """
-        ...
+        """The same engine with its random number generator reset; ConfigError if it does not sample."""
