@@ -39,6 +39,7 @@ if TYPE_CHECKING:
 _INTERRUPTED = 130
 _SECONDS_PER_LINE = 60
 _SHOWN_WORDS = 5
+_SHOWN_IN_JSON = ("is_complete", "is_retried", "is_split", "detected", "unknown", "confidence", "words")
 _TRUNCATED = "translations truncated at the maximum length (decoding.max_length)"
 _SPLIT = "texts with a sentence too long for the model, which was split"
 
@@ -58,13 +59,7 @@ def _json_facts(translation: Translation) -> dict[str, Any]:
             {**ranked(each), "is_complete": each.is_complete} for each in translation.alternatives
         ],
         "milliseconds": round(translation.milliseconds, 3),
-        "is_complete": translation.is_complete,
-        "is_retried": translation.is_retried,
-        "is_split": translation.is_split,
-        "detected": translation.detected,
-        "unknown": translation.unknown,
-        "confidence": translation.confidence,
-        "words": translation.words,
+        **{name: getattr(translation, name) for name in _SHOWN_IN_JSON},
     }
 
 

@@ -184,7 +184,10 @@ def draw(panels: Sequence[Panel], *, title: str = "", columns: int = 1) -> Figur
     panels = [_readable(panel, width) for panel in panels]
     if not title and len(panels) == 1:  # above the colour bar, too
         title, panels = panels[0].title, [replace(panels[0], title="")]
-    cell = _cell_size(panels, width)
+    sides = (
+        (width - _longest(panel.row_labels) - 2 * _PADDING) / panel.num_columns for panel in _labelled(panels)
+    )
+    cell = min([_MAX_CELL, *sides])  # the side of a labelled cell; no panel is wider than there is room
     text_size = min(_MAX_TEXT, max(_MIN_TEXT, _TEXT_PER_CELL * cell))
     sizes = [_panel_size(panel, cell, width) for panel in panels]
     width = columns * max(size[0] for size in sizes)
@@ -198,7 +201,8 @@ def draw(panels: Sequence[Panel], *, title: str = "", columns: int = 1) -> Figur
         grid = figure.subplots(len(heights), columns, squeeze=False, height_ratios=heights)
         axes = grid.ravel().tolist()
         for axis, panel in zip(axes, panels, strict=False):
-            _draw_panel(axis, panel)
+            _DRAW[type(panel)](axis, panel)
+            axis.set_title(panel.title, wrap=True)
         for axis in axes[len(panels) :]:
             axis.set_axis_off()
         _add_colour_bars(figure, axes[: len(panels)], panels)
@@ -235,14 +239,6 @@ def _readable(panel: Panel, width: float) -> Panel:
     return panel
 
 
-def _cell_size(panels: Sequence[Panel], width: float) -> float:
-    """The side of a labelled cell in inches, so that no panel is wider than this."""
-    sides = [
-        (width - _longest(panel.row_labels) - 2 * _PADDING) / panel.num_columns for panel in _labelled(panels)
-    ]
-    return min([_MAX_CELL, *sides])
-
-
 def _panel_size(panel: Panel, cell: float, max_width: float) -> tuple[float, float]:
     """A panel's width and height in inches, with its labels, title and colour bar."""
     if isinstance(panel, HeatMap) and panel.row_labels:
@@ -257,18 +253,6 @@ def _panel_size(panel: Panel, cell: float, max_width: float) -> tuple[float, flo
         width = _BAR_ROOM + _longest(panel.names) + _longest(panel.notes)
         return max(_PLOT_SIZE[0], width), 1.0 + _BAR_HEIGHT * len(panel.names)
     return _PLOT_SIZE[0], 0.4 + _TABLE_ROW * (len(panel.rows) + 1)
-
-
-def _draw_panel(axis: Axes, panel: Panel) -> None:
-    if isinstance(panel, HeatMap):
-        _draw_heat_map(axis, panel)
-    elif isinstance(panel, LinePlot):
-        _draw_lines(axis, panel)
-    elif isinstance(panel, Bars):
-        _draw_bars(axis, panel)
-    else:
-        _draw_table(axis, panel)
-    axis.set_title(panel.title, wrap=True)
 
 
 def _draw_heat_map(axis: Axes, panel: HeatMap) -> None:
@@ -340,6 +324,14 @@ def _draw_table(axis: Axes, panel: Table) -> None:
         cell.set_text_props(
             ha="right" if column in panel.numbers else "left", weight="normal" if row else "bold"
         )
+
+
+_DRAW: dict[type[Panel], Callable[[Axes, Any], None]] = {
+    HeatMap: _draw_heat_map,
+    LinePlot: _draw_lines,
+    Bars: _draw_bars,
+    Table: _draw_table,
+}
 
 
 def _add_colour_bars(figure: Figure, axes: Sequence[Axes], panels: Sequence[Panel]) -> None:
