@@ -49,7 +49,7 @@ class DeepLRequest(TranslateRequest):
     source: Annotated[Source, BeforeValidator(lambda given: given or "auto")] = Field(
         "auto", validation_alias="source_lang"
     )
-    format: Format = Field("text", validation_alias="tag_handling", description="XML is read like HTML.")
+    format: Format = Field("text", validation_alias="tag_handling")
     glossary: str | None = Field("", validation_alias="glossary_id", description="Name of a glossary.")
 
 

@@ -52,6 +52,35 @@ def test_requests_as_in_deepls_documentation(serve, tmp_path: Path) -> None:
             assert requests.get(served.url + path, timeout=20).status_code == 403
 
 
+@pytest.mark.parametrize(
+    ("given", "expected"),
+    [
+        ('o <g id="1">gato</g> bebe<x id="2"/> leite', 'O <g id="1">GATO</g> BEBE<x id="2"/> LEITE'),
+        ("<Doc><Par>o gato</Par>\n<Par>a mãe</Par></Doc>", "<Doc><Par>O GATO</Par>\n<Par>A MÃE</Par></Doc>"),
+        ("<a:b>o gato</a:b> & a&nbsp;mãe < <!-- c -->1", "<a:b>O GATO</a:b> &amp; A MÃE &lt; <!-- c -->1"),
+        ("<?xml version='1.0'?><title>o gato</title>", "<?xml version='1.0'?><title>O GATO</title>"),
+        ("12 <b/>", "12 <b/>"),
+    ],
+)
+def test_xml_keeps_its_elements(served, given: str, expected: str) -> None:
+    body = {"text": given, "source_lang": "PT", "target_lang": "EN", "tag_handling": "xml"}
+    assert served.post("/v2/translate", **body)["translations"][0]["text"] == expected
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        "o <g>gato",
+        "o gato</g>",
+        "<a>" * 300 + "</a>" * 300,
+        "<!DOCTYPE a [<!ENTITY e SYSTEM '/etc'>]><a>&e;</a>",
+    ],
+)
+def test_xml_that_is_not_well_formed_is_refused(served, given: str) -> None:
+    body = {"text": given, "source_lang": "PT", "target_lang": "EN", "tag_handling": "xml"}
+    assert "not well-formed" in served.refused("/v2/translate", 400, json=body)
+
+
 def test_immersive_translates_lists(serve, tmp_path: Path) -> None:
     key = add_key(tmp_path / "keys.txt", "alice")
     body = {"source_lang": "auto", "target_lang": "en", "text_list": [TEXT, "the cat has no time at all"]}

@@ -68,6 +68,16 @@ def test_subtitles_keep_times_tags_and_number_of_lines(ends: str, encoding: str)
     assert upper_case("a.srt", content) == SRT_IN_CAPITALS.replace("\n", ends).encode(encoding)
 
 
+def test_subtitles_may_be_in_windows_1252() -> None:
+    content = f"1\n{TIMES}\u2013 olá, \u201camigo\u201d\n".encode("cp1252")
+    document = read_document("a.srt", content)
+    assert list(map(text_of, document.texts)) == ["olá, \u201camigo\u201d"]
+    translated = document.with_texts([[("cão \u20ac", ())]])
+    assert translated.decode("cp1252").rstrip() == f"1\n{TIMES}\u2013 cão \u20ac"
+    translated = read_document("a.srt", content).with_texts([[("\u266a", ())]])
+    assert translated.decode("utf-8-sig").rstrip().endswith("\u2013 \u266a"), "the encoding lacks it"
+
+
 def test_a_subtitle_is_translated_as_a_whole() -> None:
     assert texts_of("a.srt", SRT.encode()) == [
         "o gato bebe leite",

@@ -39,23 +39,32 @@ class _EncodedDocument:
     Args:
         content: UTF-8, or UTF-16 with a byte order mark.
         parse: Reads the characters.
+        legacy: A further encoding, of what is not UTF-8.
     """
 
-    def __init__(self, content: bytes, parse: Callable[[str], PlainText | Html | Subtitles]) -> None:
+    def __init__(
+        self, content: bytes, parse: Callable[[str], PlainText | Html | Subtitles], *, legacy: str = ""
+    ) -> None:
         self._mark = next((mark for mark in _BYTE_ORDER_MARKS if content.startswith(mark)), b"")
         self._encoding = _BYTE_ORDER_MARKS.get(self._mark, "utf-8")
         try:
             source = content[len(self._mark) :].decode(self._encoding)
         except UnicodeDecodeError as error:
-            encoding, place = self._encoding.upper(), len(self._mark) + error.start
-            raise Refusal(
-                f"the file is not {encoding}: byte {place:,} cannot be decoded; save it as UTF-8"
-            ) from error
+            if self._mark or not legacy:
+                encoding, place = self._encoding.upper(), len(self._mark) + error.start
+                raise Refusal(
+                    f"the file is not {encoding}: byte {place:,} cannot be decoded; save it as UTF-8"
+                ) from error
+            self._encoding, source = legacy, content.decode(legacy, "replace")
         self._document = parse(source)
         self.texts = self._document.texts
 
     def with_texts(self, texts: Sequence[Sequence[Span]]) -> bytes:
-        return self._mark + self._document.with_texts(texts).encode(self._encoding)
+        text = self._document.with_texts(texts)
+        try:
+            return self._mark + text.encode(self._encoding)
+        except UnicodeEncodeError:  # a letter that the legacy encoding lacks
+            return codecs.BOM_UTF8 + text.encode()
 
 
 def read_document(
@@ -72,7 +81,7 @@ def read_document(
         case ".html":
             return _EncodedDocument(content, lambda source: Html(source, languages))
         case ".srt":
-            return _EncodedDocument(content, Subtitles)
+            return _EncodedDocument(content, Subtitles, legacy="cp1252")
         case ".docx":
             return WordDocument(content)
         case suffix:

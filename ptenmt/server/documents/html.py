@@ -1,4 +1,4 @@
-"""HTML: text is translated, the elements around it stay; parsed and written with lxml.
+"""HTML and XML: text is translated, the elements around it stay; parsed and written with lxml.
 
 A paragraph is one text, with inline elements such as links. lxml closes open elements as HTML
 prescribes, and escapes each text that it writes: no translation can become markup.
@@ -6,7 +6,7 @@ prescribes, and escapes each text that it writes: no translation can become mark
 
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from html import escape
+from html import escape, unescape
 from typing import Any
 
 from lxml import etree
@@ -45,6 +45,9 @@ _IS_PAGE = re.compile(
 )
 _END_OF_BODY = re.compile(r"</(?:body|html)\b[^>]*>?", re.IGNORECASE)
 """These end tags are optional, and libxml2 drops text that follows them."""
+_NO_XML = re.compile(r"&(?!(?:amp|lt|gt|quot|apos|#\d+|#x[\da-fA-F]+);)(?:\w+;)?|<(?![\w:/!?])")
+"""What begins neither an entity of XML nor a tag."""
+_PROLOG = re.compile(r"\A\s*<\?xml\s[^>]*\?>")
 _WHITE = " \t\r\n\f"
 _SPACE = re.compile(f"[{_WHITE}]+")
 _Element = Any
@@ -57,17 +60,28 @@ class Html:
     Args:
         source: The HTML.
         languages: In ``lang`` the first ones are replaced by the second, the language of the translation.
+        is_xml: Whether it is XML: elements beside text are inline, all others are blocks.
 
     Raises:
-        Refusal: It has too many tags, attributes or texts, or is nested too deeply.
+        Refusal: It has too many tags, attributes or texts, is nested too deeply, or is XML that is not
+            well-formed.
     """
 
-    def __init__(self, source: str, languages: tuple[Collection[str], str] | None = None) -> None:
+    def __init__(
+        self, source: str, languages: tuple[Collection[str], str] | None = None, *, is_xml: bool = False
+    ) -> None:
         check_tags(source.count("<"), MAX_TAGS)
-        self._is_page = _IS_PAGE.match(source) is not None
-        self._root = _parsed(source if self._is_page else f"<html><body>{source}")
-        translated = _translated(self._root, languages)
-        units = _units(self._root, _roles(self._root, translated), numbers_in_braces(self._root))
+        self._is_page = not is_xml and _IS_PAGE.match(source) is not None
+        self._method, self._prolog = "xml" if is_xml else "html", ""
+        if is_xml:
+            self._prolog = "".join(_PROLOG.findall(source))
+            self._root, translated = _parsed_xml(_PROLOG.sub("", source)), dict[_Element, None]()
+            roles = _xml_roles(self._root)
+        else:
+            self._root = _parsed(source if self._is_page else f"<html><body>{source}")
+            translated = _translated(self._root, languages)
+            roles = _roles(self._root, translated)
+        units = _units(self._root, roles, numbers_in_braces(self._root))
         self._units = [unit for unit in units if is_prose(text_of(unit.spans))]
         self._attributes = [
             (element, name)
@@ -93,9 +107,16 @@ class Html:
         for element, name in self._attributes:
             element.set(name, xml_characters(text_of(next(remaining))))
         if self._is_page:
-            return _written(self._root.getroottree())
+            return self._written(self._root.getroottree())
         body = self._root[0]
-        return escape(body.text or "", quote=False) + "".join(map(_written, body))
+        start = self._prolog + escape(body.text or "", quote=False)
+        return start + "".join(map(self._written, body))
+
+    def _written(self, tree: Any) -> str:
+        if self._method == "xml":
+            for node in tree.iter("*"):
+                node.text = node.text or None  # <x/> and not <x></x>
+        return str(etree.tostring(tree, method=self._method, encoding="unicode"))
 
 
 class _HtmlUnit(TranslationUnit):
@@ -212,6 +233,28 @@ def _parsed(source: str) -> _Element:
     return root
 
 
+def _parsed_xml(source: str) -> _Element:
+    """XML in two elements, as a fragment of HTML is."""
+    content = _NO_XML.sub(lambda found: escape(unescape(found[0])), xml_characters(source))
+    parser = etree.XMLParser(resolve_entities=False, recover=True)
+    root = etree.fromstring(f"<xml><xml>{content}</xml></xml>", parser)
+    if errors := parser.error_log.filter_from_fatals():  # others are of namespaces that are not declared
+        raise Refusal(f"the XML is not well-formed: {errors[0].message.strip()}")
+    return root
+
+
+def _xml_roles(root: _Element) -> dict[_Element, str]:
+    """The role of each node; see ``_roles``."""
+    roles = {root: "block"}
+    for parent in root.iter("*"):
+        texts = [parent.text, *(child.tail for child in parent)]
+        is_mixed = roles[parent] == "inline" or any(text and text.strip() for text in texts)
+        for child in parent:
+            is_element = isinstance(child.tag, str)
+            roles[child] = ("inline" if is_mixed else "block") if is_element else "point"
+    return roles
+
+
 class _AttributeCheck:
     """A parser target that builds nothing and refuses elements with too many attributes."""
 
@@ -301,7 +344,3 @@ def _units(block: _Element, roles: Mapping[_Element, str], taken: Collection[str
         if child is not None:
             yield from _units(child, roles, taken)
             begin, place, nodes = child, "tail", []
-
-
-def _written(tree: Any) -> str:
-    return str(etree.tostring(tree, method="html", encoding="unicode"))

@@ -20,7 +20,7 @@ router = APIRouter(tags=["DeepL"])
     responses=schemas.errors(400, 403, 408, 413, 429, 503),
 )
 async def translate(request: Request, service: SharedService) -> dict[str, list[dict[str, Any]]]:
-    """Translate texts as DeepL's API does; with ``tag_handling`` they are HTML. Other options are ignored."""
+    """Translate texts as DeepL's API does; of its options some are ignored."""
     body = await service.read(request, schemas.DeepLRequest)
     texts, answer = await translate_texts(request, service, body)
     detected = [each.language for each in answer.get("detectedLanguage", [])] or [body.source] * len(texts)

@@ -109,7 +109,9 @@ def _translate(
 ) -> dict[str, list[Any]]:
     """The fields of the answer, with an entry for each text."""
     naming = _languages(service, body)
-    markups = [None if body.format == "text" else Html(text, naming) for text in texts]
+    markups = [
+        None if body.format == "text" else Html(text, naming, is_xml=body.format == "xml") for text in texts
+    ]
     parts: list[list[list[Span]]] = [
         [[(text, ())]] if markup is None else markup.texts
         for text, markup in zip(texts, markups, strict=True)
