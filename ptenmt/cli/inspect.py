@@ -314,12 +314,9 @@ def history(
 
 
 def _chosen_head(given: str) -> int | Literal["mean", "all"]:
-    if given == "mean":
-        return "mean"
-    if given == "all":
-        return "all"
+    names: dict[str, Literal["mean", "all"]] = {"mean": "mean", "all": "all"}
     try:
-        return int(given)
+        return names.get(given) or int(given)
     except ValueError:
         raise ConfigError(f"--head {given}: there is no such head", "give a number, mean or all") from None
 
@@ -330,14 +327,9 @@ def _write_alignments(found: Iterable[AlignedPair], form: str, screen: Screen) -
         for number, each in enumerate(found):
             if number == 0:
                 screen.say(f"aligned by {each.origin}")
-            facts = {
-                "source_words": each.source_words,
-                "target_words": each.target_words,
-                "layer": each.layer,
-                "heads": each.heads,
-                "links": each.links,
-                "weights": each.weights.astype(float).round(4).tolist(),
-            }
+            names = ("source_words", "target_words", "layer", "heads", "links")
+            facts = {name: getattr(each, name) for name in names}
+            facts["weights"] = each.weights.astype(float).round(4).tolist()
             stream.write((each.pharaoh if form == "pharaoh" else json_text(facts)) + "\n")
 
 

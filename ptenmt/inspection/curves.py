@@ -85,16 +85,14 @@ class _RunRecords:
 
     def lines(self, quantity: str) -> list[Line]:
         """The lines of one plot, named ``training`` and ``validation``; none if nothing was recorded."""
-        if quantity == "speed":
-            lines = [self._line("training", self._curve, self._speeds())]
-        elif quantity == "rate":
-            lines = [self._line("training", self._curve, [each["learning_rate"] for each in self._curve])]
-        else:
+        lines = []
+        if quantity in ("loss", "accuracy", "rate", "speed"):
+            key = "learning_rate" if quantity == "rate" else quantity
+            values = self._speeds() if quantity == "speed" else [each[key] for each in self._curve]
+            lines.append(self._line("training", self._curve, values))
+        if quantity not in ("rate", "speed"):
             scores = [each["validation"].get(quantity) for each in self._validations]
-            lines = [self._line("validation", self._validations, scores)]
-        if quantity in ("loss", "accuracy"):
-            values = [each[quantity] for each in self._curve]
-            lines.insert(0, self._line("training", self._curve, values))
+            lines.append(self._line("validation", self._validations, scores))
         return [line for line in lines if np.isfinite(line.y).any()]
 
     def _line(self, name: str, records: Sequence[_Record], values: Sequence[float | None]) -> Line:

@@ -61,13 +61,9 @@ class Inspector:
     ) -> None:
         self._trained = trained = TrainedModel.load(run, checkpoint=checkpoint, on_warning=on_warning)
         self.run, self.config, self.tokenizers = trained.run, trained.config, trained.tokenizers
+        self.alignment_layer = trained.alignment_layer
         self._warn = on_warning
         self._encoding = TextEncoder(self.tokenizers, self.config)
-
-    @property
-    def alignment_layer(self) -> int:
-        """See ``TrainedModel``."""
-        return self._trained.alignment_layer
 
     @cached_property
     def model(self) -> NumpyTransformer:
