@@ -224,6 +224,12 @@ def json_text(value: Any, indent: int | None = None) -> str:
     return json.dumps(_finite(value), indent=indent, ensure_ascii=False, allow_nan=False)
 
 
+def file_checksum(file: Path) -> str:
+    """The SHA-256 checksum of a file, in hexadecimal."""
+    with file.open("rb") as stream:
+        return hashlib.file_digest(stream, "sha256").hexdigest()
+
+
 def json_checksum(value: Any) -> str:
     """The SHA-256 checksum of a JSON value, in hexadecimal."""
     return hashlib.sha256(json.dumps(value, sort_keys=True).encode()).hexdigest()

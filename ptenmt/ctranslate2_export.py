@@ -73,7 +73,7 @@ def ctranslate2_model(trained: TrainedModel) -> CTranslate2Model:
     folder = trained.run.ctranslate2_folder
     cached, layer = _read_cache(folder), trained.alignment_layer
     if cached is not None and (cached.weights, cached.alignment_layer) == (trained.info.checksum, layer):
-        trained.settle()
+        trained.is_settled = True
         return cached
     weights, checksum = trained.weights, trained.info.checksum
     model = convert(trained.config.model, weights, trained.tokenizers, checksum, alignment_layer=layer)

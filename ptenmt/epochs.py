@@ -14,16 +14,11 @@ class EpochSteps:
     stages: tuple[tuple[int, int], ...]
 
     @classmethod
-    def constant(cls, steps: int) -> "EpochSteps":
-        """All epochs have this many steps."""
-        return cls(((0, steps),))
-
-    @classmethod
     def from_fact(cls, fact: Any) -> "EpochSteps":
         """Read the entry ``steps_per_epoch`` of ``run.json``."""
         if isinstance(fact, dict):
             return cls(tuple((int(first) - 1, steps) for first, steps in fact.items()))
-        return cls.constant(fact)
+        return cls(((0, fact),))
 
     @property
     def fact(self) -> int | dict[str, int]:

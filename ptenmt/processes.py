@@ -36,8 +36,10 @@ def available_cores() -> int:
         return cores
 
 
-def parallel_map(function: Callable[[_Item], _Result], items: Iterable[_Item]) -> Iterator[_Result]:
-    """Apply a function to each item by one process per core; yield the results in order.
+def parallel_map(
+    function: Callable[[_Item], _Result], items: Iterable[_Item]
+) -> Iterator[tuple[_Item, _Result]]:
+    """Apply a function to each item by one process per core; yield items with results, in order.
 
     The first few items are handled by this process, so that little work starts no others. Items, results and
     the function, which must be of a module of ptenmt, are pickled. An item per process is read ahead.
@@ -46,28 +48,26 @@ def parallel_map(function: Callable[[_Item], _Result], items: Iterable[_Item]) -
         DataError: A process ended before its work was done.
     """
     iterator = iter(items)
-    yield from map(function, islice(iterator, _NUM_OWN_ITEMS))
     num_processes = available_cores()
-    following = list(islice(iterator, 1))
-    if num_processes == 1 or not following:
-        yield from map(function, chain(following, iterator))
+    for item in islice(iterator, _NUM_OWN_ITEMS if num_processes > 1 else None):
+        yield item, function(item)
+    if not (following := list(islice(iterator, 1))):
         return
     iterator = chain(following, iterator)
     with ExitStack() as stack:
         workers = [stack.enter_context(_Worker()) for _ in range(num_processes)]
         for worker in workers:
             worker.send(function)
-        busy = deque[_Worker]()
-        for worker, item in zip(workers, iterator, strict=False):
+        busy = deque(zip(workers, iterator, strict=False))
+        for worker, item in busy:
             worker.send(item)
-            busy.append(worker)
         while busy:
-            worker = busy.popleft()
+            worker, item = busy.popleft()
             result = worker.receive()
-            for item in islice(iterator, 1):
-                worker.send(item)
-                busy.append(worker)
-            yield result
+            for next_item in islice(iterator, 1):
+                worker.send(next_item)
+                busy.append((worker, next_item))
+            yield item, result
 
 
 class _Worker:

@@ -40,7 +40,8 @@ class TrainedModel:
         self.tokenizers = tokenizers
         self.info, *self._others = candidates
         self.on_warning = on_warning
-        self._is_settled = False
+        self.is_settled = False
+        """Whether a part was loaded from the weights of ``info``, which rules out the other candidates."""
 
     @classmethod
     def load(
@@ -51,14 +52,9 @@ class TrainedModel:
         task: TaskName | None = None,
         on_warning: Callable[[str], None] = warnings.warn,
     ) -> "TrainedModel":
-        """Load a trained run.
+        """Load a trained run, found like ``find_run`` does; for ``task``, if one is given.
 
-        Args:
-            run: A path, a name below ``checkpoints/``, or None for the run trained or averaged last, of the
-                task if one is given.
-            checkpoint: ``best``: the weights that scored best in validation; ``latest``: the newest.
-            task: What the run must have been trained for, if only one task will do.
-            on_warning: Called with a message for each damaged file of weights.
+        ``checkpoint`` ``best`` are the weights that scored best in validation, ``latest`` the newest.
 
         Raises:
             RunError: There is no such run, or it was trained for another task.
@@ -84,10 +80,6 @@ class TrainedModel:
             on_warning(f"{message}; using {candidates[0].file.name} instead")
         return cls(run, config, load_tokenizers(run.tokenizer_folder), candidates, on_warning)
 
-    def settle(self) -> None:
-        """Rule out the other candidates: another part was already loaded from the weights of ``info``."""
-        self._is_settled = True
-
     @property
     def alignment_layer(self) -> int:
         """The decoder layer, counted from 1, whose cross-attention shows which words belong together.
@@ -110,11 +102,11 @@ class TrainedModel:
                 found, arrays = read_weights(self.info.file)
                 break
             except CheckpointError as error:
-                if self._is_settled or not self._others:
+                if self.is_settled or not self._others:
                     raise
                 self.info, *self._others = self._others
                 self.on_warning(f"{error.message}; using {self.info.file.name} instead")
-        if self._is_settled and found.checksum != self.info.checksum:
+        if self.is_settled and found.checksum != self.info.checksum:
             raise CheckpointError(
                 f"{self.info.file} was replaced by a running training", "load the run again"
             )
@@ -124,7 +116,7 @@ class TrainedModel:
                 "restore the run's own config.yaml",
             )
         self.info = found
-        self.settle()
+        self.is_settled = True
         return arrays
 
     @cached_property

@@ -14,7 +14,7 @@ def test_steps_of_epochs() -> None:
     assert STAGES.total(1, 7) == 4
 
 
-@pytest.mark.parametrize("steps", [STAGES, EpochSteps.constant(3)])
+@pytest.mark.parametrize("steps", [STAGES, EpochSteps(((0, 3),))])
 def test_positions_are_the_inverse_of_steps(steps: EpochSteps) -> None:
     for step in range(25):
         epoch, rest = steps.locate(step)
@@ -25,6 +25,6 @@ def test_positions_are_the_inverse_of_steps(steps: EpochSteps) -> None:
 
 def test_the_fact_of_a_run() -> None:
     assert STAGES.fact == {"1": 4, "3": 10, "4": 1}
-    assert EpochSteps.constant(29).fact == 29
-    for steps in (STAGES, EpochSteps.constant(29)):
+    assert EpochSteps(((0, 29),)).fact == 29
+    for steps in (STAGES, EpochSteps(((0, 29),))):
         assert EpochSteps.from_fact(steps.fact) == steps

@@ -17,29 +17,29 @@ def _two_cores(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_results_come_in_order() -> None:
-    assert list(parallel_map(factorial, range(40))) == [factorial(number) for number in range(40)]
+    assert list(parallel_map(factorial, range(40))) == [(number, factorial(number)) for number in range(40)]
     assert list(parallel_map(factorial, [])) == []
 
 
 def test_the_work_is_done_by_two_other_processes() -> None:
-    found = list(parallel_map(eval, [PROCESS_ID] * 200))
+    found = [process for _, process in parallel_map(eval, [PROCESS_ID] * 200)]
     assert found[:4] == [os.getpid()] * 4
     assert len(set(found)) == 3
 
 
 def test_ctrl_c_at_a_terminal_does_not_reach_them() -> None:
-    groups = set(list(parallel_map(eval, ["__import__('os').getpgrp()"] * 20))[5:])
+    groups = {group for _, group in list(parallel_map(eval, ["__import__('os').getpgrp()"] * 20))[5:]}
     assert os.getpgrp() not in groups
 
 
 def test_they_import_no_tensorflow_and_no_main_module() -> None:
-    modules = list(parallel_map(eval, ["[*__import__('sys').modules]"] * 6))[-1]
+    _, modules = list(parallel_map(eval, ["[*__import__('sys').modules]"] * 6))[-1]
     assert "ptenmt.processes" in modules
     assert not {"tensorflow", "keras", "pytest", "multiprocessing"} & set(modules)
 
 
 def test_what_a_function_prints_does_not_get_between_the_results(capfd: pytest.CaptureFixture[str]) -> None:
-    assert list(parallel_map(print, range(9))) == [None] * 9
+    assert list(parallel_map(print, range(9))) == [(number, None) for number in range(9)]
     assert sorted("".join(capfd.readouterr()).split()) == [*"012345678"]
 
 

@@ -135,7 +135,7 @@ def _write_ids(
     num_truncated = 0
     with ragged_writer(folder, "source") as append_source, ragged_writer(folder, "target") as append_target:
         encode = partial(_packed_pairs, tokenizers, max_positions)
-        for sources, targets, num_new in parallel_map(encode, train.chunks()):
+        for _, (sources, targets, num_new) in parallel_map(encode, train.chunks()):
             append_source(sources)
             append_target(targets)
             num_truncated += num_new
@@ -175,12 +175,8 @@ class BatchPlan:
     as many as fit, which needs far less padding; lengths are rounded up, so that there are a few dozen shapes
     of batches. Either way the order of an epoch is a function of (seed, epoch).
 
-    Args:
-        pairs: The training pairs.
-        batch: The options of the section.
-        seed: The option ``seed``.
-        mixture: Which pairs an epoch reads; by default every pair once. It draws a fixed number of pairs of
-            every length, so that all epochs of a stage have the same batches but for the pairs in them.
+    Which pairs an epoch reads is the ``mixture``; by default every pair once. It draws a fixed number of
+    pairs of every length, so that all epochs of a stage have the same batches but for the pairs in them.
     """
 
     def __init__(

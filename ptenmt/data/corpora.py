@@ -27,9 +27,16 @@ from typing import Any
 
 import platformdirs
 
-from ptenmt.atomic_files import exclusive, folder_written_whole, json_text, output_errors, write_text
+from ptenmt.atomic_files import (
+    exclusive,
+    file_checksum,
+    folder_written_whole,
+    json_text,
+    output_errors,
+    write_text,
+)
 from ptenmt.config import CorpusFile, DataConfig
-from ptenmt.data.download import fetch, file_checksum
+from ptenmt.data.download import fetch
 from ptenmt.data.readers import SentencePair, read_pairs, tsv_line
 from ptenmt.errors import ConfigError, DataError, DownloadError, did_you_mean
 from ptenmt.events import DownloadProgress, OnDownload
@@ -41,34 +48,17 @@ _REPORT_EVERY = 20_000  # pairs
 _COMPRESSION = 3  # of gzip: twice as fast as 6, 8% larger
 _OPENERS = {".gz": gzip.open, ".xz": lzma.open, ".bz2": bz2.open}
 _BROKEN = (OSError, EOFError, zlib.error, lzma.LZMAError, zipfile.BadZipFile, tarfile.TarError)
-# mtdata has no licences. What publishers state, by the beginning of a data set's name.
-_LICENCES = {
-    "europarl": "no known copyright restrictions",
-    "flores": "CC BY-SA 4.0",
-    "globalvoices": "CC BY 3.0",
-    "neulab_tedtalks": "CC BY-NC-ND 4.0 (TED Talks Usage Policy)",
-    "news_commentary": "free for research; cite the WMT overview paper",
-    "ntrex": "CC BY-SA 4.0",
-    "opensubtitles": "none stated; link to https://www.opensubtitles.org",
-    "paracrawl": "CC0",
-    "qed": "for research only",
-    "tatoeba": "CC BY 2.0 FR",
-    "ted": "CC BY-NC-ND 4.0 (TED Talks Usage Policy)",
-    "wikimatrix": "CC BY-SA",
-    "wikimedia": "CC BY-SA",
-    "wikipedia": "CC BY-SA",
-}
+_LICENCES = json.loads(Path(__file__).with_name("licences.json").read_text(encoding="utf-8"))
+"""mtdata has none. What publishers state, by the beginning of a data set's name."""
 
 
 def list_corpora(source_language: str, target_language: str, search: str = "") -> list[dict[str, Any]]:
     """List the corpora of a language pair, in either direction; needs no network.
 
     Languages are ISO 639 codes, with or without a region: ``pt``, ``por``, ``pt-BR``; only names that contain
-    ``search``, in any case, are listed. Raises ConfigError if a language is unknown.
-
-    Returns:
-        Of each corpus ``name`` (``<source>-<data set>-<version>-<language>-<language>``), ``version``,
-        ``languages`` (ISO 639-3 codes), ``urls``, ``licence`` and ``citations`` (keys of BibTeX entries).
+    ``search``, in any case, are listed. Returns of each corpus ``name`` (``<source>-<data
+    set>-<version>-<language>-<language>``), ``version``, ``languages`` (ISO 639-3 codes), ``urls``,
+    ``licence`` and ``citations`` (keys of BibTeX entries). Raises ConfigError if a language is unknown.
     """
     entries = _entries(_tags(source_language, target_language))
     return [_facts(entry) for entry in entries if search.lower() in str(entry.did).lower()]
@@ -77,9 +67,8 @@ def list_corpora(source_language: str, target_language: str, search: str = "") -
 def fetch_corpora(data: DataConfig, on_progress: OnDownload | None = None) -> list[dict[str, Any]]:
     """Download the corpora that a config names, unless they are on this machine.
 
-    Returns:
-        Facts of each corpus for ``run.json``: those of ``list_corpora``, ``bibtex``, ``pairs``, ``skipped``
-        (pairs without text on one side) and ``sha256`` of its archives.
+    Returns facts of each corpus for ``run.json``: those of ``list_corpora``, ``bibtex``, ``pairs``,
+    ``skipped`` (pairs without text on one side) and ``sha256`` of its archives.
 
     Raises:
         ConfigError: A language of the config is unknown.

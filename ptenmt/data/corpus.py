@@ -1,6 +1,5 @@
 """The sentence pairs of a run from any source: read, prepared, filtered and split."""
 
-from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Sized
 from dataclasses import asdict, dataclass, fields, replace
 from functools import partial
@@ -114,19 +113,12 @@ def original_pairs(
     for one that is drawn for validation or test. Pairs that were removed are left out. Raises DataError if a
     file cannot be read, or has changed since the corpus was loaded.
     """
-    originals: deque[Chunk] = deque()
-
-    def read() -> Iterator[NumberedChunk]:
-        for number, chunk in _numbered_chunks(data):
-            originals.append(chunk)
-            yield number, chunk
-
     drawn = {pair for split in _sizes(data) for pair in getattr(corpus, split)}
     rows = enumerate(corpus.train)  # a subsequence of all prepared pairs
     row, expected = next(rows)
-    for number, chunk, _ in parallel_map(_ChunkWork(data, {}), read()):
+    for (number, originals), (_, chunk, _) in parallel_map(_ChunkWork(data, {}), _numbered_chunks(data)):
         found: list[tuple[SentencePair, int | None]] = []
-        for pair, prepared in zip(originals.popleft(), _directed(data, chunk), strict=True):
+        for pair, prepared in zip(originals, _directed(data, chunk), strict=True):
             if prepared in drawn:
                 drawn.remove(prepared)
                 found.append((pair, None))
@@ -163,7 +155,7 @@ def _drawn_pairs(entry: Entry, split: HeldOutSplit) -> list[SentencePair]:
 
 def _complete_chunks(data: DataConfig) -> Iterator[Chunk]:
     """Yield the prepared training pairs with text on both sides."""
-    for _, chunk, _ in parallel_map(_ChunkWork(data, {"empty": complete}), _numbered_chunks(data)):
+    for _, (_, chunk, _) in parallel_map(_ChunkWork(data, {"empty": complete}), _numbered_chunks(data)):
         yield chunk
 
 
@@ -190,7 +182,7 @@ def _write_training_pairs(folder: Path, data: DataConfig, seed: int) -> dict[str
     reports = [FilterReport(source.name) for source in sources]
 
     def done(work: _ChunkWork, chunks: Iterable[NumberedChunk]) -> Iterator[NumberedChunk]:
-        for number, chunk, report in parallel_map(work, chunks):
+        for _, (number, chunk, report) in parallel_map(work, chunks):
             reports[number].add(report)
             yield number, chunk
 
@@ -326,21 +318,19 @@ def _sources(data: DataConfig, split: _Split) -> list[_Source]:
     if split == "train" and data.path:
         files = [CorpusFile(path=data.path)]
     if files or data.source == "files":
-        return [
-            _Source(file.label, partial(_file_pairs, data, file), _paths(file), file.tag, file.limit)
-            for file in files
-        ]
+        sources = []
+        for file in files:
+            corpus = stored_pairs(file.corpus) if file.corpus else None
+            paths = [Path(path) for path in (file.path, file.source, file.target, corpus) if path]
+            read_file = partial(_file_pairs, data, file)
+            sources.append(_Source(file.label, read_file, paths, file.tag, file.limit))
+        return sources
     if data.source == "demo":
         return [_Source("demo", partial(demo_pairs, split), [DEMO_FILE])]
     from ptenmt.data.tfds import read_tfds, tfds_files  # which imports TensorFlow
 
     read = partial(read_tfds, data.dataset, data.data_dir, split)
     return [_Source(data.dataset, read, tfds_files(data.dataset, data.data_dir))]
-
-
-def _paths(file: CorpusFile) -> list[Path]:
-    corpus = stored_pairs(file.corpus) if file.corpus else None
-    return [Path(path) for path in (file.path, file.source, file.target, corpus) if path]
 
 
 def raw_training_pairs(data: DataConfig) -> Iterator[SentencePair]:

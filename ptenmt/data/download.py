@@ -1,6 +1,5 @@
 """Downloads over HTTP, resumable and verified; the published tokenizer is one of them."""
 
-import hashlib
 import logging
 import lzma
 import os
@@ -16,7 +15,7 @@ import platformdirs
 import requests
 import urllib3
 
-from ptenmt.atomic_files import exclusive, folder_written_whole
+from ptenmt.atomic_files import exclusive, file_checksum, folder_written_whole
 from ptenmt.errors import DownloadError, TokenizerError
 from ptenmt.events import DownloadProgress, OnDownload
 
@@ -70,12 +69,6 @@ class _Download:
 def is_complete(file: Path, sha256: str | None) -> bool:
     """Whether a file exists and has the checksum; None accepts any content."""
     return file.is_file() and (sha256 is None or file_checksum(file) == sha256.lower())
-
-
-def file_checksum(file: Path) -> str:
-    """Return the SHA-256 checksum of a file, in hexadecimal."""
-    with file.open("rb") as stream:
-        return hashlib.file_digest(stream, "sha256").hexdigest()
 
 
 def fetch(url: str, destination: Path, *, sha256: str | None, on_progress: OnDownload | None = None) -> Path:

@@ -67,19 +67,15 @@ class LanguageCheck:
 
     def accepts(self, texts: Sequence[str], language: str) -> np.ndarray:
         """Return whether each text may be in a language, bool [texts]; when in doubt it may."""
-        scores, scales = self.scores(texts)
-        return self._may_be(scores, scales, language)
+        return np.array([each is None for each in self.foreign(texts, language)], bool)
 
     def foreign(self, texts: Sequence[str], language: str) -> list[str | None]:
         """Return of each text its language, if it is surely not in this one."""
         scores, scales = self.scores(texts)
-        found = [self.languages[best] for best in scores.argmax(axis=1)]
-        may_be = self._may_be(scores, scales, language)
-        return [None if accepted else each for each, accepted in zip(found, may_be, strict=True)]
-
-    def _may_be(self, scores: np.ndarray, scales: np.ndarray, language: str) -> np.ndarray:
         log_odds = scores.max(axis=1, initial=-np.inf) - scores[:, self.languages.index(language)]
-        return np.asarray((log_odds < _MIN_LOG_ODDS) | (log_odds * scales < _MIN_EVIDENCE))
+        is_sure = (log_odds >= _MIN_LOG_ODDS) & (log_odds * scales >= _MIN_EVIDENCE)
+        best = scores.argmax(axis=1)
+        return [self.languages[each] if sure else None for each, sure in zip(best, is_sure, strict=True)]
 
     def scores(self, texts: Sequence[str]) -> tuple[np.ndarray, np.ndarray]:
         """Return py3langid's log-posteriors, float32 [texts, languages], and what divided them, [texts]."""

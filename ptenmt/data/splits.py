@@ -1,7 +1,6 @@
 """Validation and test pairs drawn from the training pairs."""
 
-from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 
 import numpy as np
@@ -48,18 +47,10 @@ def _first_ranked(
     chunks: Iterable[Chunk], seed: int, limit: int, most_counted: int
 ) -> tuple[list[SentencePair], int]:
     """Return the first different pairs by rank, and their total number, exact up to ``most_counted``."""
-    pending: deque[Chunk] = deque()  # itertools.tee would keep 57 chunks
-
-    def remembered() -> Iterator[Chunk]:
-        for chunk in chunks:
-            pending.append(chunk)
-            yield chunk
-
     best: dict[int, SentencePair] = {}
     different: set[int] = set()
     highest = (1 << 64) - 1
-    for ranks in parallel_map(partial(_ranks, seed), remembered()):
-        chunk = pending.popleft()
+    for chunk, ranks in parallel_map(partial(_ranks, seed), chunks):
         if len(different) < most_counted:
             different.update(ranks.tolist())
         for row in np.flatnonzero(ranks <= highest).tolist():

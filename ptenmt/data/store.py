@@ -24,7 +24,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import DTypeLike
 
-from ptenmt.atomic_files import exclusive, folder_written_whole, output_errors
+from ptenmt.atomic_files import exclusive, folder_written_whole, json_checksum, output_errors
 from ptenmt.data.readers import SentencePair
 
 logger = logging.getLogger(__name__)
@@ -35,10 +35,8 @@ _FIELDS = ("values", "lengths", "offsets")
 class Ragged:
     """Sequences concatenated in one flat array, so that millions need no Python objects.
 
-    Args:
-        values: All sequences' elements, [total].
-        lengths: Of each sequence, int32 [sequences].
-        offsets: Where each sequence begins in ``values``, int64 [sequences]; by default after the one before.
+    ``values`` are all sequences' elements, [total]; ``lengths`` those of each sequence, int32 [sequences];
+    ``offsets`` where each begins in ``values``, int64 [sequences], by default after the one before.
     """
 
     def __init__(self, values: np.ndarray, lengths: np.ndarray, offsets: np.ndarray | None = None) -> None:
@@ -294,8 +292,7 @@ def _code() -> str:
 
 
 def _name(kind: Kind, key: Any) -> str:
-    text = json.dumps([key, _code()], sort_keys=True)
-    return f"{kind}-{hashlib.sha256(text.encode()).hexdigest()[:32]}"
+    return f"{kind}-{json_checksum([key, _code()])[:32]}"
 
 
 def _intact_facts(folder: Path) -> dict[str, Any] | None:

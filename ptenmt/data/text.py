@@ -4,10 +4,12 @@ Corpora like TED have words and punctuation separated, in the Penn Treebank's st
 quotes as two back-ticks and two apostrophes. User input is converted to it, and translations back.
 """
 
+import json
 import re
 import unicodedata
 from collections.abc import Sequence
 from functools import lru_cache
+from pathlib import Path
 
 from ptenmt.config import DataConfig
 from ptenmt.config.schema import Tokenization
@@ -229,36 +231,10 @@ def _split_like_treebank(text: str, language: str) -> str:
     return " ".join(text.split())
 
 
-_LANGUAGES = """
-af Afrikaans, ar Arabic, az Azerbaijani, be Belarusian, bg Bulgarian, bn Bengali, br Breton,
-bs Bosnian, ca Catalan, cs Czech, cy Welsh, da Danish, de German, el Greek, en English, eo Esperanto,
-es Spanish, et Estonian, eu Basque, fa Persian, fi Finnish, fr French, ga Irish, gd Scottish Gaelic,
-gl Galician, he Hebrew, hi Hindi, hr Croatian, hu Hungarian, hy Armenian, id Indonesian,
-is Icelandic, it Italian, ja Japanese, ka Georgian, kk Kazakh, ko Korean, la Latin, lb Luxembourgish,
-lt Lithuanian, lv Latvian, mk Macedonian, mr Marathi, ms Malay, mt Maltese, my Burmese,
-nb Norwegian Bokmål, nl Dutch, nn Norwegian Nynorsk, oc Occitan, pl Polish, pt Portuguese,
-ro Romanian, ru Russian, sk Slovak, sl Slovenian, sq Albanian, sr Serbian, sv Swedish, sw Swahili,
-ta Tamil, th Thai, tl Tagalog, tr Turkish, uk Ukrainian, ur Urdu, vi Vietnamese, zh Chinese
-"""
-_LANGUAGE_NAMES = dict(entry.strip().split(maxsplit=1) for entry in _LANGUAGES.split(","))
-
-
-_COMMON_WORDS = {
-    "pt": "o ao aos à às uma não é são ele ela eles elas isso isto você vocês meu minha seu foi muita "
-    "também já há têm quem estou estava nós ainda só pelo pela então fazer vou tenho",
-    "en": "the and is it you he she we they was are have this that with from not what my can of to",
-    "es": "el la los las y un una qué pero muy yo tengo",
-    "fr": "le la les des est et un une je il elle nous vous ne pas pour dans ce",
-    "de": "der die das und ich ist nicht ein eine sie wir mit den zu",
-    "it": "il la che non è di un una sono per ho",
-}
-"""Words of a language that are rare in the others, except for those that several here have."""
-_WORDS_OF = {language: frozenset(words.split()) for language, words in _COMMON_WORDS.items()}
-_SHARED_WORDS = (
-    "a e de do da dos das na no os as por para com que se mais como um este esta essa eu tu me suas "
-    "i in on at for by but be how our your please about her his"
-)
-"""Frequent words of Portuguese and English that others may have, too."""
+_LANGUAGES = json.loads(Path(__file__).with_name("languages.json").read_text(encoding="utf-8"))
+"""English names; words that are rare in other languages, except for those that several here have; frequent
+words of Portuguese and English that others may have, too."""
+_WORDS_OF = {code: frozenset(words.split()) for code, words in _LANGUAGES["common_words"].items()}
 _LAST_LATIN = "\u024f"
 _MIN_WORDS, _MOST_WITHOUT_COMMON = 3, 4
 
@@ -280,9 +256,9 @@ def seems_foreign(text: str, language: str) -> bool:
         return False
     if any(not common.isdisjoint(words) for common in _WORDS_OF.values()):
         return True
-    return len(words) > _MOST_WITHOUT_COMMON and words.isdisjoint(_SHARED_WORDS.split())
+    return len(words) > _MOST_WITHOUT_COMMON and words.isdisjoint(_LANGUAGES["shared_words"].split())
 
 
 def language_name(code: str) -> str:
     """The English name of a language by its ISO 639-1 code; an unknown code is returned unchanged."""
-    return _LANGUAGE_NAMES.get(code, code)
+    return str(_LANGUAGES["names"].get(code, code))

@@ -29,11 +29,8 @@ def prepare_tfds(
 ) -> None:
     """Fetch and prepare a dataset, unless it is prepared already.
 
-    Args:
-        dataset: ``name/config`` in TFDS, such as ``ted_hrlr_translate/pt_to_en`` or its reverse ``en_to_pt``.
-        data_dir: The TFDS folder; None is TFDS's default.
-        archive_url: A mirror of the archive; None is the address in TFDS. The checksum is TFDS's either way.
-        on_progress: Called with the state of the download.
+    It is ``name/config`` in TFDS, such as ``ted_hrlr_translate/pt_to_en`` or its reverse ``en_to_pt``.
+    ``data_dir`` None is TFDS's default; ``archive_url`` is a mirror, and the checksum is TFDS's either way.
 
     Raises:
         DataError: TFDS has no such pairs, or cannot prepare them.
@@ -107,11 +104,11 @@ def _builder(dataset: str, data_dir: str | None) -> tuple[Any, bool]:
     if name not in names:
         raise _unknown(dataset, [f"{known}/{config}" if config else known for known in names])
     configs = tfds.builder_cls(name).builder_configs or {"": None}
-    reverse = _reverse(config)
-    swapped = config not in configs and reverse in configs
-    if config not in configs and not swapped:
-        raise _unknown(dataset, [f"{name}/{known}" for pair in configs for known in (pair, _reverse(pair))])
-    builder = tfds.builder(name, config=(reverse if swapped else config) or None, data_dir=data_dir)
+    directions = {_reverse(known): known for known in configs} | {known: known for known in configs}
+    if config not in directions:
+        raise _unknown(dataset, [f"{name}/{known}" for known in directions])
+    swapped = config not in configs
+    builder = tfds.builder(name, config=directions[config] or None, data_dir=data_dir)
     if not isinstance(builder.info.features, tfds.features.Translation):
         raise DataError(f"{dataset} has no sentence pairs", hint="choose a translation dataset of TFDS")
     return builder, swapped

@@ -1,5 +1,6 @@
 """Next-word data: a text's words, and sliding windows over them, each with the word after it."""
 
+import sys
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Literal
@@ -27,7 +28,7 @@ def read_prose(data: DataConfig, punctuation: Punctuation) -> list[str]:
     lines = read_lines(Path(data.path)) if data.path else (target for _, target in raw_training_pairs(data))
     words = [
         word
-        for line in _first(lines, data.characters)
+        for line in _first(lines, data.characters or sys.maxsize)
         for word in split_words(prepare(line, language), punctuation)
     ]
     if not words:
@@ -37,11 +38,8 @@ def read_prose(data: DataConfig, punctuation: Punctuation) -> list[str]:
     return words
 
 
-def _first(lines: Iterable[str], characters: int | None) -> Iterator[str]:
-    """Yield lines up to a number of characters, line ends included; None yields all."""
-    if characters is None:
-        yield from lines
-        return
+def _first(lines: Iterable[str], characters: int) -> Iterator[str]:
+    """Yield lines up to a number of characters, line ends included."""
     for line in lines:
         if characters <= 0:
             return

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from ptenmt.config import TaskName
-from ptenmt.config.loading import flat_options, storage_options
+from ptenmt.config.loading import flat_options
 from ptenmt.data.corpus import HeldOutSplit
 from ptenmt.epochs import EpochSteps
 from ptenmt.errors import RunError
@@ -159,9 +159,7 @@ def _summarize(run: Run, name: str) -> RunSummary:
         tokens_per_second = sum(point["tokens"] for point in curve) / (seconds["data"] + seconds["step"])
     return RunSummary(
         run=name,
-        options={
-            option: value for option, value in flat_options(config).items() if option not in storage_options()
-        },
+        options=flat_options(config, with_storage=False),
         parameters=facts["parameters"],
         pairs=facts["data"]["train"][UNITS[config.task]],
         fingerprints={split: part["fingerprint"] for split, part in facts["data"].items()},

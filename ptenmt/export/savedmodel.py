@@ -80,11 +80,9 @@ class GreedyGraph(tf.Module):
 
     @_compiled(tf.TensorSpec([None], tf.string, name="text"))
     def translate(self, text: Any) -> dict[str, Any]:
-        """Translate sentences [B].
+        """Translate sentences [B] to ``translation`` [B], ``score`` float32 [B] and ``is_complete`` bool [B].
 
-        Returns:
-            ``translation`` [B]; ``score`` float32 [B]; ``is_complete`` bool [B]: False if the source was
-            truncated, or the translation reached its limit before [END].
+        It is not complete if the source was truncated, or the translation reached its limit before [END].
         """
         source, is_whole = self._encode(text)
         return self._outputs(source, is_whole, *self._search(source))
@@ -93,9 +91,8 @@ class GreedyGraph(tf.Module):
     def translate_with_attention(self, text: Any) -> dict[str, Any]:
         """Translate sentences [B] and return the attention weights.
 
-        Returns:
-            The outputs of ``translate``; ``source_pieces`` [B, S] and ``target_pieces`` [B, T], padded with
-            [PAD]; and the weights of ``Transformer.attention`` by name.
+        Returns the outputs of ``translate``; ``source_pieces`` [B, S] and ``target_pieces`` [B, T], padded
+        with [PAD]; and the weights of ``Transformer.attention`` by name.
         """
         source, is_whole = self._encode(text)
         ids, scores = self._search(source)
@@ -120,9 +117,8 @@ class GreedyGraph(tf.Module):
     def _search(self, source: Any) -> tuple[Any, Any]:
         """Take the most probable token at each step until every sentence has ended, from source ids [B, S].
 
-        Returns:
-            Ids [B, t], [START] first, [END] last if it was reached, then [PAD]; and scores, float32 [B]:
-            the sum of log-probabilities over the number of tokens ** ``length_penalty``.
+        Returns ids [B, t], [START] first, [END] last if it was reached, then [PAD]; and scores, float32 [B]:
+        the sum of log-probabilities over the number of tokens ** ``length_penalty``.
         """
         lengths = _lengths(source)
         limits = tf.minimum(tf.zeros_like(lengths) + self._decoding.limit(lengths), self._max_positions)

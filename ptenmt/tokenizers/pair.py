@@ -1,13 +1,12 @@
 """The source and target tokenizers of a run: build, save and load them."""
 
-import hashlib
 import json
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
 
-from ptenmt.atomic_files import folder_written_whole, output_errors
+from ptenmt.atomic_files import file_checksum, folder_written_whole, output_errors
 from ptenmt.config import TokenizerConfig
 from ptenmt.errors import TokenizerError
 from ptenmt.tokenizers.base import Tokenizer
@@ -55,7 +54,7 @@ class TokenizerPair:
                 "kind": self.source.kind,
                 "source": source,
                 "target": target,
-                "files": {path.name: _sha256(path) for path in sorted(new.iterdir())},
+                "files": {path.name: file_checksum(path) for path in sorted(new.iterdir())},
             }
             (new / _FACTS_FILE).write_text(json.dumps(facts, indent=2) + "\n", encoding="utf-8")
 
@@ -101,7 +100,7 @@ def load_tokenizers(folder: Path) -> TokenizerPair:
                 hint="use the version of ptenmt that wrote it",
             )
         for name, checksum in facts["files"].items():
-            if _sha256(folder / name) != checksum:
+            if file_checksum(folder / name) != checksum:
                 raise TokenizerError(f"{folder / name} is damaged: its checksum differs", hint=_COPY_AGAIN)
         kind, source, target = _KINDS[facts["kind"]], facts["source"], facts["target"]
         tokenizers = kind.load(folder, [source] if source == target else [source, target])
@@ -130,7 +129,3 @@ def train_tokenizer(config: TokenizerConfig, texts: Iterable[str], symbols: Sequ
     if config.kind == "sentencepiece":
         return SentencePieceTokenizer.train(texts, size, config.algorithm, symbols)
     return WordTokenizer.train(texts, size, config.punctuation, config.order)
-
-
-def _sha256(path: Path) -> str:
-    return hashlib.sha256(path.read_bytes()).hexdigest()

@@ -24,10 +24,8 @@ _OPTIONS_FILE = "words.json"
 class WordTokenizer(Tokenizer):
     """Whole words as tokens; words outside the vocabulary are [UNK].
 
-    Args:
-        words: The vocabulary by id, special tokens first.
-        punctuation: ``kept``: each mark is a token; ``deleted``: ``I'm`` becomes ``Im``; ``space``: ASCII's
-            marks except the apostrophe become spaces.
+    ``punctuation`` ``kept``: each mark is a token; ``deleted``: ``I'm`` becomes ``Im``; ``space``: ASCII's
+    marks except the apostrophe become spaces.
     """
 
     kind = "words"

@@ -139,11 +139,8 @@ def prepare(
     """Configure threads, memory and determinism of TensorFlow, and return the strategy to train under.
 
     ``on_warning`` is called with a message for each option that can no longer take effect, because the
-    process has initialized TensorFlow already.
-
-    Raises:
-        ConfigError: The machine lacks the devices that ``machine.strategy`` needs.
-        TrainingError: Other workers cannot be reached.
+    process has initialized TensorFlow already. Raises ConfigError if the machine lacks the devices that
+    ``machine.strategy`` needs, and TrainingError if other workers cannot be reached.
     """
     machine = config.machine
     try:
