@@ -60,6 +60,9 @@ def _json_facts(translation: Translation) -> dict[str, Any]:
         ],
         "milliseconds": round(translation.milliseconds, 3),
         **{name: getattr(translation, name) for name in _SHOWN_IN_JSON},
+        "sentences": [
+            {"translation": each.text, "confidence": each.confidence} for each in translation.segments
+        ],
     }
 
 

@@ -40,15 +40,15 @@ _Case = tuple[str, str, bool]
 
 @dataclass(frozen=True, kw_only=True)
 class Check:
-    """What was tried, how much of it held, and the bar."""
+    """What was tried, how much of it held, and the threshold."""
 
     name: str
     num_cases: int
-    num_kept: int | None = None
+    num_passed: int | None = None
     """Cases that are as they should be; None if ``value`` is not their share."""
     value: float
     """A share; else a difference of scores, or an error."""
-    bar: float
+    threshold: float
     """The least value; of an error the most."""
     is_error: bool = False
     examples: list[tuple[str, str]] = field(default_factory=list)
@@ -56,8 +56,8 @@ class Check:
 
     @property
     def is_passed(self) -> bool:
-        """Whether the bar is met."""
-        return self.value <= self.bar if self.is_error else self.value >= self.bar
+        """Whether the threshold is met."""
+        return self.value <= self.threshold if self.is_error else self.value >= self.threshold
 
 
 def run_checks(
@@ -79,7 +79,9 @@ def run_checks(
         on_progress(f"checking {check.name}", len(checks), len(checks) + 1)
     if reliability is not None:
         error, count = reliability.calibration_error, reliability.num_sentences
-        checks.append(Check(name="ECE of confidences", num_cases=count, value=error, bar=0.05, is_error=True))
+        checks.append(
+            Check(name="ECE of confidences", num_cases=count, value=error, threshold=0.05, is_error=True)
+        )
     return checks
 
 
@@ -117,11 +119,11 @@ class _Cases:
     def _translate(self, texts: Sequence[str], translator: Translator | None = None) -> list[str]:
         return [found.text for found in (translator or self._translator).translate(texts)]
 
-    def _score(self, name: str, metric: MetricName, translations: Sequence[str], bar: float) -> Check:
+    def _score(self, name: str, metric: MetricName, translations: Sequence[str], threshold: float) -> Check:
         """The difference of a score from that of the sentences as they are; chrF is lower-cased."""
         scorer = Scorer("lowercased" if metric == "chrF" else "detokenized", self._references, (metric,))
         value = scorer.values(translations)[metric] - scorer.values(self._alone)[metric]
-        return Check(name=name, num_cases=len(translations), value=value, bar=bar)
+        return Check(name=name, num_cases=len(translations), value=value, threshold=threshold)
 
     def _markup(self) -> Iterator[Check]:
         """One to three tags in each sentence."""
@@ -212,16 +214,16 @@ class _Cases:
             yield text, found, max_repeats(found) < max(_MIN_REPEATS, max_repeats(text) + 1)
 
 
-def _share(name: str, bar: float, cases: Iterable[_Case]) -> Check:
+def _share(name: str, threshold: float, cases: Iterable[_Case]) -> Check:
     cases = list(cases)
     wrong = [(source, translation) for source, translation, is_kept in cases if not is_kept]
-    num_kept = len(cases) - len(wrong)
+    num_passed = len(cases) - len(wrong)
     return Check(
         name=name,
         num_cases=len(cases),
-        num_kept=num_kept,
-        value=num_kept / max(len(cases), 1),
-        bar=bar,
+        num_passed=num_passed,
+        value=num_passed / max(len(cases), 1),
+        threshold=threshold,
         examples=wrong[:_NUM_EXAMPLES],
     )
 

@@ -220,15 +220,15 @@ def robustness_table(robustness: Sequence[NoiseScores]) -> Table:
 
 
 def checks_table(checks: Sequence[Check]) -> Table:
-    """The reliability checks with their bars."""
+    """The reliability checks with their thresholds."""
     rows = []
     for each in checks:
-        form = ".1%" if each.num_kept is not None else ".3f" if each.is_error else "+.2f"
-        kept = "" if each.num_kept is None else f"{each.num_kept:,}"
-        bar = f"{'≤' if each.is_error else '≥'} {each.bar:{form}}"
+        form = ".1%" if each.num_passed is not None else ".3f" if each.is_error else "+.2f"
+        passed = "" if each.num_passed is None else f"{each.num_passed:,}"
+        threshold = f"{'≤' if each.is_error else '≥'} {each.threshold:{form}}"
         verdict = "ok" if each.is_passed else "fails"
-        rows.append((each.name, f"{each.num_cases:,}", kept, f"{each.value:{form}}", bar, verdict))
-    header = ("check", "cases", "kept", "value", "bar", "")
+        rows.append((each.name, f"{each.num_cases:,}", passed, f"{each.value:{form}}", threshold, verdict))
+    header = ("check", "cases", "passed", "value", "threshold", "")
     return Table(title="reliability checks", header=header, rows=rows, numbers=range(1, 5))
 
 

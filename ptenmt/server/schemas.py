@@ -99,6 +99,13 @@ class Detection(BaseModel):
     confidence: float = Field(description="In percent.")
 
 
+class SentenceAnswer(BaseModel):
+    """A sentence of a translation."""
+
+    translation: str
+    confidence: float | None
+
+
 class TranslateAnswer(BaseModel):
     """Translations; lists if q is a list."""
 
@@ -111,6 +118,9 @@ class TranslateAnswer(BaseModel):
     )
     confidence: float | None | list[float | None] = Field(
         None, description="If requested: the expected sentence chrF / 100; null: unknown."
+    )
+    sentences: list[SentenceAnswer] | list[list[SentenceAnswer]] | None = Field(
+        None, description="With the confidence: the sentences of the translation, in order."
     )
 
 

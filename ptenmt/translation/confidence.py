@@ -8,17 +8,16 @@ import json
 import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict, dataclass
-from difflib import SequenceMatcher
-from itertools import chain, pairwise
+from itertools import chain
 from operator import mul
 from statistics import fmean
 from typing import Any, NamedTuple, Self
 
 from ptenmt.atomic_files import json_text, write_text
 from ptenmt.runs import Run
-from ptenmt.tokenizers import END, START
+from ptenmt.tokenizers import END
 from ptenmt.translation.postprocessing import Translation
-from ptenmt.translation.word_alignment import words_of, words_of_tokens
+from ptenmt.translation.word_alignment import matching_words, words_of, words_of_tokens
 
 _NUM_STEPS = 20
 _DECIMALS = 4  # further ones depend on the other sentences of a batch
@@ -56,17 +55,13 @@ class Calibration:
         """
         import numpy as np
 
-        x, y = np.array(features), np.array(labels)
-        mean, scale = x.mean(axis=0), x.std(axis=0) + 1e-6
-        x = np.hstack([np.ones((len(x), 1)), (x - mean) / scale])  # [N, 1 + F]
-        penalty = np.diag([1e-6, *np.ones(len(mean))])
+        x, y = np.insert(np.array(features), 0, 1.0, axis=1), np.array(labels)  # [N, 1 + F], [N]
+        penalty = np.diag([1e-6, *[1e-3] * (x.shape[1] - 1)])
         beta = np.zeros(x.shape[1])
         for _ in range(_NUM_STEPS):
             p = 1 / (1 + np.exp(-x @ beta))
-            step = np.linalg.solve((x.T * (p * (1 - p))) @ x + penalty, x.T @ (y - p) - penalty @ beta)
-            beta += step.clip(-2, 2)
-        slopes = beta[1:] / scale
-        return cls(weights, [float(each) for each in (beta[0] - slopes @ mean, *slopes)])
+            beta += np.linalg.solve((x.T * (p * (1 - p))) @ x + penalty, x.T @ (y - p) - penalty @ beta)
+        return cls(weights, beta.tolist())
 
     @classmethod
     def load(cls, run: Run, weights: str, warn: Callable[[str], None]) -> Self | None:
@@ -80,11 +75,11 @@ class Calibration:
         except (OSError, ValueError, TypeError):
             pass
         command = f"ptenmt evaluate --calibrate --run {run.path}"
-        warn(f"no confidence: {run.calibration_file} is damaged or of other weights; fit it again: {command}")
+        warn(f"no confidence: {run.calibration_file} is damaged or fitted on different weights: {command}")
         return None
 
     def write(self, run: Run) -> None:
-        """Keep it in the run; raises OutputError."""
+        """Save it to the run; raises OutputError."""
         write_text(run.calibration_file, json_text(asdict(self), indent=2) + "\n")
 
     def confidence(self, sentences: Sequence[ScoredSentence]) -> float:
@@ -99,20 +94,18 @@ class Calibration:
 def score_sentences(
     engine: Any, translations: Sequence[Translation], max_positions: int
 ) -> list[list[ScoredSentence]]:
-    """Score the sentences of each translation; next-token alternatives and texts without words have none."""
-    pairs: list[list[Any]] = [
-        [(source, target if END in target else [*target[:max_positions], END]) for source, target in of_text]
-        for of_text in (zip(_split(each.source_ids), _split(each.ids), strict=False) for each in translations)
+    """Score the sentences of each translation that have words."""
+    pairs = [
+        [
+            (each.segment.ids, each.ids if END in each.ids else [*each.ids[:max_positions], END])
+            for each in translation.segments
+            if not each.segment.is_blank
+        ]
+        for translation in translations
     ]
     columns = [list(column) for column in zip(*chain(*pairs), strict=True)]
     scores = iter(engine.score(*columns)() if columns else ())
     return [[ScoredSentence(source, target, next(scores)) for source, target in of_text] for of_text in pairs]
-
-
-def _split(ids: list[int]) -> list[list[int]]:
-    """The ids of each sentence of a text, which begins with [START]."""
-    starts = [place for place, token in enumerate(ids) if token == START]
-    return [ids[begin:end] for begin, end in pairwise([*starts, len(ids)])]
 
 
 def word_probabilities(
@@ -122,7 +115,7 @@ def word_probabilities(
 
     Args:
         text: The translation. Words that are not in ``generated`` have None.
-        generated: What the model generated, before entities and terms were put in.
+        generated: The unconstrained output of the model, before entities and terms were put in.
         tokens: The tokens of ``generated``.
         log_probs: Of each token.
     """
@@ -130,10 +123,8 @@ def word_probabilities(
     totals: dict[int | None, float] = {}
     for owner, log_prob in zip(words_of_tokens(words, tokens), log_probs, strict=True):
         totals[owner] = totals.get(owner, 0.0) + log_prob
-    before, after = ([word.strip().casefold() for word in each] for each in (words, given))
-    found: list[float | None] = [None] * len(given)
-    for start, place, size in SequenceMatcher(None, before, after, autojunk=False).get_matching_blocks():
-        for number in range(size):
-            if start + number in totals:
-                found[place + number] = round(math.exp(totals[start + number]), _DECIMALS)
-    return [(word.strip(), probability) for word, probability in zip(given, found, strict=True)]
+    found: list[tuple[str, float | None]] = []
+    for word, at in zip(map(str.strip, given), matching_words(given, words), strict=True):
+        is_generated = at in totals and words[at].strip().casefold() == word.casefold()
+        found.append((word, round(math.exp(totals[at]), _DECIMALS) if is_generated else None))
+    return found

@@ -1,13 +1,13 @@
-"""What a translation must keep of its source: entities such as URLs and numbers, capitals, terms.
+"""What a translation must keep of its source: entities such as URLs and numbers, casing, terms.
 
 Before a sentence is translated, its entities become placeholders, if the model was trained with them; else
-they are taken out, except for numbers, which the model translates. Capitals become those of an ordinary
-sentence. Afterwards a placeholder is replaced by its entity, and the rest put where the word alignment says.
+they are removed, except for numbers, which the model translates. A sentence in capitals is truecased.
+Afterwards a placeholder is replaced by its entity, and the rest put where the word alignment says.
 """
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import accumulate, compress
 from operator import mul
@@ -33,34 +33,22 @@ _UNUSUAL_CAPITALS = re.compile(
 _LONG_WORD = 3
 """Letters; in titles shorter words may be in lower case."""
 _MIN_TITLE_WORDS, _MOST_ACRONYMS = 3, 4
-_FUNCTION_WORDS = {
-    "pt": "ao com da das de do dos em na nas no nos os por que se uma é são",
-    "en": "an and are at for from in is it of on the to was with",
+_FREQUENT_WORDS = {
+    "pt": "ao com da das de do dos em na nas no nos por que se uma é são não nunca muito mais também você",
+    "en": "an and are at for from in is it of on the to was with not never very more most you",
 }
 """Names, too, have them in lower case: with capitals they show that a sentence is in Title Case."""
-_EMPHASIZED_WORDS = {
-    "pt": "não nunca jamais sempre muito muita muitos mais todos todas tudo nada agora ainda também você",
-    "en": "not never always very all everything nothing nobody must really more most you",
-}
-"""Words that are no acronyms if some sentence has them in capitals."""
 _NUMBER = re.compile(r"\d[\d.,:/\s–-]*")
 _THOUSANDS = re.compile(r"(?<!\d)\d{1,3}(?:[., \u00a0\u202f]\d{3})+(?!\d)")
-_NUMERALS = [
-    "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen "
-    "seventeen eighteen nineteen twenty thirty forty fifty sixty seventy eighty ninety hundred thousand "
-    "million",
-    "zero um dois três quatro cinco seis sete oito nove dez onze doze treze catorze quinze dezasseis "
-    "dezassete dezoito dezanove vinte trinta quarenta cinquenta sessenta setenta oitenta noventa cem mil "
-    "milhão",
-    "zero a duas três quatro cinco seis sete oito nove dez onze doze treze quatorze quinze dezesseis "
-    "dezessete dezoito dezenove vinte trinta quarenta cinquenta sessenta setenta oitenta noventa cento mil "
-    "milhões",
-]
-_SPELLED = [*range(20), *range(20, 100, 10), 100, 1_000, 1_000_000]
-_WORDS_OF_NUMBERS = {
-    number: {*words} for number, *words in zip(_SPELLED, *map(str.split, _NUMERALS), strict=True)
-}
-_MOST_DIGITS = 10
+_NUMERAL = (
+    "(?:zero|one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|\\w+teen|half|dozen|twice"
+    "|twenty|thirty|forty|fifty|sixty|seventy|eighty|ninety|hundred|thousand|million|billion"
+    "|d(?:ois|uas)|três|quatro|cinco|seis|sete|oito|nove|dez|onze|doze|treze|(?:qu|c)atorze|quinze"
+    "|dez[ea]\\w+|dezoito|vinte|(?:tri|quare|cinque|sesse|sete|oite|nove)nta|cem|\\w*cent[oa]s?|mil|milh\\w+"
+    "|mei[oa]|dúzia)s?"
+)
+_NUMBER_IN_WORDS = re.compile(rf"\b{_NUMERAL}(?:(?:-|\s+|\s+(?:and|e)\s+){_NUMERAL})*\b", re.IGNORECASE)
+"""Of English and Portuguese."""
 _OPENING = "([{“‘«\"'/-–—¿¡"
 _BRACKETS = ("()", "[]", "{}", "“”", "‘’", "«»", '""', "''")
 _NEAR, _DISTANCE_DECAY = 12, 0.7
@@ -78,15 +66,15 @@ class Edit(NamedTuple):
     begin: int
     end: int
     """Characters of ``ConstrainedSource.text``; if equal, the change is an insertion."""
-    text: str | None = None
-    """What stands in the translation in place of the aligned words; None: those in capitals."""
+    text: str
+    """What stands in the translation in place of the aligned words."""
     is_attached: bool = False
     """Whether an insertion has no space before it."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class ConstrainedSource:
-    """A sentence in the form in which it is translated, and how its translation is completed."""
+    """A sentence in the form in which it is translated, and how its translation is restored."""
 
     typed: str
     """The sentence as it was typed."""
@@ -100,21 +88,25 @@ class ConstrainedSource:
     """The capitals of the translation, if ``text`` is in another case than ``typed``."""
     edits: tuple[Edit, ...] = ()
 
-    def is_met(self, translation: str) -> bool:
-        """Whether a translation of ``text`` has all placeholders and numbers, as often as it has."""
-        signs = [sign for sign in self.text if sign in PLACEHOLDERS]
-        if Counter(signs) != Counter(sign for sign in translation if sign in PLACEHOLDERS):
-            return False
-        if not self.numbers:
-            return True
-        most, found = Counter(_numbers(self.text)), Counter(_numbers(translation))
-        words = {*re.findall(r"[^\W\d_]+", translation.casefold())}
-        return all(
-            found[number] <= most[number] if found[number] >= count else _is_written(number, found, words)
-            for number, count in Counter(self.numbers).items()
-        )
+    def is_satisfied(self, translation: str) -> bool:
+        """Whether a translation of ``text`` has all placeholders and numbers, as often as it has.
 
-    def complete(
+        A number may be in words; which one they are is not examined.
+        """
+        placeholders = [char for char in self.text if char in PLACEHOLDERS]
+        if Counter(placeholders) != Counter(char for char in translation if char in PLACEHOLDERS):
+            return False
+        most, found = Counter(_numbers(self.text)), Counter(_numbers(translation))
+        wanted = Counter(self.numbers)
+        if any(wanted[number] <= found[number] > most[number] for number in wanted):
+            return False
+        lost = [
+            number for number in wanted if found[number] < wanted[number] and not _is_written(number, found)
+        ]
+        before, after = (len(_NUMBER_IN_WORDS.findall(text)) for text in (self.text, translation))
+        return not lost or len(lost) <= after - before
+
+    def restore(
         self,
         translation: str,
         attention: "np.ndarray | None",
@@ -155,15 +147,14 @@ class Constrainer:
         self._has_placeholders = config.data.augment.placeholders > 0
         self._is_cased = not (config.has_lowercase_text or lowers_typed(config.data))
         language = config.data.languages[0]
-        self._emphasized = frozenset(_EMPHASIZED_WORDS.get(language, "").split())
-        self._frequent = self._emphasized.union(_FUNCTION_WORDS.get(language, "").split())
+        self._frequent = frozenset(_FREQUENT_WORDS.get(language, "").split())
 
     def constrain(self, sentence: str, *, removes_entities: bool = False) -> ConstrainedSource | None:
         """The sentence with its constraints; None if it has none.
 
         Args:
             sentence: The sentence as it was typed.
-            removes_entities: Take all entities out of it, also those that the model can carry over.
+            removes_entities: Remove all entities, also those that the model can copy.
         """
         entities = find_entities(sentence) if self._has_safeguards else []
         is_unusual = self._has_safeguards and self._is_cased and _UNUSUAL_CAPITALS.search(sentence)
@@ -172,17 +163,16 @@ class Constrainer:
         spans = [span for span in spans if not _overlaps(span, terms)]  # such as the number in "Windows 10"
         if not (spans or terms or is_unusual):
             return None
-        usual, case, capitals = self._usual_capitals(sentence, spans) if is_unusual else (sentence, None, [])
-        changed = {span: None for span in capitals if not _overlaps(span, terms)} | terms
+        truecased, case = self._truecased(sentence, spans) if is_unusual else (sentence, None)
         masked: list[str] = []
         numbers: list[str] = []
-        source = _Builder(usual)
-        for begin, end in sorted([*spans, *changed]):
+        source = _Builder(truecased)
+        for begin, end in sorted([*spans, *terms]):
             part = sentence[begin:end]
-            if (begin, end) in changed:
-                source.mark(begin, end, changed[begin, end])
-            elif removes_entities or not self._is_carried(part, masked):
-                source.take_out(begin, end)
+            if (begin, end) in terms:
+                source.mark(begin, end, terms[begin, end])
+            elif removes_entities or not self._is_copied(part, masked):
+                source.remove(begin, end)
             elif _is_left_to_model(part) or not self._has_placeholders:
                 numbers += _numbers(part)
             else:
@@ -209,16 +199,14 @@ class Constrainer:
             term: to for term, to in found if not _overlaps(term, (s for s in spans if not _within(s, term)))
         }
 
-    def _is_carried(self, entity: str, masked: Sequence[str]) -> bool:
-        """Whether the model can carry an entity over."""
+    def _is_copied(self, entity: str, masked: Sequence[str]) -> bool:
+        """Whether the model can copy an entity."""
         if self._has_placeholders:
             return _is_left_to_model(entity) or entity in masked or len(masked) < len(PLACEHOLDERS)
         return _NUMBER.fullmatch(entity) is not None
 
-    def _usual_capitals(
-        self, sentence: str, entities: Sequence[tuple[int, int]]
-    ) -> tuple[str, Case | None, list[tuple[int, int]]]:
-        """The sentence in its usual case; its own, if that is another; else where its capitals stand."""
+    def _truecased(self, sentence: str, entities: Sequence[tuple[int, int]]) -> tuple[str, Case | None]:
+        """The sentence in ordinary casing, and its own if that is another."""
         found = [
             word
             for word in word_pattern().finditer(sentence)
@@ -234,23 +222,21 @@ class Constrainer:
             case, is_text = "upper", is_text or len(found) > _MOST_ACRONYMS
         elif is_text and len(long) >= _MIN_TITLE_WORDS and all(word[0][0].isupper() for word in long):
             case = "title"
-        if case:
-            forms = list(self._usual_forms([word[0] for word in found], is_text=is_text))
         else:
-            found = [word for word in found if word[0].isupper() and word[0].lower() in self._emphasized]
-            forms = [word[0].lower() for word in found]
-        usual, spans = sentence, []
-        for word, form in zip(found, forms, strict=True):
+            return sentence, None
+        truecased = sentence
+        for word, form in zip(
+            found, self._truecased_forms([word[0] for word in found], is_text), strict=True
+        ):
             form = self._at_beginning(form) if word is first else form
-            if form != word[0] and len(form) == len(word[0]):
-                usual = usual[: word.start()] + form + usual[word.end() :]
-                spans.append(word.span())
-        return usual, (case if spans else None), ([] if case else spans)
+            if len(form) == len(word[0]):
+                truecased = truecased[: word.start()] + form + truecased[word.end() :]
+        return truecased, (case if truecased != sentence else None)
 
-    def _usual_forms(self, words: Sequence[str], *, is_text: bool) -> Iterator[str]:
+    def _truecased_forms(self, words: Sequence[str], is_text: bool) -> Iterator[str]:
         """Truecasing: each word in the case in which it has the fewest tokens.
 
-        Frequent words have one token in their usual case: ``Maria``, ``casa``, ``ONU``. Without ``is_text``
+        Frequent words have one token in ordinary casing: ``Maria``, ``casa``, ``ONU``. Without ``is_text``
         the words may be acronyms alone, and those of several tokens stay as they are, unless one is frequent.
         """
         forms = [[word.lower(), capitalized(word.lower()), word] for word in words]
@@ -284,12 +270,12 @@ class _Builder:
         self._done += text
         self._place = end
 
-    def mark(self, begin: int, end: int, text: str | None) -> None:
+    def mark(self, begin: int, end: int, text: str) -> None:
         """Keep characters, and note the edit of their translation."""
         self._copy(begin)
         self._edits.append(Edit(len(self._done), len(self._done) + end - begin, text))
 
-    def take_out(self, begin: int, end: int) -> None:
+    def remove(self, begin: int, end: int) -> None:
         """Leave characters out, with the space on one side of them, and insert them in the translation."""
         if self._sentence[begin - 1 : begin] + self._sentence[end : end + 1] in _BRACKETS:
             begin, end = begin - 1, end + 1
@@ -346,11 +332,7 @@ def _edited(
                 if end > edit.begin and end - len(word.lstrip()) < edit.end
             ]
             shares = [sum(of_word[column] for column in columns) for of_word in weights]
-            if edit.text is None:
-                for row, share in enumerate(shares):
-                    if share >= _SURE_SHARE and row not in taken:
-                        changed[row] = changed[row].upper()
-            elif rows := _rows_of_term(changed, edit.text, shares, taken):
+            if rows := _rows_of_term(changed, edit.text, shares, taken):
                 taken |= {*rows}
                 space = changed[rows[0]][: -len(changed[rows[0]].lstrip())]
                 changed[rows[0] : rows[-1] + 1] = [space + edit.text, *[""] * (len(rows) - 1)]
@@ -440,20 +422,10 @@ def _numbers(text: str) -> list[str]:
     return [number.lstrip("0") or "0" for number in re.findall(r"\d+", joined)]
 
 
-def _is_written(number: str, numbers: Iterable[str], words: set[str]) -> bool:
-    """Whether a number is written in words, or, if it is a decade, as a year: ``anos 70``, 1970s."""
+def _is_written(number: str, numbers: Collection[str]) -> bool:
+    """Whether a number is written in other digits: as a year, 1970s for ``anos 70``; 3:30 pm; .5."""
     is_decade = len(number) == 2 and any(re.fullmatch(rf"\d\d{number}", each) for each in numbers)
-    return is_decade or (len(number) < _MOST_DIGITS and _is_spelled(int(number), words))
-
-
-def _is_spelled(number: int, words: set[str]) -> bool:
-    """Whether a number is in words there: thirty and two are 32, and three and hundred 300."""
-    if number in _WORDS_OF_NUMBERS:
-        return not words.isdisjoint(_WORDS_OF_NUMBERS[number])
-    for unit in (1_000_000, 1_000, 100):
-        if number % unit == 0:
-            return _is_spelled(number // unit, words) and _is_spelled(unit, words)
-    return number < 100 and _is_spelled(number % 10, words) and _is_spelled(number - number % 10, words)
+    return is_decade or number == "0" or (len(number) == 2 and str(int(number) - 12) in numbers)
 
 
 def _is_left_to_model(entity: str) -> bool:

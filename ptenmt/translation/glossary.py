@@ -37,7 +37,7 @@ class Glossary:
         by_length = sorted(terms.items(), key=lambda each: (-len(_words(each[0])), not each[0].islower()))
         for term, translation in by_length:
             forms = list(map(_forms_of, _words(term)))
-            for form in forms[0]:
+            for form in forms[0] if forms else ():
                 self._by_first_word[form].append((forms, translation))
 
     @classmethod

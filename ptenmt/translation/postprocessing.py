@@ -19,6 +19,8 @@ class TranslatedSegment(NamedTuple):
     text: str
     ids: list[int]
     """The ids of the hypothesis."""
+    confidence: float | None = None
+    """See ``Translation.confidence``."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -50,8 +52,6 @@ class Translation(Alternative):
 
     source: str
     """The text before any preparation."""
-    source_ids: list[int] = field(default_factory=list, repr=False)
-    """The ids of the text that was translated, [START] … [END] for each segment with words."""
     confidence: float | None = None
     """The expected sentence chrF / 100; None: see ``Translator.with_confidence``."""
     words: list[tuple[str, float | None]] = field(default_factory=list)
@@ -155,7 +155,7 @@ class Postprocessor:
             elif segment.constraints is not None:
                 source_tokens = self._source.pieces(segment.ids)
                 text, raw = (
-                    segment.constraints.complete(each, hypothesis.attention, source_tokens, tokens[1:])
+                    segment.constraints.restore(each, hypothesis.attention, source_tokens, tokens[1:])
                     for each in (text, raw)
                 )
             alternatives.append(

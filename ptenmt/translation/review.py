@@ -1,4 +1,4 @@
-"""A second try for translations that loop, reach the length limit, or lost a number or a placeholder."""
+"""Re-decoding of translations that loop, reach the length limit, or lost a number or a placeholder."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -47,45 +47,45 @@ class Reviewer:
         self._avoids_loops = avoids_loops and options.safeguards
 
     def review(
-        self, part: PendingSegment, hypotheses: list[Hypothesis]
+        self, pending: PendingSegment, hypotheses: list[Hypothesis]
     ) -> PendingSegment | tuple[Segment, list[Hypothesis]]:
         """The segment as it is to be translated again; or as it was, and its accepted hypotheses."""
-        needs_attention = self._copies_unknown and not part.search.with_attention
+        needs_attention = self._copies_unknown and not pending.search.with_attention
         if needs_attention and any(UNK in hypothesis.ids for hypothesis in hypotheses):
-            return part._replace(search=part.search._replace(with_attention=True))
-        segment = part.segment
+            return pending._replace(search=pending.search._replace(with_attention=True))
+        segment = pending.segment
         if not self._options.safeguards:
             return segment, hypotheses[: self._options.num_hypotheses]
         if segment.constraints is not None:
-            hypotheses = sorted(hypotheses, key=lambda each: not self._is_met(segment, each))
+            hypotheses = sorted(hypotheses, key=lambda each: not self._is_satisfied(segment, each))
             hypotheses = hypotheses[: self._options.num_hypotheses]
-        if part.first_hypotheses:
+        if pending.first_hypotheses:
             before, now = (
-                self._faults(segment, part.first_hypotheses[0]),
-                self._faults(segment, hypotheses[0]),
+                self._errors(segment, pending.first_hypotheses[0]),
+                self._errors(segment, hypotheses[0]),
             )
-            hypotheses = part.first_hypotheses if before < now else hypotheses
+            hypotheses = pending.first_hypotheses if before < now else hypotheses
         elif self._avoids_loops:
-            loops, is_truncated, _ = self._faults(segment, hypotheses[0])
+            loops, is_truncated, _ = self._errors(segment, hypotheses[0])
             if loops or is_truncated:
                 # Without repeated bigrams there is no loop, but in long sentences some are usual.
-                search = part.search._replace(no_repeat_ngram=2 if loops else 3)
-                return part._replace(search=search, first_hypotheses=hypotheses)
-        if not part.is_without_entities and not self._is_met(segment, hypotheses[0]):
+                search = pending.search._replace(no_repeat_ngram=2 if loops else 3)
+                return pending._replace(search=search, first_hypotheses=hypotheses)
+        if not pending.is_without_entities and not self._is_satisfied(segment, hypotheses[0]):
             without = self._encoder.without_entities(segment)
             search = Search(with_attention=True)
-            return part._replace(
+            return pending._replace(
                 segment=without, search=search, first_hypotheses=None, is_without_entities=True
             )
-        if part.first_hypotheses or part.is_without_entities:
+        if pending.first_hypotheses or pending.is_without_entities:
             segment = replace(segment, is_retried=True)
         return segment, hypotheses
 
-    def _is_met(self, segment: Segment, hypothesis: Hypothesis) -> bool:
+    def _is_satisfied(self, segment: Segment, hypothesis: Hypothesis) -> bool:
         constraints = segment.constraints
-        return constraints is None or constraints.is_met(self._postprocessor.unconstrained(hypothesis))
+        return constraints is None or constraints.is_satisfied(self._postprocessor.unconstrained(hypothesis))
 
-    def _faults(self, segment: Segment, hypothesis: Hypothesis) -> tuple[bool, bool, int]:
+    def _errors(self, segment: Segment, hypothesis: Hypothesis) -> tuple[bool, bool, int]:
         """Whether it loops, whether the length limit truncated it, and its length: the less the better."""
         is_truncated = not hypothesis.is_complete and self._options.max_length is None
         repeats = _repeats(self._target.pieces(hypothesis.ids)) if _may_loop(hypothesis.ids) else 0.0

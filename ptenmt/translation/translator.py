@@ -291,7 +291,6 @@ class Translator:
             row: Translation(
                 **vars(best),
                 source=buffer.texts[row],
-                source_ids=[token for each in text.segments if not each.is_blank for token in each.ids],
                 alternatives=others,
                 is_retried=any(segment.is_retried for segment in text.segments),
                 is_split=text.is_split,
@@ -320,8 +319,8 @@ class Translator:
     def with_confidence(self, translations: Sequence[Translation]) -> list[Translation]:
         """Add confidences and probabilities of words, for which the engine scores translations once more.
 
-        A translation is unchanged if it has no words of the source language or is a next-token alternative;
-        all are if the run has no calibration (``ptenmt evaluate --calibrate``), or with the Keras engine.
+        A translation is unchanged if it has no words of the source language; all are if the run has no
+        calibration (``ptenmt evaluate --calibrate``), or with the Keras engine.
         """
         calibration = self.calibration()
         if calibration is None:
@@ -334,8 +333,15 @@ class Translator:
                 log_probs = chain(*(each.log_probs for each in sentences))
                 pieces = self.tokenizers.target.pieces(tokens)
                 words = word_probabilities(found[row].text, " ".join(generated), pieces, log_probs)
+                left = iter(sentences)
+                segments = [
+                    each
+                    if each.segment.is_blank
+                    else each._replace(confidence=calibration.confidence([next(left)]))
+                    for each in found[row].segments
+                ]
                 confidence = calibration.confidence(sentences)
-                found[row] = replace(found[row], confidence=confidence, words=words)
+                found[row] = replace(found[row], confidence=confidence, words=words, segments=segments)
         return found
 
     def scored_sentences(self, translations: Sequence[Translation]) -> list[list[ScoredSentence]]:
@@ -495,7 +501,7 @@ class Translator:
                 with_scores=False,
             )
             for row, prefix, (best, *_) in zip(batch, prefixes, self.engine.submit(request)(), strict=True):
-                segment, text, ids = segments[row]
+                segment, text, ids, _ = segments[row]
                 assert best.attention is not None
                 constraints = segment.constraints
                 found[row] = Alignment(

@@ -34,6 +34,7 @@ KEYS = [
     "unknown",
     "confidence",
     "words",
+    "sentences",
 ]
 
 
@@ -163,6 +164,8 @@ def test_json_has_an_object_a_line(ptenmt, tiny: Translator) -> None:
     assert answers[1]["tokens"] == ["[START]", "[END]"]
     estimated = tiny.with_confidence(tiny.translate(LINES))
     assert answers[0]["confidence"] == pytest.approx(estimated[0].confidence, abs=1e-3)
+    assert [each["confidence"] for each in answers[0]["sentences"]] == [answers[0]["confidence"]]
+    assert answers[1]["sentences"] == [{"translation": "", "confidence": None}]
     assert [word for word, _ in answers[0]["words"]] == [word for word, _ in estimated[0].words] != []
 
 

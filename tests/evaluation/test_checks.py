@@ -37,7 +37,9 @@ NAMES = [
     "texts without words, unchanged",
     "ECE of confidences",
 ]
-SAMPLE = Check(name="no loops", num_cases=200, num_kept=199, value=0.995, bar=0.99, examples=[("o", "a a a")])
+SAMPLE = Check(
+    name="no loops", num_cases=200, num_passed=199, value=0.995, threshold=0.99, examples=[("o", "a a a")]
+)
 
 
 @pytest.fixture(scope="module")
@@ -90,7 +92,7 @@ def test_every_fault_is_found(failing: Callable[..., list[str]], monkeypatch: py
 
 
 def test_screen_and_reports_have_the_table() -> None:
-    score = Check(name="capitals: chrF", num_cases=9, value=-2.5, bar=-2)
+    score = Check(name="capitals: chrF", num_cases=9, value=-2.5, threshold=-2)
     sample = evaluation(checks=[SAMPLE, score])
     assert checks_table([SAMPLE, score]).rows == [
         ("no loops", "200", "199", "99.5%", "≥ 99.0%", "ok"),

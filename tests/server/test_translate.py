@@ -336,7 +336,14 @@ def test_confidences_are_given_if_asked_for(serve, served) -> None:
     with serve(calibration=calibration) as calibrated:
         assert calibrated.post("/translate", q="o gato", **body) == {"translatedText": "O GATO"}
         answer = calibrated.post("/translate", q=["o gato", "12"], confidence=True, **body)
-        assert answer == {"translatedText": ["O GATO", "12"], "confidence": [0.5, None]}
+        assert answer == {
+            "translatedText": ["O GATO", "12"],
+            "confidence": [0.5, None],
+            "sentences": [
+                [{"translation": "O GATO", "confidence": 0.5}],
+                [{"translation": "12", "confidence": None}],
+            ],
+        }
         html = calibrated.post("/translate", q="<p>o <b>gato</b></p>", format="html", confidence=True, **body)
         assert html["confidence"] == 0.5
     assert served.post("/translate", q="o gato", confidence=True, **body)["confidence"] is None

@@ -129,15 +129,16 @@ def test_a_number_may_have_other_separators_but_no_other_digits(make) -> None:
         ("São 2 500 ou 12.345,6.", "They are 2,500 or 12,345.6."),
         ("Nos anos 70 do século 19.", "In the 1970s of the 19th century."),
         ("Em 2019 500 pessoas, às 10:30.", "In 2019, 500 people at 10.30."),
-        ("O mp3 e os 3.", "The mp3 and the 3."),
+        ("O mp3 e os 3 e 5.", "The mp3 and the 3 and 5."),
+        ("Às 15:30, 120 de 12 e 0,5.", "At 3:30 pm, one hundred and twenty of a dozen and .5."),
     ],
 )
 def test_a_number_may_be_written_otherwise(make, source: str, right: str) -> None:
     translator = make(WITHOUT, lambda _: [right])
     (constraints,) = [translator.encoder.segment([source])[0].segments[0].constraints]
-    assert constraints.is_met(right)
-    for wrong in ("", "He is four.", re.sub(r"\d|seven|hundred", "", right)):
-        assert not constraints.is_met(wrong)
+    assert constraints.is_satisfied(right)
+    for wrong in ("", "He is four.", re.sub(r"\d|seven|three hundred|dozen", "", right)):
+        assert not constraints.is_satisfied(wrong)
 
 
 def test_capitals_are_translated_in_their_usual_case_and_given_back(make) -> None:
@@ -146,7 +147,6 @@ def test_capitals_are_translated_in_their_usual_case_and_given_back(make) -> Non
         ("O GATO NÃO TEM TEMPO!", "O CAT NÃO TEM TIME!", "O gato não tem tempo!"),
         ("O Gato Não Tem Tempo", "O Cat Não Tem Time", "O gato não tem tempo"),
         ("O GATO NÃO VIU HTTPS://A.PT/X {Nome}.", "O CAT NÃO VIU HTTPS://A.PT/X {Nome}.", None),
-        ("O gato NÃO tem tempo.", "O cat NÃO tem time.", "O gato não tem tempo."),
         ("O GATO TP123 NÃO TEM TEMPO", "O CAT TP123 NÃO TEM TIME", "O gato TP123 não tem tempo"),
         ("O gato tem tempo.", "O cat tem time.", "O gato tem tempo."),
     ]:
@@ -218,7 +218,7 @@ def test_attention_of_any_kind_loses_nothing(make, rest: str) -> None:
     tokens = translator.tokenizers.source.pieces(source.ids)
     for _ in range(100):
         attention = numbers.dirichlet(np.ones(len(tokens)), size=len(tokens) - 1)
-        text = source.constraints.complete(source.text, attention, tokens, tokens[1:])
+        text = source.constraints.restore(source.text, attention, tokens, tokens[1:])
         assert sorted(re.findall(r"@b|\{.\}", text)) == ["@b", "{a}", "{c}", "{d}"]
         assert "  " not in text
 

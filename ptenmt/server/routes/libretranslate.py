@@ -149,6 +149,14 @@ def _translate(
         answer["detected"] = languages
     if body.confidence:
         answer["confidence"] = list(map(_mean_confidence, translated))
+        answer["sentences"] = [
+            [
+                {"translation": sentence.text, "confidence": sentence.confidence}
+                for part in of_parts or ()
+                for sentence in part.segments
+            ]
+            for of_parts in translated
+        ]
     answer["translatedText"] = [best for best, *_ in ranked_texts]
     if body.alternatives:
         answer["alternatives"] = [others for _, *others in ranked_texts]
