@@ -115,7 +115,7 @@ def _write(target: Run, origin: Run, step: int, mean: dict[str, np.ndarray], nam
         tokenizers = load_tokenizers(origin.tokenizer_folder)
         tokenizers.save(new.tokenizer_folder)
         file = new.weights_folder / "best.safetensors"
-        info = write_weights(file, mean, config=config.model, step=step, metric=config.validation.metric)
+        info = write_weights(file, mean, config, step)
         if config.task == "translation" and not why_not_ctranslate2(config.model):
             ctranslate2_model(TrainedModel(new, config, tokenizers, [info]))  # which fills the cache
         with output_errors(f"write {target.path}"):

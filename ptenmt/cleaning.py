@@ -8,7 +8,6 @@ import os
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from itertools import chain
 from pathlib import Path
 from statistics import fmean
 
@@ -68,12 +67,11 @@ class Cleaning:
         )
         if not self.output.name.lower().endswith((".tsv", ".tsv.gz")):
             raise OutputError(f"--output {self.output} must end in .tsv or .tsv.gz")
-        named = (
-            (each.path, each.source, each.target) for each in (*data.train, *data.validation, *data.test)
-        )
-        for file in filter(None, (data.path, *chain.from_iterable(named))):
-            if os.path.exists(file) and self.output.exists() and self.output.samefile(file):
-                raise OutputError(f"--output {self.output} is a file of the config", "choose another file")
+        files = (*data.train, *data.validation, *data.test)
+        named = {data.path, *(path for each in files for path in (each.path, each.source, each.target))}
+        found = [file for file in named if file and os.path.exists(file)]
+        if self.output.exists() and any(map(self.output.samefile, found)):
+            raise OutputError(f"--output {self.output} is a file of the config", "choose another file")
         self._check_runs()
 
     def _check_runs(self) -> None:

@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ptenmt.atomic_files import json_checksum, remove_unfinished, write_bytes
-from ptenmt.config import ModelConfig
+from ptenmt.config import Config, ModelConfig
 from ptenmt.errors import CheckpointError, OutputError
 from ptenmt.history import rank
 from ptenmt.runs import Choice
@@ -69,10 +69,8 @@ def model_fingerprint(config: ModelConfig) -> str:
 def write_weights(
     file: Path,
     arrays: Mapping[str, "np.ndarray"],
-    *,
-    config: ModelConfig,
+    config: Config,
     step: int,
-    metric: str,
     score: float | None = None,
     loss: float | None = None,
 ) -> WeightsInfo:
@@ -81,7 +79,7 @@ def write_weights(
     Raises CheckpointError if the disk is full, or the folder cannot be written.
     """
     arrays = {name: array.astype("<f4", order="C", copy=False) for name, array in arrays.items()}
-    model, checksum = model_fingerprint(config), _checksum(arrays)
+    metric, model, checksum = config.validation.metric, model_fingerprint(config.model), _checksum(arrays)
     info = WeightsInfo(
         file=file, step=step, metric=metric, score=score, loss=loss, model=model, checksum=checksum
     )
@@ -155,25 +153,18 @@ def best_weights(folder: Path, on_damaged: Callable[[str], None] = lambda _reaso
 
 
 def keep_best(
-    folder: Path,
-    arrays: Mapping[str, "np.ndarray"],
-    *,
-    keep: int,
-    config: ModelConfig,
-    step: int,
-    metric: str,
-    score: float,
-    loss: float,
+    folder: Path, arrays: Mapping[str, "np.ndarray"], config: Config, step: int, score: float, loss: float
 ) -> WeightsInfo | None:
     """Save validated weights if they are among the best; the files are whole at every moment.
 
     Of equal scores the one with the lower loss is better, then the earlier. Returns the weights that are the
     best now, or None if there are none. Raises CheckpointError if they cannot be written.
     """
+    metric, keep = config.validation.metric, config.checkpoint.keep_best
     others = [info for info in best_weights(folder) if info.step != step]
     if sum(_quality(info) > (*rank(metric, score, loss), -step) for info in others) < keep:
         file = folder / f"step-{step}.safetensors"
-        write_weights(file, arrays, config=config, step=step, metric=metric, score=score, loss=loss)
+        write_weights(file, arrays, config, step, score, loss)
     return tidy_weights(folder, keep)
 
 

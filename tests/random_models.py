@@ -95,7 +95,7 @@ def write_random_run(folder: Path, data: DataConfig, pairs: Sequence[SentencePai
     run.write(config, {})
     tokenizers.save(run.tokenizer_folder)
     best = run.weights_folder / "best.safetensors"
-    write_weights(best, weights, config=config.model, step=1, metric="bleu", score=1.0)
+    write_weights(best, weights, config=config, step=1, score=1.0)
     return run
 
 

@@ -2,6 +2,7 @@
 
 import json
 import shutil
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,7 @@ import tensorflow as tf
 from copy_task import TrainedRun
 
 from ptenmt import average
+from ptenmt.config import CheckpointConfig
 from ptenmt.errors import CheckpointError, RunError
 from ptenmt.evaluation import evaluate
 from ptenmt.runs import Run, find_run
@@ -61,10 +63,8 @@ def test_the_last_ones(copy: Run, monkeypatch: pytest.MonkeyPatch):
 def test_the_best_ones(copy: Run, tmp_path: Path):
     first = weights_in(copy.path)
     second = {name: array + 1 for name, array in first.items()}
-    model = copy.config().model
-    keep_best(
-        copy.weights_folder, second, keep=2, config=model, step=9999, metric="bleu", score=1.0, loss=1.0
-    )
+    config = replace(copy.config(), checkpoint=CheckpointConfig(keep_best=2))
+    keep_best(copy.weights_folder, second, config, step=9999, score=1.0, loss=1.0)
     new = average(copy.path, best=2, to=tmp_path / "mine")
     assert new == tmp_path / "mine"
     assert_close(weights_in(new), {name: array + 0.5 for name, array in first.items()})

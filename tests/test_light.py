@@ -71,9 +71,8 @@ def saved_run(folder: Path, kind: str, *, shared: bool = False) -> Path:
     write_weights(
         run.weights_folder / "best.safetensors",
         weights,
-        config=config.model,
+        config=config,
         step=1,
-        metric="bleu",
         score=1.0,
     )
     ctranslate2_model(TrainedModel.load(run, on_warning=pytest.fail))  # fills the cache

@@ -1,12 +1,14 @@
 """Loading a run: which weights it takes, and that all parts are of the same."""
 
 import shutil
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 from copy_task import TrainedRun
 
+from ptenmt.config import CheckpointConfig
 from ptenmt.ctranslate2_export import ctranslate2_model
 from ptenmt.errors import CheckpointError, RunError
 from ptenmt.runs import Run
@@ -19,10 +21,8 @@ def run(copied: TrainedRun, tmp_path: Path) -> Run:
     """A copy of the trained run with a runner-up, which is the latest."""
     run = Run(Path(shutil.copytree(copied.path, tmp_path / "copy")))
     info, arrays = read_weights(run.weights_folder / "latest.safetensors")
-    model = copied.config.model
-    keep_best(
-        run.weights_folder, arrays, keep=2, config=model, step=info.step, metric="bleu", score=-1.0, loss=9.0
-    )
+    config = replace(copied.config, checkpoint=CheckpointConfig(keep_best=2))
+    keep_best(run.weights_folder, arrays, config, step=info.step, score=-1.0, loss=9.0)
     assert len(list(run.weights_folder.glob("step-*"))) == 1
     return run
 

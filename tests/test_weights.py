@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from ptenmt.config import ModelConfig
+from ptenmt.config import CheckpointConfig, Config, ModelConfig, ValidationConfig
 from ptenmt.errors import CheckpointError
 from ptenmt.weights import (
     WeightsInfo,
@@ -31,6 +31,14 @@ CONFIG = ModelConfig(num_layers=1, d_model=8, num_heads=2, d_ff=8)
 NAN = float("nan")
 
 
+def config_of(metric: Any, keep: int = 1) -> Config:
+    return Config(
+        model=CONFIG,
+        validation=ValidationConfig(metric=metric),
+        checkpoint=CheckpointConfig(keep_best=keep),
+    )
+
+
 def arrays(value: float = 0.0) -> dict[str, np.ndarray]:
     return {
         "transformer/final/kernel": np.arange(600, dtype="f4").reshape(20, 30).T,
@@ -41,15 +49,13 @@ def arrays(value: float = 0.0) -> dict[str, np.ndarray]:
 def keep(
     folder: Path, step: int, score: float, *, best: int = 2, metric: str = "bleu", loss: float = 1.0
 ) -> WeightsInfo | None:
-    return keep_best(
-        folder, arrays(step), keep=best, config=CONFIG, step=step, metric=metric, score=score, loss=loss
-    )
+    return keep_best(folder, arrays(step), config_of(metric, best), step, score, loss)
 
 
 @pytest.fixture
 def file(tmp_path: Path) -> Path:
     written = tmp_path / "weights" / "best.safetensors"
-    write_weights(written, arrays(7), config=CONFIG, step=1512, metric="bleu", score=12.5, loss=2.25)
+    write_weights(written, arrays(7), config_of("bleu"), 1512, 12.5, 2.25)
     return written
 
 
@@ -80,16 +86,14 @@ def test_other_programs_read_it(file: Path) -> None:
 
 
 def test_weights_without_scores(tmp_path: Path) -> None:
-    info = write_weights(tmp_path / "latest.safetensors", arrays(), config=CONFIG, step=3, metric="loss")
+    info = write_weights(tmp_path / "latest.safetensors", arrays(), config_of("loss"), 3)
     assert (info.score, info.loss, info.label) == (None, None, "latest (step 3)")
     assert read_info(info.file) == info
 
 
 def test_different_weights_have_different_checksums(tmp_path: Path) -> None:
     def checksum(value: float) -> str:
-        return write_weights(
-            tmp_path / "x.safetensors", arrays(value), config=CONFIG, step=3, metric="loss"
-        ).checksum
+        return write_weights(tmp_path / "x.safetensors", arrays(value), config_of("loss"), 3).checksum
 
     assert checksum(1) == checksum(1) != checksum(2)
 
@@ -172,7 +176,7 @@ def test_it_returns_the_best_so_far(tmp_path: Path) -> None:
 def test_the_order_of_choice(tmp_path: Path) -> None:
     for step, score in ((1, 5.0), (2, 7.0), (3, 6.0)):
         keep(tmp_path, step, score, best=3)
-    write_weights(tmp_path / "latest.safetensors", arrays(), config=CONFIG, step=4, metric="bleu")
+    write_weights(tmp_path / "latest.safetensors", arrays(), config_of("bleu"), 4)
     assert [info.file.stem for info in list_weights(tmp_path, "best")] == [
         "best",
         "step-3",

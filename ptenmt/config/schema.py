@@ -104,11 +104,9 @@ class CorpusFile:
     needs ``tokenizer.kind: sentencepiece``."""
 
     def __post_init__(self) -> None:
-        is_aligned = self.source is not None and self.target is not None
-        is_one_sided = (self.source is None) != (self.target is None)
+        given = [each is not None for each in (self.path, self.corpus, self.source, self.target)]
         require(
-            not is_one_sided
-            and [is_aligned, self.path is not None, self.corpus is not None].count(True) == 1,
+            given[2] == given[3] and given[:3].count(True) == 1,
             "a corpus file is {path: pairs.tsv}, {source: lines.pt, target: lines.en} or {corpus: NAME}; "
             f"got path={self.path}, source={self.source}, target={self.target}, corpus={self.corpus}",
         )

@@ -174,7 +174,6 @@ def _identities(name: str) -> list[Any]:
 
 
 def _stored(name: str) -> Path | None:
-    """The folder of a fetched corpus."""
     folders = (_folder() / str(identity) for identity in _identities(name))
     return next((folder for folder in folders if (folder / _FACTS).is_file()), None)
 
@@ -211,7 +210,6 @@ def _entry(name: str, data: DataConfig) -> Any:
 
 
 def _fetch(entry: Any, on_progress: OnDownload | None) -> None:
-    """Download a corpus and write its folder."""
     with _mtdata() as mtdata:
         cache, archives = mtdata.cache.Cache(_folder() / _DOWNLOADS), []
     for url in _urls(entry):

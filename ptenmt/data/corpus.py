@@ -140,8 +140,7 @@ def load_split(data: DataConfig, seed: int, split: HeldOutSplit) -> list[Sentenc
         raise DataError(f"there is no split {split!r}", f"splits to score: {', '.join(_HELD_OUT)}")
     pairs = _given_pairs(data, split)
     if pairs is None:
-        entry = corpus_cache(data.cache_dir).find("text", _key(data, seed))
-        if entry:
+        if entry := corpus_cache(data.cache_dir).find("text", _key(data, seed)):
             pairs = _drawn_pairs(entry, split)
         else:
             pairs = split_off(partial(_complete_chunks, data), _sizes(data), seed)[split]

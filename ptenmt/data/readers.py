@@ -31,17 +31,10 @@ _CHUNK = 1 << 16
 class Lines:
     """The lines of an open file without their ends; they can be read once.
 
-    Args:
-        file: The uncompressed bytes.
-        name: The file's name in errors.
-        stored: The file on disk, compressed or not; None if its size is unknown.
-        skip_invalid: Replace a line that is not UTF-8 by an empty one, instead of raising an error.
-        keeps_returns: The carriage return of a line end is part of the line.
-        hint: How to fix a line that is not UTF-8.
-
-    Attributes:
-        num_invalid: Number of lines so far that were not UTF-8.
-        num_bytes: Number of uncompressed bytes read so far.
+    Errors have the ``name`` of the file. ``stored`` is the file on disk, compressed or not; None if its size
+    is unknown. A line that is not UTF-8 is an error with the ``hint``, or if ``skip_invalid``, an empty line.
+    If it ``keeps_returns``, the carriage return of a line end is part of the line. ``num_invalid`` counts the
+    lines so far that were not UTF-8, ``num_bytes`` the uncompressed bytes read.
     """
 
     def __init__(

@@ -102,11 +102,7 @@ def spacing(data: DataConfig) -> Tokenization:
 
 def preparation_options(data: DataConfig) -> dict[str, str | bool]:
     """Everything that the form of prepared text depends on besides its language, by option."""
-    return {
-        "tokenization": spacing(data),
-        "normalization": data.normalization,
-        "lowercase": data.lowercase,
-    }
+    return {"tokenization": spacing(data), "normalization": data.normalization, "lowercase": data.lowercase}
 
 
 def lowers_typed(data: DataConfig) -> bool:

@@ -76,7 +76,8 @@ class GreedyGraph(tf.Module):
         )
         self._source = _graph_tokenizer(tokenizers.source)
         self._target = self._source if tokenizers.shared else _graph_tokenizer(tokenizers.target)
-        self._source_tokens, self._target_tokens = map(_all_tokens, (tokenizers.source, tokenizers.target))
+        self._source_tokens = tf.constant(tokenizers.source.vocabulary)
+        self._target_tokens = tf.constant(tokenizers.target.vocabulary)
 
     @_compiled(tf.TensorSpec([None], tf.string, name="text"))
     def translate(self, text: Any) -> dict[str, Any]:
@@ -207,7 +208,7 @@ class _GraphWordPiece(tf.Module):
 class _GraphWords(tf.Module):
     def __init__(self, tokenizer: WordTokenizer) -> None:
         super().__init__()
-        self._tokens = _all_tokens(tokenizer)
+        self._tokens = tf.constant(tokenizer.vocabulary)
         self._table = _ids_by_token(tokenizer)
         self._pattern, self._replacement = _SPLITTING[tokenizer.punctuation]
 
@@ -225,11 +226,7 @@ def _cleaned(texts: Any) -> Any:
     return tf.strings.regex_replace(tf.strings.regex_replace(texts, _BLANK, " "), _INVISIBLE, "")
 
 
-def _all_tokens(tokenizer: Tokenizer) -> Any:
-    return tf.constant(tokenizer.vocabulary)
-
-
 def _ids_by_token(tokenizer: Tokenizer) -> Any:
-    tokens = _all_tokens(tokenizer)
+    tokens = tf.constant(tokenizer.vocabulary)
     entries = tf.lookup.KeyValueTensorInitializer(tokens, tf.range(len(tokens), dtype=tf.int64))
     return tf.lookup.StaticHashTable(entries, default_value=UNK)

@@ -9,7 +9,7 @@ import json
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import partial
-from itertools import chain, islice
+from itertools import chain, compress, islice
 from pathlib import Path
 from statistics import fmean
 from typing import Any, Literal
@@ -322,12 +322,10 @@ def write_distilled(
                 name = data.train[number].label if data.train else "the training file"
                 raise DataError(f"no translation of {name} is complete", "leave it out of data.train")
             with written_whole(new / f"train-{number}.tsv.gz") as stream:
-                for ((source, _), translations), (rank, score), stays in zip(
-                    islice(pairs, size), ranked, kept, strict=True
-                ):
-                    if stays:
-                        target, _ = translations[rank]
-                        stream.write(tsv_line(*columns((source, target)), f"{score:.4f}"))
+                rows = zip(islice(pairs, size), ranked, strict=True)
+                for ((source, _), translations), (rank, score) in compress(rows, kept):
+                    target, _ = translations[rank]
+                    stream.write(tsv_line(*columns((source, target)), f"{score:.4f}"))
         for split, held_out in (("validation", corpus.validation), ("test", corpus.test)):
             with written_whole(new / f"{split}.tsv.gz") as stream:
                 stream.writelines(tsv_line(*columns(pair)) for pair in held_out)

@@ -103,7 +103,13 @@ def dry_run(
     short_plan = _DryRunPlan(plan, largest, config.batch.accumulate)
     num_short_steps = epoch_steps(short_plan, config.batch.accumulate).of(0)
     with tempfile.TemporaryDirectory() as folder:
-        trainer = Trainer(_short(config), Run(Path(folder)), model, short_plan, validator, Workers(strategy))
+        short_config = replace(
+            config,
+            training=replace(config.training, epochs=1, max_steps=None),
+            validation=replace(config.validation, every_epochs=None, every_steps=None, patience=None),
+            checkpoint=CheckpointConfig(),
+        )
+        trainer = Trainer(short_config, Run(Path(folder)), model, short_plan, validator, Workers(strategy))
         seconds_per_step = _time_steps(trainer, num_short_steps, on_event)
     seconds_per_validation = _time_validation(validator, on_event) / share
     steps_per_epoch = epoch_steps(plan, config.batch.accumulate)
@@ -140,23 +146,11 @@ class _DryRunPlan(BatchPlan):
         self.mixture = Mixture.once(0)
 
     def num_batches(self, epoch: int) -> int:  # noqa: ARG002 — the only one
-        """Number of batches."""
         return len(self._largest) + self._usual
 
     def batches(self, epoch: int, first: int = 0) -> Iterator[Batch]:  # noqa: ARG002 — it has no other start
-        """The batches."""
         yield from self._largest
         yield from islice(self._plan.batches(epoch, self._skipped), self._usual)
-
-
-def _short(config: Config) -> Config:
-    """A config of one epoch without validation."""
-    return replace(
-        config,
-        training=replace(config.training, epochs=1, max_steps=None),
-        validation=replace(config.validation, every_epochs=None, every_steps=None, patience=None),
-        checkpoint=CheckpointConfig(),
-    )
 
 
 def _time_steps(trainer: Trainer, last: int, on_event: Callable[[Event], None]) -> float:

@@ -142,16 +142,8 @@ class ModelSelection:
         is_last_stage = self._mixture.stage(int(state.epoch)) == len(self._mixture.stages) - 1
         state.stale.assign(0 if is_best or not is_last_stage else state.stale + 1)
         if self._writes:
-            keep_best(
-                self._run.weights_folder,
-                state.weights(),
-                keep=self._config.checkpoint.keep_best,
-                config=self._config.model,
-                step=int(state.global_step),
-                metric=metric,
-                score=score,
-                loss=scores.loss,
-            )
+            folder, step = self._run.weights_folder, int(state.global_step)
+            keep_best(folder, state.weights(), self._config, step, score, scores.loss)
         state.validated.assign(state.global_step)
         loss, accuracy = state.of_epoch.means()
         event = Validated(

@@ -165,14 +165,12 @@ def is_resumable(run: Run, config: Config, fresh: bool) -> bool:
             f"{run.path} is an average of checkpoints, which cannot be resumed",
             f"start another run with its weights: --init-from {run.path} --run NAME",
         )
-    if not run.checkpoints():
-        return False
-    if differences := fixed_differences(config, run.config()):
+    if run.checkpoints() and (differences := fixed_differences(config, run.config())):
         raise RunError(
             f"{run.path} was trained with other options: {'; '.join(differences)}",
             "restore them, train beside it with --run NAME, or start over with --fresh",
         )
-    return True
+    return bool(run.checkpoints())
 
 
 def _check_data(run: Run, task: Task) -> None:

@@ -100,8 +100,13 @@ def train(
             if stop.received is None or (stop.is_training and not isinstance(error, KeyboardInterrupt)):
                 raise
             is_stopped, is_saved = True, False
-        if is_chief and is_saved:
-            _check_complete(directory)
+        parts = directory.path / "run.json", directory.path / "config.yaml", directory.tokenizer_folder
+        missing = [part.name for part in parts if not part.exists()]
+        if is_chief and is_saved and missing:  # nothing could use the rest
+            raise RunError(
+                f"{directory.path} was removed or changed during the training: {', '.join(missing)} missing",
+                "train it again with --fresh",
+            )
     return TrainingResult(
         run=directory.path,
         history=History(directory.path).validations(),
@@ -142,16 +147,6 @@ def _train(
     if is_stopped:  # a signal to one worker stops all
         stop.received = next((number for number in workers.gather(stop.received) if number), None)
     return is_stopped
-
-
-def _check_complete(run: Run) -> None:
-    """Raise RunError if somebody removed parts of the run meanwhile: nothing could use the rest."""
-    parts = run.path / "run.json", run.path / "config.yaml", run.tokenizer_folder
-    if missing := [part.name for part in parts if not part.exists()]:
-        raise RunError(
-            f"{run.path} was removed or changed during the training: {', '.join(missing)} missing",
-            "train it again with --fresh",
-        )
 
 
 def _check_agreement(inputs: TrainingInputs, workers: Workers) -> None:

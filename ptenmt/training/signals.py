@@ -125,7 +125,6 @@ def _leave_terminal() -> None:
 
 
 def _end_process(received: list[int]) -> None:
-    """Print the reason and exit immediately."""
     reason = b"stopped before the first step: nothing to save, run it again\n"
     if len(received) > 1:
         reason = b"stopped immediately: run it again to resume from the last checkpoint\n"

@@ -1,6 +1,6 @@
 """A training's curves, scores and sample translations as TensorBoard reads them."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -32,47 +32,37 @@ class TensorBoard:
         try:
             match event:
                 case TrainingStarted(is_over=False):
-                    self._start(event)
+                    validations = History(self._run.path).validations()
+                    step = event.steps_per_epoch.before(event.epoch) + event.step_in_epoch
+                    forget_after(self._folder, step, validations[-1]["step"] if validations else 0)
+                    self._writer = tf.summary.create_file_writer(str(self._folder))
                 case StepDone():
                     self._tokens_per_second = event.tokens_per_second
                 case CurvePoint():
-                    self._curve_point(event)
-                case Validated():
-                    self._validated(event)
+                    names = ("loss", "accuracy", "learning_rate", "gradient_norm")
+                    values = {name: getattr(event, name) for name in names}
+                    values["tokens_per_second"] = self._tokens_per_second
+                    self._write(event, "training/", values)
+                case Validated(scores=scores):
+                    self._write(event, _SCORES, scores.figures())
+                    texts = ((each.source, each.reference, each.translation) for each in scores.samples)
+                    lines = {f"sample_{number}": "  \n".join(each) for number, each in enumerate(texts, 1)}
+                    self._write(event, _SCORES, lines)  # two spaces: a new line
+                    self._writer.flush()
                 case CheckpointSaved():
                     self._writer.flush()
         except (tf.errors.OpError, OSError) as error:
             raise OutputError(f"cannot write {self._folder}: {str(error).splitlines()[0]}") from error
 
-    def _start(self, event: TrainingStarted) -> None:
-        validations = History(self._run.path).validations()
-        step = event.steps_per_epoch.before(event.epoch) + event.step_in_epoch
-        forget_after(self._folder, step, validations[-1]["step"] if validations else 0)
-        self._writer = tf.summary.create_file_writer(str(self._folder))
-
-    def _curve_point(self, event: CurvePoint) -> None:
+    def _write(self, event: CurvePoint | Validated, prefix: str, values: Mapping[str, float | str]) -> None:
+        """What ``tf.summary.scalar`` and ``text`` write, which need the package tensorboard."""
         with self._writer.as_default(event.global_step):
-            for name in ("loss", "accuracy", "learning_rate", "gradient_norm"):
-                _write(f"training/{name}", getattr(event, name))
-            _write("training/tokens_per_second", self._tokens_per_second)
-
-    def _validated(self, event: Validated) -> None:
-        scores = event.scores
-        with self._writer.as_default(event.global_step):
-            for name, value in scores.figures().items():
-                _write(f"{_SCORES}{name}", value)
-            for number, sample in enumerate(scores.samples, 1):
-                texts = [sample.source, sample.reference, sample.translation]
-                _write(f"{_SCORES}sample_{number}", "  \n".join(texts))  # two spaces: a new line
-        self._writer.flush()
-
-
-def _write(tag: str, value: float | str) -> None:
-    """What ``tf.summary.scalar`` and ``text`` write, which need the package tensorboard to be installed."""
-    is_text = isinstance(value, str)
-    metadata = tf.compat.v1.SummaryMetadata(data_class=2 if is_text else 1)
-    metadata.plugin_data.plugin_name = "text" if is_text else "scalars"
-    tf.summary.write(tag, tf.constant(value, tf.string if is_text else tf.float32), metadata=metadata)
+            for name, value in values.items():
+                is_text = isinstance(value, str)
+                metadata = tf.compat.v1.SummaryMetadata(data_class=2 if is_text else 1)
+                metadata.plugin_data.plugin_name = "text" if is_text else "scalars"
+                tensor = tf.constant(value, tf.string if is_text else tf.float32)
+                tf.summary.write(f"{prefix}{name}", tensor, metadata=metadata)
 
 
 def forget_after(folder: Path, step: int, validated: int) -> None:

@@ -281,13 +281,8 @@ class Trainer:
             return
         with self._state.timed("saving"):
             path = self._checkpoints.save()
-            write_weights(
-                self._run.weights_folder / "latest.safetensors",
-                self._state.weights(),
-                config=self._config.model,
-                step=int(self._state.global_step),
-                metric=self._config.validation.metric,
-            )
+            latest = self._run.weights_folder / "latest.safetensors"
+            write_weights(latest, self._state.weights(), self._config, int(self._state.global_step))
         self._saved_at, self._saved_position = time.monotonic(), position
         yield events.CheckpointSaved(
             epoch=int(self._state.epoch), step_in_epoch=int(self._state.step_in_epoch), path=path

@@ -129,7 +129,7 @@ def test_models_and_keys_are_reloaded_under_load_and_a_service_manager_is_told(
             assert len(seen) == 1
             info, arrays = read_weights(run.weights_folder / "best.safetensors")
             better = {name: array[::-1] for name, array in arrays.items()}
-            write_weights(info.file, better, config=run.config().model, step=2, metric="bleu", score=99.0)
+            write_weights(info.file, better, config=run.config(), step=2, score=99.0)
             until(lambda: len(seen) == 2)
             is_done.set()
             assert [client.result() for client in clients] == [None] * 4
@@ -211,7 +211,7 @@ def test_attention_is_of_the_weights_that_translate_and_of_no_others(
     content = best.read_bytes()
     info, arrays = read_weights(best)
     better = {name: array + 1 for name, array in arrays.items()}
-    write_weights(best, better, config=run.config().model, step=info.step + 1, metric="bleu", score=99.0)
+    write_weights(best, better, config=run.config(), step=info.step + 1, score=99.0)
     models = started["service"].models
 
     def attention(source: list[int], target: list[int]) -> Any:

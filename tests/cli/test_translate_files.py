@@ -208,8 +208,7 @@ def test_output_started_otherwise_is_not_resumed(
     file = source.with_name("run") / "weights" / "best.safetensors"
     info, arrays = read_weights(file)
     arrays = {name: array * 2 for name, array in arrays.items()}
-    config = Run(file.parents[1]).config().model
-    write_weights(file, arrays, config=config, step=1, metric="bleu", score=1.0)
+    write_weights(file, arrays, config=Run(file.parents[1]).config(), step=1, score=1.0)
     error = job(source, "--resume", "--run", str(source.with_name("run")), code=1).stderr
     assert f"out.txt was started with weights {info.checksum}, not " in error
     assert {path: path.read_bytes() for path in tmp_path.iterdir()} == before

@@ -122,7 +122,7 @@ def test_a_concurrent_training_changes_nothing(
     def replace_the_best(what: str, *_so_far: int) -> None:
         if what == "translating" and read_info(best) == before:
             worse = {name: array / 2 for name, array in arrays.items()}
-            write_weights(best, worse, config=run.config().model, step=999, metric="bleu", score=99.0)
+            write_weights(best, worse, config=run.config(), step=999, score=99.0)
             Translator.load(run)
 
     found = evaluate(run, on_progress=replace_the_best, load=LoadOptions(on_warning=pytest.fail))

@@ -51,9 +51,8 @@ def untrained_run(folder: Path, config: Config, pair: TokenizerPair, seed: int =
     write_weights(
         run.weights_folder / "best.safetensors",
         weights_of(model),
-        config=config.model,
+        config=config,
         step=7,
-        metric="bleu",
         score=12.34,
         loss=2.0,
     )

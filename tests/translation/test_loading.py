@@ -79,7 +79,7 @@ def test_the_cache_is_made_again(run: Run, how: str) -> None:
         best = run.weights_folder / "best.safetensors"
         info, arrays = read_weights(best)
         arrays["transformer/final/bias"] += 0.5
-        write_weights(best, arrays, config=run.config().model, step=info.step + 1, metric="bleu", score=99.0)
+        write_weights(best, arrays, config=run.config(), step=info.step + 1, score=99.0)
     assert len(texts(Translator.load(run, pytest.fail))) == len(SENTENCES)
     assert cached_checksum(run) == read_info(run.weights_folder / "best.safetensors").checksum
     if how != "of other weights":
