@@ -7,14 +7,16 @@ when this one is killed, which those of loky do not.
 
 import os
 import pickle
+import queue
 import subprocess
 import sys
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import ExitStack, suppress
 from itertools import chain, islice
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 from ptenmt.errors import DataError
 
@@ -42,7 +44,7 @@ def parallel_map(
     """Apply a function to each item by one process per core; yield items with results, in order.
 
     The first few items are handled by this process, so that little work starts no others. Items, results and
-    the function, which must be of a module of ptenmt, are pickled. An item per process is read ahead.
+    the function, which must be of a module of ptenmt, are pickled. A few items per process are read ahead.
 
     Raises:
         DataError: A process ended before its work was done.
@@ -55,19 +57,28 @@ def parallel_map(
         return
     iterator = chain(following, iterator)
     with ExitStack() as stack:
-        workers = [stack.enter_context(_Worker()) for _ in range(num_processes)]
-        for worker in workers:
+        idle: queue.SimpleQueue[_Worker] = queue.SimpleQueue()
+        for worker in [stack.enter_context(_Worker()) for _ in range(num_processes)]:
             worker.send(function)
-        busy = deque(zip(workers, iterator, strict=False))
-        for worker, item in busy:
-            worker.send(item)
-        while busy:
-            worker, item = busy.popleft()
-            result = worker.receive()
-            for next_item in islice(iterator, 1):
-                worker.send(next_item)
-                busy.append((worker, next_item))
-            yield item, result
+            idle.put(worker)
+
+        def apply(item: _Item) -> _Result:
+            worker = idle.get()
+            try:
+                worker.send(item)
+                return cast(_Result, worker.receive())
+            finally:
+                idle.put(worker)
+
+        threads = stack.enter_context(ThreadPoolExecutor(num_processes))
+        stack.callback(threads.shutdown, cancel_futures=True)
+        pending: deque[tuple[_Item, Future[_Result]]] = deque()
+        for item in iterator:
+            pending.append((item, threads.submit(apply, item)))
+            if len(pending) > 2 * num_processes:
+                item, future = pending.popleft()
+                yield item, future.result()
+        yield from ((item, future.result()) for item, future in pending)
 
 
 class _Worker:
