@@ -214,12 +214,7 @@ def _best_range(scores: Sequence[tuple[int, int]]) -> list[int]:
 
 
 class _Gaps:
-    """The empty elements between the words of a translation.
-
-    Args:
-        paths: Of the words.
-        links: The source word of each, if any.
-    """
+    """The empty elements between the words of a translation, given their paths and source words."""
 
     def __init__(self, paths: Sequence[Path], links: Sequence[int | None]) -> None:
         self._paths, self._links = [(), *paths, ()], links
@@ -228,13 +223,9 @@ class _Gaps:
         self._find = cache(self._gap)
 
     def add(self, path: Path, num_placed: int, position: int, *, follows: bool) -> None:
-        """Add an element.
+        """Add the last element of a path, of which ``num_placed`` have words; the others stay around it.
 
-        Args:
-            path: It is the last one; those without words around it stay around it.
-            num_placed: How many of the path have words.
-            position: How many source words are before it.
-            follows: Whether it follows a word without a space between.
+        It stands after ``position`` source words, and ``follows`` one without a space between.
         """
         outermost = path[: num_placed + 1]
         if outermost not in self._gaps:
@@ -244,8 +235,7 @@ class _Gaps:
     def spans(self, row: int) -> tuple[list[Span], list[Span]]:
         """The empty elements in the gap before a word: those before the space, and those after it."""
         left, right = self._paths[row : row + 2]
-        before: list[tuple[int, Path]] = []
-        after: list[tuple[int, Path]] = []
+        before, after = list[tuple[int, Path]](), list[tuple[int, Path]]()
         for follows, path in self._elements[row]:
             near, far = num_shared(path, left), num_shared(path, right)
             if (near, follows) > (far, False):

@@ -231,23 +231,20 @@ class _WordUnit(TranslationUnit):
                     found[at], found[ends[key]] = spans[ends[key]], spans[at]
         return found
 
-    def _opened(self, element: _Element, *, is_first: bool) -> _Element:
-        if self._roles[element] == "text":
-            return _run_like(element)
-        if self._roles[element] == "wrapper":
-            default = self._default.get(element)
-            if is_first:
-                _contents_of(element)[:] = []
-            else:
-                element = element.makeelement(element.tag, dict(element.attrib))
-                if element.tag == _CONTROL:
-                    etree.SubElement(element, f"{_CONTROL}Content")
-            if default is not None:
-                self._default[_contents_of(element)] = default
-        return element
-
-    def _contents(self, element: _Element) -> _Element:
-        return _contents_of(element)
+    def _opened(self, element: _Element, *, is_first: bool) -> tuple[_Element, _Element]:
+        role, default = self._roles[element], self._default.get(element)
+        if role == "text":
+            element = _run_like(element)
+        elif role == "wrapper" and is_first:
+            _contents_of(element)[:] = []
+        elif role == "wrapper":
+            element = element.makeelement(element.tag, dict(element.attrib))
+            if element.tag == _CONTROL:
+                etree.SubElement(element, f"{_CONTROL}Content")
+        contents = _contents_of(element)
+        if default is not None:
+            self._default[contents] = default
+        return element, contents
 
     def _append_text(self, parent: _Element, text: str) -> None:
         if not text:

@@ -203,14 +203,14 @@ class _HtmlUnit(TranslationUnit):
                 self._element.addnext(node)
         setattr(self._element, self._place, self._before + (container.text or ""))
 
-    def _opened(self, element: _Element, *, is_first: bool) -> _Element:
+    def _opened(self, element: _Element, *, is_first: bool) -> tuple[_Element, _Element]:
         if not is_first:
             attributes = {name: value for name, value in element.attrib.items() if name != "id"}
-            return element.makeelement(element.tag, attributes)
-        if self._roles[element] == "inline":
+            element = element.makeelement(element.tag, attributes)
+        elif self._roles[element] == "inline":
             element[:] = []
             element.text = None
-        return element
+        return element, element
 
     def _append_text(self, parent: _Element, text: str) -> None:
         last = next(parent.iterchildren(reversed=True), None)  # len() counts them all

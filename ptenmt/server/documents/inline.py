@@ -86,8 +86,9 @@ class TranslationUnit(ABC):
                 if isinstance(element, str):
                     self._append_text(opened[-1], element)
                     continue
-                append(element := self._opened(element, is_first=number not in seen))
-                opened.append(self._contents(element))
+                element, contents = self._opened(element, is_first=number not in seen)
+                append(element)
+                opened.append(contents)
                 seen.add(number)
             last, end = path, 0
             for found in pattern.finditer(text):
@@ -102,12 +103,8 @@ class TranslationUnit(ABC):
             append(element)
 
     @abstractmethod
-    def _opened(self, element: Any, *, is_first: bool) -> Any:
-        """An element, for the first time or again, without the text that is translated."""
-
-    def _contents(self, element: Any) -> Any:
-        """What has the contents of an element."""
-        return element
+    def _opened(self, element: Any, *, is_first: bool) -> tuple[Any, Any]:
+        """An element without its text, for the first time or again, and what gets the translated text."""
 
     @abstractmethod
     def _append_text(self, parent: Any, text: str) -> None:
