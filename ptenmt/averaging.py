@@ -68,9 +68,8 @@ def _chosen(
         found = [(path.name, partial(read_checkpoint, path)) for path in run.checkpoints()]
     else:
         what, option, count, keep = "best models", "best", best, run.config().checkpoint.keep_best
-        found = [
-            (f"step-{info.step}", partial(_read_best, info.file)) for info in best_weights(run.weights_folder)
-        ]
+        infos = best_weights(run.weights_folder)
+        found = [(f"step-{info.step}", partial(_read_best, info.file)) for info in infos]
     if not found and not run.checkpoints():
         if "averaged_from" in run.facts():
             raise RunError(f"{run.path} is an average itself", "average the run that it was made from")

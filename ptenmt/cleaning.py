@@ -80,9 +80,8 @@ class Cleaning:
         for option, run, like in (("--forward", self.forward, data), ("--backward", self.backward, other)):
             config = run.config()
             check_task(run, config.task, "translation")
-            wrong += [
-                f"{option} {run.name} has {each}" for each in preparation_differences(config.data, like)
-            ]
+            differences = preparation_differences(config.data, like)
+            wrong += [f"{option} {run.name} has {each}" for each in differences]
         if wrong:
             hint = "both must read text prepared as the config's, --backward in the other direction"
             raise RunError("; ".join(wrong), hint)

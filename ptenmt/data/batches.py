@@ -82,10 +82,9 @@ def learn_tokenizers(
     if config.kind == "wordpiece":
         return build_tokenizers(config, train, data.languages)
     symbols, noise = tokenizer_symbols(data), asdict(data.augment) | {"join": 0.0}
-    is_noisy = any(noise.values())
 
     def build(folder: Path) -> dict[str, Any]:
-        texts = NoisyTexts(train, data) if is_noisy else train
+        texts = NoisyTexts(train, data) if any(noise.values()) else train
         build_tokenizers(config, texts, data.languages, symbols).save(folder / "tokenizer")
         return {}
 
@@ -94,7 +93,7 @@ def learn_tokenizers(
         "options": [config.kind, config.vocabulary_size, config.shared, config.algorithm],
         "words": [config.punctuation, config.order],
         "symbols": symbols,
-        "augment": noise if is_noisy else None,
+        "augment": noise if any(noise.values()) else None,
         "training_sentences": config.training_sentences,
         "version": metadata.version("sentencepiece"),
     }

@@ -174,8 +174,7 @@ _ENDINGS = (".tsv", ".tsv.gz", ".csv", ".csv.gz")
 def demo_pairs(split: Literal["train", "validation", "test"]) -> list[SentencePair]:
     """Read a split of the bundled demo corpus: 300 pairs each for validation and test, the rest to train."""
     pairs = list(_column_pairs(DEMO_FILE))
-    splits = {"validation": pairs[:300], "test": pairs[300:600], "train": pairs[600:]}
-    return splits[split]
+    return {"validation": pairs[:300], "test": pairs[300:600], "train": pairs[600:]}[split]
 
 
 def read_pairs(file: CorpusFile) -> Iterator[SentencePair]:

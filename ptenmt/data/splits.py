@@ -33,9 +33,7 @@ def split_off(
             drawn[split] = ranked[:count]
             taken = [{pair[side].casefold() for pair in drawn[split]} for side in (0, 1)]
             ranked = [
-                pair
-                for pair in ranked
-                if pair[0].casefold() not in taken[0] and pair[1].casefold() not in taken[1]
+                each for each in ranked if all(each[side].casefold() not in taken[side] for side in (0, 1))
             ]
         if are_all or all(len(drawn[split]) == count for split, count in wanted.items()):
             return drawn
