@@ -98,16 +98,17 @@ def check_origins(origins: Iterable[str]) -> None:
 
 
 async def _refused(request: Request, error: Refusal) -> JSONResponse:
-    return error_response(request.scope, error.message, error.status, error.headers)
+    return error_response(request.scope, error)
 
 
 async def _not_found(request: Request, error: HTTPException) -> JSONResponse:
     """Unknown route or method, or a malformed form."""
-    return error_response(request.scope, str(error.detail), error.status_code, error.headers)
+    refusal = Refusal(str(error.detail), error.status_code, headers=error.headers)
+    return error_response(request.scope, refusal)
 
 
 def _error_handler(message: str, status: int) -> Handler:
     async def handle(request: Request, _error: Exception) -> JSONResponse:
-        return error_response(request.scope, message, status)
+        return error_response(request.scope, Refusal(message, status))
 
     return handle

@@ -1,6 +1,7 @@
 """The limits of requests, so that no client can keep the server from the others, and refusals."""
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from ptenmt.errors import ConfigError
@@ -69,13 +70,20 @@ class Refusal(Exception):
         message: What is wrong, for the client.
         status: HTTP status code.
         retry_after: Seconds after which the client may try again; None if it need not.
+        headers: Further headers of the response.
     """
 
-    def __init__(self, message: str, status: int = 400, retry_after: float | None = None) -> None:
+    def __init__(
+        self,
+        message: str,
+        status: int = 400,
+        retry_after: float | None = None,
+        headers: Mapping[str, str] | None = None,
+    ) -> None:
         super().__init__(message)
-        self.message = message
-        self.status = status
-        self.headers = {} if retry_after is None else {"retry-after": str(max(1, math.ceil(retry_after)))}
+        self.message, self.status, self.headers = message, status, dict(headers or {})
+        if retry_after is not None:
+            self.headers["retry-after"] = str(max(1, math.ceil(retry_after)))
 
 
 def shutting_down() -> Refusal:

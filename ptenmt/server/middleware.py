@@ -5,7 +5,7 @@ import logging
 import platform
 import re
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from prometheus_client import (
@@ -55,39 +55,28 @@ class Metrics:
     """The metrics of one server."""
 
     def __init__(self) -> None:
-        self._registry = registry = CollectorRegistry()
         disable_created_metrics()  # type: ignore[no-untyped-call]
-        ProcessCollector(registry=registry)
-        build = Info("ptenmt_build", "Versions of the server", registry=registry)
+        self._registry = CollectorRegistry()
+        own: Any = {"registry": self._registry}
+        ProcessCollector(**own)
+        build = Info("ptenmt_build", "Versions of the server", **own)
         build.info({"version": __version__, "python": platform.python_version()})
-        self.requests = Counter(
-            "ptenmt_requests",
-            "Requests answered, by route, method and status",
-            ["route", "method", "status"],
-            registry=registry,
-        )
-        self.seconds = Histogram(
-            "ptenmt_request_seconds",
-            "From a request's head to the end of its answer",
-            ["route"],
-            buckets=_SECONDS,
-            registry=registry,
-        )
-        pair: Any = {"labelnames": ["pair"], "registry": registry}
-        self._models = Info("ptenmt_model", "Loaded models", **pair)
-        self._characters = Counter("ptenmt_characters", "Characters of texts to translate", **pair)
-        self.sentences = Counter("ptenmt_sentences", "Sentences translated", **pair)
-        self.source_tokens = Counter("ptenmt_source_tokens", "Source tokens", **pair)
-        self.target_tokens = Counter("ptenmt_target_tokens", "Target tokens", **pair)
-        self.batch_sentences = Histogram(
-            "ptenmt_batch_sentences", "Sentences in a batch", buckets=_SENTENCES, **pair
-        )
-        self.queue_seconds = Histogram(
-            "ptenmt_queue_seconds", "How long a sentence waited for its batch", buckets=_SECONDS, **pair
-        )
-        self.model_bytes = Gauge("ptenmt_model_bytes", "Weights in memory; 0 if they are not loaded", **pair)
-        self.queue = Gauge("ptenmt_queue_sentences", "Sentences waiting", registry=registry)
-        self.active = Gauge("ptenmt_active_requests", "Requests in progress", registry=registry)
+        answers = "Requests answered, by route, method and status"
+        self.requests = Counter("ptenmt_requests", answers, ["route", "method", "status"], **own)
+        duration = "From a request's head to the end of its answer"
+        self.seconds = Histogram("ptenmt_request_seconds", duration, ["route"], buckets=_SECONDS, **own)
+        self.queue = Gauge("ptenmt_queue_sentences", "Sentences waiting", **own)
+        self.active = Gauge("ptenmt_active_requests", "Requests in progress", **own)
+        own["labelnames"] = ["pair"]
+        self._models = Info("ptenmt_model", "Loaded models", **own)
+        self._characters = Counter("ptenmt_characters", "Characters of texts to translate", **own)
+        self.sentences = Counter("ptenmt_sentences", "Sentences translated", **own)
+        self.source_tokens = Counter("ptenmt_source_tokens", "Source tokens", **own)
+        self.target_tokens = Counter("ptenmt_target_tokens", "Target tokens", **own)
+        size, wait = "Sentences in a batch", "How long a sentence waited for its batch"
+        self.batch_sentences = Histogram("ptenmt_batch_sentences", size, buckets=_SENTENCES, **own)
+        self.queue_seconds = Histogram("ptenmt_queue_seconds", wait, buckets=_SECONDS, **own)
+        self.model_bytes = Gauge("ptenmt_model_bytes", "Weights in memory; 0 if they are not loaded", **own)
 
     def count_batch(
         self, pair: str, waits: Sequence[float], num_source_tokens: int, num_target_tokens: int
@@ -122,12 +111,7 @@ class Metrics:
 class RequestMiddleware:
     """Limits, counts, times and logs requests, and adds security headers to the responses.
 
-    Args:
-        app: The routes.
-        limits: Requests that are too many, too large or too slow are refused.
-        metrics: Counts requests.
-        prefix: The path below which clients see the server.
-        hosts: The hosts that requests may name; empty for any.
+    Clients see the server below the path ``prefix``; requests may name these ``hosts``, or any if there are none.
     """
 
     def __init__(
@@ -164,14 +148,11 @@ class RequestMiddleware:
             await self._app(seen, self._limited(seen, receive), send_with_headers)
         except Refusal as refusal:
             if status is None:
-                response = error_response(seen, refusal.message, refusal.status, refusal.headers)
-                await response(seen, receive, send_with_headers)
+                await error_response(seen, refusal)(seen, receive, send_with_headers)
         except asyncio.CancelledError:  # the server stops
             if status is not None:
                 raise
-            stopping = shutting_down()
-            response = error_response(seen, stopping.message, stopping.status, stopping.headers)
-            await response(seen, receive, send_with_headers)
+            await error_response(seen, shutting_down())(seen, receive, send_with_headers)
         finally:
             self._num_active -= 1
             self._metrics.active.dec()
@@ -239,12 +220,10 @@ def _as_seen_by_clients(scope: Scope, prefix: str) -> Scope:
     return {**scope, "method": method, "root_path": prefix, "path": path, "headers": raw, "state": {}}
 
 
-def error_response(
-    scope: Scope, message: str, status: int, headers: Mapping[str, str] | None = None
-) -> JSONResponse:
+def error_response(scope: Scope, refusal: Refusal) -> JSONResponse:
     """The response to a refused request, in LibreTranslate's format, or in DeepL's on its routes."""
     name = "message" if scope["path"].startswith(f"{scope['root_path']}/v2/") else "error"
-    return JSONResponse({name: message}, status, headers)
+    return JSONResponse({name: refusal.message}, refusal.status, refusal.headers)
 
 
 def _too_large() -> Refusal:

@@ -66,9 +66,7 @@ def serve(
         service: The models, limits and keys.
         host: A name or an address of this machine.
         port: The port; 0 for any free one.
-        origins: See ``make_app``.
-        hosts: See ``make_app``.
-        url_prefix: Its ``prefix``.
+        origins: As ``hosts`` and ``url_prefix``, see ``make_app``.
         watches: Whether to load a model again when its weights are replaced.
         is_verbose: Whether uvicorn logs more than errors.
         on_start: Called with the server's URL once it accepts requests.

@@ -113,7 +113,7 @@ async function fetched(path, request) {
     return await fetch(path, request);
   } catch (error) {
     if (error.name === "AbortError") throw error;
-    throw new ApiError(say("The server cannot be reached. Trying again …"), 0);
+    throw new ApiError(say("The server cannot be reached."), 0);
   }
 }
 

@@ -22,7 +22,7 @@ const TYPING_PAUSE = 250; // milliseconds, as all that follow
 const SPEAKING_PAUSE = 900;
 const RETRY_PAUSE = 3000;
 const REQUESTS = 4; // a text may be as long as so many requests
-const BUSY = [0, 503]; // statuses after which a request is sent again
+const BUSY = { 0: "The server cannot be reached. Trying again …", 503: "The server is busy. Trying again …" };
 
 const part = (name) => document.getElementById(name);
 const parts = (names) => Object.fromEntries(Object.entries(names).map(([name, id]) => [name, part(id)]));
@@ -30,6 +30,7 @@ const parts = (names) => Object.fromEntries(Object.entries(names).map(([name, id
 class Page {
   #typing = 0;
   #speaking = 0;
+  #isLoaded = false; // whether the model is: it has translated
   #movesFocus = false; // whether the focus moves to the translation when it is complete
   #last = [0, 0]; // the last hovered word of the translation
 
@@ -148,6 +149,7 @@ class Page {
     part("target").lang = part("spoken").lang = languages.target;
     offerExamples(part("examples"), languages.source, (text) => (this.source.text = text));
     part("model").textContent = "";
+    this.#isLoaded = false;
     this.#describeModel();
   }
 
@@ -176,9 +178,9 @@ class Page {
 
   #failed(error) {
     if (error.status === 403) this.keyForm.show();
-    const isBusy = BUSY.includes(error.status);
-    if (isBusy) this.#typing = setTimeout(() => this.requests.translate(this.#sentences()), RETRY_PAUSE);
-    this.notices.show(error.status === 503 ? say("The server is busy. Trying again …") : error.message, !isBusy);
+    const again = BUSY[error.status];
+    if (again) this.#typing = setTimeout(() => this.requests.translate(this.#sentences()), RETRY_PAUSE);
+    this.notices.show(again ? say(again) : error.message, !again);
   }
 
   #sentences() {
@@ -202,7 +204,8 @@ class Page {
     this.notices.show("");
     this.#remark();
     showExchange(parts({ box: "exchange", request: "exchange-request", answer: "exchange-answer" }));
-    if (!part("model").textContent) this.#describeModel(); // it is loaded now
+    if (!part("model").textContent && !this.#isLoaded) this.#describeModel();
+    this.#isLoaded = true;
     const { text } = this.target;
     this.history.add({
       source: this.source.text,
@@ -221,7 +224,7 @@ class Page {
     this.#movesFocus = false;
   }
 
-  /** The language that the text is in, if it is surely another one. */
+  /** The language that the text is in, if it is confidently identified as another one. */
   #detected() {
     return this.translations.detected(this.#sentences());
   }
@@ -275,12 +278,9 @@ class Page {
   }
 
   async #copy() {
-    if (await copy(this.target.text)) {
-      this.notices.confirm(say("Copied."));
-    } else {
-      document.getSelection().selectAllChildren(part("target"));
-      this.notices.show(say("Selected: press Ctrl+C to copy."));
-    }
+    if (await copy(this.target.text)) return this.notices.confirm(say("Copied."));
+    document.getSelection().selectAllChildren(part("target"));
+    return this.notices.show(say("Selected: press Ctrl+C to copy."));
   }
 
   async #share() {

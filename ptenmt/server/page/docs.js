@@ -1,6 +1,7 @@
 /** The description of the API: each route, its fields, an example as a curl command, and this server's answer to it. */
 
 import { keyed, settings } from "./api.js";
+import { make } from "./elements.js";
 import { curlCommand } from "./sharing.js";
 import { EXAMPLES } from "./strings.js";
 
@@ -23,26 +24,24 @@ for (const [path, methods] of Object.entries(paths)) {
 function describe(path, method, { description = "", requestBody }) {
   const name = `${method} ${path}`;
   const anchor = name.replace(/\W+/g, "-").toLowerCase();
-  const link = make("a", name);
-  link.href = `#${anchor}`;
-  document.getElementById("contents").append(make("li", link));
-  const section = make("section", make("h2", make("code", name)), make("p", description));
-  section.id = anchor;
+  document.getElementById("contents").append(make("li", {}, make("a", { href: `#${anchor}` }, name)));
+  const title = make("h2", {}, make("code", {}, name));
+  const section = make("section", { id: anchor }, title, make("p", {}, description));
   document.getElementById("routes").append(section);
   const content = requestBody?.content ?? {};
   const [kind] = Object.keys(content);
   const schema = content[kind]?.schema ?? { properties: {} };
-  if (kind) section.append(make("p", `${Object.keys(content).join(", ")}:`), fields(schema));
+  if (kind) section.append(make("p", {}, `${Object.keys(content).join(", ")}:`), fields(schema));
   const values = example(schema);
   if (values && !path.includes("{")) answer(section, path.slice(1), method, kind, values);
 }
 
 function fields({ properties, required = [] }) {
   const lines = Object.entries(properties).flatMap(([name, { description = "", title = "" }]) => [
-    make("dt", make("code", name), required.includes(name) ? " (required)" : ""),
-    make("dd", description || title),
+    make("dt", {}, make("code", {}, name), required.includes(name) ? " (required)" : ""),
+    make("dd", {}, description || title),
   ]);
-  return make("dl", ...lines);
+  return make("dl", {}, ...lines);
 }
 
 /** Values of the required fields, and of a few others; nothing if one is not known. */
@@ -54,8 +53,9 @@ function example({ properties, required = [] }) {
 }
 
 async function answer(section, path, method, kind, values) {
-  const output = make("pre", "…");
-  section.append(make("pre", curlCommand(path, kind ? values : null)), output);
+  const output = make("pre", {}, "…");
+  const shown = kind && { ...values, ...(facts.keyRequired ? { api_key: "KEY" } : {}) };
+  section.append(make("pre", {}, curlCommand(path, shown ?? null)), output);
   const request = { method };
   if (kind?.includes("json")) {
     request.headers = { "Content-Type": "application/json" };
@@ -66,10 +66,4 @@ async function answer(section, path, method, kind, values) {
   }
   const text = await fetch(path, request).then((found) => found.text(), String);
   output.textContent = text.length > LONGEST ? `${text.slice(0, LONGEST)} …` : text;
-}
-
-function make(tag, ...content) {
-  const element = document.createElement(tag);
-  element.append(...content);
-  return element;
 }

@@ -1,6 +1,7 @@
 /** Translation of files that are chosen or dropped onto the page. */
 
 import { translateFile } from "./api.js";
+import { make, makeButton } from "./elements.js";
 import { say } from "./strings.js";
 
 export class Files {
@@ -50,46 +51,27 @@ export class Files {
   }
 
   async #translateOne(file) {
-    const line = document.createElement("span");
-    line.setAttribute("role", "status");
-    const entry = item(line);
+    const line = make("span", { role: "status" });
+    const entry = make("li", {}, line);
     this.list.append(entry);
     line.textContent = say("{name}: translating …", file);
     try {
       this.#checkFormat(file);
-      const link = document.createElement("a");
-      link.href = await translateFile(file, this.translations.languages);
-      link.download = "";
-      link.textContent = say("download the translation");
-      line.replaceChildren(`${file.name}: `, link);
+      const href = await translateFile(file, this.translations.languages);
+      line.replaceChildren(`${file.name}: `, make("a", { href, download: "" }, say("download the translation")));
     } catch (error) {
       line.classList.add("error");
       line.textContent = `${file.name}: ${error.message}`;
     }
-    entry.append(this.#dismissal(entry, file.name));
-  }
-
-  /** A button that removes an entry. */
-  #dismissal(entry, name) {
-    const button = document.createElement("button");
-    button.type = "button";
-    button.textContent = say("Dismiss");
-    button.ariaLabel = say("Dismiss: {name}", { name });
-    button.addEventListener("click", () => {
+    const dismiss = () => {
       entry.remove();
       this.button.focus();
-    });
-    return button;
+    };
+    entry.append(makeButton(dismiss, { ariaLabel: say("Dismiss: {name}", file) }, say("Dismiss")));
   }
 
   #checkFormat(file) {
     if (this.formats.some((ending) => file.name.toLowerCase().endsWith(ending))) return;
     throw new Error(say("only {formats} can be translated", { formats: this.formats.join(", ") }));
   }
-}
-
-function item(content) {
-  const element = document.createElement("li");
-  element.append(content);
-  return element;
 }

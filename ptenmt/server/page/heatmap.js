@@ -1,5 +1,7 @@
 /** Attention weights as colours: small, for an overview, and as a table that can be read cell by cell. */
 
+import { make } from "./elements.js";
+
 /**
  * Draw weights, a pixel each.
  *
@@ -44,14 +46,14 @@ export class HeatTable {
    * @param {number[][]} weights
    */
   show(title, rows, columns, weights) {
-    const caption = document.createElement("caption");
-    caption.textContent = title;
-    this.#headers = { rows: rows.map(rowHeader), columns: columns.map(columnHeader) };
+    this.#headers = {
+      rows: rows.map((text) => make("th", { scope: "row" }, text)),
+      columns: columns.map((text) => make("th", { scope: "col" }, make("span", {}, text))), // turned upright
+    };
     this.#cells = weights.map((row) => row.map(cell));
-    const lines = this.#cells.map((cells, place) => line([this.#headers.rows[place], ...cells]));
-    const corner = document.createElement("td");
-    corner.className = "corner";
-    this.table.replaceChildren(caption, line([corner, ...this.#headers.columns]), ...lines);
+    const lines = this.#cells.map((cells, place) => make("tr", {}, this.#headers.rows[place], ...cells));
+    const head = make("tr", {}, make("td", { className: "corner" }), ...this.#headers.columns);
+    this.table.replaceChildren(make("caption", {}, title), head, ...lines);
     this.table.style.setProperty("--columns", columns.length);
     this.#cells[0][0].tabIndex = 0;
     this.#met = [0, 0];
@@ -82,33 +84,9 @@ export class HeatTable {
   }
 }
 
-function line(cells) {
-  const row = document.createElement("tr");
-  row.append(...cells);
-  return row;
-}
-
-function rowHeader(text) {
-  const header = document.createElement("th");
-  header.scope = "row";
-  header.textContent = text;
-  return header;
-}
-
-function columnHeader(text) {
-  const header = document.createElement("th");
-  const upright = document.createElement("span");
-  header.scope = "col";
-  upright.textContent = text;
-  header.append(upright);
-  return header;
-}
-
 function cell(weight) {
-  const element = document.createElement("td");
+  const element = make("td", { ariaLabel: percent(weight), tabIndex: -1 });
   element.style.setProperty("--weight", weight.toFixed(4));
-  element.setAttribute("aria-label", percent(weight));
-  element.tabIndex = -1;
   return element;
 }
 

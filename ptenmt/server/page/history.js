@@ -1,9 +1,11 @@
 /** The history of translations, stored in this browser. */
 
+import { make, makeButton } from "./elements.js";
 import { locale, say } from "./strings.js";
 
 const NAME = "ptenmt.history";
 const MOST = 50;
+const FORMAT = { dateStyle: "short", timeStyle: "short" };
 const PAUSE = 1500; // milliseconds without a change, after which a text is worth keeping
 
 export class History {
@@ -45,10 +47,13 @@ export class History {
   }
 
   #keep(entries) {
-    try {
-      localStorage.setItem(NAME, JSON.stringify(entries.slice(0, MOST)));
-    } catch {
-      return; // storage is disabled or full: no history
+    for (let kept = entries.slice(0, MOST); ; kept = kept.slice(0, -1)) {
+      try {
+        localStorage.setItem(NAME, JSON.stringify(kept));
+        break;
+      } catch {
+        if (kept.length === 0) return; // storage is disabled: no history; or full of the last ones
+      }
     }
     this.#draw();
   }
@@ -61,21 +66,22 @@ export class History {
     this.empty.hidden = entries.length > 0;
     this.search.hidden = entries.length === 0;
     this.forgetAll.hidden = entries.length === 0 && !this.#forgotten;
-    this.forgetAll.textContent = say(this.#forgotten ? "Undo" : "Forget all");
+    this.forgetAll.textContent = say(this.#forgotten ? "Undo" : "Clear history");
     this.list.replaceChildren(...entries.filter(isFound).map((entry) => this.#line(entry)));
   }
 
   #line(entry) {
-    const again = button("again", "", () => this.onAgain(entry));
-    again.append(...[entry.source, entry.translation].map(span));
-    const time = document.createElement("time");
-    time.dateTime = new Date(entry.time).toISOString();
-    time.textContent = new Date(entry.time).toLocaleString(locale, { dateStyle: "short", timeStyle: "short" });
-    const forget = button("forget", say("Forget"), () => this.#keep(read().filter(({ time }) => time !== entry.time)));
-    forget.ariaLabel = say("Forget: {text}", { text: entry.source.slice(0, 60) });
-    const line = document.createElement("li");
-    line.append(again, time, forget);
-    return line;
+    const texts = [entry.source, entry.translation].map((text) => make("span", {}, text));
+    const date = new Date(entry.time);
+    const ariaLabel = say("Forget: {text}", { text: entry.source.slice(0, 60) });
+    const forget = () => this.#keep(read().filter(({ time }) => time !== entry.time));
+    return make(
+      "li",
+      {},
+      makeButton(() => this.onAgain(entry), { className: "again" }, ...texts),
+      make("time", { dateTime: date.toISOString() }, date.toLocaleString(locale, FORMAT)),
+      makeButton(forget, { className: "forget", ariaLabel }, say("Forget")),
+    );
   }
 }
 
@@ -92,19 +98,4 @@ function read() {
 /** Whether one text is a beginning of another, that is, unfinished typing. */
 function isBeginning(one, other) {
   return other.startsWith(one.trimEnd());
-}
-
-function button(name, text, onClick) {
-  const element = document.createElement("button");
-  element.type = "button";
-  element.className = name;
-  element.textContent = text;
-  element.addEventListener("click", onClick);
-  return element;
-}
-
-function span(text) {
-  const element = document.createElement("span");
-  element.textContent = text;
-  return element;
 }

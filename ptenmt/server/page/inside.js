@@ -1,5 +1,6 @@
 /** The view into the model: what each of its heads attends to in a sentence and its translation. */
 
+import { make, makeButton } from "./elements.js";
 import { HeatTable, drawThumbnail, percent } from "./heatmap.js";
 import { say } from "./strings.js";
 import { walkWithArrows } from "./tabs.js";
@@ -120,19 +121,13 @@ export class Inside {
   }
 
   #headButton(layer, head) {
-    const button = document.createElement("button");
-    const canvas = document.createElement("canvas");
-    button.type = "button";
-    button.role = "radio";
-    button.ariaLabel = this.#nameOf(layer, head);
-    canvas.ariaHidden = "true";
-    button.append(canvas);
-    button.addEventListener("click", () => {
+    const choose = () => {
       this.#chosen = { layer, head };
       this.#isLayerChosen = true;
       this.#drawTable();
-    });
-    return button;
+    };
+    const picture = make("canvas", { ariaHidden: "true" });
+    return makeButton(choose, { role: "radio", ariaLabel: this.#nameOf(layer, head) }, picture);
   }
 
   #nameOf(layer, head) {
@@ -172,10 +167,7 @@ export class Inside {
 }
 
 function label(text) {
-  const element = document.createElement("span");
-  element.textContent = text;
-  element.ariaHidden = "true"; // the buttons are named in full
-  return element;
+  return make("span", { ariaHidden: "true" }, text); // the buttons are named in full
 }
 
 /** [H][rows][columns] -> [rows][columns] */

@@ -1,5 +1,6 @@
 /** The menu of next-token alternatives at a word of the translation. */
 
+import { make, makeButton } from "./elements.js";
 import { percent } from "./heatmap.js";
 import { say } from "./strings.js";
 import { nextPlace } from "./tabs.js";
@@ -75,24 +76,17 @@ export class Menu {
   }
 
   #item({ text, probability }, start, onChoose) {
-    const item = document.createElement("button");
-    const share = document.createElement("span");
-    item.type = "button";
-    item.setAttribute("role", "menuitem");
-    item.tabIndex = -1;
-    item.textContent = text.slice(start);
-    if (probability !== null) {
-      share.textContent = percent(probability);
-      share.className = "share";
-      share.style.setProperty("--share", probability.toFixed(3));
-      share.ariaLabel = say("{percent} likely", { percent: percent(probability) });
-      share.role = "img";
-      item.append(" ", share);
-    }
-    item.addEventListener("click", () => {
+    const choose = () => {
       this.close();
       onChoose(text);
-    });
+    };
+    const item = makeButton(choose, { role: "menuitem", tabIndex: -1 }, text.slice(start));
+    if (probability !== null) {
+      const ariaLabel = say("{percent} likely", { percent: percent(probability) });
+      const share = make("span", { className: "share", role: "img", ariaLabel }, percent(probability));
+      share.style.setProperty("--share", probability.toFixed(3));
+      item.append(" ", share);
+    }
     return item;
   }
 
@@ -118,11 +112,7 @@ export class Menu {
 }
 
 function remark(text) {
-  const paragraph = document.createElement("p");
-  paragraph.setAttribute("role", "menuitem");
-  paragraph.setAttribute("aria-disabled", "true");
-  paragraph.textContent = text;
-  return paragraph;
+  return make("p", { role: "menuitem", ariaDisabled: "true" }, text);
 }
 
 /** The words that all texts begin with. */

@@ -1,6 +1,7 @@
 /** The first screen: sentences to try, and which model answers. */
 
 import * as api from "./api.js";
+import { makeButton } from "./elements.js";
 import { curlCommand } from "./sharing.js";
 import { EXAMPLES, capitalized, locale, nameOfLanguage, say } from "./strings.js";
 
@@ -8,14 +9,9 @@ const METRICS = { bleu: "BLEU", chrf: "chrF" };
 
 /** Show sentences of a language as buttons. */
 export function offerExamples(container, language, onChoose) {
-  const buttons = (EXAMPLES[language] ?? []).map((text) => {
-    const button = document.createElement("button");
-    button.type = "button";
-    button.textContent = text;
-    button.lang = language;
-    button.addEventListener("click", () => onChoose(text));
-    return button;
-  });
+  const buttons = (EXAMPLES[language] ?? []).map((text) =>
+    makeButton(() => onChoose(text), { lang: language }, text),
+  );
   container.replaceChildren(...(buttons.length ? [say("Try:"), ...buttons] : []));
 }
 

@@ -28,7 +28,7 @@ export class Translations {
     return sentence === "" ? "" : this.#known.get(this.#key(sentence))?.text;
   }
 
-  /** @returns {string | undefined} The language of sentences that are surely not in the source language. */
+  /** @returns {string | undefined} The language of sentences that are confidently identified as another one. */
   detected(sentences) {
     const found = sentences.map((sentence) => this.#known.get(this.#key(sentence))?.detected);
     const language = found.find(Boolean);

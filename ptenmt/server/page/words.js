@@ -1,5 +1,6 @@
 /** Sentences drawn as words that can be marked and found again. */
 
+import { make } from "./elements.js";
 import { splitWords } from "./texts.js";
 
 const drawn = new WeakMap(); // container -> its sentences, as elements
@@ -28,17 +29,11 @@ export function drawWords(container, sentences) {
 }
 
 function draw({ text, gap, isStale }, key) {
-  const element = document.createElement("span");
-  if (text === undefined) {
-    element.className = "waiting";
-    element.textContent = `…${gap}`;
-    return { key, element, words: [] };
-  }
+  if (text === undefined) return { key, element: make("span", { className: "waiting" }, `…${gap}`), words: [] };
+  const element = make("span");
   let place = 0;
   const words = splitWords(text).map(({ text: word, start }) => {
-    const part = document.createElement("span");
-    part.className = isStale ? "word stale" : "word";
-    part.textContent = word;
+    const part = make("span", { className: isStale ? "word stale" : "word" }, word);
     element.append(text.slice(place, start), part);
     place = start + word.length;
     return part;

@@ -1,0 +1,15 @@
+/** Elements of the page. */
+
+/** Make an element with these properties and texts or elements in it. */
+export function make(tag, properties, ...content) {
+  const element = Object.assign(document.createElement(tag), properties);
+  element.append(...content);
+  return element;
+}
+
+/** Make a button; the texts or elements in it come last. */
+export function makeButton(onClick, properties, ...content) {
+  const button = make("button", { type: "button", ...properties }, ...content);
+  button.addEventListener("click", onClick);
+  return button;
+}
