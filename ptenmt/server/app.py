@@ -27,16 +27,13 @@ _ORIGIN = re.compile(r"[a-z][a-z0-9+.-]*://(?:[a-z0-9._-]+|\[[0-9a-f:]+\])(?::\d
 def make_app(
     service: Service, *, origins: Sequence[str] = (), hosts: Sequence[str] = (), prefix: str = ""
 ) -> ASGIApp:
-    """Assemble the application.
+    """Assemble the application; raises ConfigError as ``check_origins`` does.
 
     Args:
         service: The models and the state that the routes share.
-        prefix: The path below which clients see the server, such as ``/pt``.
-        hosts: The hosts that requests may name; empty for any.
         origins: Origins whose web pages may send requests (CORS): ``https://example.org``, or ``*``.
-
-    Raises:
-        ConfigError: An origin is not one that browsers send.
+        hosts: The hosts that requests may name; empty for any.
+        prefix: The path below which clients see the server, such as ``/pt``.
     """
     check_origins(origins)
 
@@ -83,11 +80,7 @@ def make_app(
 
 
 def check_origins(origins: Iterable[str]) -> None:
-    """Check that browsers can send these origins; others would match nothing.
-
-    Raises:
-        ConfigError: One is neither an origin as in RFC 6454, in ASCII, nor ``*``.
-    """
+    """Raise ConfigError for an origin that is neither ``*`` nor as browsers send it (RFC 6454, in ASCII)."""
     for origin in origins:
         if origin != "*" and not _ORIGIN.fullmatch(origin):
             raise ConfigError(

@@ -19,11 +19,7 @@ _Result = TypeVar("_Result")
 
 
 async def read(request: Request, model: type[_Model]) -> _Model:
-    """Read a request: JSON, a form, or the query string, which some clients use.
-
-    Raises:
-        Refusal: It is malformed, or a field is missing or invalid.
-    """
+    """Read a request: JSON, a form, or the query string, which some clients use; refuses invalid fields."""
     content_type = _content_type(request)
     if content_type == _MULTIPART:
         async with request.form(max_files=1, max_fields=_MAX_FIELDS) as form:
@@ -59,11 +55,7 @@ def bearer_token(request: Request) -> str:
 
 
 async def answer_in_time(request: Request, work: Coroutine[Any, Any, _Result], seconds: float) -> _Result:
-    """Await work; cancel it if it takes too long or the client, whose body is read, disconnects.
-
-    Raises:
-        Refusal: The work was cancelled.
-    """
+    """Await work; refuse it if it takes too long or the client, whose body is read, disconnects."""
 
     async def disconnection() -> None:
         while (await request.receive())["type"] != "http.disconnect":

@@ -45,9 +45,7 @@ class Owner:
 class Keys:
     """The owners of the valid keys. Without a file, no key is required.
 
-    Args:
-        file: The key file.
-        per_minute: Requests a minute of owners for whom the file has no number; None: any number.
+    Owners for whom the file has no number may send ``per_minute`` requests, or any number if it is None.
     """
 
     def __init__(self, file: Path | None = None, per_minute: int | None = None) -> None:
@@ -82,9 +80,7 @@ class Keys:
 def add_key(file: Path, name: str) -> str:
     """Create a key, which cannot be recovered later, and add its hash to a key file, old or new.
 
-    Raises:
-        ConfigError: The name is invalid or has a key already, or the file is malformed.
-        OutputError: The file cannot be written.
+    Raises ConfigError for an invalid name, one that has a key, or a malformed file; OutputError of the file.
     """
     if not _NAME.fullmatch(name):
         raise ConfigError(

@@ -111,7 +111,7 @@ class Metrics:
 class RequestMiddleware:
     """Limits, counts, times and logs requests, and adds security headers to the responses.
 
-    Clients see the server below the path ``prefix``; requests may name these ``hosts``, or any if there are none.
+    Clients see the server below the path ``prefix``; requests may name these ``hosts``, or any if none.
     """
 
     def __init__(

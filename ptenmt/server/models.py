@@ -89,17 +89,9 @@ class Direction:
 def direction_of_run(
     trained: TrainedModel, decoding: DecodingConfig, checkpoint: Choice, *, device: str, threads: int
 ) -> Direction:
-    """The direction of a run, whose weights are read when it is loaded.
+    """The direction of a run, whose weights are read when it is loaded; raises ConfigError if it samples.
 
-    Args:
-        trained: The run.
-        decoding: How to search.
-        checkpoint: Which weights; see ``TrainedModel.load``.
-        device: What CTranslate2 computes on.
-        threads: How many batches it translates in parallel.
-
-    Raises:
-        ConfigError: The run samples its translations.
+    ``checkpoint`` is that of ``TrainedModel.load``, ``device`` and ``threads`` are CTranslate2's.
     """
     if decoding.is_sampled:
         raise ConfigError(
@@ -150,15 +142,12 @@ Route = tuple[Direction, ...]
 
 
 class Models:
-    """The directions of a server.
+    """The directions of a server; raises ConfigError if two have the same languages.
 
     Args:
         directions: All of them; the first is the default of routes whose requests name none.
         max_bytes: The most memory of loaded models; a model in use stays, even if it is larger.
         pivots: Whether two directions are chained where there is no direct one.
-
-    Raises:
-        ConfigError: Two have the same languages.
     """
 
     def __init__(
@@ -249,10 +238,7 @@ class Models:
     def attention(self, model: Model, source: list[int], target: list[int]) -> dict[str, list[Any]]:
         """The attention weights of all layers and heads, rounded; refuses if the weights cannot be loaded.
 
-        Args:
-            model: One of the directions' models.
-            source: The ids of a sentence.
-            target: The ids fed to the decoder.
+        ``source`` are the ids of a sentence, ``target`` those fed to the decoder.
         """
         import numpy as np
 

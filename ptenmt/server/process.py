@@ -73,9 +73,7 @@ def serve(
         on_warning: Called with a message if other machines can use the server without a key.
 
     Raises:
-        ConfigError: An origin is invalid.
-        PtenmtError: The first model cannot be loaded.
-        ServerError: The address is unknown or the port is in use.
+        PtenmtError: An origin is invalid, the first model cannot be loaded, or the address cannot be had.
     """
     models, keys = service.models, service.keys
     bound = bound_socket(host, port)
@@ -155,11 +153,7 @@ def notify(state: str) -> None:
 
 
 def bound_socket(host: str, port: int) -> socket.socket:
-    """A listening socket: the service manager's (sd_listen_fds(3)), or a new one; port 0 is any free one.
-
-    Raises:
-        ServerError: It cannot be had.
-    """
+    """A listening socket: the service manager's (sd_listen_fds(3)) or a new one; raises ServerError."""
     inherited = {name: os.environ.pop(name, "") for name in ("LISTEN_PID", "LISTEN_FDS", "LISTEN_FDNAMES")}
     try:
         if inherited["LISTEN_PID"] == str(os.getpid()):

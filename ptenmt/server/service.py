@@ -63,8 +63,7 @@ class RequestModels:
     ) -> tuple[list[Translation], list[list[list[Span]]]]:
         """Translate texts by a route, each with ``count`` - 1 alternatives; two models have no confidence.
 
-        Returns:
-            The translations, and for each of them its text and those of its alternatives with their markup.
+        Returns the translations, and for each its text and those of its alternatives with their markup.
         """
         *earlier, last = map(self.translator, route)
         self._metrics.count_characters(route[0].name, list(map(text_of, texts)))
@@ -87,15 +86,7 @@ class RequestModels:
 
 
 class Service:
-    """Answers the requests of many clients.
-
-    Args:
-        models: The directions and their models.
-        limits: The limits of a request.
-        keys: The clients' keys.
-        threads: How many batches to translate in parallel.
-        glossaries: Those that requests may name.
-    """
+    """Answers the requests of many clients; ``threads`` batches are translated in parallel."""
 
     def __init__(
         self,

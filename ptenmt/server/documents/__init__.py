@@ -34,13 +34,7 @@ class Document(Protocol):
 
 
 class _EncodedDocument:
-    """A document of characters; its encoding stays.
-
-    Args:
-        content: UTF-8, or UTF-16 with a byte order mark.
-        parse: Reads the characters.
-        legacy: A further encoding, of what is not UTF-8.
-    """
+    """A document in UTF-8, UTF-16 with a byte order mark, or else ``legacy``; its encoding stays."""
 
     def __init__(
         self, content: bytes, parse: Callable[[str], PlainText | Html | Subtitles], *, legacy: str = ""
@@ -70,11 +64,7 @@ class _EncodedDocument:
 def read_document(
     name: str, content: bytes, languages: tuple[Collection[str], str] | None = None
 ) -> Document:
-    """Read a document; ``languages`` are those of ``Html``.
-
-    Raises:
-        Refusal: The format is unknown, the document is damaged, or it is too large.
-    """
+    """Read a document; refuses unknown formats, damage and sizes. ``languages`` are those of ``Html``."""
     match _suffix(name):
         case ".txt":
             return _EncodedDocument(content, PlainText)
