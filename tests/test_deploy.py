@@ -8,11 +8,12 @@ import subprocess
 import sys
 import tomllib
 from pathlib import Path
+from typing import Any
 
 import typer
 import yaml
 
-from ptenmt.cli.serve import serve
+from ptenmt.cli.app import app
 from ptenmt.server.routes import pages
 
 ROOT = Path(__file__).parents[1]
@@ -93,9 +94,8 @@ def test_deployments_use_options_and_routes_that_exist() -> None:
     unit.read_string(deployed("ptenmt.service"))
     entry_point = json.loads(re.findall(r"^ENTRYPOINT (.*)$", deployed("Dockerfile"), re.M)[0])
     commands = [compose["command"], container["args"], entry_point, unit["Service"]["ExecStart"].split()]
-    command = typer.Typer()
-    command.command()(serve)
-    known = {name for parameter in typer.main.get_command(command).params for name in parameter.opts}
+    group: Any = typer.main.get_command(app)
+    known = {name for parameter in group.get_command(None, "serve").params for name in parameter.opts}
     for words in commands:
         assert {word for word in words if word.startswith("--")} <= known
     assert (ROOT / "deploy" / compose["build"]["context"] / compose["build"]["dockerfile"]).exists()
