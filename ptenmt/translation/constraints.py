@@ -76,8 +76,6 @@ class Edit(NamedTuple):
 class ConstrainedSource:
     """A sentence in the form in which it is translated, and how its translation is restored."""
 
-    typed: str
-    """The sentence as it was typed."""
     text: str
     """The sentence that is translated, before its preparation for the tokenizer."""
     entities: tuple[str, ...] = ()
@@ -85,7 +83,7 @@ class ConstrainedSource:
     numbers: tuple[str, ...] = ()
     """The numbers that stand in ``text``, and have to stand in the translation, in digits or words."""
     case: Case | None = None
-    """The capitals of the translation, if ``text`` is in another case than ``typed``."""
+    """The capitals of the translation, if ``text`` is truecased."""
     edits: tuple[Edit, ...] = ()
 
     def is_satisfied(self, translation: str) -> bool:
@@ -183,7 +181,6 @@ class Constrainer:
         if text == sentence and not (numbers or edits):
             return None
         return ConstrainedSource(
-            typed=sentence,
             text=text,
             entities=tuple(masked),
             numbers=tuple(numbers),

@@ -39,10 +39,10 @@ def marked_segments(spans: Sequence[Span], translation: Alternative) -> list[Mar
     left = list(reversed(spans))
     found: list[MarkedSegment] = []
     for translated in translation.segments:
-        before, typed = translated.segment.before, translated.segment.typed
+        before, original = translated.segment.before, translated.segment.original
         found.append(MarkedSegment(_taken(left, len(before), with_empty=False), before))
-        of_segment = _taken(left, len(typed), with_empty=True)
-        is_simple = typed == translated.text or len({path for _, path in of_segment}) <= 1
+        of_segment = _taken(left, len(original), with_empty=True)
+        is_simple = original == translated.text or len({path for _, path in of_segment}) <= 1
         found.append(MarkedSegment(of_segment, translated.text, None if is_simple else translated))
     return [*found, MarkedSegment(left[::-1], text_of(left[::-1]))]
 

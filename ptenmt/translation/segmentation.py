@@ -44,15 +44,15 @@ class Segment:
     before: str
     """The white space between the previous segment, or the start of the text, and this one."""
     text: str
-    """The segment as the tokenizer reads it; as it was typed, if there is nothing to translate."""
+    """The segment as the tokenizer reads it; the original, if there is nothing to translate."""
     ids: list[int]
     """[START] … [END]."""
     constraints: ConstrainedSource | None = None
     """What its translation must keep, if anything."""
     is_retried: bool = False
     """Whether it was translated a second time, because of a fault of the first translation."""
-    typed: str = ""
-    """As it was typed."""
+    original: str = ""
+    """As it stands in the text."""
 
     @property
     def is_blank(self) -> bool:
@@ -175,7 +175,7 @@ class TextEncoder:
                 ids, (text, constraints) = next(encoded), next(may_fit)
                 if ids and len(ids) <= most:
                     framed = frame(ids, self._max_length)
-                    parts.append([Segment(before, text, framed, constraints, typed=sentence)])
+                    parts.append([Segment(before, text, framed, constraints, original=sentence)])
                 else:
                     parts.append(list(self._fit(before, sentence, prepare)))
             is_split = any(len(part) > 1 for part in parts)
@@ -231,14 +231,12 @@ class TextEncoder:
 
     def without_entities(self, segment: Segment) -> Segment:
         """The segment without its entities, which its translation gets in the end."""
-        assert segment.constraints is not None
-        typed = segment.constraints.typed
-        constraints = self._constrainer.constrain(typed, removes_entities=True)
+        constraints = self._constrainer.constrain(segment.original, removes_entities=True)
         assert constraints is not None
         (ids,) = self._tokenizers.source.encode([text := self.prepare_source(constraints.text)])
         framed = frame(ids, self._max_length)
         constraints = constraints if ids else None
-        return replace(segment, text=text if ids else typed, ids=framed, constraints=constraints)
+        return replace(segment, text=text if ids else segment.original, ids=framed, constraints=constraints)
 
     def _has_words(self, text: str) -> bool:
         """Whether a text without entities has a letter of the source language."""
@@ -249,7 +247,7 @@ class TextEncoder:
         """Split a sentence into segments that the model can read."""
         known = without_entities(text)
         if not self._has_words(known):
-            yield Segment(before, text, frame([], self._max_length), typed=text)
+            yield Segment(before, text, frame([], self._max_length), original=text)
             return
         max_tokens = self._max_length - _NUM_FRAME_TOKENS
         if len(known) <= _MAX_CHARACTERS_PER_TOKEN * max_tokens:
@@ -258,7 +256,7 @@ class TextEncoder:
             (ids,) = self._tokenizers.source.encode([prepared])
             # A single character cannot be split, even if it has more tokens than the model has positions.
             if len(ids) <= max_tokens or len(text) == 1:
-                yield Segment(before, prepared, frame(ids, self._max_length), constraints, typed=text)
+                yield Segment(before, prepared, frame(ids, self._max_length), constraints, original=text)
                 return
         place = _split_place(text)
         _, first, space = _split_edges(text[:place])

@@ -505,7 +505,7 @@ class Translator:
                 assert best.attention is not None
                 constraints = segment.constraints
                 found[row] = Alignment(
-                    source=constraints.text if constraints else segment.typed,
+                    source=constraints.text if constraints else segment.original,
                     translation=self._postprocessor.unconstrained(Hypothesis(ids)) if constraints else text,
                     source_tokens=self.tokenizers.source.pieces(segment.ids),
                     target_tokens=self.tokenizers.target.pieces(prefix),

@@ -56,8 +56,8 @@ def moved(source: str, target: str, *links: Sequence[int | None]) -> str:
     spans, texts = marked(source), re.split(r"(?<=[.]) ", target)
     sentences = re.split(r"(?<=[.]) ", text_of(spans))
     segments = [
-        TranslatedSegment(Segment(" " * bool(n), "", [], typed=typed), text, [])
-        for n, (typed, text) in enumerate(zip(sentences, texts, strict=True))
+        TranslatedSegment(Segment(" " * bool(n), "", [], original=original), text, [])
+        for n, (original, text) in enumerate(zip(sentences, texts, strict=True))
     ]
     alignments = [
         Aligned(
