@@ -50,12 +50,15 @@ def make_app(
         docs_url=None,
         redoc_url=None,
         exception_handlers={
-            Refusal: _refused,
-            HTTPException: _not_found,
-            RequestValidationError: _error_handler("the URL is not valid", 400),
-            ClientDisconnect: _error_handler("the client is gone", CLIENT_GONE),
+            Refusal: _error_handler(lambda error: error),
+            # Unknown route or method, or a malformed form.
+            HTTPException: _error_handler(
+                lambda it: Refusal(str(it.detail), it.status_code, headers=it.headers)
+            ),
+            RequestValidationError: _error_handler(lambda _error: Refusal("the URL is not valid")),
+            ClientDisconnect: _error_handler(lambda _error: Refusal("the client is gone", CLIENT_GONE)),
             # A bug: the traceback goes to the log, not to the client.
-            Exception: _error_handler("internal error; the server's log has the reason", 500),
+            Exception: _error_handler(lambda _error: Refusal("internal error; the log has the reason", 500)),
         },
     )
     app.state.service, app.state.page = service, pages.page_files()
@@ -90,18 +93,8 @@ def check_origins(origins: Iterable[str]) -> None:
             )
 
 
-async def _refused(request: Request, error: Refusal) -> JSONResponse:
-    return error_response(request.scope, error)
-
-
-async def _not_found(request: Request, error: HTTPException) -> JSONResponse:
-    """Unknown route or method, or a malformed form."""
-    refusal = Refusal(str(error.detail), error.status_code, headers=error.headers)
-    return error_response(request.scope, refusal)
-
-
-def _error_handler(message: str, status: int) -> Handler:
-    async def handle(request: Request, _error: Exception) -> JSONResponse:
-        return error_response(request.scope, Refusal(message, status))
+def _error_handler(refusal: Callable[[Any], Refusal]) -> Handler:
+    async def handle(request: Request, error: Exception) -> JSONResponse:
+        return error_response(request.scope, refusal(error))
 
     return handle

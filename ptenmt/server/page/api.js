@@ -6,10 +6,7 @@ const KEY_NAME = "ptenmt.key";
 const MAX_RETRIES = 3; // of a request that a busy server refuses
 
 export class ApiError extends Error {
-  /**
-   * @param {string} message
-   * @param {number} status - 0 if there was no answer.
-   */
+  /** The status is 0 if there was no answer. */
   constructor(message, status) {
     super(message);
     this.status = status;
@@ -45,12 +42,7 @@ export function models() {
   return answered("v1/models", { method: "GET" }).catch(() => []);
 }
 
-/**
- * @param {string[]} texts
- * @param {{source: string, target: string}} languages - Their codes.
- * @param {AbortSignal} signal
- * @returns {Promise<{translatedText: string[], detected?: (string | null)[]}>}
- */
+/** @returns {Promise<{translatedText: string[], detected?: (string | null)[]}>} For these texts and codes. */
 export async function translate(texts, languages, signal) {
   const request = { q: texts, format: "text", ...languages };
   const answer = await post("translate", request, signal);

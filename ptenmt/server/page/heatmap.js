@@ -2,12 +2,7 @@
 
 import { make } from "./elements.js";
 
-/**
- * Draw weights, a pixel each.
- *
- * @param {HTMLCanvasElement} canvas - Its CSS colour stands for 1; nothing is drawn for 0.
- * @param {number[][]} weights
- */
+/** Draw weights, number[][], a pixel each; the CSS colour of the canvas stands for 1, nothing is drawn for 0. */
 export function drawThumbnail(canvas, weights) {
   const [rows, columns] = [weights.length, weights[0].length];
   canvas.width = columns;
@@ -39,12 +34,7 @@ export class HeatTable {
     table.addEventListener("keydown", (event) => this.#key(event));
   }
 
-  /**
-   * @param {string} title
-   * @param {string[]} rows
-   * @param {string[]} columns
-   * @param {number[][]} weights
-   */
+  /** Show weights, number[][], with the names of their rows and columns. */
   show(title, rows, columns, weights) {
     this.#headers = {
       rows: rows.map((text) => make("th", { scope: "row" }, text)),

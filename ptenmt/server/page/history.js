@@ -30,12 +30,7 @@ export class History {
     this.#draw();
   }
 
-  /**
-   * Store a text and its translation, unless they change soon.
-   *
-   * @param {{source: string, translation: string, sentences: [string, string][],
-   *   languages: {source: string, target: string}}} entry - The sentences with their translations make up both texts.
-   */
+  /** Store {source, translation, sentences, languages}, unless they change soon; sentences are pairs of both. */
   add(entry) {
     clearTimeout(this.#timer);
     if (entry.source.trim() === "") return;

@@ -46,12 +46,7 @@ export class Inside {
     matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => this.#draw());
   }
 
-  /**
-   * Show a sentence.
-   *
-   * @param {string[]} sentences - Those to choose from, translated.
-   * @param {number} [chosen] - The number of one; by default the first.
-   */
+  /** Show one of the translated sentences, by its number. */
   show(sentences, chosen = 0) {
     this.#sentences = sentences;
     this.parts.empty.hidden = sentences.length > 0;

@@ -7,21 +7,12 @@ const PAUSE = 100; // milliseconds that the pointer rests on a word
 export class Marks {
   #timer = 0;
 
-  /**
-   * @param {import("./source-pane.js").SourcePane} source
-   * @param {import("./target-pane.js").TargetPane} target
-   * @param {import("./translations.js").Translations} translations
-   */
+  /** Takes a `SourcePane`, a `TargetPane` and the `Translations`. */
   constructor(source, target, translations) {
     Object.assign(this, { source, target, translations });
   }
 
-  /**
-   * Mark a word of the translation and those that it is aligned with; without a place, mark nothing.
-   *
-   * @param {[number, number] | null} place - The numbers of its sentence and of the word in it.
-   * @param {number} [pause] - Milliseconds to wait before.
-   */
+  /** Mark a word of the translation, [sentence, word], and those that it is aligned with; for null, mark nothing. */
   ofTarget(place, pause = PAUSE) {
     this.#align(place, pause, (alignment, [sentence, word]) => {
       mark(this.source.words[sentence], alignment[word]);

@@ -27,12 +27,9 @@ export class Menu {
   }
 
   /**
-   * Open it below a word.
+   * Open it below a word, the anchor, which gets the focus back.
    *
-   * @param {HTMLElement} anchor - Gets the focus back.
-   * @param {string} prefix - The target prefix of all translations.
-   * @param {Promise<{text: string, probability: number}[]>} alternatives - Whole translations.
-   * @param {(translation: string) => void} onChoose
+   * @param {Promise<{text: string, probability: number}[]>} alternatives - Whole translations with this prefix.
    */
   async open(anchor, prefix, alternatives, onChoose) {
     this.close();

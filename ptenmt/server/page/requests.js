@@ -5,11 +5,7 @@ export class Requests {
   #asked = []; // those of the request in progress
   #request = null; // its AbortController
 
-  /**
-   * @param {import("./translations.js").Translations} translations
-   * @param {{onBusy: (isBusy: boolean) => void, onSome: () => void, onError: (error: Error) => void}} callbacks -
-   *   Called at the beginning and end, after each request, and with an error that ends them.
-   */
+  /** Calls back `onBusy(isBusy)` at the beginning and end, `onSome()` after each request, `onError(error)`. */
   constructor(translations, callbacks) {
     Object.assign(this, { translations }, callbacks);
   }

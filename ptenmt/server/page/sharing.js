@@ -14,12 +14,7 @@ export function linked() {
   return { source: found.get("source"), target: found.get("target"), q: found.get("q") ?? found.get("text") };
 }
 
-/**
- * Write a request as a command.
- *
- * @param {string} path
- * @param {object | null} facts - Its fields, in JSON unless one is a file; null for GET.
- */
+/** Write a request as a command: its path, and its fields, in JSON unless one is a file; null for GET. */
 export function curlCommand(path, facts) {
   const address = new URL(path, document.baseURI).href;
   if (!facts) return `curl ${address}`;

@@ -23,14 +23,7 @@ export function makeTabs(list, onShow) {
   return (name) => select(document.getElementById(`tab-${name}`));
 }
 
-/**
- * Let arrow keys, Home and End choose among elements.
- *
- * @param {Element} container
- * @param {() => HTMLElement[]} among - Gives the elements.
- * @param {(chosen: HTMLElement) => void} onChoose
- * @param {() => number} [columns] - Gives the elements in a row, if there are several rows.
- */
+/** Let arrow keys, Home and End choose among elements, which `among` gives; in several rows, of so many `columns`. */
 export function walkWithArrows(container, among, onChoose, columns = () => 1) {
   container.addEventListener("keydown", (event) => {
     const elements = among();

@@ -4,10 +4,8 @@ const WORD = /[\p{L}\p{M}\p{N}]+(?:['’\-][\p{L}\p{M}\p{N}]+)*|[^\s\p{L}\p{M}\p
 const ABBREVIATION = /(?:^|[\s(])(?:\p{Lu}|dra?|sra?|srs|srta|profa?|eng|d|exm[oa]|av|n|núm|pág|vol|cap|fig)\.$/iu;
 
 /**
- * Split a text into sentences.
+ * Split a text in a language, such as "pt", into sentences.
  *
- * @param {string} text
- * @param {string} language - Its code, such as "pt".
  * @returns {{text: string, gap: string}[]} Each sentence, and the white space after it; at the beginning of
  *   the text an empty sentence, if there is white space.
  */
@@ -48,12 +46,7 @@ function withoutLeadingBlanks(sentences) {
   ]);
 }
 
-/**
- * Find the words of a text; marks stand for themselves.
- *
- * @param {string} text
- * @returns {{text: string, start: number}[]}
- */
+/** @returns {{text: string, start: number}[]} The words of a text; marks stand for themselves. */
 export function splitWords(text) {
   return Array.from(text.matchAll(WORD), (found) => ({ text: found[0], start: found.index }));
 }

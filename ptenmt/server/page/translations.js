@@ -71,13 +71,7 @@ export class Translations {
     return this.#cached("attention", sentence, (translation) => api.attention(sentence, translation, this.languages));
   }
 
-  /**
-   * Find next-token alternatives.
-   *
-   * @param {string} sentence
-   * @param {string} prefix - The target prefix.
-   * @returns {Promise<{text: string, probability: number}[]>} Whole translations, without the current one.
-   */
+  /** @returns {Promise<{text: string, probability: number}[]>} Whole translations with other words after a prefix. */
   async alternatives(sentence, prefix) {
     const found = await api.alternatives(sentence, prefix, this.languages);
     const texts = found.map(({ text }) => text);

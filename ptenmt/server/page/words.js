@@ -6,10 +6,9 @@ import { splitWords } from "./texts.js";
 const drawn = new WeakMap(); // container -> its sentences, as elements
 
 /**
- * Draw texts, each word in an element of its own.
+ * Draw sentences, {text, gap, isStale} each, with each word in an element; an undefined text is shown as dots.
+ * What is unchanged at the beginning and end of the container, which has nothing else, stays.
  *
- * @param {Element} container - Has nothing else; what is unchanged at its beginning and end stays.
- * @param {{text: string | undefined, gap: string, isStale?: boolean}[]} sentences - An undefined text is shown as dots.
  * @returns {HTMLElement[][]} The words' elements, a list a sentence.
  */
 export function drawWords(container, sentences) {
@@ -58,11 +57,7 @@ export function unmark() {
   marked.clear();
 }
 
-/**
- * Find the word at a point of the window.
- *
- * @returns {[number, number] | null} The numbers of its sentence and of the word in it.
- */
+/** @returns {[number, number] | null} The numbers of the sentence and of the word in it at a point of the window. */
 export function wordAt(words, x, y) {
   const inside = (box) => box.left <= x && x < box.right && box.top <= y && y < box.bottom;
   for (const [sentence, elements] of words.entries()) {
