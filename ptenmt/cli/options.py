@@ -4,7 +4,7 @@ import inspect
 import os
 import re
 from collections.abc import Callable, Mapping, Sequence
-from functools import partial, wraps
+from functools import partial
 from typing import Annotated, Any, Literal
 
 import typer
@@ -75,16 +75,13 @@ def command(function: Callable[..., None]) -> Callable[..., None]:
     for name, description in re.findall(r"^ {4}(\w+): (.*(?:\n {8}.*)*)", arguments, re.MULTILINE):
         signature.parameters[name].annotation.__metadata__[0].help = " ".join(description.split())
 
-    @wraps(function)
-    def run(*, quiet: bool, verbose: bool, **given: Any) -> None:
+    def run(*, quiet: _Quiet = False, verbose: _Verbose = False, **given: Any) -> None:
         function(Screen(quiet=quiet, verbose=verbose), **given)
 
-    _, *parameters = signature.parameters.values()
-    for name, kind in (("quiet", _Quiet), ("verbose", _Verbose)):
-        option = inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=False, annotation=kind)
-        parameters.append(option)
-    run.__signature__ = signature.replace(parameters=parameters)  # type: ignore[attr-defined]
-    run.__doc__ = text
+    _, *declared = signature.parameters.values()
+    *added, _ = inspect.signature(run).parameters.values()
+    run.__signature__ = signature.replace(parameters=declared + added)  # type: ignore[attr-defined]
+    run.__name__, run.__doc__ = function.__name__, text
     return run
 
 

@@ -18,7 +18,6 @@ from ptenmt.runs import COMMANDS, Run
 from ptenmt.weights import best_weights
 
 if TYPE_CHECKING:
-    from ptenmt.config import Config
     from ptenmt.training import TrainingResult
     from ptenmt.training.dry_run import DryRun
 
@@ -69,8 +68,12 @@ def train(
     if not result.is_chief:  # one worker's messages are enough
         raise typer.Exit(0 if result.stopped_by is None else 128 + signal.Signals(result.stopped_by))
     if result.stopped_by is None:
-        command = COMMANDS[settings.task]
-        screen.say(f"done: {result.run}{_best(result, settings)}; {command} with")
+        command, metric = COMMANDS[settings.task], settings.validation.metric
+        best = "".join(
+            f", best {metric_name(metric)} {metric_value(metric, info.score)} at step {info.step:,}"
+            for info in best_weights(Run(result.run).weights_folder)[:1]
+        )
+        screen.say(f"done: {result.run}{best}; {command} with")
         screen.say_command(["ptenmt", command, "--run", name, "TEXT"])
         return
     is_fresh = fresh and not view.has_saved
@@ -86,14 +89,6 @@ def _how_it_stopped(result: "TrainingResult", is_fresh: bool) -> str:
     if not is_fresh and Run(result.run).checkpoints():
         return "stopped without saving; the last checkpoint is kept"
     return "stopped before anything was saved"
-
-
-def _best(result: "TrainingResult", settings: "Config") -> str:
-    """The score of the best model, if one is kept."""
-    metric = settings.validation.metric
-    for info in best_weights(Run(result.run).weights_folder)[:1]:
-        return f", best {metric_name(metric)} {metric_value(metric, info.score)} at step {info.step:,}"
-    return ""
 
 
 def _dry_run_facts(found: "DryRun") -> dict[str, str]:
