@@ -192,8 +192,7 @@ class Service:
     def detect_source(self, text: str, target: str) -> Detection:
         """The language to translate a text from; a doubtful target language only if there is no other."""
         best, *others = self.detect(text)
-        is_doubtful = 0 < best.confidence < 90 or (best.confidence and len(text.split()) < 3)
-        if best.language != target or not is_doubtful:
+        if best.language != target or not 0 < best.confidence < 90:
             return best
         return next((each for each in others if self.models.find(each.language, target)), best)
 

@@ -104,6 +104,7 @@ def test_of_html_text_is_translated(served) -> None:
         ({"format": "", "alternatives": -1}, "O GATO"),
         ({"alternatives": None}, "O GATO"),
         ({"source": "auto", "q": "sim"}, "SIM"),
+        ({"source": "auto", "q": "thank you"}, "thank you"),
     ],
 )
 def test_what_clients_of_libretranslate_send_is_understood(served, fields: dict, translated: str) -> None:
