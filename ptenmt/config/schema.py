@@ -180,10 +180,10 @@ class FilterConfig(Section, name="data.filters"):
     """
 
     max_words: int | None = _option(None, least=1)
-    """Drop pairs with more whitespace-separated words than this on either side; 100 to 150 is usual."""
+    """Drop pairs with more words between spaces than this on either side; 100 to 150 is usual."""
     max_length_ratio: float | None = _option(None, least=1)
-    """Drop pairs in which one side has more than this many times the other's words, and characters; 3 is
-    usual."""
+    """Drop pairs in which one side has more than this many times the other's words, characters and bytes; 3
+    is usual."""
     max_word_length: int | None = _option(None, least=1)
     """Drop pairs with more letters and digits in a row than this; 40 is usual."""
     min_letters: float = 0.0

@@ -30,7 +30,6 @@ Filter = Callable[[Chunk], Sequence[bool]]
 NUM_EXAMPLES = 5
 _MIN_OVERLAP_WORDS = 4
 _MIN_OVERLAP_BYTES = 30
-"""For languages that do not separate words by spaces."""
 _SIGNIFICANT_DIGITS = 3
 _ASCII_SIGNS = bytes(code for code in range(128) if not chr(code).isalnum())
 _ASCII_SIGNS_AND_DIGITS = bytes(code for code in range(128) if not chr(code).isalpha())
@@ -39,6 +38,11 @@ _OTHER_SIGNS = re.compile(r"[^\w\x00-\x7f]+")
 _EMOJI = "\ufe0f"
 """Shows the sign before it as an emoji."""
 _WORD = re.compile(r"\w+")
+_UNSPACED = re.compile(
+    "[\u2e80-\u2fdf\u3005-\u3007\u3031-\u30ff\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\uff66-\uff9f"
+    "\U00020000-\U0003ffff]|[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff]{1,4}"
+)
+"""About a word of a script without spaces: a Han or kana character, four Thai, Lao, Burmese or Khmer ones."""
 _ENTITY = re.compile(r"&(#?\w{2,8});|& ?(#\w{2,6}|quot|amp|lt|gt|apos|nbsp) ?;")
 _NUMBER = re.compile(r"(\d{1,18})(?=(\s?(?:h\b|h\d|hora|:\d\d|[ap]\.?\s?m\b))?)")
 """A number, and what tells that it is an hour; minutes after it are a number, too."""
@@ -196,7 +200,7 @@ def overlap_filter(given: Iterable[SentencePair], drawn: Iterable[SentencePair] 
 
 
 def _is_distinctive(text: str) -> bool:
-    return len(_WORD.findall(text)) >= _MIN_OVERLAP_WORDS or len(_bare(text)) >= _MIN_OVERLAP_BYTES
+    return len(_WORD.findall(_spaced(text))) >= _MIN_OVERLAP_WORDS or len(_bare(text)) >= _MIN_OVERLAP_BYTES
 
 
 def _without_overlap(sources: set[bytes], targets: set[bytes], chunk: Chunk) -> Sequence[bool]:
@@ -219,18 +223,26 @@ def _each_side(test: Callable[[str], bool], chunk: Chunk) -> Sequence[bool]:
 
 
 def _has_few_words(limit: int, text: str) -> bool:
-    return text.count(" ") < limit
+    return _spaced(text).count(" ") < limit
 
 
 def _have_similar_lengths(limit: float, source: str, target: str) -> bool:
-    words, characters = (source.count(" ") + 1, target.count(" ") + 1), (len(source), len(target))
-    return any(max(lengths) / min(lengths) <= limit for lengths in (words, characters))
+    words = tuple(_spaced(text).count(" ") + 1 for text in (source, target))
+    sizes = len(source.encode()), len(target.encode())
+    return any(max(lengths) / min(lengths) <= limit for lengths in (words, (len(source), len(target)), sizes))
 
 
 def _has_short_words(limit: int, text: str) -> bool:
     if len(text) <= limit or max(map(len, text.split(" "))) <= limit:
         return True
-    return max(map(len, _WORD.findall(text)), default=0) <= limit
+    return max(map(len, _WORD.findall(_spaced(text))), default=0) <= limit
+
+
+def _spaced(text: str) -> str:
+    """Separate the words of scripts without spaces, roughly, by spaces."""
+    if text.isascii() or not _UNSPACED.search(text):
+        return text
+    return " ".join(_UNSPACED.sub(r" \g<0> ", text).split())
 
 
 def _has_letters(share: float, text: str) -> bool:

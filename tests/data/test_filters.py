@@ -47,6 +47,13 @@ def stays(data: DataConfig, pair: SentencePair) -> bool:
     [
         ({"max_words": 2}, ("a b", "c"), ("a", "b c d")),
         ({"max_length_ratio": 3}, ("Avisarei!", "I'll let you know!"), ("Sim.", "That is not what I want.")),
+        (
+            {"max_length_ratio": 3},
+            ("今天天气很好。", "The weather is very nice today."),
+            ("好", "The weather is very nice today."),
+        ),
+        ({"max_words": 5}, ("今天很好", "a"), ("今天天气很", "a b c d e f")),
+        ({"max_word_length": 40}, ("今日はとても天気がいいので" * 4, "แมว" * 20), (f"今日{LONG}", "a")),
         ({"max_word_length": 40}, ("a" * 40, f"https://a.b/{'c/' * 30}"), ("a", f"see {LONG}")),
         ({"min_letters": 0.5}, ("São 3", "“É” — é só"), ("12:30 – 14:00 h", "half past twelve")),
         ({"different_sides": True}, ("Tom.", "Tom!"), ("Tom Sawyer", "tom sawyer")),
@@ -157,6 +164,10 @@ def test_overlap_is_found_in_another_tokenization() -> None:
     assert keep([*found, *others]) == [False] * 3 + [True] * 3
     chinese = ("那只小猫正在桌子上安静地睡觉。", "那隻小貓正在桌子上安靜地睡覺。")
     assert overlap_filter([chinese])([(chinese[0], "other")]) == [False]
+    assert overlap_filter([("我喜欢喝咖啡。", "谢谢！")])([("我喜欢喝咖啡", "a"), ("b", "谢谢")]) == [
+        False,
+        True,
+    ]
     assert overlap_filter([], held_out)(others) == [False, True, True]
 
 
