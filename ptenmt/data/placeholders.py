@@ -1,7 +1,8 @@
 """Placeholders: what a translation carries over as it is, replaced by numbered symbols and put back.
 
-URLs, e-mail addresses, numbers in digits, ``{name}``, ``%1$s``, ``#TAG#``, ``@user`` and emoji are entities.
-Training and translation mask them with the same functions.
+URLs, e-mail addresses, paths, numbers in digits with their signs and units, codes such as ``H2O``,
+``{name}``, ``%1$s``, ``<b>``, ``#TAG#``, ``@user`` and emoji are entities. Training and translation mask them
+with the same functions.
 """
 
 import re
@@ -21,23 +22,44 @@ ADDRESS = (
 THOUSANDS = r"\d{1,3}(?:[ \u00a0\u202f]\d{3})+(?!\d)"
 """The pattern of an integer whose thousands are separated by spaces."""
 
+NUMBER = (
+    rf"(?<![\w&])(?<!&#)(?<!\d[.,:/–-])(?:(?<!\S)[+−-])?(?:(?:R|US)?\$[ \u00a0]?|[€£¥])?"
+    rf"(?>(?:{THOUSANDS}|\d+)(?:[.,:/–-]\d+)*)"
+    r"(?:\.?[ºª]|h\d\d|(?!(?:[aos]|st|nd|rd|th)\b)[a-z]{1,3}|[ \u00a0\u202f]?[%‰€£¥$](?![({.]?\w))?(?!\.?\w)"
+)
+"""The pattern of a number: 7, -1,000.5, 2 500, 12/03/2024, 10:30, 18h30, R$ 5, 10 %, 42.º, 5kg; not 1990s."""
+CODE = (
+    r"(?<![\w-])(?:[A-Z]{2}\d\d(?: \d{4})+(?: \d{1,3})?|[A-Z]+-\d+|[A-Za-z]+\d[A-Za-z\d]*(?:\.\d+)*"
+    r"|\d+[A-Z][A-Za-z\d]*)(?!-?\w)"
+)
+"""The pattern of a word with digits: H2O, COVID-19, 3D, PT50 0002 0123."""
+_DECIMAL_POINT = frozenset(["en", "he", "hi", "ja", "ko", "th", "zh"])
+"""The languages with a decimal point; the others have a comma."""
+_SWAPPED = str.maketrans(".,", ",.")
+
+_NAME = rf"[^\W{''.join(PLACEHOLDERS)}]+"
 _EMOJI = "[\u203c\u2049\u2139\u2190-\u21ff\u231a-\u27bf\u2934-\u2b55\U0001f000-\U0001faff]"
 _EMOJI_CHANGED = f"{_EMOJI}[\ufe0f\U0001f3fb-\U0001f3ff]*"  # variation selector, skin tones
 _ENTITIES = (
     ADDRESS,
     r"\$?\{\{?[^{}\s]{0,40}\}?\}",  # {name}, {{name}}, ${name}
     r"(?<![\d%])%(?:\d+\$|\(\w+\))?[-+0#]?\d*(?:\.\d+)?[sdifgxXu@](?!\w)",  # %s, %1$s, %(name)s, %.2f
-    r"(?<![\w&])#\w+#?",  # #TAG#, #tag
-    r"(?<![\w@])@\w+",
+    rf"(?<![\w&])#{_NAME}#?",  # #TAG#, #tag
+    rf"(?<![\w@])@{_NAME}",
     r"[0-9#*]\ufe0f?\u20e3",  # a keycap
-    # 7, 1,000.5, 2 500, 12/03/2024, 10:30; not 1.º, 3D
-    rf"(?<!\w)(?<!&#)(?<!\d[.,:/–-])(?>(?:{THOUSANDS}|\d+)(?:[.,:/–-]\d+)*)(?!\.?\w)",
+    r"(?<![\w@.-])(?:[A-Za-z\d-]+\.(?=\w))++(?:com|org|net|edu|gov|info|pt|br|eu|uk|io)(?![\w-])(?:/[!-~]*[\w/])?",
+    r"(?<!\w)[A-Za-z]:\\[^\s<>\"|?*]*\w",  # C:\dir\file.txt
+    r"</?[A-Za-z][\w-]*(?: [^<>]{0,200})?/?>|(?<!\S)[&<>](?!\S)",  # <b>; a sign that stands alone
+    CODE,
+    NUMBER,
     f"[{''.join(PLACEHOLDERS)}]",
     "[\U0001f1e6-\U0001f1ff]{2}",  # a flag
     f"{_EMOJI_CHANGED}(?:\u200d{_EMOJI_CHANGED})*",
 )
 
-_SIGNS = re.compile(rf"[\d@#%\u20e3{{{''.join(PLACEHOLDERS)}{_EMOJI[1:]}|://|www\.")
+_SIGNS = re.compile(
+    rf"[\d@#%\u20e3{{{''.join(PLACEHOLDERS)}{_EMOJI[1:]}|://|www\.|[<>&]|:\\\\|\w\.[a-z]{{2}}"
+)
 """Every entity has one of these; to search them is ten times as fast."""
 
 
@@ -63,6 +85,29 @@ def unmask(text: str, entities: Sequence[str]) -> str:
     return "".join(values.get(sign, sign) for sign in text) if values else text
 
 
+def in_notation(entity: str, languages: Sequence[str]) -> str:
+    """Write a number as the target language does; another entity is returned unchanged.
+
+    From Portuguese to English ``1.234,5`` becomes ``1,234.5``, ``18h30`` ``18:30`` and ``42.º`` ``42nd``.
+    """
+    from_point, to_point = (language in _DECIMAL_POINT for language in languages)
+    if from_point == to_point or not _number_pattern().fullmatch(entity):
+        return entity
+    thousands, decimal = ",." if from_point else ".,"
+    amount = re.compile(rf"(?:[1-9]\d{{0,2}}(?:\{thousands}\d{{3}})+|\d+)(?:\{decimal}\d+)?")
+
+    def written(part: re.Match[str]) -> str:
+        return part[0].translate(_SWAPPED) if amount.fullmatch(part[0]) else part[0]
+
+    entity = re.sub(r"\d[\d.,]*\d", written, entity)
+    if to_point:
+        entity = re.sub(r"(\d)h(\d\d)", r"\1:\2", entity)
+    if languages[1] == "en" and (ordinal := re.search(r"(1?)(\d)\.?[ºª]", entity)):
+        ending = {"1": "st", "2": "nd", "3": "rd"}.get(ordinal[2], "th")
+        return entity[: ordinal.end(2)] + ("th" if ordinal[1] else ending)
+    return entity
+
+
 def mask_pair(source: str, target: str, placeholders: Sequence[str] = PLACEHOLDERS) -> tuple[str, str]:
     """Replace the entities that stand equally often on both sides of a sentence pair by placeholders.
 
@@ -85,6 +130,11 @@ def without_entities(text: str) -> str:
 def find_entities(text: str) -> list[re.Match[str]]:
     """Find the entities of a text, in order."""
     return list(entity_pattern().finditer(text)) if _SIGNS.search(text) else []
+
+
+@cache
+def _number_pattern() -> re.Pattern[str]:
+    return re.compile(NUMBER)
 
 
 def _entities(text: str) -> list[str]:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from ptenmt.config import Config
 from ptenmt.data.augmentation import capitalized
-from ptenmt.data.placeholders import PLACEHOLDERS, find_entities, unmask
+from ptenmt.data.placeholders import CODE, NUMBER, PLACEHOLDERS, find_entities, in_notation, unmask
 from ptenmt.data.text import lowers_typed
 from ptenmt.tokenizers import UNK, Tokenizer
 from ptenmt.tokenizers.words import word_pattern
@@ -34,18 +34,24 @@ _LONG_WORD = 3
 """Letters; in titles shorter words may be in lower case."""
 _MIN_TITLE_WORDS, _MOST_ACRONYMS = 3, 4
 _FREQUENT_WORDS = {
-    "pt": "ao com da das de do dos em na nas no nos por que se uma é são não nunca muito mais também você",
-    "en": "an and are at for from in is it of on the to was with not never very more most you",
+    "pt": "a ao aos aquela aquele as bem com como da das de do dos e ela elas ele eles em era essa esse "
+    "esta estava este estou está estão eu fazer foi há isso isto já mais mas me meu meus minha muito "
+    "na nas nem no nos nosso nunca não nós o onde os ou outro para parece pela pelo pode por quando "
+    "que quem quer se sem sempre ser seu sua são também te tem tenho ter tinha todos tu um uma vai "
+    "você vocês vou à é",
+    "en": "a an and are as at be but by do for from have he her his i in is it me my never not of on or she "
+    "so that the they this to very was we were what where who will with you your",
 }
 """Names, too, have them in lower case: with capitals they show that a sentence is in Title Case."""
-_NUMBER = re.compile(r"\d[\d.,:/\s–-]*")
+_LEFT_TO_MODEL = re.compile(f"{CODE}|{NUMBER}")
+_PIECE = re.compile(rf"{CODE}|\d+|[%‰€£¥$]")
 _THOUSANDS = re.compile(r"(?<!\d)\d{1,3}(?:[., \u00a0\u202f]\d{3})+(?!\d)")
 _NUMERAL = (
     "(?:zero|one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|\\w+teen|half|dozen|twice"
     "|twenty|thirty|forty|fifty|sixty|seventy|eighty|ninety|hundred|thousand|million|billion"
     "|d(?:ois|uas)|três|quatro|cinco|seis|sete|oito|nove|dez|onze|doze|treze|(?:qu|c)atorze|quinze"
     "|dez[ea]\\w+|dezoito|vinte|(?:tri|quare|cinque|sesse|sete|oite|nove)nta|cem|\\w*cent[oa]s?|mil|milh\\w+"
-    "|mei[oa]|dúzia)s?"
+    "|mei[oa]|dúzia|percent|per\\ cent|euro|dollar|reai|pound)s?"
 )
 _NUMBER_IN_WORDS = re.compile(rf"\b{_NUMERAL}(?:(?:-|\s+|\s+(?:and|e)\s+){_NUMERAL})*\b", re.IGNORECASE)
 """Of English and Portuguese."""
@@ -85,6 +91,8 @@ class ConstrainedSource:
     case: Case | None = None
     """The capitals of the translation, if ``text`` is truecased."""
     edits: tuple[Edit, ...] = ()
+    misread: tuple[str, ...] = ()
+    """Numbers in ``text`` that the target language writes otherwise, such as 12.500."""
 
     def is_satisfied(self, translation: str) -> bool:
         """Whether a translation of ``text`` has all placeholders and numbers, as often as it has.
@@ -94,9 +102,14 @@ class ConstrainedSource:
         placeholders = [char for char in self.text if char in PLACEHOLDERS]
         if Counter(placeholders) != Counter(char for char in translation if char in PLACEHOLDERS):
             return False
+        if any(number in translation for number in self.misread):
+            return False
         most, found = Counter(_numbers(self.text)), Counter(_numbers(translation))
         wanted = Counter(self.numbers)
-        if any(wanted[number] <= found[number] > most[number] for number in wanted):
+        too_often = [number for number, count in found.items() if count > most[number]]
+        if any(
+            number == each or (len(each) > 2 and number in each) for number in too_often for each in wanted
+        ):
             return False
         lost = [
             number for number in wanted if found[number] < wanted[number] and not _is_written(number, found)
@@ -144,7 +157,8 @@ class Constrainer:
         self._has_safeguards = config.decoding.safeguards
         self._has_placeholders = config.data.augment.placeholders > 0
         self._is_cased = not (config.has_lowercase_text or lowers_typed(config.data))
-        language = config.data.languages[0]
+        self._languages = config.data.languages
+        language = self._languages[0]
         self._frequent = frozenset(_FREQUENT_WORDS.get(language, "").split())
 
     def constrain(self, sentence: str, *, removes_entities: bool = False) -> ConstrainedSource | None:
@@ -158,25 +172,29 @@ class Constrainer:
         is_unusual = self._has_safeguards and self._is_cased and _UNUSUAL_CAPITALS.search(sentence)
         spans = [entity.span() for entity in entities]
         terms = self._terms(sentence, spans) if self._glossary is not None else {}
+        numerals = {span: terms.pop(span) for span in spans if span in terms}  # such as 42
         spans = [span for span in spans if not _overlaps(span, terms)]  # such as the number in "Windows 10"
         if not (spans or terms or is_unusual):
             return None
         truecased, case = self._truecased(sentence, spans) if is_unusual else (sentence, None)
         masked: list[str] = []
         numbers: list[str] = []
+        misread: list[str] = []
         source = _Builder(truecased)
         for begin, end in sorted([*spans, *terms]):
             part = sentence[begin:end]
+            written = numerals.get((begin, end)) or in_notation(part, self._languages)
             if (begin, end) in terms:
                 source.mark(begin, end, terms[begin, end])
-            elif removes_entities or not self._is_copied(part, masked):
-                source.remove(begin, end)
-            elif _is_left_to_model(part) or not self._has_placeholders:
-                numbers += _numbers(part)
+            elif removes_entities or not self._is_copied(part, written, masked):
+                source.remove(begin, end, written)
+            elif self._has_placeholders:
+                if written not in masked:
+                    masked.append(written)
+                source.replace(begin, end, PLACEHOLDERS[masked.index(written)])
             else:
-                if part not in masked:
-                    masked.append(part)
-                source.replace(begin, end, PLACEHOLDERS[masked.index(part)])
+                numbers += _numbers(part)
+                misread += [part] if written != part else []
         text, edits = source.finish()
         if text == sentence and not (numbers or edits):
             return None
@@ -186,21 +204,25 @@ class Constrainer:
             numbers=tuple(numbers),
             case=case,
             edits=tuple(edits),
+            misread=tuple(misread),
         )
 
     def _terms(self, sentence: str, spans: Sequence[tuple[int, int]]) -> dict[tuple[int, int], str]:
         """The translations of the terms in a sentence that cut no entity, by where they stand."""
         assert self._glossary is not None
-        found = self._glossary.find(sentence)
+        fixed = [span for span in spans if not _LEFT_TO_MODEL.fullmatch(sentence[slice(*span)])]
         return {
-            term: to for term, to in found if not _overlaps(term, (s for s in spans if not _within(s, term)))
+            term: to
+            for term, to in self._glossary.find(sentence)
+            if not _overlaps(term, (s for s in spans if not _within(s, term) or (s == term and s in fixed)))
         }
 
-    def _is_copied(self, entity: str, masked: Sequence[str]) -> bool:
-        """Whether the model can copy an entity."""
+    def _is_copied(self, entity: str, written: str, masked: Sequence[str]) -> bool:
+        """Whether the model can copy an entity, which is written otherwise in the translation."""
         if self._has_placeholders:
-            return _is_left_to_model(entity) or entity in masked or len(masked) < len(PLACEHOLDERS)
-        return _NUMBER.fullmatch(entity) is not None
+            return written in masked or len(masked) < len(PLACEHOLDERS)
+        is_number = _LEFT_TO_MODEL.fullmatch(entity) is not None
+        return is_number and written in (entity, in_notation(entity, self._languages))
 
     def _truecased(self, sentence: str, entities: Sequence[tuple[int, int]]) -> tuple[str, Case | None]:
         """The sentence in ordinary casing, and its own if that is another."""
@@ -217,7 +239,10 @@ class Constrainer:
         case: Case | None = None
         if all(word[0].isupper() for word in found):
             case, is_text = "upper", is_text or len(found) > _MOST_ACRONYMS
-        elif is_text and len(long) >= _MIN_TITLE_WORDS and all(word[0][0].isupper() for word in long):
+        elif is_text and any(
+            len(words) >= _MIN_TITLE_WORDS and all(word[0][0].isupper() for word in words)
+            for words in (found, long)
+        ):
             case = "title"
         else:
             return sentence, None
@@ -242,7 +267,7 @@ class Constrainer:
         usual = ((min(own), own[-1]) for own in costs if min(own) < own[-1])
         is_text = is_text or any(best == (False, 1) or best[0] < typed[0] for best, typed in usual)
         for of_word, own in zip(forms, costs, strict=True):
-            best = min(range(len(own)), key=own.__getitem__)
+            best = 0 if of_word[0] in self._frequent else min(range(len(own)), key=own.__getitem__)
             yield of_word[best if is_text or own[-1][0] else -1]
 
     def _at_beginning(self, word: str) -> str:
@@ -272,10 +297,11 @@ class _Builder:
         self._copy(begin)
         self._edits.append(Edit(len(self._done), len(self._done) + end - begin, text))
 
-    def remove(self, begin: int, end: int) -> None:
-        """Leave characters out, with the space on one side of them, and insert them in the translation."""
+    def remove(self, begin: int, end: int, text: str) -> None:
+        """Leave characters out, with the space on one side, and insert a text in the translation instead."""
         if self._sentence[begin - 1 : begin] + self._sentence[end : end + 1] in _BRACKETS:
             begin, end = begin - 1, end + 1
+            text = self._sentence[begin] + text + self._sentence[end - 1]
         is_attached = begin > 0 and not self._sentence[begin - 1].isspace()
         self._copy(begin)
         self._place = end
@@ -284,8 +310,7 @@ class _Builder:
             self._place += len(self._sentence[end:]) - len(self._sentence[end:].lstrip())
         elif not after or after.isspace() or not (after.isalnum() or after in _OPENING):
             self._done = self._done.rstrip()
-        entity = self._sentence[begin:end]
-        self._edits.append(Edit(len(self._done), len(self._done), entity, is_attached))
+        self._edits.append(Edit(len(self._done), len(self._done), text, is_attached))
 
     def finish(self) -> tuple[str, list[Edit]]:
         """The sentence and the edits."""
@@ -329,10 +354,15 @@ def _edited(
                 if end > edit.begin and end - len(word.lstrip()) < edit.end
             ]
             shares = [sum(of_word[column] for column in columns) for of_word in weights]
+            if edit.text.islower():
+                edit = edit._replace(text=_in_case(edit.text, case))
             if rows := _rows_of_term(changed, edit.text, shares, taken):
                 taken |= {*rows}
-                space = changed[rows[0]][: -len(changed[rows[0]].lstrip())]
-                changed[rows[0] : rows[-1] + 1] = [space + edit.text, *[""] * (len(rows) - 1)]
+                word = changed[rows[0]].lstrip()
+                is_capital = word[0].isupper() and not any(map(str.isalnum, "".join(words[: rows[0]])))
+                text = edit.text.capitalize() if is_capital and edit.text.islower() else edit.text
+                space = changed[rows[0]][: -len(word)]
+                changed[rows[0] : rows[-1] + 1] = [space + text, *[""] * (len(rows) - 1)]
             else:
                 insert(edit, columns[0])
     parts = []
@@ -400,7 +430,7 @@ def _boundary(
 
 
 def _within(span: tuple[int, int], larger: tuple[int, int]) -> bool:
-    return larger[0] <= span[0] < span[1] <= larger[1] and span != larger
+    return larger[0] <= span[0] < span[1] <= larger[1]
 
 
 def _overlaps(span: tuple[int, int], spans: Iterable[tuple[int, int]]) -> bool:
@@ -414,17 +444,13 @@ def _in_case(word: str, case: Case | None) -> str:
 
 
 def _numbers(text: str) -> list[str]:
-    """The integers in a text; ``1.000,5`` and ``1,000.5`` are 1000 and 5, and 3rd is 3."""
+    """The integers, signs and codes in a text; 1.000,5 and 1,000.5 are 1000 and 5, and 3rd is 3."""
     joined = _THOUSANDS.sub(lambda found: re.sub(r"\D", "", found[0]), text)
-    return [number.lstrip("0") or "0" for number in re.findall(r"\d+", joined)]
+    return [piece.lstrip("0") or "0" for piece in _PIECE.findall(joined)]
 
 
 def _is_written(number: str, numbers: Collection[str]) -> bool:
     """Whether a number is written in other digits: as a year, 1970s for ``anos 70``; 3:30 pm; .5."""
     is_decade = len(number) == 2 and any(re.fullmatch(rf"\d\d{number}", each) for each in numbers)
-    return is_decade or number == "0" or (len(number) == 2 and str(int(number) - 12) in numbers)
-
-
-def _is_left_to_model(entity: str) -> bool:
-    """Whether an entity is a number with separators that differ between languages: 1.000,5 is 1,000.5."""
-    return _NUMBER.fullmatch(entity) is not None and re.search(r"[.,\s]", entity) is not None
+    is_hour = len(number) == 2 and number.isdecimal() and str(int(number) - 12) in numbers
+    return is_decade or number == "0" or is_hour

@@ -25,7 +25,8 @@ class Glossary:
     """Terms of the source language with their translations.
 
     A term is found in any case and in the plural, and never inside another word. Its translation is given as
-    it is written here; if both are equal, the term is not translated.
+    it is written here, or, if it is all lower case, with the capitals of a text in capitals or of the first
+    word; if both are equal, the term is not translated.
 
     Args:
         terms: Translations by term.
@@ -44,7 +45,7 @@ class Glossary:
     def read(cls, file: Path) -> Self:
         """Read a file of two columns, term and translation, separated by a tab; blank lines are skipped.
 
-        Raises DataError if the file cannot be read, or a line is not a term and its translation.
+        Raises DataError if the file cannot be read, has no terms, or a line is not a pair of them.
         """
         terms: dict[str, str] = {}
         for number, line in enumerate(read_lines(file), start=1):
@@ -56,6 +57,8 @@ class Glossary:
             term, translation = columns
             if terms.setdefault(term, translation) != translation:
                 raise DataError(f"{file}, line {number}: {term!r} has another translation before", "keep one")
+        if not terms:
+            raise DataError(f"{file} has no terms", _HINT)
         return cls(terms)
 
     @property

@@ -6,7 +6,7 @@ from random import Random
 
 import pytest
 
-from ptenmt.data.placeholders import PLACEHOLDERS, mask, mask_pair, unmask
+from ptenmt.data.placeholders import PLACEHOLDERS, in_notation, mask, mask_pair, unmask
 
 
 @pytest.mark.parametrize(
@@ -19,9 +19,14 @@ from ptenmt.data.placeholders import PLACEHOLDERS, mask, mask_pair, unmask
             ["{name}", "{{user}}", "${x}", "%s", "%1$s", "%(n)d", "%.2f"],
         ),
         ("#PRS_ORG# e #tag de @user", ["#PRS_ORG#", "#tag", "@user"]),
-        ("1.000,5 em 12/03/2024, 7 a 8, 10–12 e -5.", ["1.000,5", "12/03/2024", "7", "8", "10–12", "5"]),
-        ("O 1.º, o 3D, os 1990s, mp3, a@b, &#39; e 50 % não", ["50"]),
-        ("50% de 100 %", ["50", "100"]),
+        ("1.000,5 em 12/03/2024, 7 a 8, 10–12 e -5.", ["1.000,5", "12/03/2024", "7", "8", "10–12", "-5"]),
+        ("O 1.º, o 3D, mp3, 2,5kg, 18h30 e H2O", ["1.º", "3D", "mp3", "2,5kg", "18h30", "H2O"]),
+        ("R$ 5.000, 20 €, US$ 7; COVID-19", ["R$ 5.000", "20 €", "US$ 7", "COVID-19"]),
+        ("PT50 0002 0123 e a b1.2.3.", ["PT50 0002 0123", "b1.2.3"]),
+        ("os 1990s, the 42nd, a@b, &#39;, AT&T não", []),
+        ("50% de 100 % (10%), 5 %s", ["50%", "100 %", "10%", "5", "%s"]),
+        (r"a.pt/b, c.com. C:\d\e.txt: fim.Ele, d.C.", ["a.pt/b", "c.com", r"C:\d\e.txt"]),
+        ("<b>x</b> & 5 < 6", ["<b>", "</b>", "&", "5", "<", "6"]),
         ("👍🏽 ❤️ 👩‍👩‍👧 🇵🇹", ["👍🏽", "❤️", "👩‍👩‍👧", "🇵🇹"]),
         ("1️⃣ ou #️⃣, *⃣", ["1️⃣", "#️⃣", "*⃣"]),
         (
@@ -32,7 +37,7 @@ from ptenmt.data.placeholders import PLACEHOLDERS, mask, mask_pair, unmask
             "(http://a.pt/L_(c)), http://a.pt/L_(c)/d_(e). www.a.pt/(b [x](http://b.pt)",
             ["http://a.pt/L_(c)", "http://a.pt/L_(c)/d_(e)", "www.a.pt/(b", "http://b.pt"],
         ),
-        ("1." * 100_000 + "1x", []),  # in linear time
+        ("1." * 100_000 + "1é", []),  # in linear time
         ("sem nada", []),
     ],
 )
@@ -41,6 +46,33 @@ def test_entities_are_found(text: str, entities: list[str]) -> None:
     assert found == entities
     assert [sign for sign in masked if sign in PLACEHOLDERS] == list(PLACEHOLDERS[: len(entities)])
     assert unmask(masked, found) == text
+
+
+def test_a_number_is_written_as_in_the_target_language() -> None:
+    for source, target in [
+        ("1.234.567,89", "1,234,567.89"),
+        ("R$ 12.500", "R$ 12,500"),
+        ("-3,75%", "-3.75%"),
+        ("2 500,5", "2 500.5"),
+        ("2,5-3,5", "2.5-3.5"),
+        ("18h30", "18:30"),
+    ]:
+        assert in_notation(source, ("pt", "en")) == target
+        assert in_notation(target, ("en", "pt")) == source.replace("h", ":")
+    for same in (
+        "12/03/2024",
+        "1.2.2024",
+        "10.30",
+        "1,2,3",
+        "0.125",
+        "912 345 678",
+        "https://a.pt/1.000",
+        "v1.000",
+    ):
+        assert in_notation(same, ("pt", "en")) == same
+    assert in_notation("1.000,5", ("pt", "es")) == "1.000,5"
+    ordinals = [in_notation(each, ("pt", "en")) for each in ("1.º", "42.ª", "3º", "13.º", "111º")]
+    assert ordinals == ["1st", "42nd", "3rd", "13th", "111th"]
 
 
 def test_a_text_reads_like_this() -> None:

@@ -68,6 +68,7 @@ def test_a_file_has_two_columns(tmp_path: Path) -> None:
     for content, message in [
         ("a\tb\na\n", "line 2: not a term and its translation"),
         ("a\t\n", "line 1: not a term"),
+        ("\n", "has no terms"),
         ("a\tb\tc\n", "line 1: not a term"),
         ("a\tb\na\tc\n", "line 2: 'a' has another translation before"),
     ]:
@@ -103,6 +104,7 @@ def test_the_translation_of_a_term_stands_where_the_alignment_says() -> None:
         for source, result in zip(SENTENCES, model.translate(SENTENCES), strict=True):
             expected = source
             for (begin, end), term in reversed(list(Glossary(terms).find(source))):
+                term = term if begin or source[0].islower() else term.capitalize()
                 expected = expected[:begin] + term + expected[end:]
             assert result.text == expected
 
@@ -122,10 +124,12 @@ def test_terms_go_with_entities_and_capitals() -> None:
     model = translator({"cão": "dog", "{x}": "y"})
     texts = ["O CÃO VIU {x} 25.", "O cão 😀 NÃO vê o cão.", "Cães!"]
     assert [each.text for each in model.translate(texts)] == [
-        "O dog VIU {x} 25.",
+        "O DOG VIU {x} 25.",
         "O dog 😀 NÃO vê o dog.",
-        "dog!",
+        "Dog!",
     ]
+    numbers = translator({"42": "forty-two", "5": "five"}, lambda text: [text.replace("42 ", "3 ")])
+    assert numbers.translate("Tem 42 e 42,5 e 5%.")[0].text == "Tem forty-two e 42.5 e 5%."
     product = translator({"cão 25": "Dog 25", "NÃO-19": "NO-19"})
     assert product.translate("O cão 25 NÃO-19 vê 25.")[0].text == "O Dog 25 NO-19 vê 25."
 
