@@ -46,6 +46,7 @@ _UNSPACED = re.compile(
 _ENTITY = re.compile(r"&(#?\w{2,8});|& ?(#\w{2,6}|quot|amp|lt|gt|apos|nbsp) ?;")
 _NUMBER = re.compile(r"(\d{1,18})(?=(\s?(?:h\b|h\d|hora|:\d\d|[ap]\.?\s?m\b))?)")
 """A number, and what tells that it is an hour; minutes after it are a number, too."""
+_THOUSANDS_SIGN = re.compile(r"(?<=\d)(?<!\d{4})[.,' \u00a0\u202f](?=\d{3}(?!\d))")
 _ADDRESS = re.compile(ADDRESS)
 _BRACKET_OR_QUOTE = re.compile(r"[()\[\]{}\"“”„«»]|``|''")  # the last two in the Penn Treebank's style
 _QUOTE_AT_AN_END = re.compile(r"^[^\w\s]*[\"“”„«»`]|[\"“”„«»'][^\w\s]*$")
@@ -258,18 +259,21 @@ def _have_same_numbers(source: str, target: str) -> bool:
     found = _NUMBER.findall(source), _NUMBER.findall(target)
     if found[0] == found[1]:
         return True
-    sources, targets = ({_number(digits, bool(hour)) for digits, hour in side} for side in found)
-    digits = [sorted("".join(number for number, _ in side)) for side in found]
-    if sources == targets or digits[0] == digits[1]:  # 1500 is 1,500
-        return True
+    joined = [_NUMBER.findall(_THOUSANDS_SIGN.sub("", text)) for text in (source, target)]
+    for sides in (found, joined):  # 13.31 is 13:31, which may be no hour
+        if len({frozenset(int(digits) for digits, _ in side) for side in sides}) == 1:
+            return True
+    sources, targets = ({_number(digits, bool(hour)) for digits, hour in side} for side in joined)
     if sources - targets and targets - sources:
         return False
     return all(len(str(number).strip("0")) < _SIGNIFICANT_DIGITS for number in sources ^ targets)
 
 
 def _number(digits: str, is_hour: bool) -> int:
-    """A number, in which the 1980s are 80, and 18 h is 6 p.m."""
+    """A number, in which the 1980s are 80, 18 h is 6 p.m., and 13,000 as *13 mil* is 13."""
     number = int(digits)
+    while number and number % 1000 == 0:
+        number //= 1000
     if 1900 < number < 2000 and number % 10 == 0:
         number -= 1900
     return number - 12 if is_hour and 12 < number < 24 else number

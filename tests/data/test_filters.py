@@ -78,6 +78,10 @@ def test_each_filter_looks_at_both_sides(
         ("Tenho 2 cães.", "I have two dogs."),
         ("Custa R$ 1.500,50.", "It costs R$ 1,500.50."),
         ("Custa 1500.", "It costs 1,500."),
+        ("São 13 mil.", "It is 13,000."),
+        ("Veja 13.31; 119.120.", "See 13:31; 119:120."),
+        ("São 1 500 000 por 3,75.", "1,500,000 at 3.75."),
+        ("Em 2010, 300 pessoas.", "In 2010 300 people."),
         ("Às 18h30.", "At 6:30 p.m."),
         ("Nos anos 20 e 80, e em 1995.", "In the 1920s and 1980s, and in 1995."),
         ("Mil e quinhentos.", "1,500."),
@@ -93,7 +97,15 @@ def test_numbers_may_be_written_differently(pair: SentencePair) -> None:
 
 @pytest.mark.parametrize(
     "pair",
-    [("Em 1991.", "In 1990."), ("Em 1991.", "Then."), ("5 e 7.", "5 and 8."), ("Tenho 13 anos.", "I am 1.")],
+    [
+        ("Em 1991.", "In 1990."),
+        ("Em 1991.", "Then."),
+        ("5 e 7.", "5 and 8."),
+        ("Tenho 13 anos.", "I am 1."),
+        ("Em 1945.", "In 1954."),
+        ("No dia 12/03.", "On 21/03."),
+        ("2,5 kg", "25 kg"),
+    ],
 )
 def test_numbers_may_not_contradict_each_other(pair: SentencePair) -> None:
     data = options(same_numbers=True)
