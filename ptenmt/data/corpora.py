@@ -19,8 +19,9 @@ import tarfile
 import warnings
 import zipfile
 import zlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
+from functools import partial
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -46,7 +47,10 @@ logger = logging.getLogger(__name__)
 _PAIRS, _FACTS, _DOWNLOADS = "pairs.tsv.gz", "corpus.json", "downloads"
 _REPORT_EVERY = 20_000  # pairs
 _COMPRESSION = 3  # of gzip: twice as fast as 6, 8% larger
-_OPENERS = {".gz": gzip.open, ".xz": lzma.open, ".bz2": bz2.open}
+_OPENERS = {
+    suffix: partial(module.open, newline="\n")  # a lone \r ends no line
+    for suffix, module in ((".gz", gzip), (".xz", lzma), (".bz2", bz2))
+}
 _BROKEN = (OSError, EOFError, zlib.error, lzma.LZMAError, zipfile.BadZipFile, tarfile.TarError)
 _LICENCES = json.loads(Path(__file__).with_name("licences.json").read_text(encoding="utf-8"))
 """mtdata has none. What publishers state, by the beginning of a data set's name."""
@@ -259,8 +263,9 @@ def _segments(entry: Any, cache: Any) -> Iterator[tuple[str, str | None]]:
         content = cache.get_entry(entry)
         if entry.is_archive and isinstance(content, Path):
             raise zipfile.BadZipFile("it is neither a zip nor a tar archive")
-        rows = mtdata.parser.Parser(content, ext=entry.in_ext, ent=entry).read_segs(show_pbar=False)
-        for first, *others in rows:  # some have a third part, metadata
+        parser = mtdata.parser.Parser(content, ext=entry.in_ext, ent=entry)
+        parser.read_tsv = partial(_columns, parser.read_tsv)  # its own fails at a blank or short row
+        for first, *others in parser.read_segs(show_pbar=False):  # some have a third part, metadata
             yield first, others[0] if others else None
     except _BROKEN as error:
         raise DownloadError(
@@ -274,6 +279,14 @@ def _segments(entry: Any, cache: Any) -> Iterator[tuple[str, str | None]]:
         raise DataError(
             f"corpus {entry.did} cannot be read: {reason}", "choose another corpus or version"
         ) from error
+
+
+def _columns(
+    read_rows: Callable[[Any], Iterator[list[str]]], file: Any, cols: Sequence[int], **_: Any
+) -> Iterator[list[str]]:
+    """Read these columns of a table; those that a row lacks are empty."""
+    for row in read_rows(file):
+        yield [row[column] if column < len(row) else "" for column in cols]
 
 
 def _urls(entry: Any) -> list[str]:

@@ -206,6 +206,14 @@ def test_odd_text_becomes_one_line_a_pair(register: Register) -> None:
     assert (facts["pairs"], facts["skipped"]) == (2, 3)
 
 
+def test_a_table_may_have_returns_and_short_rows(register: Register) -> None:
+    body = gzip.compress("a\rb\tà\n\nno pair\nc\tç\n".encode())
+    data = config(register("OPUS-ted-v1-eng-por", body, file="file.tsv.gz"))
+    (facts,) = fetch_corpora(data)
+    assert list(read_corpus(data.train[0].corpus or "", data)) == [("à", "a b"), ("ç", "c")]
+    assert (facts["pairs"], facts["skipped"]) == (2, 2)
+
+
 def test_training_pairs_validation_and_limit(register: Register) -> None:
     train = register("OPUS-ted-v1-eng-por", moses(), **MOSES)
     held_out = register("OPUS-dev-v1-eng-por", moses("olá\n".encode(), b"hello\n"), **MOSES)
@@ -339,7 +347,7 @@ BROKEN = {
         "file.tsv.gz",
         {},
         DataError,
-        "cannot be read: list index out of range",
+        "corpus OPUS-ted-v1-eng-por is empty",
     ),
 }
 
