@@ -21,6 +21,7 @@ import zipfile
 import zlib
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
+from fnmatch import fnmatchcase
 from functools import partial
 from importlib import import_module
 from pathlib import Path
@@ -53,7 +54,7 @@ _OPENERS = {
 }
 _BROKEN = (OSError, EOFError, zlib.error, lzma.LZMAError, zipfile.BadZipFile, tarfile.TarError)
 _LICENCES = json.loads(Path(__file__).with_name("licences.json").read_text(encoding="utf-8"))
-"""mtdata has none. What publishers state, by the beginning of a data set's name."""
+"""mtdata has none. What publishers state, by a pattern of the corpus' whole name."""
 
 
 def list_corpora(source_language: str, target_language: str, search: str = "") -> list[dict[str, Any]]:
@@ -294,7 +295,7 @@ def _urls(entry: Any) -> list[str]:
 
 
 def _facts(entry: Any) -> dict[str, Any]:
-    licences = (licence for name, licence in _LICENCES.items() if entry.did.name.startswith(name))
+    licences = (licence for name, licence in _LICENCES.items() if fnmatchcase(str(entry.did), name))
     return {
         "name": str(entry.did),
         "version": entry.did.version,

@@ -174,8 +174,9 @@ def test_facts_have_licence_citation_and_checksum(register: Register) -> None:
     assert "Parallel Data, Tools and Interfaces in" in facts["bibtex"][0]
     assert facts["version"] == "v2"
     assert facts["sha256"] == [hashlib.sha256(body).hexdigest()]
-    (other,) = fetch_corpora(config(register("OPUS-elsewhere-v1-eng-por", body, **MOSES)))
-    assert other["licence"] == "unknown"
+    for another in ("OPUS-elsewhere-v1-eng-por", "ELRC-tatoeba_covid-1-eng-por"):
+        (other,) = fetch_corpora(config(register(another, body, **MOSES)))
+        assert other["licence"] == "unknown"
 
 
 def test_the_second_time_needs_neither_network_nor_index(
