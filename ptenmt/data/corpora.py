@@ -73,7 +73,7 @@ def fetch_corpora(data: DataConfig, on_progress: OnDownload | None = None) -> li
     """Download the corpora that a config names, unless they are on this machine.
 
     Returns facts of each corpus for ``run.json``: those of ``list_corpora``, ``bibtex``, ``pairs``,
-    ``skipped`` (pairs without text on one side) and ``sha256`` of its archives.
+    ``skipped`` (pairs without text on one side, or not in UTF-8) and ``sha256`` of its archives.
 
     Raises:
         ConfigError: A language of the config is unknown.
@@ -228,21 +228,21 @@ def _fetch(entry: Any, on_progress: OnDownload | None) -> None:
             facts["bibtex"] = [_index().INDEX.ref_db.get_bibtex(key) for key in facts["citations"]]
             facts["sha256"] = [file_checksum(archive) for archive in archives]
             write_text(folder / _FACTS, json_text(facts, indent=2) + "\n")
-    except DownloadError:
+    except (DataError, DownloadError):
         for archive in archives:  # or the next attempt would find it again
             shutil.rmtree(archive.parent)  # which is of this address alone
         raise
 
 
 def _convert(entry: Any, cache: Any, file: Path, on_progress: OnDownload | None) -> dict[str, Any]:
-    """Write the pairs of a downloaded corpus; returns their number, and that of the incomplete ones."""
+    """Write the pairs of a downloaded corpus; returns their number, and that of the others."""
     progress = DownloadProgress(
         url=_urls(entry)[0], name=str(entry.did), done=0, total=None, is_unpacking=True
     )
     num_written = num_skipped = num_bytes = 0
     with gzip.open(file, "wt", _COMPRESSION, encoding="utf-8", newline="\n") as stream:
         for first, second in _segments(entry, cache):
-            if not second or entry.is_noisy(seg1=first, seg2=second):
+            if not second or "\ufffd" in first + second or entry.is_noisy(seg1=first, seg2=second):
                 num_skipped += 1
                 continue
             num_bytes += stream.write(tsv_line(first, second))
