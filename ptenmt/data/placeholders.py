@@ -19,7 +19,7 @@ ADDRESS = (
     r"|(?<![\w.%+-])(?>[\w.%+-]+)@[\w-]+(?:\.[\w-]+)+"
 )
 """The pattern of a URL, without the punctuation after it, or an e-mail address."""
-THOUSANDS = r"\d{1,3}(?:[ \u00a0\u202f]\d{3})+(?!\d)"
+THOUSANDS = r"\d{1,3}(?:[ \u00a0\u202f]\d{3}){1,6}(?!\d)"
 """The pattern of an integer whose thousands are separated by spaces."""
 
 NUMBER = (

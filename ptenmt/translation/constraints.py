@@ -45,7 +45,7 @@ _FREQUENT_WORDS = {
 """Names, too, have them in lower case: with capitals they show that a sentence is in Title Case."""
 _LEFT_TO_MODEL = re.compile(f"{CODE}|{NUMBER}")
 _PIECE = re.compile(rf"{CODE}|\d+|[%‰€£¥$]")
-_THOUSANDS = re.compile(r"(?<!\d)\d{1,3}(?:[., \u00a0\u202f]\d{3})+(?!\d)")
+_THOUSANDS = re.compile(r"(?<!\d)\d{1,3}(?:[., \u00a0\u202f]\d{3}){1,6}(?!\d)")
 _NUMERAL = (
     "(?:zero|one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|\\w+teen|half|dozen|twice"
     "|twenty|thirty|forty|fifty|sixty|seventy|eighty|ninety|hundred|thousand|million|billion"

@@ -88,6 +88,11 @@ def test_any_text_is_restored() -> None:
         assert unmask(*mask(text)) == text
 
 
+def test_long_rows_of_thousands_take_linear_time() -> None:
+    text = "1" + " 000" * 200_000 + "x"  # a quadratic pattern takes hours
+    assert unmask(*mask(text)) == text
+
+
 def test_of_more_than_ten_entities_ten_are_masked_and_placeholders_first() -> None:
     text = ", ".join(map(str, range(100, 115))) + " ❸"
     masked, found = mask(text)
