@@ -11,7 +11,8 @@ from operator import itemgetter
 from random import Random
 from xml.etree import ElementTree
 
-from ptenmt.data.placeholders import find_entities
+from ptenmt.data.augmentation import capitalized
+from ptenmt.data.placeholders import find_entities, in_notation
 from ptenmt.data.readers import SentencePair
 from ptenmt.evaluation.error_analysis import max_repeats
 from ptenmt.evaluation.reliability import Reliability
@@ -30,6 +31,7 @@ _MIN_REPEATS = 3
 _NUM_TERMS, _MIN_TERM = 50, 6
 _NUM_PROVOKED = 50
 _ENTITIES = ("https://example.org/a?b=1", "ana@example.org", "4821", "{name}", "%1$s", "#TAG#", "@user", "😀")
+_NUMBERS = ("1.234.567,89", "12.500", "3,75", "18h30", "R$ 5.000", "20 €", "10%", "H2O", "COVID-19")
 _WITHOUT_WORDS = (
     *(*_ENTITIES, "12/03/2024", "10:30", "3,14", "+351 21 000", "= 5 × 7", "100 %", "[12]", "* * *"),
     *("…", "?!", "—", "😀🎉", "你好", "Привет", "مرحبا", " \t"),
@@ -105,18 +107,20 @@ class _Cases:
         """All checks."""
         if self._sources:
             yield _share("sentences of a text, as alone", 0.99, self._texts())
-            yield from self._entities()
+            cases, rest = self._entities(_ENTITIES, self._random)
+            yield _share("entities, exactly once", 0.995, cases)
+            yield self._score("entities: BLEU of the rest", "BLEU", rest, -0.3)
+            yield _share("numbers and codes, exactly once", 0.99, self._entities(_NUMBERS, Random(0))[0])
             yield from self._glossary()
             yield from self._markup()
             yield _share("no loops", 0.99, self._loops())
-            yield self._score(
-                "capitals: chrF", "chrF", self._translate([each.upper() for each in self._sources]), -2
-            )
+            for name, change in (("capitals", str.upper), ("Title Case", capitalized)):
+                yield self._score(f"{name}: chrF", "chrF", self._translate(map(change, self._sources)), -2)
         found = self._translate(_WITHOUT_WORDS)
         unchanged = ((text, each, text == each) for text, each in zip(_WITHOUT_WORDS, found, strict=True))
         yield _share("texts without words, unchanged", 1.0, unchanged)
 
-    def _translate(self, texts: Sequence[str], translator: Translator | None = None) -> list[str]:
+    def _translate(self, texts: Iterable[str], translator: Translator | None = None) -> list[str]:
         return [found.text for found in (translator or self._translator).translate(texts)]
 
     def _score(self, name: str, metric: MetricName, translations: Sequence[str], threshold: float) -> Check:
@@ -161,23 +165,28 @@ class _Cases:
         for text, found, group in zip(texts, self._translate(texts), groups, strict=True):
             yield text, found, found == " ".join(self._alone[row] for row in group)
 
-    def _entities(self) -> Iterator[Check]:
-        """One to three in each sentence, between its words."""
+    def _entities(self, entities: Sequence[str], chance: Random) -> tuple[list[_Case], list[str]]:
+        """One to three in each sentence, between its words, numbers next to each other; and what is left."""
         texts, inserted, rest = [], [], []
         for source in self._sources:
-            words, chosen = source.split(), self._random.sample(_ENTITIES, self._random.randint(1, 3))
+            words, chosen = source.split(), chance.sample(entities, chance.randint(1, 3))
+            place = chance.randint(1, len(words) - 1) if entities is _NUMBERS else None
             for entity in chosen:
-                words.insert(self._random.randint(1, len(words) - 1), entity)
+                words.insert(place or chance.randint(1, len(words) - 1), entity)
             texts.append(" ".join(words))
-            inserted.append(chosen)
+            inserted.append([in_notation(each, self._translator.config.data.languages) for each in chosen])
         cases: list[_Case] = []
-        for text, found, chosen in zip(texts, self._translate(texts), inserted, strict=True):
-            cases += [(text, found, found.count(entity) == 1) for entity in chosen]
+        for text, found, chosen, alone in zip(
+            texts, self._translate(texts), inserted, self._alone, strict=True
+        ):
+            is_clean = _num_digits(found) == _num_digits(alone) + sum(map(_num_digits, chosen))
+            cases += [
+                (text, found, is_clean and _squeezed(found).count(_squeezed(each)) == 1) for each in chosen
+            ]
             for entity in chosen:
                 found = found.replace(entity, "", 1)
             rest.append(" ".join(found.split()))
-        yield _share("entities, exactly once", 0.995, cases)
-        yield self._score("entities: BLEU of the rest", "BLEU", rest, -0.3)
+        return cases, rest
 
     def _glossary(self) -> Iterator[Check]:
         """Terms that stand in a sentence, and terms that only begin one of its words."""
@@ -212,6 +221,14 @@ class _Cases:
             texts.append(f"{word.capitalize()}: {', '.join(numbers)}.")
         for text, found in zip(texts, self._translate(texts), strict=True):
             yield text, found, max_repeats(found) < max(_MIN_REPEATS, max_repeats(text) + 1)
+
+
+def _num_digits(text: str) -> int:
+    return sum(map(str.isdigit, text))
+
+
+def _squeezed(text: str) -> str:
+    return "".join(text.split())
 
 
 def _share(name: str, threshold: float, cases: Iterable[_Case]) -> Check:

@@ -1,5 +1,6 @@
 """Re-decoding of translations that loop, reach the length limit, or lost a number or a placeholder."""
 
+import re
 from collections.abc import Sequence
 from dataclasses import replace
 from itertools import pairwise
@@ -15,6 +16,8 @@ _LONGEST_PERIOD = 16
 _SHORT_PERIOD, _MIN_REPEATS = 3, 2
 """An n-gram of one, two or three tokens is repeated at least twice in a loop; a longer one once."""
 _TIMES_SOURCE = 1.5
+_LOOP_IN_WORD = re.compile(r"([^\W\d_]{2,8})\1{2}")
+"""Letters three times in a row, such as stototot."""
 
 
 class Reviewer:
@@ -90,6 +93,8 @@ class Reviewer:
         is_truncated = not hypothesis.is_complete and self._options.max_length is None
         repeats = _repeats(self._target.pieces(hypothesis.ids)) if _may_loop(hypothesis.ids) else 0.0
         loops = repeats >= 1 and repeats > _TIMES_SOURCE * _repeats(self._source.pieces(segment.ids))
+        if not loops and _LOOP_IN_WORD.search("".join(self._target.pieces(hypothesis.ids)).replace("##", "")):
+            loops = not _LOOP_IN_WORD.search(segment.text)
         return loops, is_truncated, len(hypothesis.ids)
 
 

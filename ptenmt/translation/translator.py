@@ -291,7 +291,7 @@ class Translator:
             row: Translation(
                 **vars(best),
                 source=buffer.texts[row],
-                alternatives=others,
+                alternatives=list({each.text: each for each in others if each.text != best.text}.values()),
                 is_retried=any(segment.is_retried for segment in text.segments),
                 is_split=text.is_split,
                 detected=language,

@@ -134,6 +134,15 @@ def test_terms_go_with_entities_and_capitals() -> None:
     assert product.translate("O cão 25 NÃO-19 vê 25.")[0].text == "O Dog 25 NO-19 vê 25."
 
 
+def test_alternatives_that_terms_make_equal_are_one() -> None:
+    model = translator(
+        {"gato": "pet"}, lambda _: ["The cat.", "The kitty.", "The dog there."], num_hypotheses=3
+    )
+    (translation,) = model.translate("O gato.")
+    texts = [translation.text, *(each.text for each in translation.alternatives)]
+    assert len(texts) == len(set(texts)) < 3
+
+
 def test_without_safeguards_there_are_terms_alone() -> None:
     model = translator({"cão": "dog"}, safeguards=False)
     assert model.translate("O cão NÃO vê {x}.")[0].text == "O dog NÃO vê {x}."

@@ -57,6 +57,8 @@ def test_other_translations_are_kept(make, text: str) -> None:
 def test_what_the_source_repeats_may_be_repeated(make) -> None:
     (translation,) = make("no no no no no", "wrong").translate("não não não não não")
     assert (translation.text, translation.is_retried) == ("no no no no no", False)
+    (in_word,) = make("o stototot", GOOD).translate("não não não não não")
+    assert in_word.text == GOOD
     (longer,) = make("no " * 30, GOOD).translate("não não não não não")
     assert longer.is_retried
 
