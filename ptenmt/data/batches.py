@@ -160,7 +160,7 @@ class _Division:
     """The division of the epochs of one stage into batches."""
 
     counts: np.ndarray
-    """Number of pairs of each source and level, [sources, levels]."""
+    """Number of pairs of each level, [levels]."""
     cuts: np.ndarray
     """The start of each batch in the sorted pairs of an epoch."""
     widths: np.ndarray | None
@@ -188,10 +188,16 @@ class BatchPlan:
         num_levels = int(levels.max(initial=0)) + 1
         ends = np.cumsum(self.mixture.sizes).tolist()
         self._sources = [
-            SourceRows(end - size, levels[end - size : end], num_levels, (seed, number))
+            SourceRows(
+                end - size,
+                levels[end - size : end],
+                num_levels,
+                (seed, number),
+                [(first_epoch, counts[number]) for first_epoch, counts in self.mixture.stages],
+            )
             for number, (end, size) in enumerate(zip(ends, self.mixture.sizes, strict=True))
         ]
-        self._divisions = [self._divided(counts, batch) for _, counts in self.mixture.stages]
+        self._divisions = [self._divided(stage, batch) for stage in range(len(self.mixture.stages))]
 
     def num_batches(self, epoch: int) -> int:
         """Number of batches of an epoch, the same for all epochs of a stage."""
@@ -202,9 +208,9 @@ class BatchPlan:
         stage = self.mixture.stage(epoch)
         division = self._divisions[stage]
         random = np.random.default_rng([self._seed, epoch])
-        order = self._sorted(division, epoch - self.mixture.first_epochs[stage])
+        order = self._sorted(division, stage, epoch - self.mixture.first_epochs[stage])
         start = 0
-        for count in division.counts.sum(axis=0).tolist():
+        for count in division.counts.tolist():
             random.shuffle(order[start : start + count])
             start += count
         ends = np.append(division.cuts[1:], len(order))
@@ -213,23 +219,20 @@ class BatchPlan:
             width = None if division.widths is None else int(division.widths[number])
             yield self._pairs.batch(rows, width, (self._seed, epoch, number))
 
-    def _divided(self, num_pairs: Sequence[int], batch: BatchConfig) -> _Division:
-        """Divide the epochs that read this many pairs of each source."""
-        counts = np.stack(
-            [source.counts(count) for source, count in zip(self._sources, num_pairs, strict=True)]
-        )
+    def _divided(self, stage: int, batch: BatchConfig) -> _Division:
+        counts = np.sum([source.counts[stage] for source in self._sources], axis=0)
         if batch.tokens is None:
             return _Division(counts, np.arange(0, int(counts.sum()), batch.sentences), None)
-        return _Division(counts, *_cuts_by_tokens(counts.sum(axis=0), batch.tokens))
+        return _Division(counts, *_cuts_by_tokens(counts, batch.tokens))
 
-    def _sorted(self, division: _Division, epoch: int) -> np.ndarray:
+    def _sorted(self, division: _Division, stage: int, epoch: int) -> np.ndarray:
         """Return the rows of an epoch by level, then by source, int32; ``epoch`` counts within the stage."""
         return np.concatenate(
             [
                 rows
-                for level in np.flatnonzero(division.counts.sum(axis=0)).tolist()
-                for source, counts in zip(self._sources, division.counts, strict=True)
-                for rows in source.drawn(level, int(counts[level]), epoch)
+                for level in np.flatnonzero(division.counts).tolist()
+                for source in self._sources
+                for rows in source.drawn(level, stage, epoch)
             ]
         )
 

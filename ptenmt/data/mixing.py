@@ -157,37 +157,56 @@ class SourceRows:
     """The rows of one source, drawn for each epoch with fixed numbers of every length level.
 
     ``first`` is the row of its first pair, ``levels`` the length level of each of its pairs, [pairs].
+    ``stages`` has the first epoch of each stage, and the number of pairs that its epochs read.
     """
 
-    def __init__(self, first: int, levels: np.ndarray, num_levels: int, seed: Sequence[int]) -> None:
+    def __init__(
+        self,
+        first: int,
+        levels: np.ndarray,
+        num_levels: int,
+        seed: Sequence[int],
+        stages: Sequence[tuple[int, int]],
+    ) -> None:
         # NumPy sorts 16 bits by radix, ten times as fast as 32.
         is_narrow = num_levels <= 1 << 16
         order = np.argsort(levels.astype(np.uint16) if is_narrow else levels, kind="stable")
         self._rows = (first + order).astype(np.int32)
+        size, levels = max(len(levels), 1), levels[order]
+        if fewest := min((count for _, count in stages if 0 < count < size), default=0):
+            # Rare lengths would never be drawn: of every size / fewest pairs of similar length an epoch
+            # reads one, and all of them have the level of the longest.
+            ends = np.arange(1, fewest + 1) * size // fewest
+            levels = np.repeat(levels[ends - 1], np.diff(ends, prepend=0))
         self._sizes = np.bincount(levels, minlength=num_levels)
         self._starts = np.cumsum(self._sizes) - self._sizes
         self._seed = seed
+        self.counts = np.stack([self._divided(*divmod(count, size)) for _, count in stages])
+        """How many pairs an epoch reads, int64 [stages, levels]."""
+        self._rests = self.counts % np.maximum(self._sizes, 1)
+        drawn = self._rests[:-1] * np.diff([first_epoch for first_epoch, _ in stages])[:, np.newaxis]
+        self._begins = np.cumsum(np.vstack([np.zeros_like(self._sizes), drawn]), axis=0)
 
-    def counts(self, count: int) -> np.ndarray:
-        """Return how many of ``count`` pairs an epoch reads of each level, int64 [levels]."""
-        whole, rest = divmod(count, max(len(self._rows), 1))
+    def _divided(self, whole: int, rest: int) -> np.ndarray:
+        """Return how many pairs of each level are all of them so often, and ``rest`` more, [levels]."""
         exact, remainders = np.divmod(self._sizes * rest, max(len(self._rows), 1))
         missing = rest - int(exact.sum())
         exact[np.argsort(-remainders, kind="stable")[:missing]] += 1
         return np.asarray(self._sizes * whole + exact)
 
-    def drawn(self, level: int, count: int, epoch: int) -> list[np.ndarray]:
-        """Return ``count`` rows of a level: all of them so often, and a random part.
+    def drawn(self, level: int, stage: int, epoch: int) -> list[np.ndarray]:
+        """Return the rows of a level that an epoch reads: all of them so often, and a random part.
 
         The random parts of consecutive epochs, from 0 at the start of the stage, are consecutive parts of
-        shuffled passes over the level, so that all pairs are read equally often in the end.
+        shuffled passes over the level, which the next stage continues, so that all pairs are read equally
+        often in the end.
         """
-        size = int(self._sizes[level])
-        start = int(self._starts[level])
+        size, start = int(self._sizes[level]), int(self._starts[level])
+        rest = int(self._rests[stage, level])
         rows = self._rows[start : start + size]
-        whole, rest = divmod(count, max(size, 1))
-        drawn = [rows] * whole
-        begin, end = epoch * rest, (epoch + 1) * rest
+        drawn = [rows] * (int(self.counts[stage, level]) // max(size, 1))
+        begin = int(self._begins[stage, level]) + epoch * rest
+        end = begin + rest
         for number in range(begin // max(size, 1), -(-end // max(size, 1))):
             shuffled = np.random.default_rng([*self._seed, level, number, 1]).permutation(rows)
             drawn.append(shuffled[max(begin - number * size, 0) : end - number * size])

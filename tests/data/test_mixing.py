@@ -71,13 +71,31 @@ def test_a_weight_of_a_half_reads_the_other_half_in_the_next_epoch(pairs: Encode
     assert halves[0] not in halves[2:]
 
 
-def test_a_fifth_reads_every_pair_about_equally_often_whatever_its_length(pairs: EncodedPairs) -> None:
+@pytest.mark.parametrize("batch", BATCHES)
+def test_a_fifth_reads_every_pair_equally_often_whatever_its_length(
+    pairs: EncodedPairs, batch: BatchConfig
+) -> None:
     mixture = Mixture.configured(DataConfig(train=files(1, 0.2)), (FIRST, SECOND))
-    plan = BatchPlan(pairs, BatchConfig(tokens=500), 1, mixture)
-    counts = Counter(row for epoch in range(40) for row in rows(plan, epoch) if row >= FIRST)
-    # The number of a length level is rounded, so that rare lengths are read a little more or less often.
-    assert min(counts[row] for row in range(FIRST, FIRST + SECOND)) >= 6
-    assert max(counts.values()) <= 10
+    plan = BatchPlan(pairs, batch, 1, mixture)
+    counts = Counter(row for epoch in range(5) for row in rows(plan, epoch) if row >= FIRST)
+    assert counts == dict.fromkeys(range(FIRST, FIRST + SECOND), 1)
+
+
+def test_rare_lengths_are_read_as_often_as_others() -> None:
+    lengths = [*[5] * 30, *range(6, 36)]  # 30 pairs of one length, and one pair of each longer one
+    side = RaggedIds([number + 4, *[3] * length] for number, length in enumerate(lengths))
+    mixture = Mixture(("web",), (60,), ((0, (17,)),))
+    plan = BatchPlan(EncodedPairs(side, side), BatchConfig(tokens=200), 1, mixture)
+    counts = Counter(row for epoch in range(60) for row in rows(plan, epoch))
+    assert {counts[row] for row in range(60)} <= set(range(15, 21))  # 17 on average
+
+
+@pytest.mark.parametrize("batch", BATCHES)
+def test_a_stage_continues_where_the_one_before_it_ended(pairs: EncodedPairs, batch: BatchConfig) -> None:
+    mixture = Mixture(("ted", "web"), (FIRST, SECOND), ((0, (400, 250)), (2, (200, 250))))
+    plan = BatchPlan(pairs, batch, 1, mixture)
+    counts = Counter(row for epoch in range(4) for row in rows(plan, epoch) if row >= FIRST)
+    assert counts == dict.fromkeys(range(FIRST, FIRST + SECOND), 1)
 
 
 def test_files_without_weights_are_one_corpus(pairs: EncodedPairs) -> None:
