@@ -3,7 +3,7 @@
 A source is a file of pairs, or a file with the sides of its pairs swapped.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import accumulate
 
@@ -12,6 +12,7 @@ import numpy as np
 from ptenmt.atomic_files import json_checksum
 from ptenmt.config import DataConfig
 from ptenmt.data.augmentation import tag_of
+from ptenmt.data.filters import FilterReport
 from ptenmt.data.readers import SentencePair
 from ptenmt.data.store import Chunk, TextPairs
 from ptenmt.errors import DataError
@@ -35,27 +36,35 @@ class Mixture:
         return cls(("",), (size,), ((0, (size,)),))
 
     @classmethod
-    def configured(cls, data: DataConfig, sizes: Sequence[int]) -> "Mixture":
+    def configured(
+        cls, data: DataConfig, sizes: Sequence[int], reports: Sequence[FilterReport] = ()
+    ) -> "Mixture":
         """The mixture of a config, by the number of pairs of each source that the filters left.
 
-        Raises DataError if no pair is left to fill a stage's epoch.
+        Raises DataError if no pair of a source is left, with the largest filter of ``reports``, or if its
+        weight leaves an epoch none.
         """
         if not data.train:  # several files of one data set are one source
             return cls.once(sum(sizes))
         available = {file.label: size for file, size in zip(data.train, sizes, strict=True)}
+        removed = {report.name: report.num_removed for report in reports}
         if data.stages:
             first_epochs = [0, *accumulate(stage.epochs or 0 for stage in data.stages[:-1])]
-            counts = [
-                _counts(f"data.stages[{number}]", stage.mix, available)
-                for number, stage in enumerate(data.stages)
-            ]
+            for number, stage in enumerate(data.stages):
+                _require_pairs(f"data.stages[{number}]", stage.mix, available, removed)
+            counts = [_counts(stage.mix, available) for stage in data.stages]
         else:
             first_epochs = [0]
+            read = [file.label for file in data.train if file.weight]
+            _require_pairs("an epoch", read, available, removed)
             counts = [tuple(int(file.weight * available[file.label] + 0.5) for file in data.train)]
-            if not sum(counts[0]):
-                raise DataError(
-                    "the weights leave an epoch no pair", "raise the weight of a file in data.train"
-                )
+            for file, count in zip(data.train, counts[0], strict=True):
+                if file.weight and not count:
+                    raise DataError(
+                        f"weight={file.weight} of the {available[file.label]:,} pairs of {file.label} leaves "
+                        "an epoch none",
+                        "raise its weight in data.train",
+                    )
         return cls(tuple(available), tuple(sizes), tuple(zip(first_epochs, counts, strict=True)))
 
     def bidirectional(self, languages: tuple[str, str], epochs: int) -> "Mixture":
@@ -107,14 +116,25 @@ class Mixture:
         return json_checksum(facts)
 
 
-def _counts(stage: str, mix: Mapping[str, float], available: Mapping[str, int]) -> tuple[int, ...]:
-    """The number of pairs of each source that an epoch of a stage reads."""
-    for name in mix:
+def _require_pairs(
+    reader: str,
+    names: Iterable[str],
+    available: Mapping[str, int],
+    removed: Mapping[str, Mapping[str, int]],
+) -> None:
+    for name in names:
         if not available[name]:
+            filters = removed.get(name) or {"": 0}
+            largest = max(filters, key=filters.__getitem__)
+            most = f" ({largest!r} removed {filters[largest]:,})" if filters[largest] else ""
             raise DataError(
-                f"{stage} reads {name}, of which filters and limits leave no pair",
-                "loosen the section data.filters, raise data.limit, or leave it out of the stage",
+                f"{reader} reads {name}, of which filters and limits leave no pair{most}",
+                "loosen the section data.filters, raise data.limit, or leave the file out",
             )
+
+
+def _counts(mix: Mapping[str, float], available: Mapping[str, int]) -> tuple[int, ...]:
+    """The number of pairs of each source that an epoch of a stage reads."""
     first = next(iter(mix))
     num_per_share = available[first] / mix[first]
     return tuple(max(1, int(mix[name] * num_per_share + 0.5)) if name in mix else 0 for name in available)

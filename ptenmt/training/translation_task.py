@@ -153,7 +153,7 @@ class TranslationTask(Task):
         self._config = config
         self._corpus = corpus
         self._cache = cache
-        self.mixture = Mixture.configured(config.data, corpus.train.sizes)
+        self.mixture = Mixture.configured(config.data, corpus.train.sizes, corpus.reports)
 
     @classmethod
     def load(

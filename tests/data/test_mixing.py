@@ -8,6 +8,7 @@ import pytest
 
 from ptenmt.config import BatchConfig, CorpusFile, DataConfig, StageConfig
 from ptenmt.data.batches import BatchPlan, EncodedPairs
+from ptenmt.data.filters import FilterReport, Removed
 from ptenmt.data.mixing import BidirectionalPairs, Mixture
 from ptenmt.data.store import RaggedIds, write_texts
 from ptenmt.errors import DataError
@@ -208,8 +209,12 @@ def test_swapped_pairs_keep_their_tag_before_the_source(tmp_path: Path) -> None:
 
 
 def test_an_epoch_without_pairs_is_an_error() -> None:
-    with pytest.raises(DataError, match="the weights leave an epoch no pair"):
-        Mixture.configured(DataConfig(train=files(0.001, 0)), (FIRST, SECOND))
+    with pytest.raises(DataError, match=r"weight=0.001 of the 400 pairs of ted leaves an epoch none"):
+        Mixture.configured(DataConfig(train=files(0.001, 1)), (FIRST, SECOND))
+    removed = {"wrong language": Removed(7), "identical sides": Removed(2)}
+    with pytest.raises(DataError, match=r"an epoch reads ted, .* no pair \('wrong language' removed 7\)"):
+        Mixture.configured(DataConfig(train=files(1, 1)), (0, SECOND), [FilterReport("ted", removed=removed)])
+    assert Mixture.configured(DataConfig(train=files(0, 1)), (0, SECOND)).pairs(0) == {"web": SECOND}
     stages = (StageConfig(mix={"web": 1, "ted": 1}),)
     with pytest.raises(DataError, match=r"data.stages\[0\] reads ted, of which filters and limits leave"):
         Mixture.configured(DataConfig(train=files(1, 1), stages=stages), (0, SECOND))
