@@ -39,7 +39,16 @@ def test_browsers_keep_scripts_and_styles_in_a_folder_with_their_checksum(served
         for name in names:
             answer = requests.get(f"{served.url}/{name}", timeout=20)
             assert answer.headers["cache-control"] == "public, max-age=31536000, immutable"
-    assert "modulepreload" in requests.get(served.url, timeout=20).text
+
+
+def test_the_page_has_one_script_without_imports(served) -> None:
+    html = requests.get(f"{served.url}/", timeout=20).text
+    (name,) = re.findall(r'src="(page/[0-9a-f]{16}/app\.js)"', html)
+    script = requests.get(f"{served.url}/{name}", timeout=20).text
+    assert not re.search(r"^(import|export)\b", script, re.MULTILINE)
+    defined = re.findall(r"^(?:async )?(?:const|let|function|class) (\w+)", script, re.MULTILINE)
+    assert {"say", "Page"} < set(defined)
+    assert len(defined) == len(set(defined))
 
 
 @pytest.mark.parametrize(

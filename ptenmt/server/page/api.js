@@ -28,22 +28,22 @@ export async function useKey(key) {
 }
 
 /** @returns {Promise<object>} Limits, formats and languages. */
-export function settings() {
+export function fetchSettings() {
   return answered("frontend/settings", { method: "GET" });
 }
 
 /** @returns {Promise<{code: string, name: string, targets: string[]}[]>} What can be translated to what. */
-export function languages() {
+export function fetchLanguages() {
   return answered("languages", { method: "GET" });
 }
 
 /** @returns {Promise<object[]>} What is known of each model; nothing if the server does not say. */
-export function models() {
+export function fetchModels() {
   return answered("v1/models", { method: "GET" }).catch(() => []);
 }
 
 /** @returns {Promise<{translatedText: string[], detected?: (string | null)[]}>} For these texts and codes. */
-export async function translate(texts, languages, signal) {
+export async function fetchTranslations(texts, languages, signal) {
   const request = { q: texts, format: "text", ...languages };
   const answer = await post("translate", request, signal);
   Object.assign(lastTranslation, { request, answer });
@@ -51,17 +51,17 @@ export async function translate(texts, languages, signal) {
 }
 
 /** @returns {Promise<{source_words: string[], target_words: string[], weights: number[][]}>} */
-export function alignment(sentence, translation, languages) {
+export function fetchAlignment(sentence, translation, languages) {
   return post("v1/alignment", { q: sentence, prefix: translation, ...languages });
 }
 
 /** @returns {Promise<{text: string, probability: number}[]>} Translations with different tokens after the prefix. */
-export async function alternatives(sentence, prefix, languages) {
+export async function fetchAlternatives(sentence, prefix, languages) {
   return (await post("v1/alternatives", { q: sentence, prefix, count: 6, ...languages })).alternatives;
 }
 
 /** @returns {Promise<{source_pieces: string[], target_pieces: string[], weights: object}>} */
-export function attention(sentence, translation, languages) {
+export function fetchAttention(sentence, translation, languages) {
   return post("v1/attention", { q: sentence, translation, ...languages });
 }
 

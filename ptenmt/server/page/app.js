@@ -1,6 +1,6 @@
 /** The page: translates while you type, and connects its parts. */
 
-import * as api from "./api.js";
+import { fetchLanguages, fetchSettings } from "./api.js";
 import { Files } from "./files.js";
 import { History } from "./history.js";
 import { Inside } from "./inside.js";
@@ -35,8 +35,8 @@ class Page {
   #last = [0, 0]; // the last hovered word of the translation
 
   /**
-   * @param {object} facts - The server's settings; see `api.settings`.
-   * @param {object[]} known - Its languages; see `api.languages`.
+   * @param {object} facts - The server's settings; see `fetchSettings`.
+   * @param {object[]} known - Its languages; see `fetchLanguages`.
    */
   constructor(facts, known) {
     const { source, target } = facts.language;
@@ -293,7 +293,7 @@ class Page {
 
 localize();
 try {
-  new Page(...(await Promise.all([api.settings(), api.languages()])));
+  new Page(...(await Promise.all([fetchSettings(), fetchLanguages()])));
 } catch (error) {
   part("status").textContent = error.message;
   part("status").classList.add("error");

@@ -1,6 +1,6 @@
 /** The description of the API: each route, its fields, an example as a curl command, and this server's answer to it. */
 
-import { keyed, settings } from "./api.js";
+import { fetchSettings, keyed } from "./api.js";
 import { make } from "./elements.js";
 import { curlCommand } from "./sharing.js";
 import { EXAMPLES } from "./strings.js";
@@ -8,7 +8,7 @@ import { EXAMPLES } from "./strings.js";
 const LONGEST = 1500; // characters of an answer
 const FILE = new File(["Este modelo parece funcionar bem.\n"], "letter.txt");
 
-const [facts, { paths }] = await Promise.all([settings(), fetch("openapi.json").then((answer) => answer.json())]);
+const [facts, { paths }] = await Promise.all([fetchSettings(), fetch("openapi.json").then((answer) => answer.json())]);
 const { source, target } = facts.language;
 const VALUES = {
   q: EXAMPLES[source.code]?.[0] ?? "…",

@@ -2,7 +2,7 @@
 
 import { mark, unmark } from "./words.js";
 
-const PAUSE = 100; // milliseconds that the pointer rests on a word
+const RESTING = 100; // milliseconds that the pointer rests on a word
 
 export class Marks {
   #timer = 0;
@@ -13,7 +13,7 @@ export class Marks {
   }
 
   /** Mark a word of the translation, [sentence, word], and those that it is aligned with; for null, mark nothing. */
-  ofTarget(place, pause = PAUSE) {
+  ofTarget(place, pause = RESTING) {
     this.#align(place, pause, (alignment, [sentence, word]) => {
       mark(this.source.words[sentence], alignment[word]);
       mark([this.target.words[sentence][word]], [1]);
@@ -22,7 +22,7 @@ export class Marks {
 
   /** Mark a word of the source and those that are aligned with it. */
   ofSource(place) {
-    this.#align(place, PAUSE, (alignment, [sentence, word]) => {
+    this.#align(place, RESTING, (alignment, [sentence, word]) => {
       const column = alignment.map((row) => row[word]);
       mark(this.target.words[sentence], column);
       mark([this.source.words[sentence][word]], [1]);

@@ -2,7 +2,7 @@
 
 import { nameOfLanguage, say } from "./strings.js";
 
-const PAUSE = 3000; // milliseconds for which something is confirmed
+const CONFIRMED = 3000; // milliseconds for which something is confirmed
 
 export class Notices {
   #timer = 0;
@@ -30,7 +30,7 @@ export class Notices {
   /** Confirm what was done, for a moment. */
   confirm(text) {
     this.show(text);
-    this.#timer = setTimeout(() => this.show(""), PAUSE);
+    this.#timer = setTimeout(() => this.show(""), CONFIRMED);
   }
 
   /**

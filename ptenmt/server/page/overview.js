@@ -1,6 +1,6 @@
 /** The first screen: sentences to try, and which model answers. */
 
-import * as api from "./api.js";
+import { fetchModels, lastTranslation } from "./api.js";
 import { makeButton } from "./elements.js";
 import { curlCommand } from "./sharing.js";
 import { EXAMPLES, capitalized, locale, nameOfLanguage, say } from "./strings.js";
@@ -17,7 +17,7 @@ export function offerExamples(container, language, onChoose) {
 
 /** Show the last request for a translation, and its answer, once there is one. */
 export function showExchange(parts) {
-  const { request, answer } = api.lastTranslation;
+  const { request, answer } = lastTranslation;
   if (!request) return;
   parts.box.hidden = false;
   parts.request.textContent = curlCommand("translate", request);
@@ -30,7 +30,7 @@ export function showExchange(parts) {
  * @returns {Promise<boolean>} Whether there is one: other languages may be translated by two in sequence.
  */
 export async function describeModel(line, { source, target }) {
-  const models = await api.models();
+  const models = await fetchModels();
   const model = models.find((each) => each.source === source && each.target === target);
   if (!model) return models.length === 0;
   const compact = new Intl.NumberFormat(locale, { notation: "compact", maximumSignificantDigits: 2 });

@@ -1,6 +1,6 @@
 /** A cache of each sentence's translation, word alignment and attention. */
 
-import * as api from "./api.js";
+import { fetchAlignment, fetchAlternatives, fetchAttention, fetchTranslations } from "./api.js";
 import { alignWords } from "./alignment.js";
 import { splitWords } from "./texts.js";
 
@@ -53,7 +53,7 @@ export class Translations {
 
   /** Translate sentences in one request. */
   async translate(sentences, signal) {
-    const { translatedText, detected } = await api.translate(sentences, this.languages, signal);
+    const { translatedText, detected } = await fetchTranslations(sentences, this.languages, signal);
     sentences.forEach((sentence, place) => this.choose(sentence, translatedText[place], detected?.[place]));
   }
 
@@ -61,19 +61,19 @@ export class Translations {
   alignment(sentence) {
     return this.#cached("alignment", sentence, async (translation) => {
       const words = splitWords(sentence);
-      const alignment = await api.alignment(sentence, translation, this.languages);
+      const alignment = await fetchAlignment(sentence, translation, this.languages);
       return alignWords(words, splitWords(translation), alignment);
     });
   }
 
-  /** @returns {Promise<object>} The attention of every head; see `api.attention`. */
+  /** @returns {Promise<object>} The attention of every head; see `fetchAttention`. */
   attention(sentence) {
-    return this.#cached("attention", sentence, (translation) => api.attention(sentence, translation, this.languages));
+    return this.#cached("attention", sentence, (translation) => fetchAttention(sentence, translation, this.languages));
   }
 
   /** @returns {Promise<{text: string, probability: number}[]>} Whole translations with other words after a prefix. */
   async alternatives(sentence, prefix) {
-    const found = await api.alternatives(sentence, prefix, this.languages);
+    const found = await fetchAlternatives(sentence, prefix, this.languages);
     const texts = found.map(({ text }) => text);
     return found.filter(({ text }, place) => text !== this.of(sentence) && texts.indexOf(text) === place);
   }

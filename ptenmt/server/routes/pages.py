@@ -18,6 +18,7 @@ from ptenmt.server.service import SharedService
 router = APIRouter()
 _GZIP = re.compile(r"\bgzip\b(?!\s*;\s*q=0(?:\.0*)?\s*(?:,|$))", re.IGNORECASE)
 """In Accept-Encoding, unless its weight is 0."""
+_MODULE_SYNTAX = re.compile(r"^import .*\n|^export ", re.MULTILINE)
 _MEDIA_TYPES = {
     ".html": "text/html; charset=utf-8",
     ".css": "text/css; charset=utf-8",
@@ -46,12 +47,12 @@ def page_files() -> dict[str, PageFile]:
     """Read the page's files, by name: requests are answered from memory and never reach the disk.
 
     Scripts and styles are in a folder whose name is the checksum of all files, so that browsers keep them.
+    The modules of ``app.js`` are put before it in one file, for one round trip: no two may share a name.
     """
     texts = {entry.name: entry.read_text("utf-8") for entry in (files("ptenmt.server") / "page").iterdir()}
     folder = sha256("".join(text for _, text in sorted(texts.items())).encode()).hexdigest()[:16]
-    modules = (name for name in texts if name.endswith(".js") and name not in ("app.js", "docs.js"))
-    preloads = "".join(f'<link rel="modulepreload" href="page/{name}">' for name in sorted(modules))
-    texts["index.html"] = texts["index.html"].replace("<script", f"{preloads}\n    <script")
+    modules = sorted(name for name in texts if name.endswith(".js") and name not in ("app.js", "docs.js"))
+    texts["app.js"] = _MODULE_SYNTAX.sub("", "".join(texts[name] for name in [*modules, "app.js"]))
     found = {}
     for name, text in texts.items():
         is_kept = not name.endswith(".html")
