@@ -193,19 +193,21 @@ def overlap_filter(given: Iterable[SentencePair], drawn: Iterable[SentencePair] 
     """
     given, drawn = list(given), list(drawn)
     sources, targets = (
-        {_bare(pair[side]) for pair in given if _is_distinctive(pair[side])}
-        | {_bare(pair[side]) for pair in drawn}
+        {bare_text(pair[side]) for pair in given if _is_distinctive(pair[side])}
+        | {bare_text(pair[side]) for pair in drawn}
         for side in (0, 1)
     )
     return partial(_without_overlap, sources, targets)
 
 
 def _is_distinctive(text: str) -> bool:
-    return len(_WORD.findall(_spaced(text))) >= _MIN_OVERLAP_WORDS or len(_bare(text)) >= _MIN_OVERLAP_BYTES
+    return (
+        len(_WORD.findall(_spaced(text))) >= _MIN_OVERLAP_WORDS or len(bare_text(text)) >= _MIN_OVERLAP_BYTES
+    )
 
 
 def _without_overlap(sources: set[bytes], targets: set[bytes], chunk: Chunk) -> Sequence[bool]:
-    return [_bare(source) not in sources and _bare(target) not in targets for source, target in chunk]
+    return [bare_text(source) not in sources and bare_text(target) not in targets for source, target in chunk]
 
 
 def _in_languages(languages: tuple[str, str], chunk: Chunk) -> Sequence[bool]:
@@ -341,7 +343,7 @@ class Duplicates:
 
     def _key(self, source: str, target: str) -> bytes:
         if self._is_near:
-            return b"\t".join(_bare(text, _ASCII_SIGNS_AND_DIGITS) for text in (source, target))
+            return b"\t".join(bare_text(text, _ASCII_SIGNS_AND_DIGITS) for text in (source, target))
         return f"{len(source)}\t{source}\t{target}".encode()
 
 
@@ -361,8 +363,8 @@ def _character(entity: re.Match[str]) -> str:
     return html.unescape(f"&{name};") if name.startswith("#") else html5.get(f"{name};", entity[0])
 
 
-def _bare(text: str, ascii_signs: bytes = _ASCII_SIGNS) -> bytes:
-    """The text without case, punctuation and spaces; as it is if nothing is left."""
+def bare_text(text: str, ascii_signs: bytes = _ASCII_SIGNS) -> bytes:
+    """Return a text without case, punctuation and spaces; as it is if nothing is left."""
     bare = unescape(text).casefold()
     if not bare.isascii():
         bare = _OTHER_SIGNS.sub(_marks, unicodedata.normalize("NFKC", bare))

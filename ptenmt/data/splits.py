@@ -5,7 +5,7 @@ from functools import partial
 
 import numpy as np
 
-from ptenmt.data.filters import digest
+from ptenmt.data.filters import bare_text, digest
 from ptenmt.data.readers import SentencePair
 from ptenmt.data.store import Chunk
 from ptenmt.processes import parallel_map
@@ -19,9 +19,10 @@ def split_off(
     """Draw pairs for validation or test; returned by split, they are still among all pairs.
 
     Pairs are ranked by a hash of seed and text, so that neither their order nor other pairs change a pair's
-    rank. A pair is drawn once, however often it occurs, and no two splits share a side of a pair. ``read``
-    reads all pairs, without empty ones; it is called once, or a few times if many share a side. Of each split
-    the wanted number is drawn, but at least 1 and at most a tenth of the different pairs.
+    rank. A pair is drawn once, however often it occurs, and no two splits share a side of a pair, compared
+    without case, punctuation and spaces. ``read`` reads all pairs, without empty ones; it is called once, or
+    a few times if many share a side. Of each split the wanted number is drawn,
+    but at least 1 and at most a tenth of the different pairs.
     """
     num_candidates = 2 * sum(sizes.values()) + _SPARE_CANDIDATES
     while sizes:
@@ -31,9 +32,9 @@ def split_off(
         wanted = {split: max(1, min(size, num_different // 10)) for split, size in sizes.items()}
         for split, count in wanted.items():
             drawn[split] = ranked[:count]
-            taken = [{pair[side].casefold() for pair in drawn[split]} for side in (0, 1)]
+            taken = [{bare_text(pair[side]) for pair in drawn[split]} for side in (0, 1)]
             ranked = [
-                each for each in ranked if all(each[side].casefold() not in taken[side] for side in (0, 1))
+                each for each in ranked if all(bare_text(each[side]) not in taken[side] for side in (0, 1))
             ]
         if are_all or all(len(drawn[split]) == count for split, count in wanted.items()):
             return drawn

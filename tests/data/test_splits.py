@@ -50,3 +50,10 @@ def test_pairs_are_split_off_as_from_a_list(seed: int, monkeypatch: pytest.Monke
                 pairs, sizes, seed
             )
     assert split_off(list, {}, seed) == {}
+
+
+def test_splits_share_no_sentence_in_another_punctuation() -> None:
+    pairs = [(f"Frase {number}{sign}", f"{number}{sign}") for number in range(30) for sign in ("", ".", " !")]
+    drawn = split_off(partial(in_chunks, pairs), {"validation": 9, "test": 9}, seed=1)
+    numbers = [{target.rstrip(".! ") for _, target in drawn[split]} for split in ("validation", "test")]
+    assert numbers[0].isdisjoint(numbers[1])
