@@ -24,7 +24,6 @@ SYMBOLS = tuple("😀😂😊😉😍😘😎😢😭😡🤔🙄👍👎👏�
 _TYPO_SHARE = 0.1
 _NO_ACCENTS_SHARE = 0.2
 _WORD = re.compile(rf"[^\W\d_{''.join(PLACEHOLDERS)}]{{3,}}")
-_END_PUNCTUATION = re.compile(r"\s*[.!?…]+$")
 _KEYBOARD = ("qwertyuiop", "asdfghjklç", "zxcvbnm")
 """The letters of the Portuguese keyboard; each row is shifted to the right by less than a key."""
 _KEYS = {key: (row, column) for row, keys in enumerate(_KEYBOARD) for column, key in enumerate(keys)}
@@ -53,10 +52,10 @@ def add_typos(source: str, target: str, random: Random) -> SentencePair:
 
 def drop_end_punctuation(source: str, target: str, _random: Random) -> SentencePair:
     """Remove the full stop, question or exclamation mark at the end of both sides, if both have one."""
-    shorter = [_END_PUNCTUATION.sub("", text) for text in (source, target)]
-    if shorter[0] in ("", source) or shorter[1] in ("", target):
+    shorter = [text.rstrip(".!?…") for text in (source, target)]
+    if shorter[0] == source or shorter[1] == target or not (shorter[0].strip() and shorter[1].strip()):
         return source, target
-    return shorter[0], shorter[1]
+    return shorter[0].rstrip(), shorter[1].rstrip()
 
 
 def change_case(change: Callable[[str], str], source: str, target: str, _random: Random) -> SentencePair:

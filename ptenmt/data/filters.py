@@ -49,7 +49,9 @@ _NUMBER = re.compile(r"(\d{1,18})(?=(\s?(?:h\b|h\d|hora|:\d\d|[ap]\.?\s?m\b))?)"
 _THOUSANDS_SIGN = re.compile(r"(?<=\d)(?<!\d{4})[.,' \u00a0\u202f](?=\d{3}(?!\d))")
 _ADDRESS = re.compile(ADDRESS)
 _BRACKET_OR_QUOTE = re.compile(r"[()\[\]{}\"“”„«»]|``|''")  # the last two in the Penn Treebank's style
-_QUOTE_AT_AN_END = re.compile(r"^[^\w\s]*[\"“”„«»`]|[\"“”„«»'][^\w\s]*$")
+_QUOTE_AT_BEGINNING = re.compile(r"[^\w\s]*[\"“”„«»`]")
+_QUOTE_AT_END = re.compile(r"[^\w\s]*[\"“”„«»']")
+"""Of the reversed text, since a search for the end tries every quote."""
 _SMILEY_OR_ITEM = re.compile(r"[:;=]['-]?[()\[\]]|^\w{1,2}[)\]]")
 """Brackets without a counterpart: in ``:)``, and in ``a)`` before an item of a list."""
 
@@ -303,8 +305,8 @@ def _have_same_balance(source: str, target: str) -> bool:
     if signs[0] == signs[1]:
         return True
     num_quotes = [sum(sign not in "()[]{}" for sign in side) for side in signs]
-    is_inside = not any(map(_QUOTE_AT_AN_END.search, (source, target)))
-    if all(num_quotes) and (num_quotes[0] - num_quotes[1]) % 2 and is_inside:
+    ends = (_QUOTE_AT_BEGINNING.match(text) or _QUOTE_AT_END.match(text[::-1]) for text in (source, target))
+    if all(num_quotes) and (num_quotes[0] - num_quotes[1]) % 2 and not any(ends):
         return False
     plain = _SMILEY_OR_ITEM.sub("", source), _SMILEY_OR_ITEM.sub("", target)
     return any(_open_brackets(one) == _open_brackets(other) for one, other in ((source, target), plain))

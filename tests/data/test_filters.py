@@ -130,6 +130,11 @@ def test_brackets_and_quotes_may_be_open_on_both_sides_only() -> None:
     assert [pair for pair in bad if stays(data, pair)] == []
 
 
+def test_a_long_row_of_quotes_takes_linear_time() -> None:
+    quotes = "a" + '"' * 500_000 + "b"  # a quadratic pattern takes an hour
+    assert not stays(options(balanced_brackets=True), (quotes, 'a " b'))
+
+
 def test_html_entities_are_unescaped() -> None:
     assert unescape("male & female; phone & quot ;") == 'male & female; phone "'
     assert unescape("R&amp;D &amp;quot;x&quot; & lt ;3 &#233; &#x27;") == 'R&D "x" <3 é \''
