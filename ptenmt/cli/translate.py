@@ -102,6 +102,10 @@ def translate(
             load_tensorflow(screen)
         screen.name_model(model_label(trained))
         translator = Translator.from_trained_model(trained, engine, device=device, threads=threads)
+        if as_json and translator.calibration() is None and translator.engine.name != "keras":
+            screen.warn(
+                f"no confidence or words: fit one with ptenmt evaluate --calibrate --run {found.path}"
+            )
         num_best = decoding.num_hypotheses
         job = TranslationJob(
             translator=translator.with_glossary(terms).with_options(**asdict(decoding)),

@@ -113,7 +113,8 @@ class TranslationJob:
             if self.as_json:
                 translations = self.translator.with_confidence(translations)
             lines = "".join(map(self.lines, translations))
-            yield OutputChunk([each.source for each in translations], lines)
+            languages = [each.detected for each in translations]
+            yield OutputChunk([each.source for each in translations], lines, languages=languages)
 
     def lines(self, translation: Translation) -> str:
         """Format a translation, with its line end."""
@@ -260,7 +261,8 @@ class TranslationView:
         self._num_unknown = 0
         self._counts: Counter[str] = Counter()
         self._unknown: dict[str, None] = {}
-        self._foreign: Counter[str] = Counter()
+        self._foreign: dict[str, list[int]] = {}
+        self._num_ordered = 0
         self._progress: Progress | None = None
         self._began = self._said = time.monotonic()
 
@@ -285,7 +287,6 @@ class TranslationView:
         for each in translations:
             self._counts[_TRUNCATED] += not each.is_complete
             self._counts[_SPLIT] += each.is_split
-            self._foreign.update([each.detected] if each.detected else [])
             self._num_unknown += len(each.unknown)
             if len(self._unknown) <= _SHOWN_WORDS:
                 self._unknown |= dict.fromkeys(each.unknown)
@@ -299,6 +300,13 @@ class TranslationView:
         elif time.monotonic() - self._said > _SECONDS_PER_LINE:
             self._said = time.monotonic()
             self.screen.say(self._progress_text())
+
+    def note_languages(self, languages: Sequence[str | None]) -> None:
+        """Note which of the next texts are in another language."""
+        for language in languages:
+            self._num_ordered += 1
+            if language:
+                self._foreign.setdefault(language, []).append(self._num_saved + self._num_ordered)
 
     def report_end(self) -> None:
         """Report how many texts were translated and how fast, and warn of problems."""
@@ -343,8 +351,13 @@ class TranslationView:
             if count:
                 yield f"{problem}: {count:,}"
         if self._foreign:
-            names = ", ".join(language_name(language) for language, _ in self._foreign.most_common())
-            yield f"texts in another language: {self._foreign.total():,} ({names})"
+            found = [
+                f"{language_name(language)}: line {', '.join(map(str, rows[:_SHOWN_WORDS]))}"
+                + ", …" * (len(rows) > _SHOWN_WORDS)
+                for language, rows in self._foreign.items()
+            ]
+            total = sum(map(len, self._foreign.values()))
+            yield f"texts in another language: {total:,} ({'; '.join(found)})"
         if self._unknown:
             first = [word if word.isprintable() else ascii(word) for word in self._unknown][:_SHOWN_WORDS]
             shown = [*first, "…"] if len(self._unknown) > _SHOWN_WORDS else first
@@ -381,7 +394,8 @@ def run_job(
                 view.screen.say(f"nothing to resume for {destination.file}: starting from the first line")
             counts = Counter(output.saved_counts)
             for chunk in job.chunks(stream, view.show, has_more):
-                output.append(*chunk)
+                output.append(chunk.texts, chunk.translations, chunk.counts)
+                view.note_languages(chunk.languages)
                 counts.update(chunk.counts)
             check(counts)
     except BaseException as error:

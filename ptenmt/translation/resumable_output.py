@@ -34,6 +34,8 @@ class OutputChunk(NamedTuple):
     """As they are to stand in the file."""
     counts: Mapping[str, int] = {}
     """Numbers that are summed over all chunks."""
+    languages: Sequence[str | None] = ()
+    """Of each text its language, if it is in another one than the model's."""
 
 
 class ResumeError(OutputError):

@@ -69,6 +69,8 @@ class SegmentedText:
     """The white space at the end of the text."""
     is_split: bool = False
     """Whether a sentence had to be split because it is longer than the model can read."""
+    detected: str | None = None
+    """The text's language, if it is surely another one than the run's source language."""
 
     @property
     def is_blank(self) -> bool:

@@ -32,7 +32,7 @@ from ptenmt.translation.glossary import Glossary
 from ptenmt.translation.markup import Span, marked_segments, move_spans
 from ptenmt.translation.postprocessing import Alternative, Postprocessor, TranslatedSegment, Translation
 from ptenmt.translation.review import Reviewer
-from ptenmt.translation.segmentation import TextEncoder
+from ptenmt.translation.segmentation import Segment, SegmentedText, TextEncoder
 from ptenmt.translation.word_alignment import Alignment
 
 if TYPE_CHECKING:
@@ -218,7 +218,7 @@ class Translator:
             The translations of a buffer, in order.
         """
         require(buffer_size >= 1, f"buffer_size={buffer_size} must be 1 or more")
-        segment = partial(self.encoder.segment, max_segments=max_segments)
+        segment = partial(self._segment, max_segments=max_segments)
         pending: deque[Buffer] = deque()
 
         def read() -> Iterator[Buffer]:
@@ -283,9 +283,6 @@ class Translator:
     def _postprocess(self, buffer: Buffer, rows: Sequence[int]) -> dict[int, Translation]:
         """Store and return the translations of these texts, of which all segments are translated."""
         segmented = [buffer.segmented[row] for row in rows]
-        texts = [buffer.texts[row] for row in rows]
-        has_safeguards = self.config.decoding.safeguards
-        detected = self.foreign_languages(texts) if has_safeguards else [None] * len(texts)
         ranked = self._postprocessor.n_best(segmented, [buffer.hypotheses[row] for row in rows])
         translations = {
             row: Translation(
@@ -294,14 +291,27 @@ class Translator:
                 alternatives=list({each.text: each for each in others if each.text != best.text}.values()),
                 is_retried=any(segment.is_retried for segment in text.segments),
                 is_split=text.is_split,
-                detected=language,
+                detected=text.detected,
                 unknown=self._postprocessor.unknown_words(text),
                 milliseconds=buffer.milliseconds[row],
             )
-            for row, text, language, (best, *others) in zip(rows, segmented, detected, ranked, strict=True)
+            for row, text, (best, *others) in zip(rows, segmented, ranked, strict=True)
         }
         buffer.translations.update(translations)
         return translations
+
+    def _segment(self, texts: Sequence[str], max_segments: int | None) -> list[SegmentedText]:
+        """Split texts into sentences; one that is surely in the target language is not translated."""
+        segmented = self.encoder.segment(texts, max_segments=max_segments)
+        rows = [row for row, text in enumerate(segmented) if not text.is_blank]
+        languages = self.foreign_languages([texts[row] for row in rows])
+        for row, language in zip(rows, languages if self.config.decoding.safeguards else (), strict=False):
+            segmented[row].detected = language
+            if language == self.config.data.languages[1]:
+                first = segmented[row].segments[0]
+                blank = Segment("", texts[row], [first.ids[0], first.ids[-1]], original=texts[row])
+                segmented[row] = SegmentedText([blank], detected=language)
+        return segmented
 
     def foreign_languages(self, texts: Sequence[str]) -> list[str | None]:
         """The language of each text that is surely not in the source language; None for the others."""

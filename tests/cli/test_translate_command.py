@@ -347,4 +347,5 @@ def test_texts_in_another_language_are_a_warning(ptenmt) -> None:
     texts = ["the cat has no time for this", "der Hund hat heute keine Zeit für uns und dich", LINES[0]]
     answer = ptenmt("translate", "--json", *texts)
     assert [json.loads(line)["detected"] for line in answer.lines] == ["en", "de", None]
-    assert "warning: texts in another language: 2 (German, English)\n" in answer.stderr
+    assert "warning: texts in another language: 2 (English: line 1; German: line 2)\n" in answer.stderr
+    assert json.loads(answer.lines[0])["translation"] == texts[0]

@@ -302,10 +302,11 @@ def test_no_alternative_continues_the_last_word_of_the_prefix_or_is_improbable()
     assert len(translator.next_token_alternatives("ta", "", 9)) == 4
 
 
-def test_a_text_in_another_language_is_translated_and_named(translator: Translator):
+def test_a_text_in_another_language_is_named(translator: Translator):
     texts = ["bala hime", "the cat has no time for this", "o gato não tem tempo para isso", "the bala"]
     found = translator.translate(texts)
     assert [each.detected for each in found] == [None, "en", None, None]
+    assert found[1].text == texts[1]  # it is in the target language
     assert all(each.text for each in found)
     plain = translator.with_options(safeguards=False).translate(texts)
     assert [each.detected for each in plain] == [None] * 4
