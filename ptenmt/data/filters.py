@@ -289,10 +289,11 @@ def _have_same_addresses(source: str, target: str) -> bool:
 
 def _addresses(text: str) -> set[str]:
     """The URLs, without their scheme, and the e-mail addresses of a text."""
+    text = text.casefold()
     if "://" not in text and "@" not in text and "www." not in text:
         return set()
     found = (address.rpartition("://")[2].removeprefix("www.") for address in _ADDRESS.findall(text))
-    return {address.rstrip("/").casefold() for address in found} - {""}
+    return {address.rstrip("/") for address in found} - {""}
 
 
 def _have_same_balance(source: str, target: str) -> bool:

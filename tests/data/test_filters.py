@@ -58,6 +58,7 @@ def stays(data: DataConfig, pair: SentencePair) -> bool:
         ({"min_letters": 0.5}, ("São 3", "“É” — é só"), ("12:30 – 14:00 h", "half past twelve")),
         ({"different_sides": True}, ("Tom.", "Tom!"), ("Tom Sawyer", "tom sawyer")),
         ({"same_urls": True}, ("v. https://a.b/.", "(see http://www.a.b)"), ("http://a.b/c", "http://a.b/d")),
+        ({"same_urls": True}, ("Veja WWW.A.PT.", "See HTTPS://a.pt/"), ("Veja WWW.A.PT.", "See it.")),
         ({"same_urls": True}, ("eu@a.pt", "Eu@a.pt, please"), ("eu@a.pt", "me@a.pt")),
     ],
 )

@@ -12,6 +12,7 @@ from ptenmt.data.placeholders import PLACEHOLDERS, in_notation, mask, mask_pair,
 @pytest.mark.parametrize(
     ("text", "entities"),
     [
+        ("Vê HTTPS://A.PT/B ou WWW.a.pt.", ["HTTPS://A.PT/B", "WWW.a.pt"]),
         ("Vê https://example.org/a?b=c (às 10:30).", ["https://example.org/a?b=c", "10:30"]),
         ("www.example.org, foo.bar@example.org.", ["www.example.org", "foo.bar@example.org"]),
         (
