@@ -197,7 +197,8 @@ class FilterConfig(Section, name="data.filters"):
     same_urls: bool = False
     """Drop pairs whose sides have different URLs or e-mail addresses."""
     balanced_brackets: bool = False
-    """Drop pairs in which a bracket or a double quote is left open on one side only."""
+    """Drop pairs whose sides have other numbers of unclosed brackets, or both have double quotes and one an
+    odd number more; not if a quote begins or ends a side."""
     right_language: bool = False
     """Drop pairs with a side that py3langid is sure is another language."""
     deduplicate: Literal["none", "exact", "near"] = "none"

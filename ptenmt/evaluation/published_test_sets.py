@@ -9,9 +9,10 @@ import zlib
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
+from urllib.error import URLError
 
 from ptenmt.config import DataConfig
-from ptenmt.errors import ConfigError, DownloadError, did_you_mean
+from ptenmt.errors import ConfigError, DownloadError, OutputError, did_you_mean
 from ptenmt.evaluation.test_set import EvaluationFiles
 
 _BROKEN = (OSError, EOFError, zlib.error, tarfile.TarError, zipfile.BadZipFile, SystemExit)
@@ -29,7 +30,7 @@ def list_test_sets(data: DataConfig) -> dict[str, str]:
 def with_test_set(files: EvaluationFiles, data: DataConfig) -> EvaluationFiles:
     """Add the source and references of ``files.test_set``, downloaded to sacreBLEU's folder (``$SACREBLEU``).
 
-    Raises ConfigError if there is no such test set in the languages of ``data``; DownloadError.
+    Raises ConfigError if there is no such test set in the languages of ``data``; DownloadError; OutputError.
     """
     import sacrebleu
 
@@ -53,6 +54,11 @@ def with_test_set(files: EvaluationFiles, data: DataConfig) -> EvaluationFiles:
     except _BROKEN as error:
         # sacreBLEU would take the rest of a broken download for a whole one.
         shutil.rmtree(Path(sacrebleu.SACREBLEU_DIR) / name / "raw", ignore_errors=True)
+        if isinstance(error, OSError) and error.filename and not isinstance(error, URLError):
+            raise OutputError(
+                f"cannot write {error.filename}: {error.strerror}",
+                "set $SACREBLEU to a folder that can be written",
+            ) from error
         reason = "wrong checksum" if isinstance(error, SystemExit) else str(error)
         raise DownloadError(
             f"cannot fetch test set {name} from {' '.join(dataset.data or [])}: {reason}",

@@ -180,7 +180,7 @@ def _check_data(run: Run, task: Task) -> None:
             what = "was trained" if name == "train" else "is validated"
             raise RunError(
                 f"{run.path} {what} on other {task.reads} than its config now reads",
-                "restore data and weights, train beside it with --run NAME, or start over with --fresh",
+                "restore the data, their weights and tags, train beside it with --run NAME, or use --fresh",
             )
 
 

@@ -16,7 +16,7 @@ from sacrebleu.dataset import base
 from sacrebleu.dataset.plain_text import PlainTextDataset
 from scored_files import sacrebleu_command
 
-from ptenmt.errors import ConfigError, DownloadError
+from ptenmt.errors import ConfigError, DownloadError, OutputError
 from ptenmt.evaluation import EvaluationFiles, evaluate
 
 SOURCES = ["bala dico", "galo hime jaro"]
@@ -114,6 +114,13 @@ def test_half_a_file_is_made_again(copied: TrainedRun, site: Site, tmp_path: Pat
     file.write_text("bala", encoding="utf-8")
     assert score(copied.path) == first
     assert len(site.requests) == 1
+
+
+@pytest.mark.usefixtures("site")
+def test_a_folder_that_cannot_be_written_is_no_network_error(copied: TrainedRun, tmp_path: Path) -> None:
+    (tmp_path / "sacrebleu").touch()
+    with pytest.raises(OutputError, match="cannot write .*sacrebleu"):
+        score(copied.path)
 
 
 @pytest.mark.usefixtures("site")
