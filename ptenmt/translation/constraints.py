@@ -72,8 +72,8 @@ class Edit(NamedTuple):
     begin: int
     end: int
     """Characters of ``ConstrainedSource.text``; if equal, the change is an insertion."""
-    text: str
-    """What stands in the translation in place of the aligned words."""
+    text: str | None
+    """What stands in the translation in place of the aligned words; None: those in capitals."""
     is_attached: bool = False
     """Whether an insertion has no space before it."""
 
@@ -176,16 +176,17 @@ class Constrainer:
         spans = [span for span in spans if not _overlaps(span, terms)]  # such as the number in "Windows 10"
         if not (spans or terms or is_unusual):
             return None
-        truecased, case = self._truecased(sentence, spans) if is_unusual else (sentence, None)
+        truecased, case, emphasized = self._truecased(sentence, spans) if is_unusual else (sentence, None, [])
+        changed = dict.fromkeys((span for span in emphasized if not _overlaps(span, terms)), None) | terms
         masked: list[str] = []
         numbers: list[str] = []
         misread: list[str] = []
         source = _Builder(truecased)
-        for begin, end in sorted([*spans, *terms]):
+        for begin, end in sorted([*spans, *changed]):
             part = sentence[begin:end]
             written = numerals.get((begin, end)) or in_notation(part, self._languages)
-            if (begin, end) in terms:
-                source.mark(begin, end, terms[begin, end])
+            if (begin, end) in changed:
+                source.mark(begin, end, changed[begin, end])
             elif removes_entities or not self._is_copied(part, written, masked):
                 source.remove(begin, end, written)
             elif self._has_placeholders:
@@ -224,8 +225,13 @@ class Constrainer:
         is_number = _LEFT_TO_MODEL.fullmatch(entity) is not None
         return is_number and written in (entity, in_notation(entity, self._languages))
 
-    def _truecased(self, sentence: str, entities: Sequence[tuple[int, int]]) -> tuple[str, Case | None]:
-        """The sentence in ordinary casing, and its own if that is another."""
+    def _truecased(
+        self, sentence: str, entities: Sequence[tuple[int, int]]
+    ) -> tuple[str, Case | None, list[tuple[int, int]]]:
+        """The sentence in ordinary casing; its own if that is another; else where its words in capitals are.
+
+        Only frequent words of three letters or more are truecased alone: others may be acronyms.
+        """
         found = [
             word
             for word in word_pattern().finditer(sentence)
@@ -244,16 +250,19 @@ class Constrainer:
             for words in (found, long)
         ):
             case = "title"
+        if case:
+            forms = list(self._truecased_forms([word[0] for word in found], is_text))
         else:
-            return sentence, None
+            found = [word for word in long if word[0].isupper() and word[0].lower() in self._frequent]
+            forms = [word[0].lower() for word in found]
         truecased = sentence
-        for word, form in zip(
-            found, self._truecased_forms([word[0] for word in found], is_text), strict=True
-        ):
+        for word, form in zip(found, forms, strict=True):
             form = self._at_beginning(form) if word is first else form
             if len(form) == len(word[0]):
                 truecased = truecased[: word.start()] + form + truecased[word.end() :]
-        return truecased, (case if truecased != sentence else None)
+        if case:
+            return truecased, (case if truecased != sentence else None), []
+        return truecased, None, [word.span() for word in found]
 
     def _truecased_forms(self, words: Sequence[str], is_text: bool) -> Iterator[str]:
         """Truecasing: each word in the case in which it has the fewest tokens.
@@ -292,7 +301,7 @@ class _Builder:
         self._done += text
         self._place = end
 
-    def mark(self, begin: int, end: int, text: str) -> None:
+    def mark(self, begin: int, end: int, text: str | None) -> None:
         """Keep characters, and note the edit of their translation."""
         self._copy(begin)
         self._edits.append(Edit(len(self._done), len(self._done) + end - begin, text))
@@ -354,17 +363,21 @@ def _edited(
                 if end > edit.begin and end - len(word.lstrip()) < edit.end
             ]
             shares = [sum(of_word[column] for column in columns) for of_word in weights]
-            if edit.text.islower():
-                edit = edit._replace(text=_in_case(edit.text, case))
-            if rows := _rows_of_term(changed, edit.text, shares, taken):
+            if edit.text is None:
+                for row, share in enumerate(shares):
+                    if share >= _SURE_SHARE and row not in taken:
+                        changed[row] = changed[row].upper()
+                continue
+            text = _in_case(edit.text, case) if edit.text.islower() else edit.text
+            if rows := _rows_of_term(changed, text, shares, taken):
                 taken |= {*rows}
                 word = changed[rows[0]].lstrip()
                 is_capital = word[0].isupper() and not any(map(str.isalnum, "".join(words[: rows[0]])))
-                text = edit.text.capitalize() if is_capital and edit.text.islower() else edit.text
                 space = changed[rows[0]][: -len(word)]
+                text = text.capitalize() if is_capital and text.islower() else text
                 changed[rows[0] : rows[-1] + 1] = [space + text, *[""] * (len(rows) - 1)]
             else:
-                insert(edit, columns[0])
+                insert(edit._replace(text=text), columns[0])
     parts = []
     for place, word in enumerate([*changed, ""]):
         parts.append(inserted[place])
