@@ -3,9 +3,9 @@
 A source is a file of pairs, or a file with the sides of its pairs swapped.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import accumulate
+from itertools import accumulate, chain
 
 import numpy as np
 
@@ -41,30 +41,33 @@ class Mixture:
     ) -> "Mixture":
         """The mixture of a config, by the number of pairs of each source that the filters left.
 
-        Raises DataError if no pair of a source is left, with the largest filter of ``reports``, or if its
-        weight leaves an epoch none.
+        Raises DataError if no pair of a source is left, with the largest filter of ``reports``.
         """
         if not data.train:  # several files of one data set are one source
             return cls.once(sum(sizes))
         available = {file.label: size for file, size in zip(data.train, sizes, strict=True)}
+        weights = {file.label: file.weight for file in data.train if file.weight}
         removed = {report.name: report.num_removed for report in reports}
+        for name in chain.from_iterable([stage.mix for stage in data.stages] or [weights]):
+            if not available[name]:
+                filters = removed.get(name) or {"": 0}
+                largest = max(filters, key=filters.__getitem__)
+                most = f" ({largest!r} removed {filters[largest]:,})" if filters[largest] else ""
+                raise DataError(
+                    f"filters and limits leave no pair of {name}{most}",
+                    "loosen the section data.filters, raise data.limit, or leave the file out",
+                )
         if data.stages:
             first_epochs = [0, *accumulate(stage.epochs or 0 for stage in data.stages[:-1])]
-            for number, stage in enumerate(data.stages):
-                _require_pairs(f"data.stages[{number}]", stage.mix, available, removed)
             counts = [_counts(stage.mix, available) for stage in data.stages]
         else:
             first_epochs = [0]
-            read = [file.label for file in data.train if file.weight]
-            _require_pairs("an epoch", read, available, removed)
-            counts = [tuple(int(file.weight * available[file.label] + 0.5) for file in data.train)]
-            for file, count in zip(data.train, counts[0], strict=True):
-                if file.weight and not count:
-                    raise DataError(
-                        f"weight={file.weight} of the {available[file.label]:,} pairs of {file.label} leaves "
-                        "an epoch none",
-                        "raise its weight in data.train",
-                    )
+            counts = [
+                tuple(
+                    max(bool(file.weight), int(file.weight * available[file.label] + 0.5))
+                    for file in data.train
+                )
+            ]
         return cls(tuple(available), tuple(sizes), tuple(zip(first_epochs, counts, strict=True)))
 
     def bidirectional(self, languages: tuple[str, str], epochs: int) -> "Mixture":
@@ -114,23 +117,6 @@ class Mixture:
             return pairs
         facts = [pairs, self.stages] + [self.sizes] * by_source
         return json_checksum(facts)
-
-
-def _require_pairs(
-    reader: str,
-    names: Iterable[str],
-    available: Mapping[str, int],
-    removed: Mapping[str, Mapping[str, int]],
-) -> None:
-    for name in names:
-        if not available[name]:
-            filters = removed.get(name) or {"": 0}
-            largest = max(filters, key=filters.__getitem__)
-            most = f" ({largest!r} removed {filters[largest]:,})" if filters[largest] else ""
-            raise DataError(
-                f"{reader} reads {name}, of which filters and limits leave no pair{most}",
-                "loosen the section data.filters, raise data.limit, or leave the file out",
-            )
 
 
 def _counts(mix: Mapping[str, float], available: Mapping[str, int]) -> tuple[int, ...]:
