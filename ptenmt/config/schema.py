@@ -204,7 +204,8 @@ class FilterConfig(Section, name="data.filters"):
     deduplicate: Literal["none", "exact", "near"] = "none"
     """Drop repeated pairs. ``near``: also those that differ in case, punctuation, spaces and digits only."""
     unescape_html: bool = False
-    """Replace HTML entities, such as ``&amp;quot;``, by the characters that they stand for."""
+    """Replace HTML entities, such as ``&amp;quot;``, by the characters that they stand for, and remove
+    invisible characters."""
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -35,6 +35,7 @@ _ASCII_SIGNS = bytes(code for code in range(128) if not chr(code).isalnum())
 _ASCII_SIGNS_AND_DIGITS = bytes(code for code in range(128) if not chr(code).isalpha())
 _ALL_BUT_SIGNS_AND_DIGITS = bytes(set(range(256)) - set(_ASCII_SIGNS_AND_DIGITS) | {ord(" ")})
 _OTHER_SIGNS = re.compile(r"[^\w\x00-\x7f]+")
+_INVISIBLE = re.compile("[\u00ad\u200b\ufeff]")
 _EMOJI = "\ufe0f"
 """Shows the sign before it as an emoji."""
 _WORD = re.compile(r"\w+")
@@ -354,11 +355,14 @@ class Duplicates:
 
 
 def unescape(text: str) -> str:
-    """Replace HTML entities, also escaped ones (``&amp;quot;``) and those with spaces (``& quot ;``)."""
+    """Replace HTML entities, also escaped ones (``&amp;quot;``) and those with spaces (``& quot ;``).
+
+    Soft hyphens, zero-width spaces and byte order marks are removed.
+    """
     for _ in range(2):
         if "&" in text:
             text = _ENTITY.sub(_character, text)
-    return text
+    return text if text.isascii() else _INVISIBLE.sub("", text)
 
 
 def _character(entity: re.Match[str]) -> str:

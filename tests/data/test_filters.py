@@ -138,6 +138,7 @@ def test_a_long_row_of_quotes_takes_linear_time() -> None:
 
 def test_html_entities_are_unescaped() -> None:
     assert unescape("male & female; phone & quot ;") == 'male & female; phone "'
+    assert unescape("\ufeffco&shy;or\u00addena\u200bção") == "coordenação"
     assert unescape("R&amp;D &amp;quot;x&quot; & lt ;3 &#233; &#x27;") == 'R&D "x" <3 é \''
     assert (
         unescape("AT&T &notanentity; &copyright; a & b ; &;") == "AT&T &notanentity; &copyright; a & b ; &;"
