@@ -115,7 +115,8 @@ class ConstrainedSource:
             number for number in wanted if found[number] < wanted[number] and not _is_written(number, found)
         ]
         before, after = (len(_NUMBER_IN_WORDS.findall(text)) for text in (self.text, translation))
-        return not lost or len(lost) <= after - before
+        is_code_lost = any(re.search("[A-Za-z]", number) for number in lost)
+        return not is_code_lost and (not lost or len(lost) <= after - before)
 
     def restore(
         self,

@@ -120,6 +120,7 @@ def test_lost_placeholders_are_translated_around(make) -> None:
         ("São 12.500 e 3,75.", "São 12.500 e 3,75.", "São 12,500 e 3.75."),
         ("Foi às 18h30.", "Foi às 1830.", "Foi às 18:30."),
         ("Subiu 10% em 2019.", "Subiu 10 em 2019.", "Subiu 10% em 2019."),
+        ("A COVID-19 não é.", "Not the one.", "A COVID-19 não é."),
         ("A H2O e a COVID-19 e B12.", "A H2 e a CVID 19 e B.", "A H2O e a COVID-19 e B12."),
     ],
 )
