@@ -187,14 +187,11 @@ class BatchPlan:
         levels = np.zeros(len(pairs), np.int32) if batch.tokens is None else _rounded_up(pairs.longest())
         num_levels = int(levels.max(initial=0)) + 1
         ends = np.cumsum(self.mixture.sizes).tolist()
+        stages = [
+            [(first, counts[number]) for first, counts in self.mixture.stages] for number in range(len(ends))
+        ]
         self._sources = [
-            SourceRows(
-                end - size,
-                levels[end - size : end],
-                num_levels,
-                (seed, number),
-                [(first_epoch, counts[number]) for first_epoch, counts in self.mixture.stages],
-            )
+            SourceRows(end - size, levels[end - size : end], num_levels, (seed, number), stages[number])
             for number, (end, size) in enumerate(zip(ends, self.mixture.sizes, strict=True))
         ]
         self._divisions = [self._divided(stage, batch) for stage in range(len(self.mixture.stages))]

@@ -19,7 +19,7 @@ import tarfile
 import warnings
 import zipfile
 import zlib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from fnmatch import fnmatchcase
 from functools import partial
@@ -265,7 +265,10 @@ def _segments(entry: Any, cache: Any) -> Iterator[tuple[str, str | None]]:
         if entry.is_archive and isinstance(content, Path):
             raise zipfile.BadZipFile("it is neither a zip nor a tar archive")
         parser = mtdata.parser.Parser(content, ext=entry.in_ext, ent=entry)
-        parser.read_tsv = partial(_columns, parser.read_tsv)  # its own fails at a blank or short row
+        read_rows = parser.read_tsv  # which, asked for columns, fails at a blank or short row
+        parser.read_tsv = lambda file, cols, **_: (
+            [row[column] if column < len(row) else "" for column in cols] for row in read_rows(file)
+        )
         for first, *others in parser.read_segs(show_pbar=False):  # some have a third part, metadata
             yield first, others[0] if others else None
     except _BROKEN as error:
@@ -280,14 +283,6 @@ def _segments(entry: Any, cache: Any) -> Iterator[tuple[str, str | None]]:
         raise DataError(
             f"corpus {entry.did} cannot be read: {reason}", "choose another corpus or version"
         ) from error
-
-
-def _columns(
-    read_rows: Callable[[Any], Iterator[list[str]]], file: Any, cols: Sequence[int], **_: Any
-) -> Iterator[list[str]]:
-    """Read these columns of a table; those that a row lacks are empty."""
-    for row in read_rows(file):
-        yield [row[column] if column < len(row) else "" for column in cols]
 
 
 def _urls(entry: Any) -> list[str]:

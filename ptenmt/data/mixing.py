@@ -50,9 +50,8 @@ class Mixture:
         removed = {report.name: report.num_removed for report in reports}
         for name in chain.from_iterable([stage.mix for stage in data.stages] or [weights]):
             if not available[name]:
-                filters = removed.get(name) or {"": 0}
-                largest = max(filters, key=filters.__getitem__)
-                most = f" ({largest!r} removed {filters[largest]:,})" if filters[largest] else ""
+                count, largest = max((n, each) for each, n in (removed.get(name) or {"": 0}).items())
+                most = f" ({largest!r} removed {count:,})" if count else ""
                 raise DataError(
                     f"filters and limits leave no pair of {name}{most}",
                     "loosen the section data.filters, raise data.limit, or leave the file out",
@@ -159,20 +158,18 @@ class BidirectionalPairs(TextPairs):
         return tag + target, source.removeprefix(tag)
 
 
+Stages = Sequence[tuple[int, int]]
+"""The first epoch of each stage, from 0, and how many pairs of a source its epochs read."""
+
+
 class SourceRows:
     """The rows of one source, drawn for each epoch with fixed numbers of every length level.
 
     ``first`` is the row of its first pair, ``levels`` the length level of each of its pairs, [pairs].
-    ``stages`` has the first epoch of each stage, and the number of pairs that its epochs read.
     """
 
     def __init__(
-        self,
-        first: int,
-        levels: np.ndarray,
-        num_levels: int,
-        seed: Sequence[int],
-        stages: Sequence[tuple[int, int]],
+        self, first: int, levels: np.ndarray, num_levels: int, seed: Sequence[int], stages: Stages
     ) -> None:
         # NumPy sorts 16 bits by radix, ten times as fast as 32.
         is_narrow = num_levels <= 1 << 16
