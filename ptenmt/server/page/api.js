@@ -42,9 +42,12 @@ export function fetchModels() {
   return answered("v1/models", { method: "GET" }).catch(() => []);
 }
 
-/** @returns {Promise<{translatedText: string[], detected?: (string | null)[]}>} For these texts and codes. */
+/**
+ * @returns {Promise<{translatedText: string[], confidence: (number | null)[], detected?: (string | null)[]}>} For
+ *   these texts and codes of languages.
+ */
 export async function fetchTranslations(texts, languages, signal) {
-  const request = { q: texts, format: "text", ...languages };
+  const request = { q: texts, format: "text", confidence: true, ...languages };
   const answer = await post("translate", request, signal);
   Object.assign(lastTranslation, { request, answer });
   return answer;

@@ -49,8 +49,7 @@ class Page {
       (isSwapped) => this.#useLanguages(isSwapped),
     );
     this.notices = new Notices(parts({
-      pane: "target-pane", status: "status", notice: "notice", toDocument: "to-document",
-      toLanguage: "to-language",
+      pane: "target-pane", status: "status", notice: "notice", toDocument: "to-document", toLanguage: "to-language",
     }));
     this.menu = new Menu(part("menu"), () => this.marks.ofTarget(null));
     this.translations = new Translations({ languages, limit, sentenceLimit: facts.sentenceLimit });
@@ -192,7 +191,8 @@ class Page {
   }
 
   #draw() {
-    this.target.show(this.source.sentences.map(({ text, gap }) => ({ text: this.translations.of(text), gap })));
+    const sentences = this.source.isTooLong ? [] : this.source.sentences;
+    this.target.show(sentences.map(({ text, gap }) => ({ ...this.translations.shown(text), gap })));
     const isHidden = this.target.text === "" || !this.#isKnown();
     for (const name of ["copy", "share", "words-help"]) part(name).hidden = isHidden;
     part("share").hidden ||= !linkTo(this.source.text, this.translations.languages);

@@ -23,6 +23,8 @@ const PORTUGUESE = {
   "The translation appears as you type.": "A tradução aparece à medida que escreve.",
   "Point at a word to see where it comes from; press it for alternatives.":
     "Aponte para uma palavra para ver de onde vem; prima-a para ver alternativas.",
+  "The model is unsure of this sentence.": "O modelo não tem certeza desta frase.",
+  "The model is unsure of underlined sentences.": "O modelo não tem certeza das frases sublinhadas.",
   "“Inside” shows what each attention head attends to.":
     "«Por dentro» mostra a que atende cada cabeça de atenção.",
   "Translated documents": "Documentos traduzidos",

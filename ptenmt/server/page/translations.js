@@ -6,9 +6,10 @@ import { splitWords } from "./texts.js";
 
 const MOST_SENTENCES = 16; // per request, so that the first translations of a long text arrive soon
 const REMEMBERED = 1000;
+const DOUBTFUL = 0.4; // a sentence of lower confidence: its expected chrF / 100
 
 export class Translations {
-  #known = new Map(); // languages and sentence -> {text, detected}, the oldest first
+  #known = new Map(); // languages and sentence -> {text, detected, confidence}, the oldest first
   #answers = new Map(); // request -> promise of the alignment or attention of a sentence and its translation
 
   /**
@@ -35,10 +36,16 @@ export class Translations {
     return 2 * found.filter((each) => each === language).length > found.length ? language : undefined;
   }
 
-  /** Replace the translation of a sentence. */
-  choose(sentence, text, detected) {
+  /** A sentence's translation, and whether its confidence is known and low. */
+  shown(sentence) {
+    const { confidence } = this.#known.get(this.#key(sentence)) ?? {};
+    return { text: this.of(sentence), isDoubtful: (confidence ?? 1) < DOUBTFUL };
+  }
+
+  /** Replace the translation of a sentence; what is left out is unknown. */
+  choose(sentence, text, { detected, confidence } = {}) {
     this.#known.delete(this.#key(sentence));
-    this.#known.set(this.#key(sentence), { text, detected });
+    this.#known.set(this.#key(sentence), { text, detected, confidence });
     forgetOldest(this.#known);
   }
 
@@ -53,8 +60,11 @@ export class Translations {
 
   /** Translate sentences in one request. */
   async translate(sentences, signal) {
-    const { translatedText, detected } = await fetchTranslations(sentences, this.languages, signal);
-    sentences.forEach((sentence, place) => this.choose(sentence, translatedText[place], detected?.[place]));
+    const { translatedText, ...facts } = await fetchTranslations(sentences, this.languages, signal);
+    const { detected = [], confidence = [] } = facts;
+    sentences.forEach((sentence, place) =>
+      this.choose(sentence, translatedText[place], { detected: detected[place], confidence: confidence[place] }),
+    );
   }
 
   /** @returns {Promise<number[][]>} The alignment of a sentence and its translation; see `alignWords`. */

@@ -1,12 +1,13 @@
 /** Sentences drawn as words that can be marked and found again. */
 
 import { make } from "./elements.js";
+import { say } from "./strings.js";
 import { splitWords } from "./texts.js";
 
 const drawn = new WeakMap(); // container -> its sentences, as elements
 
 /**
- * Draw sentences, {text, gap, isStale} each, with each word in an element; an undefined text is shown as dots.
+ * Draw sentences, {text, gap, isStale, isDoubtful} each, with each word in an element; dots for an undefined text.
  * What is unchanged at the beginning and end of the container, which has nothing else, stays.
  *
  * @returns {HTMLElement[][]} The words' elements, a list a sentence.
@@ -27,18 +28,19 @@ export function drawWords(container, sentences) {
   return all.map(({ words }) => words);
 }
 
-function draw({ text, gap, isStale }, key) {
+function draw({ text, gap, isStale, isDoubtful }, key) {
   if (text === undefined) return { key, element: make("span", { className: "waiting" }, `…${gap}`), words: [] };
-  const element = make("span");
+  const title = say("The model is unsure of this sentence.");
+  const sentence = make("span", isDoubtful ? { className: "doubtful", role: "group", title } : {});
   let place = 0;
   const words = splitWords(text).map(({ text: word, start }) => {
     const part = make("span", { className: isStale ? "word stale" : "word" }, word);
-    element.append(text.slice(place, start), part);
+    sentence.append(text.slice(place, start), part);
     place = start + word.length;
     return part;
   });
-  element.append(text.slice(place) + gap);
-  return { key, element, words };
+  sentence.append(text.slice(place));
+  return { key, element: make("span", {}, sentence, gap), words };
 }
 
 const marked = new Set();

@@ -339,7 +339,8 @@ def test_history_restores_what_it_shows(browser: "Browser", script: Script) -> N
 def test_a_link_fills_the_panes(browser: "Browser", script: Script) -> None:
     browser.open(f"{script.address}?source=en&target=pt&q=a+cat%0Aand+a+dog")
     browser.until(lambda: browser["target"].text == "A CAT\nAND A DOG")
-    assert script.asked[0] | {"q": []} == {"q": [], "format": "text", "source": "en", "target": "pt"}
+    body = {"q": [], "format": "text", "confidence": True, "source": "en", "target": "pt"}
+    assert script.asked[0] | {"q": []} == body
     browser["share"].click()
     browser.until(lambda: browser["status"].text)
     assert browser.driver.current_url == f"{script.address}?source=en&target=pt&q=a+cat%0Aand+a+dog"
@@ -359,3 +360,23 @@ def test_languages_can_be_chosen_and_swapped(browser: "Browser", script: Script)
     browser.translate("gato", "GATO")
     browser["to-language"].click()
     browser.until(lambda: script.asked[-1]["source"] == "pt")
+
+
+def test_sentences_of_low_confidence_are_underlined(browser: "Browser", script: Script) -> None:
+    known: dict[str, float | None] = {"Um.": 0.39, "Dois.": 0.4, "12.": None}
+
+    def answer(request: Facts) -> Answer:
+        found = [known[text] for text in request["q"]]
+        return 200, {"translatedText": [text.upper() for text in request["q"]], "confidence": found}, {}
+
+    script.translate = answer
+    browser.translate("Dois. 12.", "DOIS. 12.")
+    assert browser.all(".doubtful") == []
+    assert not browser["doubt-help"].is_displayed()
+    browser.translate("Um. Dois. 12.", "UM. DOIS. 12.")
+    (doubtful,) = browser.all(".doubtful")
+    assert doubtful.get_property("textContent") == "UM."
+    assert doubtful.aria_role == "group"
+    assert doubtful.accessible_name == "The model is unsure of this sentence."
+    assert browser["doubt-help"].is_displayed()
+    assert "dotted" in browser.script("return getComputedStyle(arguments[0]).textDecoration", doubtful)
