@@ -35,6 +35,7 @@ CODE = (
 """The pattern of a word with digits: H2O, COVID-19, 3D, PT50 0002 0123."""
 _DECIMAL_POINT = frozenset(["en", "he", "hi", "ja", "ko", "th", "zh"])
 """The languages with a decimal point; the others have a comma."""
+_IP_ADDRESS = re.compile(r"(?:[01]?\d?\d|2[0-5]\d)(?:\.(?:[01]?\d?\d|2[0-5]\d)){3}")
 _SWAPPED = str.maketrans(".,", ",.")
 
 _NAME = rf"[^\W{''.join(PLACEHOLDERS)}]+"
@@ -97,7 +98,8 @@ def in_notation(entity: str, languages: Sequence[str]) -> str:
     amount = re.compile(rf"(?:[1-9]\d{{0,2}}(?:\{thousands}\d{{3}})+|\d+)(?:\{decimal}\d+)?")
 
     def written(part: re.Match[str]) -> str:
-        return part[0].translate(_SWAPPED) if amount.fullmatch(part[0]) else part[0]
+        is_amount = amount.fullmatch(part[0]) and not _IP_ADDRESS.fullmatch(part[0])
+        return part[0].translate(_SWAPPED) if is_amount else part[0]
 
     entity = re.sub(r"\d[\d.,]*\d", written, entity)
     if to_point:

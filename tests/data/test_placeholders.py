@@ -71,6 +71,7 @@ def test_a_number_is_written_as_in_the_target_language() -> None:
         "v1.000",
     ):
         assert in_notation(same, ("pt", "en")) == same
+    assert in_notation("192.168.100.200", ("pt", "en")) == "192.168.100.200"
     assert in_notation("1.000,5", ("pt", "es")) == "1.000,5"
     ordinals = [in_notation(each, ("pt", "en")) for each in ("1.º", "42.ª", "3º", "13.º", "111º")]
     assert ordinals == ["1st", "42nd", "3rd", "13th", "111th"]
