@@ -147,9 +147,9 @@ def test_a_value_of_another_type_is_an_error(values: object, expected: str) -> N
         ),
         ({"data": {"validation_pairs": 0}}, "data.validation_pairs=0 must be 1 or more"),
         ({"data": {"path": "/a", "train": "/b"}}, "data.path=/a and data.train cannot be used together"),
-        ({"data": {"train": [{"source": "/a"}]}}, "got path=None, source=/a, target=None"),
-        ({"data": {"train": [{"path": "/a", "source": "/b"}]}}, "path=/a, source=/b, target=None"),
-        ({"data": {"train": [{"path": "/a", "weight": -1}]}}, "weight=-1.0 must be 0 or more"),
+        ({"data": {"train": [{"source": "/a"}]}}, "or {corpus: NAME}; it has source"),
+        ({"data": {"train": [{"path": "/a", "source": "/b"}]}}, "data.train[0]: a corpus file is {path"),
+        ({"data": {"train": [{"path": "/a", "weight": -1}]}}, "data.train[0]: weight=-1.0 must be 0 or more"),
         (
             {"data": {"train": [{"path": "/a", "weight": 0}, {"path": "/b", "weight": 0}]}},
             "all files of data.train have weight=0, so that an epoch has no pair",

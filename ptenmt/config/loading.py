@@ -228,7 +228,12 @@ def _build(kind: type, values: Any, prefix: str) -> Any:
         arguments[key] = _coerce(hints[key], value, f"{prefix}{key}")
         if options[key].metadata.get("path") and arguments[key] is not None:
             arguments[key] = str(Path(arguments[key]).expanduser().absolute())
-    return kind(**arguments)
+    try:
+        return kind(**arguments)
+    except ConfigError as error:
+        if not prefix.endswith("]."):  # a section, which names itself
+            raise
+        raise ConfigError(f"{prefix[:-1]}: {error.message}", error.hint) from error
 
 
 def _coerce(kind: Any, value: Any, name: str) -> Any:

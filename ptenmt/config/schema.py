@@ -104,11 +104,12 @@ class CorpusFile:
     needs ``tokenizer.kind: sentencepiece``."""
 
     def __post_init__(self) -> None:
-        given = [each is not None for each in (self.path, self.corpus, self.source, self.target)]
+        options = ("path", "corpus", "source", "target")
+        given = [option for option in options if getattr(self, option) is not None]
         require(
-            given[2] == given[3] and given[:3].count(True) == 1,
+            given in (["path"], ["corpus"], ["source", "target"]),
             "a corpus file is {path: pairs.tsv}, {source: lines.pt, target: lines.en} or {corpus: NAME}; "
-            f"got path={self.path}, source={self.source}, target={self.target}, corpus={self.corpus}",
+            f"it has {' and '.join(given) or 'none of these'}",
         )
         require(self.limit is None or self.limit >= 1, f"limit={self.limit} must be 1 or more")
         require(self.weight >= 0, f"weight={self.weight} must be 0 or more")

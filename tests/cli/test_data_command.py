@@ -5,6 +5,9 @@ from pathlib import Path
 
 import pytest
 
+from ptenmt.data.filters import FilterReport
+from ptenmt.evaluation.tables import files_table
+
 CONFIG = """
 data:
   train: [first.tsv, second.tsv]
@@ -59,6 +62,11 @@ def test_the_report_is_a_page_markdown_or_json(ptenmt, files: Path) -> None:
     first, second = json.loads((files / "data.json").read_text(encoding="utf-8"))
     assert (first["name"], first["num_read"], second["num_left"]) == ("first", 4, 1)
     assert first["removed"]["over 3 words"] == {"count": 1, "examples": [["a b c d", "<b>four</b>"]]}
+
+
+def test_held_out_pairs_are_not_lost() -> None:
+    (row,) = files_table([FilterReport("a", num_read=20, num_drawn=10, num_left=9)]).rows
+    assert row[-1] == "90.0%"
 
 
 def test_nothing_removed_is_one_table(ptenmt, empty: Path) -> None:

@@ -233,6 +233,13 @@ def test_sentences_of_another_language_are_removed() -> None:
     assert keep([*good, *bad]) == [True] * 4 + [False] * 3
 
 
+def test_one_word_is_no_plural() -> None:
+    assert [list(pair_filters(options(max_words=words))) for words in (1, 2)] == [
+        ["over 1 word"],
+        ["over 2 words"],
+    ]
+
+
 def test_an_unknown_language_is_an_error() -> None:
     data = DataConfig(source="demo", source_language="Klingon", filters=FilterConfig(right_language=True))
     with pytest.raises(DataError, match="does not know Klingon"):
