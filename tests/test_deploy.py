@@ -28,6 +28,7 @@ MODULES = {
     "prometheus-client": "prometheus_client",
     "python-docx": "docx",
     "python-multipart": "python_multipart",
+    "python-pptx": "pptx",
     "pyyaml": "yaml",
     "tensorflow-datasets": "tensorflow_datasets",
     "tensorflow-text": "tensorflow_text",

@@ -62,6 +62,21 @@ _PAGE = """<!doctype html><html lang=pt><head><title>O gato</title><style>p > a 
 <select><option>sim<option>não</select><svg><path d="M0"/><text>s</text></svg><textarea>t</textarea>
 </body></html>
 """
+_ODT = {
+    "content.xml": """<o:document-content xmlns:o="urn:oasis:names:tc:opendocument:xmlns:office:1.0"
+xmlns:t="urn:oasis:names:tc:opendocument:xmlns:text:1.0"><o:body><o:text><t:h>o meu gato</t:h><t:p>bebe
+<t:span t:style-name="T1">leite<t:tab/></t:span> <t:a>hoje</t:a><t:note><t:note-citation>1</t:note-citation>
+<t:note-body><t:p>uma nota</t:p></t:note-body></t:note> <t:s/><t:date>7</t:date></t:p><t:p/></o:text></o:body>
+</o:document-content>""",
+}
+_EPUB = {
+    "META-INF/container.xml": '<container><rootfiles><rootfile full-path="a.opf"/></rootfiles></container>',
+    "a.opf": """<package xmlns:dc="http://purl.org/dc/elements/1.1/"><dc:title>o livro</dc:title>
+<manifest><item href="a.xhtml" media-type="application/xhtml+xml"/></manifest></package>""",
+    "a.xhtml": """<?xml version="1.0"?><!DOCTYPE html><html xmlns="http://www.w3.org/1999/xhtml"><head>
+<title>um</title></head><body><p id="a">o gato&nbsp;<b>bebe</b> <a href="b">leite</a><br/>hoje
+<img src="a.png" alt="foto"/></p><svg xmlns="http://www.w3.org/2000/svg"><text>a</text></svg></body></html>""",
+}
 _SUBTITLES = """1
 00:00:01,000 --> 00:00:02,500
 o gato bebe
@@ -119,18 +134,21 @@ def _disturbed(content: bytes, chance: random.Random) -> bytes:
     return etree.tostring(root)
 
 
-def _damaged_word_file(chance: random.Random) -> bytes:
-    """One whose zip is damaged, or a file in it."""
-    parts = {name: text.encode() for name, text in _WORD.items()}
+def _damaged_archive(chance: random.Random, files: dict[str, str], names: tuple[str, ...]) -> bytes:
+    """One whose zip is damaged, or one of the named files in it."""
+    parts = {name: text.encode() for name, text in files.items()}
     if chance.random() < 0.3:
         return _damaged(_packed(parts), chance)
-    name = chance.choice(("[Content_Types].xml", "_rels/.rels", "word/document.xml", "word/document.xml"))
+    name = chance.choice(names)
     damage = chance.choice((_damaged, _disturbed))
-    return _packed(parts | {name: damage(parts[name], chance)})
+    return _packed(parts | {name: damage(parts[name].replace(b"&nbsp;", b"&#160;"), chance)})
 
 
+_DAMAGED_IN_WORD = ("[Content_Types].xml", "_rels/.rels", "word/document.xml", "word/document.xml")
 MAKERS: dict[str, Callable[[random.Random], bytes]] = {
-    ".docx": _damaged_word_file,
+    ".docx": lambda chance: _damaged_archive(chance, _WORD, _DAMAGED_IN_WORD),
+    ".epub": lambda chance: _damaged_archive(chance, _EPUB, tuple(_EPUB)),
+    ".odt": lambda chance: _damaged_archive(chance, _ODT, tuple(_ODT)),
     ".html": lambda chance: _damaged(_PAGE.encode(), chance),
     ".srt": lambda chance: _damaged(_SUBTITLES.encode(), chance),
 }

@@ -216,7 +216,7 @@ def test_settings_are_what_a_page_needs(serve) -> None:
         settings = requests.get(f"{served.url}/frontend/settings", timeout=20).json()
     assert (settings["charLimit"], settings["sentenceLimit"]) == (123, 45)
     assert settings["keyRequired"] is False
-    assert settings["supportedFilesFormat"] == [".txt", ".html", ".srt", ".docx"]
+    assert settings["supportedFilesFormat"] == [".txt", ".html", ".srt", ".docx", ".odt", ".pptx", ".epub"]
     assert settings["language"]["source"] == {"code": "pt", "name": "Portuguese"}
 
 

@@ -10,7 +10,7 @@ import docx
 import pytest
 
 from ptenmt.server.documents import read_document
-from ptenmt.server.documents.docx import WordDocument
+from ptenmt.server.documents.office import OfficeDocument
 from ptenmt.server.limits import Refusal
 from ptenmt.translation.markup import Span, text_of
 
@@ -45,8 +45,12 @@ def relationships(**targets: str) -> str:
     return f'<Relationships xmlns="{schema}">{entries}</Relationships>'
 
 
+def read(content: bytes) -> OfficeDocument:
+    return OfficeDocument(content, "a Word document")
+
+
 def texts_of(content: bytes) -> list[str]:
-    return list(map(text_of, WordDocument(content).texts))
+    return list(map(text_of, read(content).texts))
 
 
 def upper_case(name: str, content: bytes) -> bytes:
@@ -103,7 +107,7 @@ def test_runs_with_unusual_formatting_are_spans(first: str, second: str, num_loo
     runs = [
         f"<w:r><w:rPr>{look}</w:rPr><w:t>{text}</w:t></w:r>" for look, text in zip(looks, texts, strict=True)
     ]
-    document = WordDocument(word_document(f"<w:document {W}><w:p>{''.join(runs)}</w:p></w:document>"))
+    document = read(word_document(f"<w:document {W}><w:p>{''.join(runs)}</w:p></w:document>"))
     assert document.texts[0] == (
         [("um dois ", ()), ("três", (0,))] if num_looks == 2 else [("um dois três", ())]
     )
@@ -135,7 +139,7 @@ MANY_ATTRIBUTES = " ".join(f"a{number}='1'" for number in range(101))
 )
 def test_too_many_elements_are_refused(document: str, message: str) -> None:
     with pytest.raises(Refusal, match=message):
-        WordDocument(word_document(f"<w:document {W}><w:p>{document}</w:p></w:document>"))
+        read(word_document(f"<w:document {W}><w:p>{document}</w:p></w:document>"))
 
 
 def run(text: str, look: str = "") -> str:
@@ -189,11 +193,11 @@ def field(code: str, result: str) -> str:
     ],
 )
 def test_a_paragraph_is_written_around_its_words(paragraph: str, spans: list[Span]) -> None:
-    document = WordDocument(word_document(f"<w:document {W}><w:p>{paragraph}</w:p></w:document>"))
+    document = read(word_document(f"<w:document {W}><w:p>{paragraph}</w:p></w:document>"))
     assert document.texts[0] == spans
     with zipfile.ZipFile(io.BytesIO(document.with_texts(document.texts))) as archive:
         again = archive.read("word/document.xml").decode()
-    assert WordDocument(word_document(again)).texts[0] == spans
+    assert read(word_document(again)).texts[0] == spans
     for part in ("instrText>PAGE<", "w:sdtPr", "w:fldSimple", "m:oMath", "footnoteReference", "w:ins"):
         assert (part in again) == (part in paragraph)
 
@@ -208,7 +212,7 @@ def mark(name: str) -> str:
 
 
 def written(paragraph: str, moved: list[Span]) -> str:
-    document = WordDocument(word_document(f"<w:document {W}><w:p>{paragraph}</w:p></w:document>"))
+    document = read(word_document(f"<w:document {W}><w:p>{paragraph}</w:p></w:document>"))
     with zipfile.ZipFile(io.BytesIO(document.with_texts([moved, [("FIM", ())]]))) as archive:
         return archive.read("word/document.xml").decode()
 
@@ -243,9 +247,7 @@ def test_ranges_follow_the_words_and_begin_before_they_end() -> None:
     start, end = mark("bookmarkStart"), mark("bookmarkEnd")
     paragraph = f"{run('um')}{start}{run(' gato')}<w:ins>{run(' dois')}{end}</w:ins>"
     spans = [("um", ()), ("", (0,)), (" gato", ()), (" dois", (1,)), ("", (1, 2))]
-    assert (
-        WordDocument(word_document(f"<w:document {W}><w:p>{paragraph}</w:p></w:document>")).texts[0] == spans
-    )
+    assert read(word_document(f"<w:document {W}><w:p>{paragraph}</w:p></w:document>")).texts[0] == spans
     text = run("A").replace("<w:rPr></w:rPr>", "<w:rPr/>")
     assert f"{start}{text}{end}" in written(paragraph, [("", (0,)), ("A", ()), ("", (1, 2))]).replace(
         "<w:ins>", ""
@@ -277,13 +279,13 @@ def test_entities_are_not_expanded() -> None:
     bomb = '<!DOCTYPE a [<!ENTITY b "bbbbbbbbbb"><!ENTITY c "&b;&b;&b;&b;&b;&b;">]>'
     document = DOCUMENT.replace("<w:document", f"{bomb}<w:document").replace("o meu", "&c;")
     with pytest.raises(Refusal, match="document type"):
-        WordDocument(word_document(document))
+        read(word_document(document))
 
 
 def test_other_office_documents_are_refused() -> None:
     kinds = KINDS.replace("wordprocessingml.document", "spreadsheetml.sheet")
     with pytest.raises(Refusal, match="not a Word document"):
-        WordDocument(word_document(**{"[Content_Types].xml": kinds.encode()}))
+        read(word_document(**{"[Content_Types].xml": kinds.encode()}))
 
 
 @pytest.mark.parametrize("method", [zipfile.ZIP_DEFLATED, zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA])
@@ -295,7 +297,7 @@ def test_no_more_is_unpacked_than_a_file_declares(method: int, name: str) -> Non
     )
     tracemalloc.start()
     with pytest.raises(Refusal):
-        WordDocument(content)
+        read(content)
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert peak < 1_000_000
@@ -303,7 +305,7 @@ def test_no_more_is_unpacked_than_a_file_declares(method: int, name: str) -> Non
 
 def test_a_damaged_picture_is_an_error_before_anything_is_translated() -> None:
     with pytest.raises(Refusal, match="not a Word document"):
-        WordDocument(word_document().replace(b"PNG gato", b"PNG rato"))
+        read(word_document().replace(b"PNG gato", b"PNG rato"))
 
 
 def test_an_impossible_offset_in_the_archive_is_an_error() -> None:
@@ -314,7 +316,7 @@ def test_an_impossible_offset_in_the_archive_is_an_error() -> None:
     entry[30:32], entry[42:46] = struct.pack("<H", len(extra)), b"\xff" * 4
     directory[12:16] = struct.pack("<L", len(extra) + struct.unpack("<L", directory[12:16])[0])
     with pytest.raises(Refusal, match="not a Word document"):
-        WordDocument(content[:central] + entry + extra + directory)
+        read(content[:central] + entry + extra + directory)
 
 
 @pytest.mark.parametrize("within", ["<!-- c -->", "<?x y?>"])
@@ -324,7 +326,7 @@ def test_a_comment_in_a_text_does_not_split_it(within: str) -> None:
 
 
 def test_a_translation_with_control_characters_is_still_xml() -> None:
-    document = WordDocument(word_document())
+    document = read(word_document())
     translated = document.with_texts([[(f"{text_of(spans)}<&\x00\ufffe", ())] for spans in document.texts])
     assert texts_of(translated)[0] == "o meu gato<&"
 

@@ -1,4 +1,4 @@
-"""Documents whose text is translated and whose layout stays: HTML, Word documents, subtitles, plain text."""
+"""Documents whose text is translated and whose layout stays: HTML, office files, books, subtitles, text."""
 
 import codecs
 import re
@@ -6,14 +6,16 @@ from collections.abc import Callable, Collection, Sequence
 from pathlib import PurePath
 from typing import Protocol
 
-from ptenmt.server.documents.docx import WordDocument
+from ptenmt.server.documents.epub import epub
 from ptenmt.server.documents.html import Html
+from ptenmt.server.documents.odt import open_document_text
+from ptenmt.server.documents.office import OfficeDocument
 from ptenmt.server.documents.plain import PlainText
 from ptenmt.server.documents.srt import Subtitles
 from ptenmt.server.limits import Refusal
 from ptenmt.translation.markup import Span
 
-FORMATS = (".txt", ".html", ".srt", ".docx")
+FORMATS = (".txt", ".html", ".srt", ".docx", ".odt", ".pptx", ".epub")
 """The file name suffixes of the formats."""
 _BYTE_ORDER_MARKS = {
     codecs.BOM_UTF8: "utf-8",
@@ -73,7 +75,13 @@ def read_document(
         case ".srt":
             return _EncodedDocument(content, Subtitles, legacy="cp1252")
         case ".docx":
-            return WordDocument(content)
+            return OfficeDocument(content, "a Word document")
+        case ".pptx":
+            return OfficeDocument(content, "a presentation")
+        case ".odt":
+            return open_document_text(content)
+        case ".epub":
+            return epub(content, languages)
         case suffix:
             raise Refusal(f"files of type {suffix or '(none)'} are not supported: {', '.join(FORMATS)}")
 

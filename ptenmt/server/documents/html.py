@@ -5,7 +5,7 @@ prescribes, and escapes each text that it writes: no translation can become mark
 """
 
 import re
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from html import escape, unescape
 from typing import Any
 
@@ -18,11 +18,12 @@ from ptenmt.translation.markup import Path, Span, text_of
 
 MAX_TAGS = 100_000
 MAX_ATTRIBUTES = 1_000
-"""Of one element: parsing takes time quadratic in their number."""
+"""Of one element, and namespaces declared around one: these take time quadratic in their number."""
 
 _UNTRANSLATED = {
     *("code", "iframe", "kbd", "math", "noembed", "noframes", "noscript", "object", "pre", "samp"),
     *("script", "style", "svg", "template", "textarea", "tt", "var", "xmp"),
+    *("{http://www.w3.org/1998/Math/MathML}math", "{http://www.w3.org/2000/svg}svg"),
 }
 _BLOCKS = {
     *("address", "article", "aside", "base", "blockquote", "body", "caption", "center", "col", "colgroup"),
@@ -34,7 +35,8 @@ _BLOCKS = {
 }
 _POINTS = {
     *("audio", "canvas", "embed", "iframe", "img", "input", "noscript", "object", "picture", "script"),
-    *("select", "style", "svg", "template", "textarea", "video"),
+    *("select", "style", "svg", "template", "textarea", "video", "{http://www.w3.org/2000/svg}svg"),
+    "{urn:oasis:names:tc:opendocument:xmlns:text:1.0}s",
 }
 """Elements that stand between words; a text inside is a text of its own."""
 _ATTRIBUTES = ("alt", "title", "placeholder", "aria-label", "label")
@@ -47,7 +49,10 @@ _END_OF_BODY = re.compile(r"</(?:body|html)\b[^>]*>?", re.IGNORECASE)
 """These end tags are optional, and libxml2 drops text that follows them."""
 _NO_XML = re.compile(r"&(?!(?:amp|lt|gt|quot|apos|#\d+|#x[\da-fA-F]+);)(?:\w+;)?|<(?![\w:/!?])")
 """What begins neither an entity of XML nor a tag."""
-_PROLOG = re.compile(r"\A\s*<\?xml\s[^>]*\?>")
+_PROLOG = re.compile(r"(?:\s|<\?.*?\?>|<!--.*?-->|<!doctype\b[^>\[]*>)*+", re.IGNORECASE | re.DOTALL)
+"""What precedes the root of XML. A document type with declarations is none: it is not well-formed."""
+_XHTML = "{http://www.w3.org/1999/xhtml}"
+_LANGUAGES = "lang", "{http://www.w3.org/XML/1998/namespace}lang"
 _WHITE = " \t\r\n\f"
 _SPACE = re.compile(f"[{_WHITE}]+")
 _Element = Any
@@ -60,7 +65,8 @@ class Html:
     Args:
         source: The HTML.
         languages: In ``lang`` the first ones are replaced by the second, the language of the translation.
-        is_xml: Whether it is XML: elements beside text are inline, all others are blocks.
+        is_xhtml: Whether it is XML, with the elements of HTML.
+        roles: Of other XML, the function for the role of each node; see ``_roles``.
 
     Raises:
         Refusal: It has too many tags, attributes or texts, is nested too deeply, or is XML that is not
@@ -68,20 +74,28 @@ class Html:
     """
 
     def __init__(
-        self, source: str, languages: tuple[Collection[str], str] | None = None, *, is_xml: bool = False
+        self,
+        source: str,
+        languages: tuple[Collection[str], str] | None = None,
+        *,
+        is_xhtml: bool = False,
+        roles: Callable[[_Element], dict[_Element, str]] | None = None,
     ) -> None:
         check_tags(source.count("<"), MAX_TAGS)
+        is_xml, self._is_xhtml = is_xhtml or roles is not None, is_xhtml
         self._is_page = not is_xml and _IS_PAGE.match(source) is not None
         self._method, self._prolog = "xml" if is_xml else "html", ""
         if is_xml:
-            self._prolog = "".join(_PROLOG.findall(source))
-            self._root, translated = _parsed_xml(_PROLOG.sub("", source)), dict[_Element, None]()
-            roles = _xml_roles(self._root)
+            content = _PROLOG.sub("", source, count=1)
+            self._prolog = source.removesuffix(content)
+            self.root = _parsed_xml(content)
         else:
-            self._root = _parsed(source if self._is_page else f"<html><body>{source}")
-            translated = _translated(self._root, languages)
-            roles = _roles(self._root, translated)
-        units = _units(self._root, roles, numbers_in_braces(self._root))
+            self.root = _parsed(source if self._is_page else f"<html><body>{source}")
+        for node in self.root.iter(f"{_XHTML}*") if is_xhtml else ():
+            node.tag = node.tag.removeprefix(_XHTML)
+        translated = {} if roles else _translated(self.root, languages)
+        role_of = roles(self.root) if roles else _roles(self.root, translated)
+        units = _units(self.root, role_of, numbers_in_braces(self.root))
         self._units = [unit for unit in units if is_prose(text_of(unit.spans))]
         self._attributes = [
             (element, name)
@@ -94,10 +108,11 @@ class Html:
         limited(line for text in map(text_of, self.texts) for line in text.split("\n") if is_prose(line))
         if languages:
             if self._is_page:
-                self._root.set("lang", languages[1])
+                self.root.set("lang", languages[1])
             for element in translated:
-                if _language(element) in languages[0]:
-                    element.set("lang", languages[1])
+                for name in _LANGUAGES:
+                    if element.get(name, "").lower().split("-")[0] in languages[0]:
+                        element.set(name, languages[1])
 
     def with_texts(self, texts: Sequence[Sequence[Span]]) -> str:
         """The HTML with other texts, one for each of ``texts``."""
@@ -107,8 +122,8 @@ class Html:
         for element, name in self._attributes:
             element.set(name, xml_characters(text_of(next(remaining))))
         if self._is_page:
-            return self._written(self._root.getroottree())
-        body = self._root[0]
+            return self._written(self.root.getroottree())
+        body = self.root[0]
         start = self._prolog + escape(body.text or "", quote=False)
         return start + "".join(map(self._written, body))
 
@@ -116,6 +131,8 @@ class Html:
         if self._method == "xml":
             for node in tree.iter("*"):
                 node.text = node.text or None  # <x/> and not <x></x>
+                if self._is_xhtml and node.tag[0] != "{":
+                    node.tag = _XHTML + node.tag
         return str(etree.tostring(tree, method=self._method, encoding="unicode"))
 
 
@@ -222,7 +239,7 @@ class _HtmlUnit(TranslationUnit):
 
 def _parsed(source: str) -> _Element:
     content = _END_OF_BODY.sub("", source).encode()
-    etree.fromstring(content, etree.HTMLParser(encoding="utf-8", target=_AttributeCheck()))
+    etree.fromstring(content, etree.HTMLParser(encoding="utf-8", target=_Bounds()))
     parser = etree.HTMLParser(encoding="utf-8", default_doctype=False)
     root = etree.fromstring(content, parser)
     if parser.error_log.filter_from_level(etree.ErrorLevels.FATAL):  # nothing after such an error is parsed
@@ -236,15 +253,17 @@ def _parsed(source: str) -> _Element:
 def _parsed_xml(source: str) -> _Element:
     """XML in two elements, as a fragment of HTML is."""
     content = _NO_XML.sub(lambda found: escape(unescape(found[0])), xml_characters(source))
+    content = f"<xml><xml>{content}</xml></xml>"
+    etree.fromstring(content, etree.XMLParser(resolve_entities=False, recover=True, target=_Bounds()))
     parser = etree.XMLParser(resolve_entities=False, recover=True)
-    root = etree.fromstring(f"<xml><xml>{content}</xml></xml>", parser)
+    root = etree.fromstring(content, parser)
     if errors := parser.error_log.filter_from_fatals():  # others are of namespaces that are not declared
         raise Refusal(f"the XML is not well-formed: {errors[0].message.strip()}")
     return root
 
 
-def _xml_roles(root: _Element) -> dict[_Element, str]:
-    """The role of each node; see ``_roles``."""
+def xml_roles(root: _Element) -> dict[_Element, str]:
+    """The role of each node in any XML: elements beside text are inline, all others are blocks."""
     roles = {root: "block"}
     for parent in root.iter("*"):
         texts = [parent.text, *(child.tail for child in parent)]
@@ -255,12 +274,19 @@ def _xml_roles(root: _Element) -> dict[_Element, str]:
     return roles
 
 
-class _AttributeCheck:
-    """A parser target that builds nothing and refuses elements with too many attributes."""
+class _Bounds:
+    """A parser target that builds nothing and refuses elements with too many attributes or namespaces."""
 
-    def start(self, _tag: str, attributes: dict[str, str]) -> None:
-        if len(attributes) > MAX_ATTRIBUTES:
-            raise Refusal(f"an element of the HTML has more than {MAX_ATTRIBUTES:,} attributes", 413)
+    def __init__(self) -> None:
+        self._num_namespaces = [0]
+
+    def start(self, _tag: str, attributes: dict[str, str], namespaces: dict[str | None, str]) -> None:
+        self._num_namespaces.append(self._num_namespaces[-1] + len(namespaces))
+        if max(len(attributes), self._num_namespaces[-1]) > MAX_ATTRIBUTES:
+            raise Refusal(f"an element has more than {MAX_ATTRIBUTES:,} attributes or namespaces", 413)
+
+    def end(self, _tag: str) -> None:
+        self._num_namespaces.pop()
 
     def close(self) -> None: ...
 
@@ -284,7 +310,7 @@ def _translated(root: _Element, languages: tuple[Collection[str], str] | None) -
 
 
 def _language(element: _Element) -> str:
-    language: str = element.get("lang", "").lower().split("-")[0]
+    language: str = next(filter(None, map(element.get, _LANGUAGES)), "").lower().split("-")[0]
     return language
 
 

@@ -7,6 +7,8 @@ from itertools import chain, count, groupby
 from operator import itemgetter
 from typing import Any
 
+from lxml import etree
+
 from ptenmt.translation.markup import Path, Span, num_shared, text_of
 
 _BEFORE_ORDINAL = re.compile(r"(?:\d|\b[nN])\.?$")
@@ -15,7 +17,8 @@ _NUMBER_IN_BRACES = re.compile(r"\{\d+\}")
 
 def numbers_in_braces(root: Any) -> set[str]:
     """What looks like a placeholder in the text of an element."""
-    return {*_NUMBER_IN_BRACES.findall("".join(root.itertext()))}
+    text = etree.tostring(root, method="text", encoding="unicode")  # python-pptx overrides .text, not this
+    return {*_NUMBER_IN_BRACES.findall(text)}
 
 
 def merged(spans: Iterable[Span]) -> list[Span]:

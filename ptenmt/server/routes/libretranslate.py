@@ -13,7 +13,7 @@ from fastapi import APIRouter, Request, Response
 from ptenmt.data.text import language_name
 from ptenmt.server import schemas
 from ptenmt.server.documents import FORMATS, Document, read_document, translated_name
-from ptenmt.server.documents.html import Html
+from ptenmt.server.documents.html import Html, xml_roles
 from ptenmt.server.http_requests import answer_in_time, bearer_token, read_upload
 from ptenmt.server.limits import Refusal
 from ptenmt.server.service import RequestModels, Service, SharedService
@@ -109,9 +109,8 @@ def _translate(
 ) -> dict[str, list[Any]]:
     """The fields of the answer, with an entry for each text."""
     naming = _languages(service, body)
-    markups = [
-        None if body.format == "text" else Html(text, naming, is_xml=body.format == "xml") for text in texts
-    ]
+    roles = xml_roles if body.format == "xml" else None
+    markups = [None if body.format == "text" else Html(text, naming, roles=roles) for text in texts]
     parts: list[list[list[Span]]] = [
         [[(text, ())]] if markup is None else markup.texts
         for text, markup in zip(texts, markups, strict=True)
@@ -227,7 +226,7 @@ class Downloads:
     responses=schemas.errors(400, 403, 408, 413, 429, 503),
 )
 async def translate_file(request: Request, service: SharedService) -> schemas.FileAnswer:
-    """Translate a document: .txt, .html, .srt or .docx. Its layout is kept."""
+    """Translate a document: .txt, .html, .srt, .docx, .odt, .pptx or .epub. Its layout is kept."""
     key = bearer_token(request)
     if key:
         service.check_key(request, key)

@@ -1,4 +1,4 @@
-"""Word documents (.docx): paragraphs are translated, styles, tables and pictures stay; with python-docx.
+"""Word documents and presentations: paragraphs are translated; with python-docx and python-pptx.
 
 Text is in runs: parts of a paragraph with one formatting. Consecutive runs are one text. Those that are not
 formatted like most of it are inline elements, and so are hyperlinks; tabs and line breaks separate texts.
@@ -6,42 +6,43 @@ formatted like most of it are inline elements, and so are hyperlinks; tabs and l
 
 import io
 import re
-import zipfile
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from copy import deepcopy
 from itertools import groupby
-from typing import Any
+from typing import Any, Literal
 
 import docx
-from docx.document import Document
 from docx.opc.constants import CONTENT_TYPE
 from docx.opc.part import PartFactory, XmlPart
 from lxml import etree
 
+from ptenmt.server.documents.archive import MAX_TAGS, packed, unpacked, unreadable
 from ptenmt.server.documents.inline import TranslationUnit, merged, numbers_in_braces
 from ptenmt.server.documents.plain import check_tags, is_prose, limited, xml_characters
 from ptenmt.server.limits import Refusal
 from ptenmt.translation.markup import Path, Span, text_of
 
-MAX_FILES = 2_000
-MAX_BYTES = 50_000_000
-"""Of all files in a document together, unpacked."""
-MAX_XML_BYTES = 8_000_000
-"""Of its XML files, which take ten times as much memory when they are parsed."""
-MAX_TAGS = 500_000
 MAX_ATTRIBUTES = 100
 """Of one element of a run's formatting: reading them takes time quadratic in their number."""
 
-_METHODS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
-"""The compression methods of OPC (ECMA-376, part 2); zipfile unpacks others without a bound."""
 _TRANSLATED = re.compile(
     r".*\.wordprocessingml\.(document\.main|header|footer|footnotes|endnotes|comments)\+xml"
 )
+_PROXIES = {
+    CONTENT_TYPE.PML_SLIDE: "slide",
+    CONTENT_TYPE.PML_NOTES_SLIDE: "notes_slide",
+    CONTENT_TYPE.DML_CHART: "chart",
+}
+"""The parts of a presentation that are translated, and their attributes with the element."""
 _W = "{http://schemas.openxmlformats.org/wordprocessingml/2006/main}"
-_RUN, _TEXT = f"{_W}r", f"{_W}t"
-_INVISIBLE = {*(f"{_W}{name}" for name in ("lang", "noProof", "rPr", "lastRenderedPageBreak", "softHyphen"))}
+_A = "{http://schemas.openxmlformats.org/drawingml/2006/main}"
+_RUNS, _TEXTS, _PROPERTIES = ({f"{_W}{name}", f"{_A}{name}"} for name in ("r", "t", "rPr"))
+"""The elements of both formats have the same names."""
+_INVISIBLE = {*(f"{_W}{name}" for name in ("lang", "noProof", "lastRenderedPageBreak", "softHyphen"))}
 """Elements of a run or of its formatting that have no visible effect."""
+_INVISIBLE_ATTRIBUTES = {"lang", "altLang", "dirty", "err", "noProof", "smtClean", "smtId"}
+"""Of a presentation's formatting."""
 _RANGES = {f"{_W}{name}{end}" for name in ("bookmark", "commentRange", "perm") for end in ("Start", "End")}
 """Where a range begins and ends, between two runs."""
 _DROPPED = f"{_W}proofErr"
@@ -58,21 +59,22 @@ _FIELD, _FIELD_CHARACTER = "field", f"{_W}fldChar"
 _PLACEHOLDERS = {
     _FIELD,
     f"{_W}fldSimple",
+    f"{_A}fld",
     "{http://schemas.openxmlformats.org/officeDocument/2006/math}oMath",
 }
 """Elements beside runs whose contents Word computes, or that are formulas."""
-_UNREADABLE = "the file is not a Word document, or it is damaged"
 _SPACE = "{http://www.w3.org/XML/1998/namespace}space"
 _Element = Any
 """lxml has no public name for the class of elements."""
 _Formatting = tuple[tuple[Any, ...], ...]
 
 
-class WordDocument:
-    """A Word document; refused if it is damaged, none, or too large unpacked."""
+class OfficeDocument:
+    """A Word document or a presentation; refused if it is damaged, none, or too large unpacked."""
 
-    def __init__(self, content: bytes) -> None:
-        self._document = _opened(_checked(content))
+    def __init__(self, content: bytes, kind: Literal["a Word document", "a presentation"]) -> None:
+        self._kind = kind
+        self._document = _opened(io.BytesIO(packed(unpacked(content, kind))), kind)
         roots = _translated_roots(self._document)
         units = (unit for root in roots for unit in _units(root, _roles(root), numbers_in_braces(root)))
         self._units = limited(unit for unit in units if is_prose(text_of(unit.spans)))
@@ -89,70 +91,36 @@ class WordDocument:
         try:
             self._document.save(written)
         except Exception as error:
-            raise Refusal(_UNREADABLE) from error
+            raise unreadable(self._kind) from error
         return written.getvalue()
 
 
-def _checked(content: bytes) -> io.BytesIO:
-    """The same zip archive, repacked after its sizes are checked.
-
-    A file in a zip may unpack to more than its header states, and python-docx reads each to its end.
-    """
-    repacked = io.BytesIO()
-    num_xml_bytes = num_tags = 0
+def _opened(file: io.BytesIO, kind: str) -> Any:
+    if kind == "a presentation":
+        from pptx import Presentation as open_file  # which loads Pillow and XlsxWriter
+    else:
+        open_file = docx.Document
+        for notes in (CONTENT_TYPE.WML_FOOTNOTES, CONTENT_TYPE.WML_ENDNOTES):  # python-docx keeps bytes
+            PartFactory.part_type_for.setdefault(notes, XmlPart)
     try:
-        with zipfile.ZipFile(io.BytesIO(content)) as archive, zipfile.ZipFile(repacked, "w") as safe:
-            entries = archive.infolist()
-            if len(entries) > MAX_FILES or len({entry.filename for entry in entries}) < len(entries):
-                raise Refusal("the Word document cannot be read: too many files in it, or some twice")
-            if sum(entry.file_size for entry in entries) > MAX_BYTES:
-                raise _too_large()
-            for entry in entries:
-                if entry.compress_type not in _METHODS:
-                    raise Refusal("the Word document cannot be read: unknown compression")
-                with archive.open(entry) as file:
-                    unpacked = file.read(entry.file_size)
-                if _is_xml(unpacked):
-                    num_xml_bytes += len(unpacked)
-                    num_tags += unpacked.count(b"<")
-                safe.writestr(entry.filename, unpacked, zipfile.ZIP_DEFLATED, compresslevel=1)
-    except Refusal:
-        raise
-    except Exception as error:  # zipfile raises about any of them for damaged archives
-        raise Refusal(_UNREADABLE) from error
-    if num_xml_bytes > MAX_XML_BYTES:
-        raise _too_large()
-    check_tags(num_tags, MAX_TAGS)
-    return repacked
+        return open_file(file)
+    except Exception as error:  # of a damaged document they raise whatever happens to fail
+        raise unreadable(kind) from error
 
 
-def _is_xml(content: bytes) -> bool:
-    """Whether a parser could take it for XML: it begins with ``<`` in UTF-8, UTF-16, UTF-32 or EBCDIC."""
-    return content[:1_000].lstrip(b"\xef\xbb\xbf\xff\xfe\0 \t\r\n")[:1] in (b"<", b"L", b"")
-
-
-def _opened(file: io.BytesIO) -> Document:
-    for notes in (CONTENT_TYPE.WML_FOOTNOTES, CONTENT_TYPE.WML_ENDNOTES):  # which python-docx keeps as bytes
-        PartFactory.part_type_for.setdefault(notes, XmlPart)
-    try:
-        return docx.Document(file)
-    except Exception as error:  # of a damaged document it raises whatever happens to fail
-        raise Refusal(_UNREADABLE) from error
-
-
-def _translated_roots(document: Document) -> Iterator[_Element]:
-    """The XML of the text, headers, footers, notes and comments."""
+def _translated_roots(document: Any) -> Iterator[_Element]:
+    """The XML of the text, headers, footers, notes and comments; of slides, their notes and charts."""
     for part in document.part.package.iter_parts():
-        if isinstance(part, XmlPart):
-            root: Any = part.element
-            if root.getroottree().docinfo.doctype:
-                raise Refusal("the Word document is damaged: it declares a document type")
-            if _TRANSLATED.fullmatch(part.content_type):
-                etree.strip_tags(root, etree.Comment, etree.ProcessingInstruction)  # they split texts
-                yield root
+        proxy = getattr(part, _PROXIES.get(part.content_type, ""), None)
+        root: Any = part.element if isinstance(part, XmlPart) else getattr(proxy, "element", None)
+        if root is not None and root.getroottree().docinfo.doctype:
+            raise Refusal("the document is damaged: it declares a document type")
+        if proxy is not None or (root is not None and _TRANSLATED.fullmatch(part.content_type)):
+            etree.strip_tags(root, etree.Comment, etree.ProcessingInstruction)  # they split texts
+            yield root
 
 
-class _WordUnit(TranslationUnit):
+class _RunUnit(TranslationUnit):
     """Consecutive inline elements of a paragraph.
 
     Args:
@@ -205,7 +173,7 @@ class _WordUnit(TranslationUnit):
     def fill(self, spans: Sequence[Span]) -> None:
         """Replace the text."""
         parent, following = self._nodes[0].getparent(), self._nodes[-1].getnext()
-        container = parent.makeelement(_RUN + "s")
+        container = parent.makeelement("runs")
         for node in self._nodes:
             parent.remove(node)
         if None in self._default:
@@ -249,13 +217,14 @@ class _WordUnit(TranslationUnit):
     def _append_text(self, parent: _Element, text: str) -> None:
         if not text:
             return
-        if parent.tag != _RUN:
+        if parent.tag not in _RUNS:
             default = self._default.get(parent)
-            parent.append(parent.makeelement(_RUN) if default is None else _run_like(default))
+            parent.append(parent.makeelement(f"{_W}r") if default is None else _run_like(default))
             parent = parent[-1]
-        written = etree.SubElement(parent, _TEXT)
+        written = etree.SubElement(parent, f"{parent.tag[:-1]}t")
         written.text = xml_characters(text)
-        written.set(_SPACE, "preserve")
+        if parent.tag.startswith(_W):
+            written.set(_SPACE, "preserve")
 
 
 def _roles(root: _Element) -> dict[_Element, str]:
@@ -267,7 +236,7 @@ def _roles(root: _Element) -> dict[_Element, str]:
     roles: dict[_Element, str] = {}
     _divide_runs(root)
     _wrap_fields(root)
-    tags = (_RUN, _DROPPED, *_RANGES, *_WRAPPERS, *_DELETED, *_PLACEHOLDERS)
+    tags = (*_RUNS, _DROPPED, *_RANGES, *_WRAPPERS, *_DELETED, *_PLACEHOLDERS)
     for node in reversed(list(root.iter(*tags))):
         if node.tag == _DROPPED:
             roles[node] = "dropped"
@@ -279,8 +248,8 @@ def _roles(root: _Element) -> dict[_Element, str]:
             is_inline = all(roles.get(child, "break") != "break" for child in _contents_of(node))
             roles[node] = "wrapper" if is_inline and len(node.attrib) <= MAX_ATTRIBUTES else "break"
         else:
-            inside = {child.tag for child in node.iterchildren("*")} - _INVISIBLE
-            roles[node] = "text" if inside == {_TEXT} else "point" if inside <= _POINTS else "break"
+            inside = {child.tag for child in node.iterchildren("*")} - _INVISIBLE - _PROPERTIES
+            roles[node] = "text" if inside <= _TEXTS else "point" if inside <= _POINTS else "break"
             if not inside:
                 roles[node] = "dropped"
             elif roles[node] == "text" and not is_prose(_joined(node)) and _is_superscript(node):
@@ -291,11 +260,11 @@ def _roles(root: _Element) -> dict[_Element, str]:
 def _divide_runs(root: _Element) -> None:
     """Divide runs that have text and something else."""
     num_copied = 0
-    for run in list(root.iter(_RUN)):
+    for run in list(root.iter(*_RUNS)):
         for hyphen in run.iterchildren(f"{_W}noBreakHyphen"):
-            hyphen.tag, hyphen.text = _TEXT, "\u2011"
-        contents = [child for child in run.iterchildren("*") if child.tag not in _INVISIBLE]
-        others = [list(group) for _, group in groupby(contents, lambda child: child.tag == _TEXT)][1:]
+            hyphen.tag, hyphen.text = f"{_W}t", "\u2011"
+        contents = [child for child in run.iterchildren("*") if child.tag not in _INVISIBLE | _PROPERTIES]
+        others = [list(group) for _, group in groupby(contents, lambda child: child.tag in _TEXTS)][1:]
         num_copied += len(others) * _size(run)
         check_tags(num_copied, MAX_TAGS)
         for group in others:
@@ -307,7 +276,9 @@ def _divide_runs(root: _Element) -> None:
 
 def _wrap_fields(root: _Element) -> None:
     """Put the runs of each field into an element, except for links, whose text is translated."""
-    fields = (run for run in root.iter(_RUN) if run is not root and run.find(_FIELD_CHARACTER) is not None)
+    fields = (
+        run for run in root.iter(f"{_W}r") if run is not root and run.find(_FIELD_CHARACTER) is not None
+    )
     for parent in dict.fromkeys(run.getparent() for run in fields):
         depth, nodes = 0, list[_Element]()
         for node in list(parent):
@@ -324,7 +295,7 @@ def _wrap_fields(root: _Element) -> None:
                 nodes = []
 
 
-def _units(container: _Element, roles: Mapping[_Element, str], taken: Collection[str]) -> Iterator[_WordUnit]:
+def _units(container: _Element, roles: Mapping[_Element, str], taken: Collection[str]) -> Iterator[_RunUnit]:
     """The translation units in an element, in order."""
     nodes: list[_Element] = []
     for child in [*container, None]:
@@ -332,7 +303,7 @@ def _units(container: _Element, roles: Mapping[_Element, str], taken: Collection
             nodes.append(child)
             continue
         if nodes:
-            unit = _WordUnit(nodes, roles, taken)
+            unit = _RunUnit(nodes, roles, taken)
             yield unit
             for point in unit.points():
                 yield from _units(point, roles, taken)
@@ -350,34 +321,32 @@ def _contents_of(element: _Element) -> _Element:
 def _formatting(run: _Element) -> _Formatting:
     """A run's properties, comparable, without those that are invisible."""
     found = []
-    for properties in run.iterchildren(f"{_W}rPr"):
+    for properties in run.iterchildren(*_PROPERTIES):
         for element in properties.iter("*"):
             if len(element.attrib) > MAX_ATTRIBUTES:
-                raise Refusal(f"the Word document has {len(element.attrib):,} attributes in one place", 413)
-            if element.tag not in _INVISIBLE:
-                found.append((element.tag, *sorted(element.attrib.items())))
+                raise Refusal(f"the document has {len(element.attrib):,} attributes in one place", 413)
+            visible = [each for each in element.attrib.items() if each[0] not in _INVISIBLE_ATTRIBUTES]
+            if element.tag not in _INVISIBLE and (visible or element is not properties):
+                found.append((element.tag, *sorted(visible)))
     return tuple(found)
 
 
 def _is_superscript(run: _Element) -> bool:
-    return any(each.get(f"{_W}val") == "superscript" for each in run.iter(f"{_W}vertAlign"))
+    is_raised = any(each.get("baseline", "-")[0] not in "-0" for each in run.iterchildren(f"{_A}rPr"))
+    return is_raised or any(each.get(f"{_W}val") == "superscript" for each in run.iter(f"{_W}vertAlign"))
 
 
 def _size(run: _Element) -> int:
     """How many elements a run's formatting has."""
-    return sum(1 for properties in run.iterchildren(f"{_W}rPr") for _ in properties.iter())
+    return sum(1 for properties in run.iterchildren(*_PROPERTIES) for _ in properties.iter())
 
 
 def _run_like(run: _Element) -> _Element:
     """An empty run with the same formatting."""
-    found = run.makeelement(_RUN)
-    found.extend(map(deepcopy, run.iterchildren(f"{_W}rPr")))
+    found = run.makeelement(run.tag)
+    found.extend(map(deepcopy, run.iterchildren(*_PROPERTIES)))
     return found
 
 
 def _joined(run: _Element) -> str:
-    return "".join(element.text or "" for element in run.iterchildren(_TEXT))
-
-
-def _too_large() -> Refusal:
-    return Refusal("the Word document is too large when it is unpacked", 413)
+    return "".join(element.text or "" for element in run.iterchildren(*_TEXTS))

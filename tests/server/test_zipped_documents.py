@@ -1,0 +1,270 @@
+"""OpenDocument texts, presentations and EPUBs: text is translated, all else stays."""
+
+import io
+import struct
+import tracemalloc
+import zipfile
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+from lxml import etree
+
+from ptenmt.server.documents import read_document
+from ptenmt.server.limits import Refusal
+from ptenmt.translation.markup import Span, text_of
+
+ODF = "urn:oasis:names:tc:opendocument:xmlns"
+NAMESPACES = " ".join(
+    f'xmlns:{name}="{ODF}:{name}:1.0"' for name in ("office", "text", "table", "style", "drawing")
+)
+ODT = {
+    "mimetype": "application/vnd.oasis.opendocument.text",
+    "content.xml": f"""<?xml version="1.0" encoding="UTF-8"?>
+<office:document-content {NAMESPACES} xmlns:xlink="http://www.w3.org/1999/xlink"><office:body><office:text>
+<text:tracked-changes><text:deletion><text:p>velho</text:p></text:deletion></text:tracked-changes>
+<text:h text:outline-level="1">o meu gato</text:h>
+<text:p text:style-name="P1">bebe <text:span text:style-name="T1">leite</text:span>
+<text:a xlink:href="http://a">hoje</text:a>
+<text:note><text:note-citation>1</text:note-citation>
+<text:note-body><text:p>uma nota</text:p></text:note-body></text:note>.</text:p>
+<text:p>um<text:tab/>dois <text:s text:c="2"/>três, página <text:page-number>7</text:page-number></text:p>
+<table:table><table:table-row><table:table-cell><text:p>célula</text:p></table:table-cell>
+</table:table-row></table:table>
+</office:text></office:body></office:document-content>""",
+    "styles.xml": f"""<office:document-styles {NAMESPACES}><style:style style:name="T1"/>
+<style:header><text:p>cabeçalho</text:p></style:header></office:document-styles>""",
+    "Pictures/gato.png": "gato",
+}
+PAGE = """<?xml version="1.0" encoding="UTF-8"?>
+<!DOCTYPE html>
+<html xmlns="http://www.w3.org/1999/xhtml" xmlns:epub="http://www.idpf.org/2007/ops" xml:lang="pt">
+<head><title>um</title><style>p > a { color: red }</style></head><body epub:type="bodymatter">
+<p id="a">o gato&nbsp;<b>bebe</b> <a href="b.xhtml">leite</a><br/>hoje <img src="a.png" alt="foto"/></p>
+<svg xmlns="http://www.w3.org/2000/svg"><text>figura</text></svg><table><tr><td>c &amp; d</td></tr></table>
+</body></html>"""
+EPUB = {
+    "META-INF/container.xml": """<container xmlns="urn:oasis:names:tc:opendocument:xmlns:container">
+<rootfiles><rootfile full-path="OEBPS/a.opf" media-type="application/oebps-package+xml"/></rootfiles>
+</container>""",
+    "mimetype": "application/epub+zip",
+    "OEBPS/a.opf": """<?xml version="1.0"?><package xmlns="http://www.idpf.org/2007/opf" version="3.0">
+<metadata xmlns:dc="http://purl.org/dc/elements/1.1/"><dc:title>o livro</dc:title><dc:creator>Eça</dc:creator>
+<dc:language>pt-PT</dc:language></metadata><manifest>
+<item id="a" href="um%20a.xhtml" media-type="application/xhtml+xml"/>
+<item id="b" href="um%20a.xhtml" media-type="application/xhtml+xml"/>
+<item id="n" href="toc.ncx" media-type="application/x-dtbncx+xml"/>
+<item id="i" href="a.png" media-type="image/png"/></manifest><spine><itemref idref="a"/></spine></package>""",
+    "OEBPS/um a.xhtml": PAGE,
+    "OEBPS/toc.ncx": """<ncx xmlns="http://www.daisy.org/z3986/2005/ncx/"><docTitle><text>livro</text></docTitle>
+<docAuthor><text>Eça</text></docAuthor><navMap><navPoint><navLabel><text>capítulo</text></navLabel>
+<content src="um%20a.xhtml"/></navPoint></navMap></ncx>""",
+}
+FILES = {".odt": ODT, ".epub": EPUB}
+LANGUAGES = ({"pt"}, "en")
+
+
+def packed(files: Mapping[str, str | bytes], method: int = zipfile.ZIP_DEFLATED) -> bytes:
+    archive = io.BytesIO()
+    with zipfile.ZipFile(archive, "w", method) as written:
+        for name, content in files.items():
+            written.writestr(name, content)
+    return archive.getvalue()
+
+
+def texts_of(ending: str, content: bytes) -> list[str]:
+    return list(map(text_of, read_document(f"a{ending}", content).texts))
+
+
+def upper_case(ending: str, content: bytes) -> bytes:
+    document = read_document(f"a{ending}", content, LANGUAGES)
+    return document.with_texts([[(text.upper(), path) for text, path in spans] for spans in document.texts])
+
+
+def unpacked(content: bytes) -> dict[str, str]:
+    with zipfile.ZipFile(io.BytesIO(content)) as archive:
+        first = archive.infolist()[0]
+        assert (first.filename, first.compress_type) == ("mimetype", zipfile.ZIP_STORED)
+        return {name: archive.read(name).decode() for name in archive.namelist()}
+
+
+def test_open_document_texts_keep_their_layout() -> None:
+    document = read_document("a.odt", packed(ODT))
+    sentence: list[Span] = [("bebe ", ()), ("leite", (0,)), (" ", ()), ("hoje", (1,)), (" ", ()), ("", (2,))]
+    assert document.texts[1] == [*sentence, (".", ())]
+    assert list(map(text_of, document.texts)) == [
+        *("o meu gato", "bebe leite hoje .", "uma nota", "um", "dois três, página {0}", "célula", "cabeçalho")
+    ]
+    files = unpacked(upper_case(".odt", packed(ODT)))
+    assert files["styles.xml"] == ODT["styles.xml"].replace("cabeçalho", "CABEÇALHO")
+    assert files["Pictures/gato.png"] == "gato"
+    content = files["content.xml"]
+    for part in (
+        '<text:h text:outline-level="1">O MEU GATO</text:h>',
+        '<text:span text:style-name="T1">LEITE</text:span> <text:a xlink:href="http://a">HOJE</text:a> ',
+        "<text:p>UMA NOTA</text:p></text:note-body></text:note>.</text:p>",
+        '<text:p>UM<text:tab/>DOIS <text:s text:c="2"/>TRÊS, PÁGINA <text:page-number>7</text:page-number><',
+        "<text:p>CÉLULA</text:p>",
+        "<text:p>velho</text:p>",
+    ):
+        assert part in content
+
+
+def test_formatting_follows_the_words() -> None:
+    document = read_document("a.odt", packed(ODT))
+    moved: list[list[Span]] = [[("x", ())] for _ in document.texts]
+    moved[1] = [("milk", (0,)), (" drinks ", ()), ("to", (1,)), (" ", ()), ("day", (1,)), ("", (2,))]
+    link = '<text:a xlink:href="http://a">'
+    span = '<text:span text:style-name="T1">milk</text:span>'
+    content = unpacked(document.with_texts(moved))["content.xml"]
+    assert f">{span} drinks {link}to</text:a> {link}day</text:a><text:note>" in content
+
+
+def test_books_are_translated_with_their_titles_and_language() -> None:
+    files = unpacked(upper_case(".epub", packed(EPUB)))
+    assert texts_of(".epub", packed(EPUB)) == [
+        *("o livro", "um", "o gato\xa0bebe leite\nhoje ", "c & d", "foto", "livro", "capítulo")
+    ]
+    assert (
+        "<dc:title>O LIVRO</dc:title><dc:creator>Eça</dc:creator>\n<dc:language>en<" in files["OEBPS/a.opf"]
+    )
+    assert files["OEBPS/toc.ncx"] == EPUB["OEBPS/toc.ncx"].replace("livro", "LIVRO").replace(
+        "cap", "CAP"
+    ).replace("ítulo", "ÍTULO")
+    page = files["OEBPS/um a.xhtml"]
+    etree.fromstring(page.encode())
+    assert page == (
+        PAGE.replace("&nbsp;", "\xa0").replace('lang="pt"', 'lang="en"').replace("<title>um", "<title>UM")
+        .replace("o gato", "O GATO").replace("bebe<", "BEBE<").replace("leite<", "LEITE<")
+        .replace("hoje", "HOJE").replace("foto", "FOTO").replace("c &amp; d", "C &amp; D")
+        .replace("p > a", "p &gt; a")
+    )  # fmt: skip
+
+
+def test_a_prefix_of_xhtml_stays() -> None:
+    page = '<h:html xmlns:h="http://www.w3.org/1999/xhtml"><h:p>um <h:b>dois</h:b></h:p></h:html>'
+    files = unpacked(upper_case(".epub", packed(EPUB | {"OEBPS/um a.xhtml": page})))
+    assert files["OEBPS/um a.xhtml"] == page.replace("um <", "UM <").replace("dois", "DOIS")
+
+
+MANY_NAMESPACES = "<a " + " ".join(f'xmlns:a{number}="b"' for number in range(1_001)) + "/>"
+BOMB = '<!DOCTYPE a [<!ENTITY b "bbbbbbbbbb"><!ENTITY c "&b;&b;&b;&b;&b;&b;">]>'
+
+
+@pytest.mark.parametrize(
+    ("ending", "name", "content"),
+    [
+        (".odt", "content.xml", BOMB + "<a>&c;</a>"),
+        (".odt", "content.xml", ""),
+        (".odt", "content.xml", "<a><b></a>"),
+        (".odt", "content.xml", b"\xff\x00encrypted"),
+        (".odt", "content.xml", "<a>" * 1_000 + "</a>" * 1_000),
+        (".epub", "META-INF/container.xml", "<container/>"),
+        (".epub", "META-INF/container.xml", BOMB + "<a>&c;</a>"),
+        (".epub", "META-INF/container.xml", '<a><rootfile full-path="b.opf"/></a>'),
+        (".epub", "OEBPS/a.opf", ""),
+        (".epub", "OEBPS/um a.xhtml", BOMB + "<html><p>&c;</p></html>"),
+        (".epub", "OEBPS/um a.xhtml", b"\xffencrypted"),
+        (".epub", "OEBPS/um a.xhtml", MANY_NAMESPACES),
+    ],
+)
+def test_damage_and_entities_are_refused(ending: str, name: str, content: str | bytes) -> None:
+    with pytest.raises(Refusal, match="damaged or encrypted|not well-formed|1,000 attributes or namespaces"):
+        read_document(f"a{ending}", packed(FILES[ending] | {name: content}))
+
+
+@pytest.mark.parametrize("ending", [".odt", ".pptx", ".epub"])
+@pytest.mark.parametrize("content", [b"", b"PK\x03\x04", b"\xd0\xcf\x11\xe0 encrypted", packed({"a": "b"})])
+def test_other_files_are_refused(ending: str, content: bytes) -> None:
+    if ending == ".pptx":
+        pytest.importorskip("pptx")
+    with pytest.raises(Refusal, match="damaged or encrypted"):
+        read_document(f"a{ending}", content)
+
+
+@pytest.mark.parametrize("ending", [".odt", ".pptx", ".epub"])
+def test_zip_bombs_are_refused(ending: str) -> None:
+    with pytest.raises(Refusal, match="too large when it is unpacked"):
+        read_document(f"a{ending}", packed({"a.xml": b"<" + bytes(9_000_000)}))
+    content = packed({"a": bytes(8_000_000)}).replace(struct.pack("<L", 8_000_000), struct.pack("<L", 1_000))
+    tracemalloc.start()
+    with pytest.raises(Refusal):
+        read_document(f"a{ending}", content)
+    assert tracemalloc.get_traced_memory()[1] < 1_000_000
+    tracemalloc.stop()
+
+
+def test_the_texts_of_a_book_are_counted_together() -> None:
+    second = '<item href="b.xhtml" media-type="application/xhtml+xml"/></manifest>'
+    pages = EPUB | {"OEBPS/a.opf": EPUB["OEBPS/a.opf"].replace("</manifest>", second)}
+    pages |= {"OEBPS/um a.xhtml": f"<html>{'<p>a</p>' * 10_000}</html>"}
+    with pytest.raises(Refusal, match="more than 20,000 texts"):
+        read_document("a.epub", packed(pages | {"OEBPS/b.xhtml": f"<html>{'<p>a</p>' * 10_000}</html>"}))
+
+
+def presentation() -> Any:
+    pptx = pytest.importorskip("pptx")
+    from pptx.chart.data import CategoryChartData
+    from pptx.enum.chart import XL_CHART_TYPE
+
+    slides = pptx.Presentation()
+    slide = slides.slides.add_slide(slides.slide_layouts[1])
+    slide.shapes.title.text = "o meu gato"
+    paragraph = slide.placeholders[1].text_frame.paragraphs[0]
+    for text in ("bebe ", "leite", " ho", "je"):
+        paragraph.add_run().text = text
+    paragraph.runs[1].font.bold = True
+    paragraph.runs[2].hyperlink.address = paragraph.runs[3].hyperlink.address = "http://a"
+    paragraph.runs[0].font.language_id = 1046
+    paragraph.add_line_break()
+    paragraph.add_run().text = "fim"
+    box = pptx.util.Inches(1)
+    slide.shapes.add_table(1, 1, box, box, box, box).table.cell(0, 0).text = "célula"
+    slide.shapes.add_group_shape().shapes.add_textbox(box, box, box, box).text_frame.text = "grupo"
+    data = CategoryChartData()
+    data.categories = ["a"]
+    data.add_series("série", (1,))
+    frame = slide.shapes.add_chart(XL_CHART_TYPE.PIE, box, box, box, box, data)
+    frame.chart.chart_title.text_frame.text = "título"
+    slide.notes_slide.notes_text_frame.text = "uma nota"
+    return slides
+
+
+def saved(slides: Any) -> bytes:
+    file = io.BytesIO()
+    slides.save(file)
+    return file.getvalue()
+
+
+def test_presentations_keep_their_formatting() -> None:
+    content = saved(presentation())
+    assert sorted(texts_of(".pptx", content)) == sorted(
+        ["o meu gato", "bebe leite hoje", "fim", "célula", "grupo", "título", "uma nota"]
+    )
+    from pptx import Presentation
+
+    translated = upper_case(".pptx", content)
+    slide = Presentation(io.BytesIO(translated)).slides[0]
+    paragraph = slide.placeholders[1].text_frame.paragraphs[0]
+    assert [(run.text, run.font.bold, run.hyperlink.address) for run in paragraph.runs] == [
+        ("BEBE ", None, None),
+        ("LEITE", True, None),
+        (" HOJE", None, "http://a"),
+        ("FIM", None, None),
+    ]
+    assert slide.shapes.title.text == "O MEU GATO"
+    assert slide.notes_slide.notes_text_frame.text == "UMA NOTA"
+    shapes = list(slide.shapes)[2:]
+    assert shapes[0].table.cell(0, 0).text == "CÉLULA"
+    assert shapes[1].shapes[0].text_frame.text == "GRUPO"
+    assert shapes[2].chart.chart_title.text_frame.text == "TÍTULO"
+    with zipfile.ZipFile(io.BytesIO(translated)) as archive:
+        assert b"xml:space" not in archive.read("ppt/slides/slide1.xml"), "the schema has no such attribute"
+
+
+def test_a_document_type_in_a_slide_is_refused() -> None:
+    with zipfile.ZipFile(io.BytesIO(saved(presentation()))) as archive:
+        files = {name: archive.read(name) for name in archive.namelist()}
+    slide = files["ppt/slides/slide1.xml"].replace(b"<p:sld ", BOMB.encode() + b"<p:sld ")
+    with pytest.raises(Refusal, match="document type"):
+        read_document("a.pptx", packed(files | {"ppt/slides/slide1.xml": slide}))
