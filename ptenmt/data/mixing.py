@@ -61,12 +61,8 @@ class Mixture:
             counts = [_counts(stage.mix, available) for stage in data.stages]
         else:
             first_epochs = [0]
-            counts = [
-                tuple(
-                    max(bool(file.weight), int(file.weight * available[file.label] + 0.5))
-                    for file in data.train
-                )
-            ]
+            mix = [(weights.get(name, 0), size) for name, size in available.items()]
+            counts = [tuple(int(weight * size + 0.5) or int(weight > 0) for weight, size in mix)]
         return cls(tuple(available), tuple(sizes), tuple(zip(first_epochs, counts, strict=True)))
 
     def bidirectional(self, languages: tuple[str, str], epochs: int) -> "Mixture":
