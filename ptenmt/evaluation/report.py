@@ -385,7 +385,8 @@ def write_data_report(reports: Sequence[FilterReport], data: DataConfig, file: P
     page = render(
         form,
         title=f"Training data: {total.num_left:,} of {total.num_read:,} pairs",
-        subtitle=f"{data.source_language} → {data.target_language} · {datetime.now(UTC):%Y-%m-%d %H:%M} UTC",
+        subtitle=f"{data.source_language} → {data.target_language}{', trained in reverse' * data.reverse} · "
+        f"{datetime.now(UTC):%Y-%m-%d %H:%M} UTC",
         sections=sections,
     )
     write_text(file, page)

@@ -59,6 +59,8 @@ def test_the_report_is_a_page_markdown_or_json(ptenmt, files: Path) -> None:
     assert "<h3>second · 1 of 1</h3>" in page
     markdown = (files / "data.md").read_text(encoding="utf-8")
     assert "- target: \\<b\\>four\\</b\\>" in markdown
+    ptenmt("data", "--config", "mine.yaml", "--set", "data.reverse=true", "--report", "data.md")
+    assert "pt → en, trained in reverse · " in (files / "data.md").read_text(encoding="utf-8")
     first, second = json.loads((files / "data.json").read_text(encoding="utf-8"))
     assert (first["name"], first["num_read"], second["num_left"]) == ("first", 4, 1)
     assert first["removed"]["over 3 words"] == {"count": 1, "examples": [["a b c d", "<b>four</b>"]]}
