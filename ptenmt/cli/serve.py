@@ -21,7 +21,8 @@ from ptenmt.trained_model import TrainedModel
 from ptenmt.translation.glossary import Glossary
 
 _DEFAULTS = Limits()
-_PACKAGES = ("fastapi uvicorn h11 python_multipart prometheus_client lxml docx pptx srt").split()
+_PACKAGES = ["fastapi", "uvicorn", "h11", "python_multipart", "prometheus_client"]
+_PACKAGES += ["lxml", "docx", "pptx", "srt"]
 _access = partial(typer.Option, rich_help_panel="Address and access")
 _limit = partial(typer.Option, rich_help_panel="Limits of a request")
 
