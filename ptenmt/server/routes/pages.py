@@ -111,8 +111,7 @@ async def page_file(request: Request) -> Response:
     headers = {"ETag": file.etag, "Cache-Control": caching, "Vary": "Accept-Encoding"}
     if request.headers.get("if-none-match") == file.etag:
         return Response(status_code=304, headers=headers)
-    is_compressed = _GZIP.search(request.headers.get("accept-encoding", "")) is not None
-    if is_compressed:
-        headers["Content-Encoding"] = "gzip"
-    content = file.compressed if is_compressed else file.content
-    return Response(content, media_type=file.media_type, headers=headers)
+    if not _GZIP.search(request.headers.get("accept-encoding", "")):
+        return Response(file.content, media_type=file.media_type, headers=headers)
+    headers["Content-Encoding"] = "gzip"
+    return Response(file.compressed, media_type=file.media_type, headers=headers)
