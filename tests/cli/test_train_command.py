@@ -294,7 +294,7 @@ def test_a_dry_run_reports_sizes_and_writes_nothing(ptenmt, beside: Path) -> Non
     answer = ptenmt("train", "--config", "tiny.yaml", "--run", "new", "--dry-run")
     lines, files = answer.stdout.split("\n\n")
     facts = dict(re.split(r" {2,}", line) for line in lines.splitlines()[1:])
-    assert re.split(r" {2,}", files.splitlines()[-1])[1:] == ["60", "12", "0", "48", "80.0%"]
+    assert re.split(r" {2,}", files.splitlines()[-1])[1:] == ["60", "12", "0", "48", "100.0%"]
     assert facts.keys() >= {
         "peak memory",
         "time per step",
