@@ -74,8 +74,8 @@ class Calibration:
             return None
         except (OSError, ValueError, TypeError):
             pass
-        command = f"ptenmt evaluate --calibrate --run {run.path}"
-        warn(f"no confidence: {run.calibration_file} is damaged or fitted on different weights: {command}")
+        problem = f"no confidence: {run.calibration_file} is damaged or fitted on other weights"
+        warn(f"{problem}; fit it again: ptenmt evaluate --calibrate --run {run.path}")
         return None
 
     def write(self, run: Run) -> None:

@@ -303,9 +303,11 @@ class Translator:
     def _segment(self, texts: Sequence[str], max_segments: int | None) -> list[SegmentedText]:
         """Split texts into sentences; one that is surely in the target language is not translated."""
         segmented = self.encoder.segment(texts, max_segments=max_segments)
+        if not self.config.decoding.safeguards:
+            return segmented
         rows = [row for row, text in enumerate(segmented) if not text.is_blank]
         languages = self.foreign_languages([texts[row] for row in rows])
-        for row, language in zip(rows, languages if self.config.decoding.safeguards else (), strict=False):
+        for row, language in zip(rows, languages, strict=True):
             segmented[row].detected = language
             if language == self.config.data.languages[1]:
                 first = segmented[row].segments[0]

@@ -140,7 +140,7 @@ def test_a_validation_translates_greedily_up_to_the_limit(
 
     monkeypatch.setattr(engine, "submit", recorded)
     size, pair = 30, made_up_words(30, 30)
-    pairs = [("s5 s6 s7", "t8 t9"), ("s8", "t4"), ("", "t4 t4")]
+    pairs = [("s5 and s7", "t8 t9"), ("only s8", "t4"), ("", "t4 t4")]
     encoded, _ = encode_pairs(pair, pairs, SMALL.max_positions)
     model = random_model(replace(SMALL, num_layers=1, key_size=8, value_size=value_size), size, size)
     decoding = DecodingConfig(beam_size=4, num_hypotheses=3, max_length=3, length_penalty=0.2)
