@@ -267,7 +267,9 @@ def _segments(entry: Any, cache: Any) -> Iterator[tuple[str, str | None]]:
         parser = mtdata.parser.Parser(content, ext=entry.in_ext, ent=entry)
         read_rows = parser.read_tsv  # which, asked for columns, fails at a blank or short row
         parser.read_tsv = lambda file, cols, **_: (
-            [row[column] if column < len(row) else "" for column in cols] for row in read_rows(file)
+            chosen if len(chosen) > 1 else chosen[0]  # of one column it reads texts
+            for row in read_rows(file)
+            for chosen in [[row[column] if column < len(row) else "" for column in cols]]
         )
         for first, *others in parser.read_segs(show_pbar=False):  # some have a third part, metadata
             yield first, others[0] if others else None

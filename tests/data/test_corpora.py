@@ -144,6 +144,14 @@ FORMATS = {
         "file.tsv.gz",
         {"cols": (1, 2)},
     ),
+    "one column of each of two files": (
+        zipped(
+            a__tsv=b"".join(b"1\t" + line.split(b"\t")[0] + b"\n" for line in TSV.splitlines()),
+            b__tsv=b"".join(b"1\t" + line.split(b"\t")[1] + b"\n" for line in TSV.splitlines()),
+        ),
+        "file.zip",
+        {"in_paths": ["a.tsv", "b.tsv"], "in_ext": "tsv", "cols": (1,)},
+    ),
     "tar": (
         tarred(),
         "file.tar.gz",
