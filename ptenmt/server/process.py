@@ -93,7 +93,7 @@ def serve(
     def reload_models(*, only_outdated: bool) -> None:
         try:
             models.reload(only_outdated=only_outdated)
-        except Exception:  # a bug: the thread goes on, and a service manager gets its READY=1
+        except Exception:  # a bug: log it; the thread lives on and still sends READY=1
             logger.exception("the models stay as they are")
 
     def reload() -> None:

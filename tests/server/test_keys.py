@@ -91,7 +91,7 @@ def test_an_owner_has_a_number_of_requests_a_minute(
         bearer = {"Authorization": f"Bearer {alice}"}
         for _ in range(2):
             served.post("/detect", q="o gato", api_key=alice)
-        keys.read()  # which gives nobody further requests
+        keys.read()  # does not refill any quota
         url = f"{served.url}/translate_file"
         assert requests.post(url, headers=bearer, timeout=20, **upload).status_code == 200
         served.post("/detect", q="o gato", api_key=bob)

@@ -94,7 +94,7 @@ def test_an_unloaded_model_that_is_in_use_is_not_loaded_again() -> None:
     assert (there.model, there.num_bytes, models.get(there)) == (None, 2_000, in_use[0])
     assert loads == ["pt", "en"]
     in_use.clear()
-    assert (back.model, back.num_bytes) == (None, 0), "nobody uses it any more"
+    assert (back.model, back.num_bytes) == (None, 0), "unloaded, and no request holds it"
     models.get(back)
     assert loads == ["pt", "en", "en"]
 

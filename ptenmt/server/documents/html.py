@@ -192,7 +192,7 @@ class _HtmlUnit(TranslationUnit):
         self._add_text(node.tail, path, is_separate=node.tag in _POINTS)
 
     def _add_text(self, text: str | None, path: Path, *, is_separate: bool = False) -> None:
-        """Add text; as in browsers, white space is one space, and none after another or at the beginning."""
+        """Append text with white space collapsed as in browsers."""
         self._last = text or self._last
         spaced = _SPACE.sub(" ", text or "")
         if spaced[:1] == " " and self._end in ("", " ", "\n"):

@@ -186,7 +186,7 @@ class _RunUnit(TranslationUnit):
                 following.addprevious(node)
 
     def _with_ranges(self, spans: Sequence[Span]) -> list[Span]:
-        """The same with the beginning of each range before its end."""
+        """Return the spans with the start of each bookmark or comment before its end."""
         found = list(spans)
         ends: dict[tuple[str, str], int] = {}
         for at, (text, path) in enumerate(spans):
