@@ -31,13 +31,14 @@ def ranking(next_logits: NextLogits, suppressed: Sequence[int] = ()) -> NextToke
 
 @dataclass
 class TextEngine:
-    """Translates texts by a script: sentence in, n-best list out.
+    """Translates texts by a script: sentence in, n-best list out, with scores of 0, -1, ...
 
     The n-th token of a translation attends to the n-th of its source.
     """
 
     tokenizers: TokenizerPair
     script: Callable[[str], Sequence[str]]
+    best_score: Callable[[str], float] = lambda _source: 0.0
     name = "ctranslate2"
     compute_type = "float32"
     identity = "scripted"
@@ -54,15 +55,15 @@ class TextEngine:
         limit = request.options.num_hypotheses
         return lambda: [
             [
-                self._hypothesis(translation, rank, len(ids), request.max_length)
+                self._hypothesis(translation, self.best_score(text) - rank, len(ids), request.max_length)
                 for rank, translation in enumerate(self.script(text)[:limit])
             ]
             for text, ids in zip(texts, request.sources, strict=True)
         ]
 
-    def _hypothesis(self, text: str, rank: int, num_source: int, max_length: int) -> Hypothesis:
+    def _hypothesis(self, text: str, score: float, num_source: int, max_length: int) -> Hypothesis:
         ids = [START, *self.tokenizers.target.encode([text])[0], END][: max_length + 1]
-        return Hypothesis(ids, -float(rank), np.eye(len(ids) - 1, num_source, k=1) + 1e-3)
+        return Hypothesis(ids, score, np.eye(len(ids) - 1, num_source, k=1) + 1e-3)
 
     def seeded(self, seed: int) -> Self:
         raise NotImplementedError

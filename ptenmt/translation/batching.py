@@ -84,6 +84,7 @@ class Search(NamedTuple):
     """How a segment is searched for, besides the options."""
 
     with_attention: bool = False
+    with_scores: bool = False
     n_best: bool = False
     """Whether to return all hypotheses of the beam, one of which may meet the constraints."""
     no_repeat_ngram: int = 0
@@ -100,7 +101,8 @@ class PendingSegment(NamedTuple):
     first_hypotheses: list[Hypothesis] | None = None
     """Those of the search before this one, which loop or are truncated."""
     is_without_entities: bool = False
-    """Whether the segment is without entities, which it lost in the search before."""
+    with_entities: tuple[Segment, list[Hypothesis]] | None = None
+    """If the segment is without entities: what it was before, and its hypotheses; None if they lost one."""
 
 
 def pending(row: int, number: int, segment: Segment) -> PendingSegment:
@@ -108,7 +110,8 @@ def pending(row: int, number: int, segment: Segment) -> PendingSegment:
     constraints = segment.constraints
     if constraints is None:
         return PendingSegment(row, number, segment)
-    return PendingSegment(row, number, segment, Search(with_attention=bool(constraints.edits), n_best=True))
+    search = Search(bool(constraints.edits), with_scores=constraints.has_entities, n_best=True)
+    return PendingSegment(row, number, segment, search)
 
 
 def grouped(
@@ -198,7 +201,7 @@ class BatchQueue:
             options,
             target_prefixes=first_only if self.target_prefix else (),
             with_attention=search.with_attention,
-            with_scores=self.with_scores,
+            with_scores=self.with_scores or search.with_scores,
         )
         return self.engine.submit(request)
 

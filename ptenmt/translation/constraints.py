@@ -2,7 +2,9 @@
 
 Before a sentence is translated, its entities become placeholders, if the model was trained with them; else
 they are removed, except for numbers, which the model translates. A sentence in capitals is truecased.
-Afterwards a placeholder is replaced by its entity, and the rest put where the word alignment says.
+Afterwards a placeholder is replaced by its entity, and the rest put where the word alignment says. A sentence
+with placeholders or numbers is translated without them, too, and the more probable translation taken: an
+entity that disturbs the model is better put back afterwards.
 """
 
 import re
@@ -93,6 +95,11 @@ class ConstrainedSource:
     edits: tuple[Edit, ...] = ()
     misread: tuple[str, ...] = ()
     """Numbers in ``text`` that the target language writes otherwise, such as 12.500."""
+
+    @property
+    def has_entities(self) -> bool:
+        """Whether ``text`` has entities: as placeholders, or numbers as they are."""
+        return bool(self.entities or self.numbers)
 
     def is_satisfied(self, translation: str) -> bool:
         """Whether a translation of ``text`` has all placeholders and numbers, as often as it has.

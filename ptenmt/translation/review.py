@@ -1,4 +1,4 @@
-"""Re-decoding of translations that loop, reach the length limit, or lost a number or a placeholder."""
+"""Re-decoding of translations that loop, reach the length limit, or have entities."""
 
 import re
 from collections.abc import Sequence
@@ -74,15 +74,23 @@ class Reviewer:
                 # Without repeated bigrams there is no loop, but in long sentences some are usual.
                 search = pending.search._replace(no_repeat_ngram=2 if loops else 3)
                 return pending._replace(search=search, first_hypotheses=hypotheses)
-        if not pending.is_without_entities and not self._is_satisfied(segment, hypotheses[0]):
-            without = self._encoder.without_entities(segment)
-            search = Search(with_attention=True)
-            return pending._replace(
-                segment=without, search=search, first_hypotheses=None, is_without_entities=True
+        constraints, is_satisfied = segment.constraints, self._is_satisfied(segment, hypotheses[0])
+        is_retried = segment.is_retried or pending.first_hypotheses is not None
+        if pending.is_without_entities and pending.with_entities is not None:
+            first = pending.with_entities[1][0]
+            if first.score >= hypotheses[0].score:
+                return pending.with_entities
+        elif not pending.is_without_entities and constraints and (constraints.has_entities or not is_satisfied):
+            before = (replace(segment, is_retried=is_retried), hypotheses) if is_satisfied else None
+            return PendingSegment(
+                pending.row,
+                pending.number,
+                replace(self._encoder.without_entities(segment), is_retried=not is_satisfied),
+                Search(with_attention=True, with_scores=is_satisfied),
+                is_without_entities=True,
+                with_entities=before,
             )
-        if pending.first_hypotheses or pending.is_without_entities:
-            segment = replace(segment, is_retried=True)
-        return segment, hypotheses
+        return replace(segment, is_retried=True) if is_retried else segment, hypotheses
 
     def _is_satisfied(self, segment: Segment, hypothesis: Hypothesis) -> bool:
         constraints = segment.constraints
