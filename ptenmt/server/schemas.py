@@ -106,6 +106,9 @@ class SentenceAnswer(BaseModel):
     confidence: float | None
 
 
+WordProbability = tuple[str, float | None]
+
+
 class TranslateAnswer(BaseModel):
     """Translations; lists if q is a list."""
 
@@ -121,6 +124,11 @@ class TranslateAnswer(BaseModel):
     )
     sentences: list[SentenceAnswer] | list[list[SentenceAnswer]] | None = Field(
         None, description="With the confidence: the sentences of the translation, in order."
+    )
+    words: list[WordProbability] | list[list[WordProbability]] | None = Field(
+        None,
+        description="With the confidence: the words of the translation, in order, each with its probability; "
+        "null: put in by the server, such as a URL.",
     )
 
 

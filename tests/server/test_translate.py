@@ -344,6 +344,7 @@ def test_confidences_are_given_if_asked_for(serve, served) -> None:
                 [{"translation": "O GATO", "confidence": 0.5}],
                 [{"translation": "12", "confidence": None}],
             ],
+            "words": [[["O", 0.7788], ["GATO", 0.3679]], []],
         }
         html = calibrated.post("/translate", q="<p>o <b>gato</b></p>", format="html", confidence=True, **body)
         assert html["confidence"] == 0.5

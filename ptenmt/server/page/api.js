@@ -43,8 +43,8 @@ export function fetchModels() {
 }
 
 /**
- * @returns {Promise<{translatedText: string[], confidence: (number | null)[], detected?: (string | null)[]}>} For
- *   these texts and codes of languages.
+ * @returns {Promise<{translatedText: string[], confidence: (number | null)[], detected?: (string | null)[],
+ *   words: [string, number | null][][]}>} For these texts and codes of languages.
  */
 export async function fetchTranslations(texts, languages, signal) {
   const request = { q: texts, format: "text", confidence: true, ...languages };

@@ -24,7 +24,8 @@ const PORTUGUESE = {
   "Point at a word to see where it comes from; press it for alternatives.":
     "Aponte para uma palavra para ver de onde vem; prima-a para ver alternativas.",
   "The model is unsure of this sentence.": "O modelo não tem certeza desta frase.",
-  "The model is unsure of underlined sentences.": "O modelo não tem certeza das frases sublinhadas.",
+  "The model is unsure of this word.": "O modelo não tem certeza desta palavra.",
+  "The model is unsure of what is underlined.": "O modelo não tem certeza do que está sublinhado.",
   "“Inside” shows what each attention head attends to.":
     "«Por dentro» mostra a que atende cada cabeça de atenção.",
   "Translated documents": "Documentos traduzidos",

@@ -23,7 +23,7 @@ export class TargetPane {
     container.addEventListener("keydown", (event) => this.#key(event));
   }
 
-  /** Show sentences, {text, gap, isDoubtful} each; in place of an undefined text, what is there stays. */
+  /** Show sentences, {text, gap, isDoubtful, doubtful} each; in place of an undefined text, what is there stays. */
   show(sentences) {
     sentences = sentences.map((each, place) => (each.text === undefined ? this.#stale(each, place) : each));
     if (JSON.stringify(sentences) === JSON.stringify(this.#sentences)) return;

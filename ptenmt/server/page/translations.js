@@ -7,9 +7,10 @@ import { splitWords } from "./texts.js";
 const MOST_SENTENCES = 16; // per request, so that the first translations of a long text arrive soon
 const REMEMBERED = 1000;
 const DOUBTFUL = 0.4; // a sentence of lower confidence: its expected chrF / 100
+const DOUBTFUL_WORD = 0.1; // a word of lower probability
 
 export class Translations {
-  #known = new Map(); // languages and sentence -> {text, detected, confidence}, the oldest first
+  #known = new Map(); // languages and sentence -> {text, detected, confidence, words}, the oldest first
   #answers = new Map(); // request -> promise of the alignment or attention of a sentence and its translation
 
   /**
@@ -36,16 +37,23 @@ export class Translations {
     return 2 * found.filter((each) => each === language).length > found.length ? language : undefined;
   }
 
-  /** A sentence's translation, and whether its confidence is known and low. */
+  /** A sentence's translation, whether its confidence is known and low, and where words of low probability begin. */
   shown(sentence) {
-    const { confidence } = this.#known.get(this.#key(sentence)) ?? {};
-    return { text: this.of(sentence), isDoubtful: (confidence ?? 1) < DOUBTFUL };
+    const { confidence, words = [] } = this.#known.get(this.#key(sentence)) ?? {};
+    const text = this.of(sentence);
+    let end = 0;
+    const doubtful = words.flatMap(([word, probability]) => {
+      const start = text.indexOf(word, end);
+      end = start < 0 ? end : start + word.length;
+      return start >= 0 && (probability ?? 1) < DOUBTFUL_WORD ? [start] : [];
+    });
+    return { text, isDoubtful: (confidence ?? 1) < DOUBTFUL, doubtful };
   }
 
   /** Replace the translation of a sentence; what is left out is unknown. */
-  choose(sentence, text, { detected, confidence } = {}) {
+  choose(sentence, text, { detected, confidence, words } = {}) {
     this.#known.delete(this.#key(sentence));
-    this.#known.set(this.#key(sentence), { text, detected, confidence });
+    this.#known.set(this.#key(sentence), { text, detected, confidence, words });
     forgetOldest(this.#known);
   }
 
@@ -61,9 +69,13 @@ export class Translations {
   /** Translate sentences in one request. */
   async translate(sentences, signal) {
     const { translatedText, ...facts } = await fetchTranslations(sentences, this.languages, signal);
-    const { detected = [], confidence = [] } = facts;
+    const { detected = [], confidence = [], words = [] } = facts;
     sentences.forEach((sentence, place) =>
-      this.choose(sentence, translatedText[place], { detected: detected[place], confidence: confidence[place] }),
+      this.choose(sentence, translatedText[place], {
+        detected: detected[place],
+        confidence: confidence[place],
+        words: words[place],
+      }),
     );
   }
 

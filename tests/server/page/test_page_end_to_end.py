@@ -214,6 +214,7 @@ def test_the_last_request_and_its_answer_are_shown(page: "Browser") -> None:
     assert json.loads(page["exchange-request"].text.split("-d '")[1].rstrip("'")) == request
     answer: dict[str, Any] = {"translatedText": [TRANSLATION], "confidence": [None]}
     answer["sentences"] = [[{"translation": TRANSLATION, "confidence": None}]]
+    answer["words"] = [[]]
     assert json.loads(page["exchange-answer"].text) == answer
 
 

@@ -362,12 +362,15 @@ def test_languages_can_be_chosen_and_swapped(browser: "Browser", script: Script)
     browser.until(lambda: script.asked[-1]["source"] == "pt")
 
 
-def test_sentences_of_low_confidence_are_underlined(browser: "Browser", script: Script) -> None:
-    known: dict[str, float | None] = {"Um.": 0.39, "Dois.": 0.4, "12.": None}
+def test_sentences_and_words_of_low_confidence_are_underlined(browser: "Browser", script: Script) -> None:
+    known: dict[str, float | None] = {"Um.": 0.39, "Dois.": 0.4, "12.": None, "Três tris.": 0.5}
 
     def answer(request: Facts) -> Answer:
         found = [known[text] for text in request["q"]]
-        return 200, {"translatedText": [text.upper() for text in request["q"]], "confidence": found}, {}
+        texts = [text.upper() for text in request["q"]]
+        low = 0.09 if "Três tris." in request["q"] else 0.1
+        words = [[["lost", 0.0], [text.split()[-1].strip("."), low], [".", None]] for text in texts]
+        return 200, {"translatedText": texts, "confidence": found, "words": words}, {}
 
     script.translate = answer
     browser.translate("Dois. 12.", "DOIS. 12.")
@@ -380,3 +383,8 @@ def test_sentences_of_low_confidence_are_underlined(browser: "Browser", script: 
     assert doubtful.accessible_name == "The model is unsure of this sentence."
     assert browser["doubt-help"].is_displayed()
     assert "dotted" in browser.script("return getComputedStyle(arguments[0]).textDecoration", doubtful)
+    browser.translate("Três tris.", "TRÊS TRIS.")
+    (word,) = browser.all(".doubtful")
+    assert (word.get_property("textContent"), word.aria_role) == ("TRIS", "button")
+    assert word.get_attribute("title") == "The model is unsure of this word."
+    assert "dotted" in browser.script("return getComputedStyle(arguments[0]).textDecoration", word)
