@@ -76,11 +76,10 @@ class Reviewer:
                 return pending._replace(search=search, first_hypotheses=hypotheses)
         constraints, is_satisfied = segment.constraints, self._is_satisfied(segment, hypotheses[0])
         is_retried = segment.is_retried or pending.first_hypotheses is not None
-        if pending.is_without_entities and pending.with_entities is not None:
-            first = pending.with_entities[1][0]
-            if first.score >= hypotheses[0].score:
+        if pending.is_without_entities:
+            if pending.with_entities and pending.with_entities[1][0].score >= hypotheses[0].score:
                 return pending.with_entities
-        elif not pending.is_without_entities and constraints and (constraints.has_entities or not is_satisfied):
+        elif constraints and (constraints.has_entities or not is_satisfied):
             before = (replace(segment, is_retried=is_retried), hypotheses) if is_satisfied else None
             return PendingSegment(
                 pending.row,
