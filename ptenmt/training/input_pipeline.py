@@ -33,7 +33,11 @@ class InputPipeline:
         self._plan = plan
         self._accumulate = accumulate
         self._strategy = strategy
-        self._replicas = _local_replicas(strategy)
+        numbers = strategy.experimental_distribute_values_from_function(
+            lambda context: tf.constant(context.replica_id_in_sync_group)
+        )
+        self._replicas = [int(number) for number in strategy.experimental_local_results(numbers)]
+        """The ids of this process's replicas among those of all workers."""
 
     def steps(self, epoch: int, first: int) -> Iterator[list[MicroBatch]]:
         """The micro-batches of each update of an epoch, starting at update ``first``, counted from 0."""
@@ -90,14 +94,6 @@ def micro_batch_signature(strategy: tf.distribute.Strategy) -> Any:
         return _SPECS
     empty = tf.data.Dataset.from_generator(tuple, output_signature=_SPECS)
     return strategy.distribute_datasets_from_function(lambda _context: empty).element_spec
-
-
-def _local_replicas(strategy: tf.distribute.Strategy) -> list[int]:
-    """The ids of this process's replicas among those of all workers."""
-    numbers = strategy.experimental_distribute_values_from_function(
-        lambda context: tf.constant(context.replica_id_in_sync_group)
-    )
-    return [int(number) for number in strategy.experimental_local_results(numbers)]
 
 
 def _shard(batch: Batch, replica: int, num_replicas: int) -> Batch:

@@ -1,7 +1,6 @@
 """Model selection: validation, the best weights, early stopping."""
 
 import math
-import threading
 import time
 from collections import deque
 from collections.abc import Generator, Iterator
@@ -29,10 +28,6 @@ class Validator(Protocol):
         ...
 
 
-class _Interrupted(BaseException):
-    """Passes through libraries that handle every ``Exception``."""
-
-
 class ModelSelection:
     """Validates when it is due; if ``writes``, records the scores and keeps the best weights in the run."""
 
@@ -56,8 +51,6 @@ class ModelSelection:
         self._run = run
         self._history = History(run.path)
         self._seconds: deque[float] = deque(maxlen=_NUM_RECENT_VALIDATIONS)
-        self._validating_thread: int | None = None
-        self._is_interrupted = False
 
     def is_due(self) -> bool:
         """Whether a validation is due."""
@@ -92,7 +85,7 @@ class ModelSelection:
         """
         started = first_event = time.perf_counter()
         with self._state.timed("validation"), averaged(self._state.model, self._state.optimizer):
-            for number, event in enumerate(self._events()):
+            for number, event in enumerate(self._validator.validate()):
                 if number == 0 and not self._seconds:
                     first_event = time.perf_counter()  # compilation precedes it
                 if isinstance(event, Scores):
@@ -101,34 +94,6 @@ class ModelSelection:
                     yield self._validated(event, rate, now - started)
                 else:
                     yield event
-
-    def interrupt(self) -> None:
-        """End a ``validate`` that is running in this thread; safe to call from a signal handler.
-
-        A compilation or a batch of long sentences takes seconds, and scores can be computed again.
-        """
-        if self._validating_thread == threading.get_ident():
-            self._is_interrupted = True
-            raise _Interrupted
-
-    def _events(self) -> Iterator[ValidationStep | Scores]:
-        """The validator's events, until an interruption."""
-        events = self._validator.validate()
-        while True:
-            try:
-                self._validating_thread = threading.get_ident()
-                event = next(events, None)
-            except _Interrupted:
-                return
-            except Exception:  # a library may replace the interruption by another exception
-                if self._is_interrupted:
-                    return
-                raise
-            finally:
-                self._validating_thread = None
-            if event is None:
-                return
-            yield event
 
     def _validated(self, scores: Scores, rate: float, seconds: float) -> Validated:
         """Record scores, and keep the weights if they are among the best."""

@@ -65,7 +65,6 @@ class Adam:
             factor = 1 / scale if factor is None else factor / scale
 
         def update(weight: Any, mean: Any, square: Any, average: Any, gradient: Any) -> None:
-            """Update one weight on one device."""
             if factor is not None:
                 gradient = gradient * factor
             if config.kind == "adamw" and weight.shape.rank > 1:  # neither biases nor layer norms decay

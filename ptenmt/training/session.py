@@ -97,7 +97,7 @@ def train(
             is_saved = True
         except BaseException as error:
             # During the start, a library may replace the interruption by any other error.
-            if stop.received is None or (stop.is_training and not isinstance(error, KeyboardInterrupt)):
+            if stop.received is None or (stop.on_signal and not isinstance(error, KeyboardInterrupt)):
                 raise
             is_stopped, is_saved = True, False
         parts = directory.path / "run.json", directory.path / "config.yaml", directory.tokenizer_folder
@@ -119,7 +119,6 @@ def train(
 def _train(
     inputs: TrainingInputs, fresh: bool, workers: Workers, stop: StopSignals, given: Mapping[str, Any]
 ) -> bool:
-    """Build the model and train it; returns whether a signal ended the training."""
     config, run, task = inputs.config, inputs.run, inputs.task
     _check_agreement(inputs, workers)
     model, plan, facts = inputs.build(workers.strategy)
@@ -177,7 +176,6 @@ def _make_room(inputs: TrainingInputs, fresh: bool) -> None:
 
 
 def _write_run(inputs: TrainingInputs, facts: dict[str, Any]) -> None:
-    """Write what a run has before its first checkpoint."""
     config, run = inputs.config, inputs.run
     if config.task == "translation" and (reason := why_not_ctranslate2(config.model)):
         inputs.warn(f"{reason}: the Keras engine will translate, which is slower")

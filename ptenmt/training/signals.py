@@ -32,19 +32,15 @@ class StopSignals:
 
     def __init__(self) -> None:
         self.received: int | None = None
-        self._stop: Callable[[], None] | None = None
+        self.on_signal: Callable[[], None] | None = None
+        """What to call once there is a step to finish."""
         self._before: dict[int, Any] = {}
 
     def on_stop(self, stop: Callable[[], None]) -> None:
         """From now on, call ``stop`` instead of raising ``Interrupted``."""
-        self._stop = stop
+        self.on_signal = stop
         if self.received is not None:  # but a library has caught the exception
             stop()
-
-    @property
-    def is_training(self) -> bool:
-        """Whether ``on_stop`` was called: there is a step to finish."""
-        return self._stop is not None
 
     @contextmanager
     def installed(self) -> Iterator["StopSignals"]:
@@ -82,9 +78,9 @@ class StopSignals:
         self._restore()
         if number not in (signal.SIGINT, signal.SIGTERM):
             _leave_terminal()
-        if self._stop is None:
+        if self.on_signal is None:
             raise Interrupted
-        self._stop()
+        self.on_signal()
 
     def _restore(self) -> None:
         for number, handler in self._before.items():
@@ -110,7 +106,7 @@ class StopSignals:
             received.append(numbers[0])
             if len(received) > 1:
                 deadline = time.monotonic() + _SECOND_SIGNAL_GRACE_SECONDS
-            elif self._stop is None:
+            elif self.on_signal is None:
                 deadline = time.monotonic() + _STARTUP_GRACE_SECONDS
 
 

@@ -195,7 +195,7 @@ class TrainStep:
         """Add a last gradient to an accumulator, return the sum, and reset the accumulator to zero."""
         self._strategy.extended.update(accumulator, _add, args=(new,))
         total = tf.identity(self._local(accumulator))
-        self._strategy.extended.update(accumulator, _reset)
+        self._strategy.extended.update(accumulator, lambda each: each.assign(tf.zeros_like(each)))
         return total
 
     def _local(self, value: Any) -> Any:
@@ -211,7 +211,3 @@ def _uses_xla(config: Config) -> bool:
 
 def _add(accumulator: Any, new: Any) -> None:
     accumulator.assign_add(new)
-
-
-def _reset(accumulator: Any) -> None:
-    accumulator.assign(tf.zeros_like(accumulator))

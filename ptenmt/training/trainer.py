@@ -79,8 +79,6 @@ class Trainer:
     def stop(self) -> None:
         """Ask ``fit`` to finish its step, save and end; safe to call from a signal handler."""
         self._stop_wanted.set()
-        if self._workers.count == 1:  # several continue until all have agreed
-            self._selection.interrupt()
 
     def fit(self) -> Iterator[events.Event]:
         """Train until all steps are done or early stopping (``validation.patience``).
@@ -98,7 +96,8 @@ class Trainer:
         yield from self._validate()  # one that an earlier stop interrupted
         yield from self._finish_epoch()
         while not (self._is_over() or self._stop_requested.is_set()):
-            batches = self._next_batches()
+            with self._state.timed("data"):
+                batches = next(self._epoch_batches)
             self._update(batches)
             yield from self._report()
             with self._throughput.paused():
@@ -158,13 +157,7 @@ class Trainer:
     def _is_epoch_end(self) -> bool:
         return int(self._state.step_in_epoch) == self._steps_per_epoch.of(int(self._state.epoch))
 
-    def _next_batches(self) -> list[MicroBatch]:
-        """The micro-batches of the next update."""
-        with self._state.timed("data"):
-            return next(self._epoch_batches)
-
     def _update(self, batches: list[MicroBatch]) -> None:
-        """Update the weights."""
         with self._state.timed("step"):
             self._train_step(batches, self._stop_wanted.is_set())
         self._throughput.add_step()

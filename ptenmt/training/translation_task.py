@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, replace
 from functools import cached_property
-from itertools import pairwise
+from itertools import chain, pairwise
 from pathlib import Path
 from typing import ClassVar
 
@@ -99,14 +99,8 @@ class TranslationValidator:
             Sample(source=source, reference=target, translation=found.raw)
             for (source, target), found in shown
         ]
-        sums = held_out.sums
-        yield Scores(
-            loss=sums.mean_loss,
-            accuracy=sums.accuracy,
-            bleu=scores["BLEU"],
-            chrf=scores["chrF"],
-            samples=samples,
-        )
+        loss, accuracy = held_out.sums.mean_loss, held_out.sums.accuracy
+        yield Scores(loss=loss, accuracy=accuracy, bleu=scores["BLEU"], chrf=scores["chrF"], samples=samples)
 
     def _translator(self) -> Translator:
         """A greedy translator with the current weights: the model alone, without second tries."""
@@ -172,10 +166,8 @@ class TranslationTask(Task):
     @cached_property
     def splits(self) -> dict[str, Split]:
         """The pairs of all splits."""
-        train, held_out = (
-            self._corpus.train,
-            {"validation": self._corpus.validation, "test": self._corpus.test},
-        )
+        train = self._corpus.train
+        held_out = {"validation": self._corpus.validation, "test": self._corpus.test}
         # Noise may take pairs of the same source, and bidirectional epochs read half of each source.
         by_source = any(vars(self._config.data.augment).values()) or self._config.training.bidirectional > 0
         mixed = self.mixture.fingerprint(train.fingerprint, by_source=by_source)
@@ -214,10 +206,8 @@ class TranslationTask(Task):
 
     def validator(self, model: Transformer, workers: Workers | None = None) -> TranslationValidator:
         """Scores a live model on the validation pairs."""
-        encoded, _ = self._encoded_validation
-        return TranslationValidator(
-            self._config, model, self.tokenizers, self._corpus.validation, encoded, workers
-        )
+        pairs, (encoded, _) = self._corpus.validation, self._encoded_validation
+        return TranslationValidator(self._config, model, self.tokenizers, pairs, encoded, workers)
 
     def alignment_layer(self, trained: TrainedModel) -> int:
         """Choose it on the validation pairs."""
@@ -230,9 +220,12 @@ class TranslationTask(Task):
             calibrate(system, self._corpus.validation)
 
     def sample_validator(self, model: Transformer) -> tuple[TranslationValidator, float]:
-        """A validator of some pairs, the longest among them, and their share of all."""
+        """A validator of the longest pairs of each third, a batch each, and their share of all."""
         pairs = self._corpus.validation
-        chosen = _spread(sorted(pairs, key=lambda pair: len(pair[0]) + len(pair[1])))
+        by_length = sorted(pairs, key=lambda pair: len(pair[0]) + len(pair[1]))
+        ends = [len(pairs) * part // _NUM_SAMPLE_BATCHES for part in range(_NUM_SAMPLE_BATCHES + 1)]
+        parts = (by_length[max(start, end - BATCH_SENTENCES) : end] for start, end in pairwise(ends))
+        chosen = list(chain(*parts))
         encoded, _ = encode_pairs(self.tokenizers, chosen, self._config.model.max_positions)
         validator = TranslationValidator(self._config, model, self.tokenizers, chosen, encoded)
         return validator, len(chosen) / len(pairs)
@@ -241,11 +234,3 @@ class TranslationTask(Task):
     def _encoded_validation(self) -> tuple[EncodedPairs, int]:
         """The validation pairs as ids, and how many sentences were truncated."""
         return encode_pairs(self.tokenizers, self._corpus.validation, self._config.model.max_positions)
-
-
-def _spread(by_length: Sequence[SentencePair]) -> list[SentencePair]:
-    """The longest pairs of each third: as many as a batch of translations holds."""
-    ends = [len(by_length) * part // _NUM_SAMPLE_BATCHES for part in range(_NUM_SAMPLE_BATCHES + 1)]
-    return [
-        pair for start, end in pairwise(ends) for pair in by_length[max(start, end - BATCH_SENTENCES) : end]
-    ]

@@ -1,7 +1,6 @@
 """When a training saves, scores, keeps its best models and ends; scores are scripted, nothing is learnt."""
 
 import math
-import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -10,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from ptenmt.config import CheckpointConfig, Config, OptimizerConfig, TrainingConfig, ValidationConfig
+from ptenmt.config import CheckpointConfig, Config, TrainingConfig, ValidationConfig
 from ptenmt.data.mixing import Mixture
 from ptenmt.events import CheckpointSaved, Event, PatienceExhausted, Scores, StepDone, Stopped, Validated
 from ptenmt.history import History
@@ -223,28 +222,3 @@ def test_the_best_models_are_kept(tell: Tell, keep: int, best: list[int]):
         "latest",
         *runners_up,
     }
-
-
-def test_a_signal_ends_a_validation_before_its_first_event(
-    quick: Config, build_trainer: Callable, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-):
-    """It is still compiling, say; and a library may make another error of the interruption."""
-    monkeypatch.setattr("ptenmt.training.trainer.TrainStep", Step)
-    config = replace(quick, optimizer=OptimizerConfig(ema=0.5))
-
-    class Compiling:
-        def validate(self) -> Iterator[Scores]:
-            try:
-                trainer.stop()
-                time.sleep(60)
-            except BaseException as error:
-                raise RuntimeError("in user code:") from error
-            yield from ()
-
-    built = build_trainer(config, tmp_path / "run", Compiling())
-    trainer = built.trainer
-    names = [type(event).__name__ for event in trainer.fit()]
-    assert names[-3:] == ["EpochDone", "CheckpointSaved", "Stopped"]
-    assert History(tmp_path / "run").validations() == []
-    again = build_trainer(config, tmp_path / "run", Script([1.0, 2.0, 3.0])).trainer
-    assert [event.global_step for event in again.fit() if isinstance(event, Validated)] == [6, 12, 18]
