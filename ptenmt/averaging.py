@@ -105,7 +105,6 @@ def _mean(models: Iterable[_StepAndWeights]) -> _StepAndWeights:
 
 
 def _write(target: Run, origin: Run, step: int, mean: dict[str, np.ndarray], names: list[str]) -> None:
-    """Write the new run under a temporary name, then rename it."""
     new = Run(target.path.absolute().with_name(f".{target.name}.{os.getpid()}.new"))
     config = origin.config()
     averaged = {"run": str(origin.path.absolute()), "checkpoints": names}

@@ -74,17 +74,7 @@ class Completer:
         on_warning: Callable[[str], None] = warnings.warn,
         checkpoint: Choice = "best",
     ) -> "Completer":
-        """Load a trained run.
-
-        Args:
-            run: A path, a name below ``checkpoints/``, or None for the run trained or averaged last.
-            on_warning: Called with a message for each damaged file of weights.
-            checkpoint: ``best``: the weights with the lowest held-out loss; ``latest``: the newest.
-
-        Raises:
-            RunError: There is no such run, or it is a translation model.
-            CheckpointError: It has no readable weights.
-        """
+        """Load a trained run; arguments and errors are those of ``TrainedModel.load``."""
         trained = TrainedModel.load(run, checkpoint=checkpoint, task="next-word", on_warning=on_warning)
         model = NumpyNextWord(trained.config.model, trained.weights)
         return cls(model, trained.tokenizers.source, trained.config)

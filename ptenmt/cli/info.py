@@ -147,5 +147,4 @@ def _costs(last: dict[str, Any]) -> dict[str, str]:
 
 
 def _time(stamp: str) -> str:
-    """A UTC time stamp to the minute."""
     return f"{stamp[:16].replace('T', ' ')} UTC"

@@ -161,7 +161,6 @@ class TrainingView:
         self._bars.update(self._steps_task, description=description, completed=done, total=total)
 
     def _validated(self, event: events.Validated) -> None:
-        """Show the scores, then the samples."""
         scores, step, console = event.scores, event.global_step, self._screen.console
         if event.is_best:
             score = metric_value(self._metric, getattr(scores, self._metric))

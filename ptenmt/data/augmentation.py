@@ -163,7 +163,6 @@ def without_accents(text: str) -> str:
 
 
 def _mistyped(word: str, random: Random) -> str:
-    """The word with one typo."""
     place = random.randrange(len(word))
     letter, before, after = word[place], word[:place], word[place + 1 :]
     bare = without_accents(letter)

@@ -114,7 +114,6 @@ class AugmentedPairs:
             waiting = outgrown
 
     def _encoded(self, pairs: Sequence[SentencePair], seed: Sequence[int]) -> list[_Ids]:
-        """Tokenize pairs, with sampled segmentations if configured."""
         sides = []
         for side, tokenizer in enumerate(self._tokenizers):
             texts = [pair[side] for pair in pairs]

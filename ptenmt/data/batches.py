@@ -234,7 +234,6 @@ class BatchPlan:
         )
 
     def _numbers(self, division: _Division, random: np.random.Generator, order: np.ndarray) -> np.ndarray:
-        """Return the order of the batches."""
         sizes = np.diff(division.cuts, append=len(order))
         if division.widths is None:
             widths = np.maximum.reduceat(self._pairs.longest()[order], division.cuts)

@@ -269,7 +269,6 @@ def corpus_cache(cache_dir: str | None) -> CorpusCache:
 
 
 def _written(folder: Path, build: Build) -> dict[str, Any]:
-    """Write an entry; return its metadata."""
     if folder.exists():
         logger.warning("%s is damaged and is made again", folder)
     with folder_written_whole(folder) as new:

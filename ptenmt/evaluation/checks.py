@@ -104,7 +104,6 @@ class _Cases:
         self._words = sorted({word for source in self._sources for word in source.split() if word.isalpha()})
 
     def checks(self) -> Iterator[Check]:
-        """All checks."""
         if self._sources:
             yield _share("sentences of a text, as alone", 0.99, self._texts())
             cases, rest = self._entities(_ENTITIES, self._random)
@@ -285,7 +284,6 @@ def _nesting(xml: str) -> list[tuple[str, str]]:
 
 
 def _elements(spans: Sequence[Span]) -> list[Path]:
-    """The elements around each character."""
     return [path for text, path in spans for _ in text]
 
 

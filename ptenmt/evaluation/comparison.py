@@ -127,7 +127,6 @@ def compare(
 def _score(
     runs: Sequence[Run], split: HeldOutSplit, load: LoadOptions, on_progress: OnProgress
 ) -> list[RunScores]:
-    """Score all runs on the first one's pairs."""
     test_set = held_out_test_set(runs[0], split, load)
     scorer = Scorer("detokenized", test_set.references)
     found = []

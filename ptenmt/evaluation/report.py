@@ -151,7 +151,6 @@ def report_text(evaluation: Evaluation, form: ReportFormat) -> str:
 
 
 def _run_facts(run: Run) -> dict[str, Any]:
-    """The content of a run's files."""
     config, history = run.config(), History(run.path)
     return {
         "config": asdict(config),

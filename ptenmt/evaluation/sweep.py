@@ -73,17 +73,8 @@ def sweep(
 ) -> Sweep:
     """Translate with every combination of beam size and length penalty, and compare the BLEU scores.
 
-    Args:
-        run: A path, a name below ``checkpoints/``, or None for the run trained or averaged last.
-        split: Which of the run's own pairs; a choice made on the test pairs biases their scores.
-        files: Other sources and references instead.
-        load: How to load the run; sampling options among its overrides have no effect.
-        beam_sizes: 1 is greedy search.
-        length_penalties: Tried with each beam size but 1.
-        on_progress: Called after every step.
-
-    Raises:
-        PtenmtError: As for ``evaluate``.
+    Arguments and errors are those of ``evaluate``; a choice made on the test pairs biases their scores, and
+    sampling options have no effect. A beam size of 1 is greedy search, which has no length penalty.
     """
     request = EvaluationRequest.prepare(run, split, files or EvaluationFiles(), load or LoadOptions())
     system, test_set = request.load(), request.test_set

@@ -119,14 +119,10 @@ def word_alignment(
     layer: int | None = None,
     head: int | Literal["mean"] = "mean",
 ) -> AlignedPair:
-    """Align the words of a sentence and its translation.
+    """Align the words of a sentence and its translation, by default the model's own.
 
-    Args:
-        inspector: Of the run.
-        text: The sentence.
-        translation: Its translation; by default the model's own.
-        layer: Which cross-attention, counted from 1; by default ``TrainedModel.alignment_layer``.
-        head: Which head, counted from 1, or the mean over them.
+    ``layer`` is that of the cross-attention, by default ``TrainedModel.alignment_layer``; layers and heads
+    are counted from 1.
 
     Raises:
         DataError: One of the texts is empty, or the model's translation is.
@@ -184,7 +180,6 @@ def alignment_panel(found: AlignedPair) -> HeatMap:
 def _aligned(
     inspector: Inspector, readings: Sequence[Reading], layer: int | None, head: int | Literal["mean"]
 ) -> Iterator[AlignedPair]:
-    """Align one batch."""
     num_layers = inspector.model.config.num_decoder_layers
     layer = inspector.alignment_layer if layer is None else layer
     layer = check_number("layer", layer, num_layers, "decoder")

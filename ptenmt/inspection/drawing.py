@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import matplotlib as mpl
 from matplotlib.axes import Axes
@@ -22,7 +22,7 @@ from matplotlib.figure import Figure
 from ptenmt.atomic_files import write_bytes
 from ptenmt.config import Config
 from ptenmt.inspection.alignment import alignment_panel, word_alignment
-from ptenmt.inspection.attention import MAX_PANELS_IN_A_ROW, Block, Head, attention_panels, attention_weights
+from ptenmt.inspection.attention import MAX_PANELS_IN_A_ROW, attention_panels, attention_weights
 from ptenmt.inspection.curves import Axis, history_plots, schedule_plot
 from ptenmt.inspection.embeddings import (
     Side,
@@ -66,30 +66,18 @@ _UNDATED: dict[str, dict[str, Any]] = {"png": {}, "svg": {"Date": None}, "pdf": 
 
 
 def attention_figure(
-    inspector: Inspector,
-    text: str,
-    translation: str | None = None,
-    *,
-    block: Block | None = None,
-    layer: int | None = None,
-    head: Head = "all",
+    inspector: Inspector, text: str, translation: str | None = None, **choice: Any
 ) -> Figure:
-    """Draw ``attention_panels``, one heat map per head."""
-    found = attention_weights(inspector, text, translation)
-    title, panels = attention_panels(found, block=block, layer=layer, head=head)
+    """Draw ``attention_panels``, a heat map per head; ``choice``: its ``block``, ``layer`` and ``head``."""
+    title, panels = attention_panels(attention_weights(inspector, text, translation), **choice)
     return draw(panels, title=title, columns=MAX_PANELS_IN_A_ROW)
 
 
 def alignment_figure(
-    inspector: Inspector,
-    text: str,
-    translation: str | None = None,
-    *,
-    layer: int | None = None,
-    head: int | Literal["mean"] = "mean",
+    inspector: Inspector, text: str, translation: str | None = None, **choice: Any
 ) -> Figure:
-    """Draw ``word_alignment``: target words (rows), source words (columns), the links marked."""
-    return draw([alignment_panel(word_alignment(inspector, text, translation, layer=layer, head=head))])
+    """Draw ``word_alignment``, whose ``layer`` and ``head`` are the ``choice``, with the links marked."""
+    return draw([alignment_panel(word_alignment(inspector, text, translation, **choice))])
 
 
 def probabilities_figure(
@@ -134,12 +122,10 @@ def schedule_figure(config: Config, steps: int | None = None) -> Figure:
 
 
 def save_figure(figure: Figure, file: str | Path, on_warning: Callable[[str], None] = warnings.warn) -> None:
-    """Write a figure to a file, atomically; the same figure gives the same bytes.
+    """Write a figure of matplotlib to a file, PNG, SVG or PDF by its extension, atomically.
 
-    Args:
-        figure: Any matplotlib figure.
-        file: Its extension chooses PNG, SVG or PDF.
-        on_warning: Called with matplotlib's warnings, such as of characters that the font does not have.
+    The same figure gives the same bytes. ``on_warning`` is called with matplotlib's warnings, such as of
+    characters that the font does not have.
 
     Raises:
         OutputError: The extension is another one, or the file cannot be written; an existing file is kept.

@@ -31,14 +31,8 @@ def nearest_neighbours(
 ) -> list[Neighbours]:
     """Find the tokens whose embeddings are most similar to those of words, by cosine.
 
-    Args:
-        inspector: Of the run.
-        words: At least one.
-        side: The language of the words; a next-word model has one vocabulary, its source.
-        count: How many neighbours of each.
-
-    Returns:
-        One per word; neither the word's own tokens nor special tokens are among its neighbours.
+    ``side`` is the language of the words; a next-word model has one vocabulary, its source. Of each word
+    there are ``count`` neighbours, without the word's own tokens and special tokens.
 
     Raises:
         DataError: A word is empty or not in the vocabulary.

@@ -41,15 +41,7 @@ class Reading:
 class Inspector:
     """A run to inspect. Its weights and its translator are loaded when first used.
 
-    Args:
-        run: A path, a name below ``checkpoints/``, or None for the run trained or averaged last.
-        checkpoint: ``best``: the weights that scored best in validation; ``latest``: the newest.
-        on_warning: Called with a message for every warning.
-
-    Raises:
-        RunError: There is no such run.
-        CheckpointError: It has no readable weights.
-        TokenizerError: Its tokenizers cannot be read.
+    Arguments and errors are those of ``TrainedModel.load``.
     """
 
     def __init__(

@@ -30,15 +30,10 @@ class TokenProbability:
 def token_probabilities(
     inspector: Inspector, text: str, translation: str | None = None, *, runners_up: int = RUNNERS_UP
 ) -> list[TokenProbability]:
-    """Compute the teacher-forced probability of every token of a translation.
+    """Compute the teacher-forced probability of every token of a translation, by default the model's own.
 
-    Probabilities are over the whole vocabulary; no beam and no penalty changes them.
-
-    Args:
-        inspector: Of the run.
-        text: The sentence.
-        translation: By default the model's own.
-        runners_up: How many alternatives to list at each position, fewer if the vocabulary is smaller.
+    Probabilities are over the whole vocabulary; no beam and no penalty changes them. ``runners_up`` is the
+    number of alternatives at each position, fewer if the vocabulary is smaller.
 
     Returns:
         One per token after [START], [END] included unless the translation was truncated.

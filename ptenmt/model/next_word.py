@@ -19,11 +19,7 @@ class NextWordModel(FromConfig, keras.Model):
 
     ``config.prediction`` is ``pooled``: every word attends to every other, and the mean of their states
     predicts the next word; or ``causal``: every word attends to those up to itself, and predicts the next.
-
-    Args:
-        config: Sizes and options.
-        vocabulary_size: V.
-        name: The first part of every weight's path.
+    ``name`` is the first part of every weight's path.
     """
 
     sizes = ("vocabulary_size",)

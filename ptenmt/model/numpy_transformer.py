@@ -19,9 +19,7 @@ _PROJECTED_AT_ONCE = 1024  # rows of logits in memory: 30 MB at a vocabulary of 
 class _NumpyModel:
     """An encoder and the layers that both models are made of.
 
-    Args:
-        config: Sizes and options.
-        weights: float32 arrays by the path of their Keras variable: ``transformer/encoder/block1/…/kernel``.
+    ``weights``: float32 arrays by the path of their Keras variable: ``transformer/encoder/block1/…/kernel``.
     """
 
     def __init__(self, config: ModelConfig, weights: Mapping[str, np.ndarray]) -> None:

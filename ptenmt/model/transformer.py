@@ -302,14 +302,8 @@ class Decoder(_Stack):
 class Transformer(FromConfig, keras.Model):
     """The encoder–decoder Transformer, from token ids to logits; it derives the masks from the ids.
 
-    Args:
-        config: Sizes and options.
-        source_vocabulary_size: Number of source ids.
-        target_vocabulary_size: Number of target ids.
-        name: The first part of every weight's path.
-
-    Raises:
-        ValueError: All embeddings are tied, but the vocabularies differ in size.
+    ``name`` is the first part of every weight's path. Raises ValueError if all embeddings are tied, but the
+    vocabularies differ in size.
     """
 
     sizes = ("source_vocabulary_size", "target_vocabulary_size")
@@ -408,14 +402,9 @@ def functional_transformer(
 ) -> keras.Model:
     """Build a functional model, which ``keras.saving`` writes to one file and loads again.
 
-    Its inputs are integers ``inputs`` [B, S] and ``dec_inputs`` [B, T], its output logits [B, T, V].
-
-    Args:
-        config: Sizes and options.
-        source_vocabulary_size: Number of source ids.
-        target_vocabulary_size: Number of target ids; by default as many as the source's (the embedding
-            matrices are shared only if ``config.tied_embeddings`` is ``all``).
-        name: The model's name.
+    Its inputs are integers ``inputs`` [B, S] and ``dec_inputs`` [B, T], its output logits [B, T, V]. By
+    default there are as many target ids as source ids; the embedding matrices are shared only if
+    ``config.tied_embeddings`` is ``all``.
     """
     size = source_vocabulary_size if target_vocabulary_size is None else target_vocabulary_size
     transformer = Transformer(config, source_vocabulary_size, size, name="layers", **kwargs)

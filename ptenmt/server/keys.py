@@ -100,7 +100,6 @@ def add_key(file: Path, name: str) -> str:
 
 
 def _read(file: Path) -> dict[str, Owner]:
-    """The owner of each key by its hash."""
     create = f"ptenmt serve --keys {file} --add-key NAME"
     try:
         lines = file.read_text(encoding="utf-8").splitlines()

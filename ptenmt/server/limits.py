@@ -62,11 +62,8 @@ class Limits:
 class Refusal(Exception):
     """A request is not answered as its client would like.
 
-    Args:
-        message: What is wrong, for the client.
-        status: HTTP status code.
-        retry_after: Seconds after which the client may try again; None if it need not.
-        headers: Further headers of the response.
+    ``message`` says what is wrong, for the client, which may try again after ``retry_after`` seconds, unless
+    it is None. ``status`` is HTTP's; ``headers`` are added to the response.
     """
 
     def __init__(

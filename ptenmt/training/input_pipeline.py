@@ -62,7 +62,6 @@ class InputPipeline:
             )
 
     def _shards(self, epoch: int, first: int) -> Any:
-        """Prefetch the shards of the local replicas, in turn."""
         replicas = self._strategy.num_replicas_in_sync
 
         def shards() -> Iterator[tuple[Any, ...]]:

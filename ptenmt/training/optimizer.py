@@ -12,12 +12,8 @@ from ptenmt.config import OptimizerConfig
 class Adam:
     """Adam (Kingma & Ba 2015), or AdamW with decoupled weight decay (Loshchilov & Hutter 2019).
 
-    Unlike Keras' Adam it updates a weight with one fused kernel instead of a dozen (9% of a base model's
-    step), and clips the sum of all replicas' gradients instead of each replica's.
-
-    Args:
-        weights: Keras variables, built.
-        config: The section ``optimizer``.
+    Unlike Keras' Adam it updates a weight, a Keras variable, with one fused kernel instead of a dozen (9% of
+    a base model's step), and clips the sum of all replicas' gradients instead of each replica's.
     """
 
     def __init__(self, weights: Sequence[Any], config: OptimizerConfig) -> None:

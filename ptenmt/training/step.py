@@ -27,13 +27,8 @@ class TrainStep:
 
     The objective is summed over the real tokens of all batches of the step, on all replicas, and divided by
     their number: neither padding, nor accumulation, nor the number of devices changes it. An update with a
-    loss or gradients that are not finite is skipped and counted.
-
-    Args:
-        config: All options.
-        state: Model, optimizer and counters.
-        total_steps: Updates in the whole training; some learning-rate schedules depend on it.
-        strategy: The strategy in whose scope the model's variables were created.
+    loss or gradients that are not finite is skipped and counted. ``total_steps`` are those of the whole
+    training; the model's variables were created in the scope of ``strategy``.
     """
 
     def __init__(

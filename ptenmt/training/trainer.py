@@ -33,13 +33,7 @@ _NUM_RECENT_STEPS = 500
 class Trainer:
     """Trains one run, from its latest checkpoint if it has one.
 
-    Args:
-        config: The run's options.
-        run: Where checkpoints, weights and history are written.
-        model: Built.
-        plan: The batches of training pairs.
-        validator: Scores the model.
-        workers: The processes that train; the model was built under their strategy. By default this one.
+    The model was built under the strategy of the ``workers``, the processes that train; by default this one.
     """
 
     def __init__(

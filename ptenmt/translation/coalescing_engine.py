@@ -219,10 +219,8 @@ class SentenceQueue:
 class QueuedRequest:
     """A client's request: its sentences, with one engine or several, are counted and cancelled together.
 
-    Args:
-        queue: Shared by all requests.
-        max_pending_sentences: If given, for a request with many sentences: the most that may be queued at a
-            time, to leave room for other requests. Such a request waits while the queue is full.
+    ``max_pending_sentences`` is for a request with many sentences: the most that may be queued at a time, to
+    leave room for other requests. Such a request waits while the queue is full.
     """
 
     def __init__(self, queue: SentenceQueue, max_pending_sentences: int | None = None) -> None:
@@ -236,12 +234,9 @@ class QueuedRequest:
 
 
 class CoalescingEngine:
-    """The engine of one request: its sentences share batches with those of other requests.
+    """The engine of one request: its sentences share batches, which ``shared`` translates, with others'.
 
-    Args:
-        request: The request.
-        shared: Translates batches.
-        label: What its batches are counted as.
+    ``label`` is what the batches are counted as.
     """
 
     batch_tokens = _UNLIMITED

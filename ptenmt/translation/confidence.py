@@ -48,10 +48,8 @@ class Calibration:
     def fit(cls, weights: str, features: Sequence[Sequence[float]], labels: Sequence[float]) -> Self:
         """Fit a fractional logistic regression, with a ridge penalty, by Newton's method.
 
-        Args:
-            weights: Checksum of the model's weights.
-            features: [sentences, features].
-            labels: [sentences], between 0 and 1: the sentence chrF / 100.
+        ``weights`` is the checksum of the model's; ``features`` are [sentences, features]; ``labels``
+        [sentences], between 0 and 1: the sentence chrF / 100.
         """
         import numpy as np
 

@@ -27,9 +27,6 @@ class Glossary:
     A term is found in any case and in the plural, and never inside another word. Its translation is given as
     it is written here, or, if it is all lower case, with the capitals of a text in capitals or of the first
     word; if both are equal, the term is not translated.
-
-    Args:
-        terms: Translations by term.
     """
 
     def __init__(self, terms: Mapping[str, str]) -> None:

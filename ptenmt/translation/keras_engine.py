@@ -22,10 +22,8 @@ _HINT = "leave it out, or use the engine ctranslate2 if it can express the model
 class KerasEngine:
     """Translates token ids with a Keras Transformer; its steps are compiled once for all shapes.
 
-    Args:
-        model: A built model; its weights may still change.
-        suppressed: Target ids that are never generated.
-        alignment_layer: Whose cross-attention to return; by default ``default_alignment_layer``.
+    The model is built, and its weights may still change; ``suppressed`` target ids are never generated.
+    ``alignment_layer``: whose cross-attention to return; by default ``default_alignment_layer``.
     """
 
     name = identity = "keras"
@@ -90,7 +88,6 @@ class KerasEngine:
         )
 
     def _with_attention(self, padded: np.ndarray, found: list[list[Hypothesis]]) -> list[list[Hypothesis]]:
-        """Add attention to the hypotheses, all of them in one batch."""
         rows = [row for row, hypotheses in enumerate(found) for _ in hypotheses]
         target = RaggedIds(hypothesis.ids[:-1] for hypotheses in found for hypothesis in hypotheses)
         weights = self._attention(tf.constant(padded[rows], tf.int64), tf.constant(target.padded(), tf.int64))
