@@ -41,16 +41,8 @@ if TYPE_CHECKING:  # "as" marks them as public for type checkers
     from ptenmt.translation import Translator as Translator
 
 __version__ = "0.1.0"
-_DRAWN = (
-    "alignment",
-    "attention",
-    "embeddings",
-    "history",
-    "positions",
-    "probabilities",
-    "schedule",
-    "tokens",
-)
+_OF_A_RUN = ("alignment", "attention", "embeddings", "probabilities", "tokens")
+_OTHERS = ("history", "positions", "schedule", "save")
 _MODULES = {
     "average": "ptenmt.averaging",
     "Completer": "ptenmt.completion",
@@ -61,7 +53,7 @@ _MODULES = {
     "export_model": "ptenmt.export.packaging",
     "word_alignment": "ptenmt.inspection.alignment",
     "attention_weights": "ptenmt.inspection.attention",
-    **{f"{name}_figure": "ptenmt.inspection.drawing" for name in (*_DRAWN, "save")},
+    **{f"{name}_figure": "ptenmt.inspection.drawing" for name in (*_OF_A_RUN, *_OTHERS)},
     "nearest_neighbours": "ptenmt.inspection.embeddings",
     "Inspector": "ptenmt.inspection.inspector",
     "token_probabilities": "ptenmt.inspection.probabilities",

@@ -18,7 +18,6 @@ from ptenmt.tokenizers.words import WordTokenizer
 from ptenmt.trained_model import TrainedModel
 
 LIKELIEST = DecodingConfig(beam_size=1)
-"""Greedy: take the likeliest word."""
 
 
 @dataclass(frozen=True)

@@ -18,7 +18,6 @@ class DownloadProgress:
 
     url: str
     name: str
-    """The file's name on this machine."""
     done: int
     """Bytes so far, including those of an earlier attempt."""
     total: int | None
@@ -37,7 +36,6 @@ class CorpusReady:
     """The data are read, filtered and tokenized."""
 
     unit: Literal["pairs", "windows"] = "pairs"
-    """Sentence pairs, or word windows."""
     train: int
     validation: int
     removed: dict[str, int]
@@ -65,7 +63,6 @@ class TrainingStarted:
     is_over: bool
     """Whether nothing is left to do: all steps are done, or early stopping."""
     resumed_from: Path | None
-    """The checkpoint that was restored, if any."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -73,11 +70,8 @@ class StageStarted:
     """A mixture of several sources is read from here on."""
 
     epoch: int
-    """The current epoch, from 1."""
     pairs: dict[str, int]
-    """Pairs of each source in each epoch, by the source's name."""
     shares: dict[str, float]
-    """Share of each source in an epoch."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -110,7 +104,6 @@ class CurvePoint:
 
     global_step: int
     tokens: int
-    """Real target tokens since the previous point."""
     loss: float
     accuracy: float
     learning_rate: float
@@ -175,11 +168,9 @@ class Validated:
     learning_rate: float
     scores: Scores
     is_best: bool
-    """Whether this is the best so far, by ``validation.metric``."""
     patience_left: int | None
     """Validations without improvement before early stopping; None without ``validation.patience``."""
     seconds: float
-    """For this validation."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -42,7 +42,6 @@ class WeightsInfo:
     step: int
     """Number of updates after which the weights were saved."""
     metric: str
-    """``validation.metric`` of the run."""
     score: float | None
     """By that metric; None if these weights were not validated."""
     loss: float | None

@@ -107,8 +107,14 @@ def _labelled(panel: HeatMap, width: int, has_colours: bool) -> list[Text]:
     is_roomy = left + 1 + panel.num_columns * (longest + 1) <= width
     cell = max(longest + 1, _NARROW_CELL) if is_roomy else _NARROW_CELL
     lines = _heading(panel)
-    for labels in [panel.column_labels] if is_roomy else _upright(panel.column_labels):
-        lines.append(Text(" " * (left + 1) + "".join(_centred(label, cell) for label in labels)))
+    labels = [panel.column_labels]
+    if not is_roomy:  # vertical: each line has one character of each
+        cropped = [_cropped(label, _MAX_LABEL) for label in panel.column_labels]
+        height = max(map(len, cropped))
+        labels = [[label.rjust(height)[number] for label in cropped] for number in range(height)]
+    for row in labels:
+        centred = (set_cell_size(" " * ((cell - cell_len(label)) // 2) + label, cell) for label in row)
+        lines.append(Text(" " * (left + 1) + "".join(centred)))
         lines[-1].rstrip()
     levels = _levels(panel)
     for number, (label, values, row) in enumerate(zip(panel.row_labels, panel.values, levels, strict=True)):
@@ -125,17 +131,6 @@ def _heading(panel: HeatMap) -> list[Text]:
     named = {"down": panel.row_name, "across": panel.column_name}
     axes = ", ".join(f"{direction}: {name}" for direction, name in named.items() if name)
     return [Text(panel.title, style="bold"), *([Text(axes, style="dim")] if axes else [])]
-
-
-def _upright(labels: Sequence[str]) -> list[list[str]]:
-    """Vertical labels: each line has one character of each label."""
-    cropped = [_cropped(label, _MAX_LABEL) for label in labels]
-    height = max(map(len, cropped))
-    return [[label.rjust(height)[number] for label in cropped] for number in range(height)]
-
-
-def _centred(label: str, cells: int) -> str:
-    return set_cell_size(" " * ((cells - cell_len(label)) // 2) + label, cells)
 
 
 def _cropped(label: str, cells: int) -> str:

@@ -64,4 +64,3 @@ class ProcessSignals:
 
 
 process_signals = ProcessSignals()
-"""Those of this process."""

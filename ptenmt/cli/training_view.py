@@ -33,7 +33,6 @@ class TrainingView:
     """Shows the events of a training on a screen."""
 
     has_saved = False
-    """Whether a checkpoint was saved."""
 
     def __init__(self, screen: Screen, config: Config) -> None:
         self._screen = screen

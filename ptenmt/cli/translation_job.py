@@ -72,15 +72,11 @@ class TranslationJob:
 
     translator: Translator
     weights: str
-    """The identity of the weights."""
     prefix: str = ""
-    """The target prefix of every translation."""
     alternatives: int = 0
     """If above 0: how many next tokens after the prefix to show with their completions."""
     raw: bool = False
-    """Keep the spacing of the training corpus."""
     as_json: bool = False
-    """Write a JSON object for each text."""
     num_rows: int = 0
     """If above 0, write as many lines for each text: rank, score (of next-token alternatives: probability)
     and translation, separated by tabs. If there are fewer, the last lines have the rank only."""
@@ -184,7 +180,6 @@ class Destination:
     input_file: Path | None
     """The source of the texts, which must not be overwritten."""
     resume: bool
-    """Continue the output of an interrupted run."""
 
     def __post_init__(self) -> None:
         if self.resume and self.file is None:

@@ -24,7 +24,6 @@ from ptenmt.events import OnDownload
 from ptenmt.processes import parallel_map
 
 HeldOutSplit = Literal["validation", "test"]
-"""The splits that are not used for training."""
 _Split = Literal["train"] | HeldOutSplit
 
 _HELD_OUT: tuple[HeldOutSplit, ...] = ("validation", "test")
@@ -43,7 +42,6 @@ class Corpus:
     validation: list[SentencePair]
     test: list[SentencePair]
     reports: list[FilterReport]
-    """What the filters did to each training file."""
 
     @property
     def removed(self) -> dict[str, int]:
@@ -300,7 +298,6 @@ class _Source:
     read: Callable[[], Iterable[SentencePair]]
     """Reads the pairs, unprepared and in their own direction."""
     paths: Sequence[Path]
-    """The files that they are read from."""
     tag: str | None = None
     limit: int | None = None
 

@@ -79,7 +79,8 @@ class LanguageCheck:
 
     def scores(self, texts: Sequence[str]) -> tuple[np.ndarray, np.ndarray]:
         """Return py3langid's log-posteriors, float32 [texts, languages], and what divided them, [texts]."""
-        encoded = [_encoded(text) for text in texts]
+        lowered = (text.lower() if text.isupper() else text for text in texts)  # as py3langid encodes them
+        encoded = [unicodedata.normalize("NFC", text).encode()[:_MAX_BYTES] for text in lowered]
         lengths = np.array([len(text) for text in encoded], dtype=np.int64)
         order = np.argsort(-lengths, kind="stable")  # longest first: those still running are the first ones
         content = np.frombuffer(b"".join(encoded), np.uint8)
@@ -124,9 +125,3 @@ def _mapped(array: np.ndarray) -> np.ndarray:
     except OSError:  # no room, or no folder that can be written
         return array
     return np.frombuffer(pages, array.dtype).reshape(array.shape)
-
-
-def _encoded(text: str) -> bytes:
-    """The beginning of a text as py3langid encodes it."""
-    text = text.lower() if text.isupper() else text
-    return unicodedata.normalize("NFC", text).encode()[:_MAX_BYTES]

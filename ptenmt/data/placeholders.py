@@ -93,7 +93,7 @@ def in_notation(entity: str, languages: Sequence[str]) -> str:
     From Portuguese to English ``1.234,5`` becomes ``1,234.5``, ``18h30`` ``18:30`` and ``42.º`` ``42nd``.
     """
     from_point, to_point = (language in _DECIMAL_POINT for language in languages)
-    if from_point == to_point or not _number_pattern().fullmatch(entity):
+    if from_point == to_point or not re.fullmatch(NUMBER, entity):
         return entity
     thousands, decimal = ",." if from_point else ".,"
     amount = re.compile(rf"(?:[1-9]\d{{0,2}}(?:\{thousands}\d{{3}})+|\d+)(?:\{decimal}\d+)?")
@@ -133,11 +133,6 @@ def without_entities(text: str) -> str:
 def find_entities(text: str) -> list[re.Match[str]]:
     """Find the entities of a text, in order."""
     return list(entity_pattern().finditer(text)) if _SIGNS.search(text) else []
-
-
-@cache
-def _number_pattern() -> re.Pattern[str]:
-    return re.compile(NUMBER)
 
 
 def _entities(text: str) -> list[str]:

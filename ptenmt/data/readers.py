@@ -162,7 +162,6 @@ def _readable(name: str) -> Iterator[None]:
 
 
 SentencePair = tuple[str, str]
-"""A sentence and its translation."""
 
 DEMO_FILE = Path(__file__).with_name("demo.tsv.gz")
 """Written by ``tools/demo_corpus``: everyday Portuguese–English sentence pairs."""

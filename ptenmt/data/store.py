@@ -194,7 +194,6 @@ def _texts(side: Ragged, begin: int, end: int) -> list[str]:
 
 
 Kind = Literal["text", "tokenizer", "tokens"]
-"""The content of an entry."""
 Build = Callable[[Path], dict[str, Any]]
 """Writes an entry's files to an empty folder; returns its metadata as JSON values."""
 

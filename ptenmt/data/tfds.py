@@ -104,7 +104,8 @@ def _builder(dataset: str, data_dir: str | None) -> tuple[Any, bool]:
     if name not in names:
         raise _unknown(dataset, [f"{known}/{config}" if config else known for known in names])
     configs = tfds.builder_cls(name).builder_configs or {"": None}
-    directions = {_reverse(known): known for known in configs} | {known: known for known in configs}
+    directions = {"_to_".join(known.split("_to_")[::-1]): known for known in configs}
+    directions |= {known: known for known in configs}
     if config not in directions:
         raise _unknown(dataset, [f"{name}/{known}" for known in directions])
     swapped = config not in configs
@@ -112,10 +113,6 @@ def _builder(dataset: str, data_dir: str | None) -> tuple[Any, bool]:
     if not isinstance(builder.info.features, tfds.features.Translation):
         raise DataError(f"{dataset} has no sentence pairs", hint="choose a translation dataset of TFDS")
     return builder, swapped
-
-
-def _reverse(config: str) -> str:
-    return "_to_".join(reversed(config.split("_to_")))
 
 
 def _unknown(dataset: str, known: list[str]) -> DataError:

@@ -36,7 +36,6 @@ class RunSummary:
     pairs: int
     """Training pairs; windows for a next-word model."""
     fingerprints: dict[str, str]
-    """Of each split's pairs."""
     steps: int | None
     """None without a history, as for an average of checkpoints."""
     epochs: float | None
@@ -71,7 +70,6 @@ class RunComparison:
     splits_that_differ: list[str]
     """``train``, ``validation``, ``test``: where not all runs have the same pairs."""
     without_weights: list[str]
-    """The runs whose weights are missing."""
     split: HeldOutSplit | None
     """Which of the first run's pairs all runs translated, if they did."""
     scores: list[RunScores]

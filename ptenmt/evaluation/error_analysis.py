@@ -2,7 +2,7 @@
 
 from bisect import bisect_right
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -28,13 +28,11 @@ class EvaluatedSentence:
     row: int
     """Number of the pair, from 1: the line in a file."""
     source: str | None
-    """None: unknown."""
     references: list[str]
     hypothesis: str
     score: float
     """chrF2++ of this sentence alone, 0 to 100."""
     baseline: str | None = None
-    """The baseline's hypothesis."""
     baseline_score: float | None = None
 
 
@@ -43,7 +41,6 @@ class Band:
     """A group of sentences and their scores."""
 
     name: str
-    """Such as ``10–19``."""
     num_pairs: int
     scores: list[Score]
     """Detokenized; empty where there is no pair."""
@@ -64,7 +61,6 @@ class Breakdown:
     """What the names of the bands count."""
     bands: list[Band]
     missing: str = ""
-    """Why there are no bands, if there are none."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -76,7 +72,6 @@ class DegenerateOutputs:
     definition: str
     count: int
     examples: list[EvaluatedSentence]
-    """The first few."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -87,12 +82,10 @@ class WordCoverage:
     num_unknown: int
     """Words with [UNK] among their tokens."""
     num_split: int
-    """Words of several tokens."""
     num_unseen: int | None
     """Words that never occur in the training data; None if that cannot be read."""
     num_sentences_with_unknown: int
     unknown: dict[str, int]
-    """The most frequent unknown words and their counts."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -166,7 +159,8 @@ def analyse_errors(
     best = sorted(ranked[num_worst:], key=lambda each: (-each.score, -len(each.hypothesis), each.row))
     return ErrorAnalysis(
         breakdowns=[
-            _breakdown(scale, values, scorer, statistics) for scale, values in _scaled(sentences, sources)
+            _breakdown(title, values, scorer, statistics)
+            for title, values in _values(sentences, sources).items()
         ],
         worst=ranked[:num_worst],
         best=best[:NUM_EXAMPLES],
@@ -178,64 +172,59 @@ def analyse_errors(
 # Scores by properties of the source
 
 
-@dataclass(frozen=True)
-class _Scale:
-    """How sentences are grouped: ``names[i]`` has values below ``edges[i]`` and in no band before it."""
-
-    title: str
-    unit: str
-    edges: tuple[float, ...]
-    names: tuple[str, ...]
-
-
-_LENGTH = _Scale(
-    "source length", "words in the source", (10, 20, 30, 40), ("0–9", "10–19", "20–29", "30–39", "40 or more")
-)
-_RARITY = _Scale(
-    "word rarity",
-    "occurrences of the source's rarest word in the training data",
-    (1, 10, 100, 1000),
-    ("never", "1–9", "10–99", "100–999", "1,000 or more"),
-)
-_SPLIT = _Scale(
-    "split words",
-    "share of the source's words that the tokenizer splits into sub-words",
-    (1e-9, 0.1, 0.2, 0.3),
-    ("none", "under 10%", "10–19%", "20–29%", "30% or more"),
-)
+_SCALES = {
+    "source length": (
+        "words in the source",
+        (10, 20, 30, 40),
+        ("0–9", "10–19", "20–29", "30–39", "40 or more"),
+    ),
+    "word rarity": (
+        "occurrences of the source's rarest word in the training data",
+        (1, 10, 100, 1000),
+        ("never", "1–9", "10–99", "100–999", "1,000 or more"),
+    ),
+    "split words": (
+        "share of the source's words that the tokenizer splits into sub-words",
+        (1e-9, 0.1, 0.2, 0.3),
+        ("none", "under 10%", "10–19%", "20–29%", "30% or more"),
+    ),
+}
+"""By title the unit, upper edges and names of the bands; the last one has no upper edge."""
 
 
-def _scaled(
+def _values(
     sentences: Sequence[EvaluatedSentence], sources: SourceWords | None
-) -> Iterator[tuple[_Scale, Sequence[float] | str]]:
+) -> dict[str, Sequence[float] | str]:
     """The value of each sentence on each scale, or why there are none."""
     texts = [sentence.source for sentence in sentences if sentence.source is not None]
     if len(texts) < len(sentences):
-        yield from ((scale, "the sources are unknown") for scale in (_LENGTH, _RARITY, _SPLIT))
-    elif sources is None:
-        yield _LENGTH, [len(text.split()) for text in texts]
-        yield from ((scale, "no run is given, so the vocabulary is unknown") for scale in (_RARITY, _SPLIT))
-    else:
-        yield _LENGTH, [len(text.split()) for text in sources.texts]
-        counts, most = sources.training_counts or {}, _RARITY.edges[-1]
-        rarest = [min((counts.get(word.lower(), 0) for word in each), default=most) for each in sources.words]
-        yield _RARITY, sources.missing or rarest
-        yield _SPLIT, [sources.num_split(each) / max(len(each), 1) for each in sources.words]
+        return dict.fromkeys(_SCALES, "the sources are unknown")
+    if sources is None:
+        missing = dict.fromkeys(_SCALES, "no run is given, so the vocabulary is unknown")
+        return missing | {"source length": [len(text.split()) for text in texts]}
+    counts, most = sources.training_counts or {}, _SCALES["word rarity"][1][-1]
+    rarest = [min((counts.get(word.lower(), 0) for word in each), default=most) for each in sources.words]
+    return {
+        "source length": [len(text.split()) for text in sources.texts],
+        "word rarity": sources.missing or rarest,
+        "split words": [sources.num_split(each) / max(len(each), 1) for each in sources.words],
+    }
 
 
 def _breakdown(
-    scale: _Scale, values: Sequence[float] | str, scorer: Scorer, statistics: Statistics
+    title: str, values: Sequence[float] | str, scorer: Scorer, statistics: Statistics
 ) -> Breakdown:
+    unit, edges, names = _SCALES[title]
     if isinstance(values, str):
-        return Breakdown(title=scale.title, unit=scale.unit, bands=[], missing=values)
-    rows: list[list[int]] = [[] for _ in scale.names]
+        return Breakdown(title=title, unit=unit, bands=[], missing=values)
+    rows: list[list[int]] = [[] for _ in names]
     for row, value in enumerate(values):
-        rows[bisect_right(scale.edges, value)].append(row)
+        rows[bisect_right(edges, value)].append(row)
     bands = [
         Band(name=name, num_pairs=len(chosen), scores=scorer.scores(statistics, chosen) if chosen else [])
-        for name, chosen in zip(scale.names, rows, strict=True)
+        for name, chosen in zip(names, rows, strict=True)
     ]
-    return Breakdown(title=scale.title, unit=scale.unit, bands=bands)
+    return Breakdown(title=title, unit=unit, bands=bands)
 
 
 def _word_coverage(sources: SourceWords) -> WordCoverage:

@@ -40,7 +40,6 @@ class Evaluation:
     """Everything that ``ptenmt evaluate`` finds."""
 
     name: str
-    """The run, or the file of hypotheses."""
     folder: str | None
     """The run's; None if finished hypotheses were scored without a run."""
     checkpoint: str | None = None
@@ -74,12 +73,9 @@ class Evaluation:
     reliability: Reliability | None = None
     """Of the confidences; None: the run has no calibration."""
     checks: list[Check] | None = None
-    """The reliability checks; None: not asked for."""
     sentences: list[EvaluatedSentence]
-    """All of them, in order."""
     test_set: TestSet
     output: Hypotheses
-    """The translations that were scored."""
     baseline_output: Hypotheses | None = None
 
     @property
@@ -143,7 +139,6 @@ class EvaluationRequest:
     run: Run | None
     """None: hypotheses and references are files, and nothing else is known."""
     split: HeldOutSplit | None
-    """None: files."""
     files: EvaluationFiles
     test_set: TestSet
     options: LoadOptions

@@ -52,7 +52,6 @@ class Chart:
     name: str
     """Unique in the report, of letters, digits and hyphens."""
     marked_step: int | None
-    """Where a vertical line is drawn."""
 
     @property
     def title(self) -> str:

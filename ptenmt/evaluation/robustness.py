@@ -25,7 +25,6 @@ class NoiseScores:
     noise: str
     """The option in ``data.augment``; for the row to compare with ``no noise``."""
     num_changed: int
-    """Pairs that the noise changed."""
     num_pairs: int
     """Scored pairs: fewer where pairs are joined."""
     bleu: float

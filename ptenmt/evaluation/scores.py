@@ -29,7 +29,6 @@ class Score:
     """A corpus score with its bootstrap confidence interval and signature."""
 
     name: str
-    """``BLEU``, ``chrF2++`` or ``TER``."""
     text: TextForm
     value: float
     """0 to 100 (TER may exceed it); higher is better, except for TER."""
@@ -90,7 +89,6 @@ class BaselineComparison:
     """Every score beside the baseline's."""
 
     name: str
-    """The run or file that is the baseline."""
     differences: list[Difference]
 
 

@@ -47,7 +47,6 @@ class Sweep:
     num_pairs: int
     engine: str
     signature: str
-    """Of BLEU."""
     settings: list[SweepSetting]
     """By beam size, then length penalty; greedy search occurs once."""
     best: SweepSetting

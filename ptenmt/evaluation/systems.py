@@ -29,7 +29,6 @@ class LoadOptions:
     checkpoint: Choice = "best"
     """``best``: the weights with the best validation score; ``latest``: the newest."""
     engine: EngineName = "auto"
-    """The engine, as for ``Translator.load``."""
     overrides: Sequence[str] = ()
     """``decoding.option=value`` each: changes to the section ``decoding`` of the runs' configs."""
     on_warning: Callable[[str], None] = warnings.warn
@@ -41,18 +40,14 @@ class SearchFacts:
     """How a run translated."""
 
     engine: str
-    """``ctranslate2`` or ``keras``."""
     compute_type: str
-    """Such as ``int8``."""
     beam_size: int
-    """1: greedy."""
     length_penalty: float
     num_truncated: int
     """Translations that reached the length limit before [END]."""
     num_split: int
     """Sentences longer than the model's positions, translated in parts."""
     seconds: float
-    """For translating alone."""
 
     @property
     def description(self) -> str:

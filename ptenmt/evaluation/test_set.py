@@ -14,9 +14,7 @@ from ptenmt.evaluation.scores import TextForm
 from ptenmt.translation import Translation
 
 PLAIN_TEXT = DataConfig(source="files", path="-", tokenization="none")
-"""Default preparation of plain text without a run."""
 TOKENIZED_TEXT = DataConfig(source="files", path="-", tokenization="given")
-"""The same for text whose words and punctuation are separated by spaces."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -80,7 +78,6 @@ class TestSet:
     """Sentences and their references; columns are in the same order."""
 
     data: DataConfig
-    """How the text of the corpus is prepared."""
     is_corpus: bool
     """Whether the text came as the training corpus does; otherwise as users write it."""
     sources: list[str] | None

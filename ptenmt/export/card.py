@@ -23,14 +23,8 @@ SUMS_FILE = "SHA256SUMS"
 """As ``sha256sum --check`` reads it."""
 
 _SECTIONS = ("tokenizer", "model", "batch", "training", "optimizer", "decoding")
-_TEXT_OPTIONS = [
-    "source_language",
-    "target_language",
-    "reverse",
-    "tokenization",
-    "lowercase",
-    "normalization",
-]
+_LANGUAGES = ("source_language", "target_language", "reverse")
+_PREPARATION = ("tokenization", "lowercase", "normalization")
 
 
 def card_text(name: str, /, **values: object) -> str:
@@ -103,5 +97,5 @@ def _options(config: Config) -> str:
     """The options that define the model and its text, as YAML."""
     values = asdict(config)
     kept = {section: values[section] for section in _SECTIONS}
-    kept["data"] = {name: values["data"][name] for name in _TEXT_OPTIONS}
+    kept["data"] = {name: values["data"][name] for name in (*_LANGUAGES, *_PREPARATION)}
     return yaml.safe_dump(kept, sort_keys=False, allow_unicode=True)

@@ -80,7 +80,6 @@ class Line:
     y: "np.ndarray"
     """[points]; NaN leaves a gap."""
     has_marks: bool = False
-    """Whether every point gets a marker."""
     colour: int | None = None
     """Equal numbers are drawn alike in every plot; an even number and the next are a pair (dark, light).
     By default a line is coloured by its place."""
@@ -106,7 +105,6 @@ class Bars:
     values: Sequence[float]
     """At most 1; negative values are possible."""
     notes: Sequence[str] = ()
-    """A text to the right of each bar, if any."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -130,7 +128,6 @@ class Table:
 
 
 Panel = HeatMap | LinePlot | Bars | Table
-"""One part of a figure."""
 
 
 def figure_format(file: Path, *others: str) -> str:

@@ -33,9 +33,7 @@ class Reading:
     target_text: str
     """As ``source_text``; of the model's own translation, its decoded ids."""
     source_pieces: list[str]
-    """The tokens of ``source``."""
     target_pieces: list[str]
-    """The tokens of ``target``."""
 
 
 class Inspector:

@@ -10,7 +10,6 @@ from ptenmt.inspection.inspector import Inspector
 
 RUNNERS_UP = 4
 MAX_DRAWN = 8
-"""Maximum number of runners-up beside a bar."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -24,7 +23,6 @@ class TokenProbability:
     entropy: float
     """Of the distribution, in nats: 0 if the model is certain, log V if it is uniform."""
     runners_up: list[tuple[str, float]]
-    """The likeliest other tokens with their probabilities."""
 
 
 def token_probabilities(

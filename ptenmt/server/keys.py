@@ -27,7 +27,6 @@ class Owner:
     """Requests a minute; None: any number."""
     num_left: float = 1e9
     time: float = field(default_factory=time.monotonic)
-    """When ``num_left`` was so."""
 
     def spend(self) -> float:
         """Count a request; returns 0, or if there are too many the seconds until one is allowed."""

@@ -69,7 +69,7 @@ class Metrics:
         self.active = Gauge("ptenmt_active_requests", "Requests in progress", **own)
         own["labelnames"] = ["pair"]
         self._models = Info("ptenmt_model", "Loaded models", **own)
-        self._characters = Counter("ptenmt_characters", "Characters of texts to translate", **own)
+        self.characters = Counter("ptenmt_characters", "Characters of texts to translate", **own)
         self.sentences = Counter("ptenmt_sentences", "Sentences translated", **own)
         self.source_tokens = Counter("ptenmt_source_tokens", "Source tokens", **own)
         self.target_tokens = Counter("ptenmt_target_tokens", "Target tokens", **own)
@@ -89,14 +89,10 @@ class Metrics:
         for seconds in waits:
             self.queue_seconds.labels(pair).observe(seconds)
 
-    def count_characters(self, pair: str, texts: Sequence[str]) -> None:
-        """Count the characters of texts to translate."""
-        self._characters.labels(pair).inc(sum(map(len, texts)))
-
     @property
     def num_characters(self) -> int:
         """Those of all pairs."""
-        return int(sum(sample.value for found in self._characters.collect() for sample in found.samples))
+        return int(sum(sample.value for found in self.characters.collect() for sample in found.samples))
 
     def text(self, models: Sequence[ModelAnswer]) -> bytes:
         """All metrics in Prometheus' text format, with the models that are loaded now."""

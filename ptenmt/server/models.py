@@ -55,13 +55,11 @@ class Direction:
     known: str | None = None
     """That of the model, or of a newer one that could not be read."""
     model: Model | None = None
-    """If it is loaded."""
     unloaded: Callable[[], Model | None] = lambda: None
     """An unloaded model that requests in progress still use; None once they are done."""
     used: float = -math.inf
     """When it was last used, by ``time.monotonic``."""
     lock: threading.Lock = field(default_factory=threading.Lock)
-    """Held while its model is loaded."""
 
     @property
     def name(self) -> str:

@@ -66,7 +66,7 @@ class RequestModels:
         Returns the translations, and for each its text and those of its alternatives with their markup.
         """
         *earlier, last = map(self.translator, route)
-        self._metrics.count_characters(route[0].name, list(map(text_of, texts)))
+        self._metrics.characters.labels(route[0].name).inc(sum(len(text_of(text)) for text in texts))
         if earlier and glossary:
             raise Refusal("a glossary needs a model of both languages, and here two models are chained")
         detected: list[str | None] = [None] * len(texts)

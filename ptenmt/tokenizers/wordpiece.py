@@ -18,7 +18,6 @@ _CHECKSUMS = {
     "pt": "55c458462e8243cc00b4d2e0495faaeb931344f512de10527d6ec6ad19330eb5",
     "en": "675c8ee59d16db7ed44e7a94d198d609b77203c983326daa089d447217f043e4",
 }
-"""SHA-256 of the published vocabularies."""
 _MAX_WORD_LENGTH = 100
 """Characters; a longer word is [UNK]."""
 

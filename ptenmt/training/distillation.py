@@ -160,7 +160,6 @@ class Teacher:
 
     trained: TrainedModel
     translator: Translator
-    """It gives n-best lists."""
 
     def facts(self) -> dict[str, Any]:
         """Everything that its translations depend on, besides the sources."""

@@ -36,9 +36,7 @@ class DryRun:
     resumed_from: tuple[str, int] | None
     """The checkpoint that it would resume from, and its step; None for a new training."""
     unit: str
-    """Unit of ``examples``: pairs or windows."""
     examples: dict[str, int]
-    """Number of examples by split."""
     vocabulary_sizes: list[int]
     parameters: int
     steps_per_epoch: EpochSteps
@@ -52,7 +50,6 @@ class DryRun:
     seconds_per_validation: float
     """With an untrained model, whose translations have other lengths than a trained one's."""
     validations: int
-    """Number that are left."""
     peak_memory: int | None
     """Bytes; None where the system does not report it."""
     peak_device_memory: int | None

@@ -23,7 +23,6 @@ class Split:
     """A part of the data."""
 
     size: int
-    """Number of sentence pairs or windows."""
     fingerprint: str
 
 

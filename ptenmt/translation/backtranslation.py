@@ -39,9 +39,7 @@ class BackTranslation:
     translator: Translator
     """Of a run that translates from the language of the text."""
     weights: str
-    """The identity of its weights."""
     max_words: int
-    """Leave out lines of more words."""
     min_score: float | None
     """Leave out lines whose translation has a lower ``mean_log_probability``."""
     on_warning: Callable[[str], None]

@@ -51,7 +51,6 @@ class SearchRequest:
     probable token first, each with its completion, searched for without length penalty. None of these tokens
     is [END], and their probabilities are normalized over the others."""
     with_attention: bool = False
-    """Whether the hypotheses need their attention."""
     with_scores: bool = True
     """Whether they need their scores; an engine may be faster without."""
 
@@ -64,7 +63,6 @@ class Engine(Protocol):
     """Translates token ids to token ids."""
 
     name: str
-    """``ctranslate2`` or ``keras``."""
     compute_type: str
     """Such as ``float32`` or ``int8``."""
     identity: str

@@ -24,7 +24,6 @@ class MarkedSegment(NamedTuple):
 
     spans: list[Span]
     text: str
-    """The translation."""
     to_align: TranslatedSegment | None = None
     """The segment, if its words have to be aligned."""
 

@@ -18,7 +18,6 @@ class TranslatedSegment(NamedTuple):
     segment: Segment
     text: str
     ids: list[int]
-    """The ids of the hypothesis."""
     confidence: float | None = None
     """See ``Translation.confidence``."""
 
@@ -28,7 +27,6 @@ class Alternative:
     """A translation of a text."""
 
     text: str
-    """The translation, detokenized."""
     raw: str
     """The translation with the spacing of the training corpus."""
     tokens: list[str]
@@ -51,7 +49,6 @@ class Translation(Alternative):
     """A text and its best translation."""
 
     source: str
-    """The text before any preparation."""
     confidence: float | None = None
     """The expected sentence chrF / 100; None: see ``Translator.with_confidence``."""
     words: list[tuple[str, float | None]] = field(default_factory=list)

@@ -52,7 +52,6 @@ class Segment:
     is_retried: bool = False
     """Whether it was translated a second time, because of a fault of the first translation."""
     original: str = ""
-    """As it stands in the text."""
 
     @property
     def is_blank(self) -> bool:
