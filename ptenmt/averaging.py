@@ -28,13 +28,9 @@ def average(
 ) -> Path:
     """Average the weights of a run's last checkpoints or best models (Vaswani et al. 2017, section 6.1).
 
-    If the training kept an EMA of the weights, that is averaged. ``best`` works without TensorFlow.
-
-    Args:
-        run: A path, a name below ``checkpoints/``, or None for the run trained or averaged last.
-        last: Number of the newest checkpoints to average; all of them if neither is given.
-        best: Instead, number of the best models by validation to average.
-        to: The new run, a path or name; by default beside the run, its name plus ``-averaged``.
+    If the training kept an EMA of the weights, that is averaged. ``last`` is the number of the newest
+    checkpoints, by default all; ``best`` instead that of the best models by validation, which works without
+    TensorFlow. ``to`` is the new run, a path or name; by default beside the run, its name plus ``-averaged``.
 
     Returns:
         The new run's folder, a run like any other. It is written whole or not at all.

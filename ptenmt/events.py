@@ -31,8 +31,12 @@ OnProgress = Callable[[str, int, int], None]
 """Called with the current activity, how much of it is done, and how much there is."""
 
 
+class Event:
+    """What a training emits."""
+
+
 @dataclass(frozen=True, kw_only=True)
-class CorpusReady:
+class CorpusReady(Event):
     """The data are read, filtered and tokenized."""
 
     unit: Literal["pairs", "windows"] = "pairs"
@@ -48,7 +52,7 @@ class CorpusReady:
 
 
 @dataclass(frozen=True, kw_only=True)
-class TrainingStarted:
+class TrainingStarted(Event):
     """The model is built and its first step follows."""
 
     run: Path
@@ -66,7 +70,7 @@ class TrainingStarted:
 
 
 @dataclass(frozen=True, kw_only=True)
-class StageStarted:
+class StageStarted(Event):
     """A mixture of several sources is read from here on."""
 
     epoch: int
@@ -75,14 +79,14 @@ class StageStarted:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Warned:
+class Warned(Event):
     """A warning for the user; the training continues."""
 
     message: str
 
 
 @dataclass(frozen=True, kw_only=True)
-class StepDone:
+class StepDone(Event):
     """Progress of an epoch; emitted a few times a second at most."""
 
     epoch: int
@@ -99,7 +103,7 @@ class StepDone:
 
 
 @dataclass(frozen=True, kw_only=True)
-class CurvePoint:
+class CurvePoint(Event):
     """A point of the training curves: means over the steps since the previous point."""
 
     global_step: int
@@ -112,7 +116,7 @@ class CurvePoint:
 
 
 @dataclass(frozen=True, kw_only=True)
-class EpochDone:
+class EpochDone(Event):
     """All batches of an epoch are done."""
 
     epoch: int
@@ -122,7 +126,7 @@ class EpochDone:
 
 
 @dataclass(frozen=True, kw_only=True)
-class ValidationStep:
+class ValidationStep(Event):
     """Progress of a validation."""
 
     done: int
@@ -157,7 +161,7 @@ class Scores:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Validated:
+class Validated(Event):
     """The model was scored on the validation pairs."""
 
     epoch: int
@@ -174,7 +178,7 @@ class Validated:
 
 
 @dataclass(frozen=True, kw_only=True)
-class CheckpointSaved:
+class CheckpointSaved(Event):
     """The state of the training is on disk."""
 
     epoch: int
@@ -184,7 +188,7 @@ class CheckpointSaved:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Stopped:
+class Stopped(Event):
     """A stop was requested; the training state is saved."""
 
     epoch: int
@@ -192,25 +196,9 @@ class Stopped:
 
 
 @dataclass(frozen=True, kw_only=True)
-class PatienceExhausted:
+class PatienceExhausted(Event):
     """Early stopping: no improvement for ``validation.patience`` validations."""
 
     best_score: float
     num_stale: int
     """Validations since the best one."""
-
-
-Event = (
-    CorpusReady
-    | TrainingStarted
-    | StageStarted
-    | Warned
-    | StepDone
-    | CurvePoint
-    | EpochDone
-    | ValidationStep
-    | Validated
-    | CheckpointSaved
-    | Stopped
-    | PatienceExhausted
-)

@@ -253,9 +253,8 @@ class TranslationView:
     def __init__(self, screen: Screen, lines: Lines | None, *, is_shown: bool) -> None:
         self.screen, self._lines, self._is_shown = screen, lines, is_shown
         self._num_saved = self._num_done = self._num_bytes = self._num_saved_bytes = 0
-        self._num_unknown = 0
         self._counts: Counter[str] = Counter()
-        self._unknown: dict[str, None] = {}
+        self._unknown: Counter[str] = Counter()
         self._foreign: dict[str, list[int]] = {}
         self._num_ordered = 0
         self._progress: Progress | None = None
@@ -282,9 +281,7 @@ class TranslationView:
         for each in translations:
             self._counts[_TRUNCATED] += not each.is_complete
             self._counts[_SPLIT] += each.is_split
-            self._num_unknown += len(each.unknown)
-            if len(self._unknown) <= _SHOWN_WORDS:
-                self._unknown |= dict.fromkeys(each.unknown)
+            self._unknown.update(each.unknown)
         if not self._is_shown or not translations:
             return
         if self._progress is not None:
@@ -356,7 +353,7 @@ class TranslationView:
         if self._unknown:
             first = [word if word.isprintable() else ascii(word) for word in self._unknown][:_SHOWN_WORDS]
             shown = [*first, "…"] if len(self._unknown) > _SHOWN_WORDS else first
-            yield f"words outside the model's vocabulary: {self._num_unknown:,} ({', '.join(shown)})"
+            yield f"words outside the model's vocabulary: {self._unknown.total():,} ({', '.join(shown)})"
         if self._lines is not None and self._lines.num_invalid:
             yield f"lines that are not valid UTF-8, left empty: {self._lines.num_invalid:,}"
 

@@ -29,11 +29,10 @@ def config_names() -> list[str]:
 
 
 def load_config(name: str | Path, overrides: Sequence[str] = ()) -> Config:
-    """Load a config by path or preset name and apply overrides to it.
+    """Load a config and apply overrides to it.
 
-    Args:
-        name: A YAML file, or the name of one (``base``, ``base.yaml``) in ``./configs`` or the presets.
-        overrides: ``section.option=value`` each, the value read as YAML; later ones win.
+    ``name`` is a YAML file, or the name of one (``base``, ``base.yaml``) in ``./configs`` or the presets; the
+    ``overrides`` are ``section.option=value`` each, the value read as YAML; later ones win.
 
     Raises:
         ConfigError: The file is missing or no YAML mapping, or an option is unknown or invalid.

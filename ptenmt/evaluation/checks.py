@@ -67,11 +67,7 @@ def run_checks(
 ) -> list[Check]:
     """Run the checks that have cases, on at most 300 sentences of a test set, whose sources must be known.
 
-    Args:
-        translator: The run.
-        test_set: Of several references the first counts.
-        reliability: Of the confidences, for their check.
-        on_progress: Called after every check.
+    Of several references the first counts. ``reliability`` is that of the confidences, for their check.
     """
     rows = range(0, len(test_set), -(-len(test_set) // _NUM_SENTENCES))
     pairs = [((test_set.sources or [])[row], test_set.references_of(row)[0]) for row in rows]

@@ -88,14 +88,10 @@ def compare(
     load: LoadOptions | None = None,
     on_progress: OnProgress = lambda _activity, _done, _total: None,
 ) -> RunComparison:
-    """Put runs side by side.
+    """Put two or more runs side by side, paths or names below ``checkpoints/``.
 
-    Args:
-        runs: Two or more: paths, or names below ``checkpoints/``.
-        split: Have all runs translate these pairs of the first one, each with its own decoding options. None:
-            compare their stored figures, without loading any model.
-        load: How to load the runs, with ``split``.
-        on_progress: Called after every step of the translation.
+    With ``split`` all runs, loaded as ``load`` says, translate these pairs of the first one, each with its
+    own decoding options; without it their stored figures are compared, and no model is loaded.
 
     Raises:
         RunError: There are fewer than two, or one cannot be found or read.

@@ -68,17 +68,14 @@ def export_model(
     """Export a run's model, with a model card and a list of checksums.
 
     Args:
-        run: A path, a name below ``checkpoints/``, or None for the run trained or averaged last.
+        run: As ``checkpoint`` and ``on_warning``, see ``TrainedModel.load``.
         format: ``ctranslate2``: a folder that ``ctranslate2.Translator`` opens; ``savedmodel``: one that
             TensorFlow (Serving) loads, text in and text out, with greedy search; ``argos``: a package for
             Argos Translate and LibreTranslate; ``weights``: a folder with safetensors, the tokenizers, and
             if TensorFlow is installed, Keras' files.
-        quantization: How CTranslate2 stores the weights (formats ``ctranslate2`` and ``argos``); by default
-            int8.
+        quantization: How CTranslate2 stores the weights (formats ``ctranslate2`` and ``argos``).
         output: The folder, or the package's file; by default below the run's ``export/``. Only an earlier
             export is replaced.
-        checkpoint: ``best``: the weights that scored best in validation; ``latest``: the newest.
-        on_warning: Called with a message for damaged weights files and for limits of the export.
 
     Raises:
         RunError: There is no such run.

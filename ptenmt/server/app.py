@@ -29,11 +29,9 @@ def make_app(
 ) -> ASGIApp:
     """Assemble the application; raises ConfigError as ``check_origins`` does.
 
-    Args:
-        service: The models and the state that the routes share.
-        origins: Origins whose web pages may send requests (CORS): ``https://example.org``, or ``*``.
-        hosts: The hosts that requests may name; empty for any.
-        prefix: The path below which clients see the server, such as ``/pt``.
+    ``origins`` are those whose web pages may send requests (CORS): ``https://example.org``, or ``*``;
+    ``hosts`` those that requests may name, empty for any; ``prefix`` the path below which clients see the
+    server, such as ``/pt``.
     """
     check_origins(origins)
 

@@ -142,10 +142,9 @@ Route = tuple[Direction, ...]
 class Models:
     """The directions of a server; raises ConfigError if two have the same languages.
 
-    Args:
-        directions: All of them; the first is the default of routes whose requests name none.
-        max_bytes: The most memory of loaded models; a model in use stays, even if it is larger.
-        pivots: Whether two directions are chained where there is no direct one.
+    The first is the default of routes whose requests name none. ``max_bytes`` is the most memory of loaded
+    models; a model in use stays, even if it is larger. If it ``pivots``, two directions are chained where
+    there is no direct one.
     """
 
     def __init__(

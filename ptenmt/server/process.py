@@ -60,17 +60,11 @@ def serve(
 ) -> None:
     """Serve until SIGTERM or SIGINT; then finish the requests in progress, and return.
 
-    After SIGHUP, keys and models are loaded again, and replace those in use.
-
-    Args:
-        service: The models, limits and keys.
-        host: A name or an address of this machine.
-        port: The port; 0 for any free one.
-        origins: As ``hosts`` and ``url_prefix``, see ``make_app``.
-        watches: Whether to load a model again when its weights are replaced.
-        is_verbose: Whether uvicorn logs more than errors.
-        on_start: Called with the server's URL once it accepts requests.
-        on_warning: Called with a message if other machines can use the server without a key.
+    After SIGHUP, keys and models are loaded again, and replace those in use. For ``origins``, ``hosts`` and
+    ``url_prefix``, see ``make_app``; ``port`` may be 0, for any free one. If it ``watches``, a model is
+    loaded again when its weights are replaced; if ``is_verbose``, uvicorn logs more than errors. ``on_start``
+    is called with the server's URL once it accepts requests, ``on_warning`` if other machines can use it
+    without a key.
 
     Raises:
         PtenmtError: An origin is invalid, the first model cannot be loaded, or the address cannot be had.

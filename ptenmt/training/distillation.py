@@ -85,15 +85,12 @@ def distil(
         teachers: The other runs, paths or names below ``checkpoints/``. A translation's score is the mean of
             theirs.
         config: The student's options. Its ``data`` names the sources, and what to validate and test on.
-        run: The student, a path or a name below ``checkpoints/``.
+        run: The student; as ``fresh``, ``on_event`` and ``on_download``, see ``train``.
         choose: See ``Criterion``.
         keep: The share of each file's pairs to train on, those with the best scores.
         beam_size: Of the teachers, and the length of their n-best lists.
-        fresh: Train a new student; an existing run of that name is renamed, not deleted.
         device: What the teachers compute on: ``cpu``, ``cuda`` or ``auto``.
         threads: How many batches they translate in parallel; by default one per core.
-        on_event: Called with every event of the training, and warnings.
-        on_download: Called with the progress of a download.
         on_progress: Called after every step of the other parts.
 
     Raises:

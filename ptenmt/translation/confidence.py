@@ -111,11 +111,8 @@ def word_probabilities(
 ) -> list[tuple[str, float | None]]:
     """The words of a translation, each with the product of the probabilities of its tokens.
 
-    Args:
-        text: The translation. Words that are not in ``generated`` have None.
-        generated: The unconstrained output of the model, before entities and terms were put in.
-        tokens: The tokens of ``generated``.
-        log_probs: Of each token.
+    ``generated`` is the unconstrained output of the model, before entities and terms were put in, with its
+    tokens and their log-probabilities. Words that are not in it have None.
     """
     words, given = words_of(generated), words_of(text)
     totals: dict[int | None, float] = {}

@@ -26,12 +26,9 @@ PENDING_BATCHES_PER_THREAD = 8
 class CTranslate2Engine:
     """Translates token ids with an exported model, several batches in parallel.
 
-    Args:
-        model: The converted model.
-        tokenizers: Of both languages: CTranslate2 takes tokens, not ids.
-        with_unknown: Whether [UNK] may be generated.
-        device: ``cpu``, ``cuda`` or ``auto``; ConfigError if this machine has no such device.
-        threads: How many batches to translate in parallel, a thread each; by default one per core.
+    CTranslate2 takes tokens, not ids: hence the tokenizers. ``with_unknown``: [UNK] may be generated.
+    ``device`` is ``cpu``, ``cuda`` or ``auto``; ConfigError if this machine has no such device. Each of
+    ``threads``, by default one per core, translates a batch.
     """
 
     name = "ctranslate2"

@@ -65,7 +65,7 @@ def beam_search(
     num_hypotheses: int = 1,
     length_penalty: float = 1.0,
 ) -> list[list[Hypothesis]]:
-    """Keep the K most probable prefixes until each sentence has K hypotheses.
+    """Keep the K most probable prefixes until each sentence has K hypotheses; returns these, best first.
 
     As in CTranslate2, of the 2·K most probable continuations the first K are examined: those that end are
     hypotheses, and are replaced by later ones that do not end. Without length penalty a sentence is done once
@@ -76,12 +76,9 @@ def beam_search(
         select: Picks rows of the state.
         state: A row for each of the B sentences.
         max_lengths: The most tokens to generate for each sentence, [END] counted.
-        beam_size: Beam width K: hypotheses kept per step (``decoding.beam_size``).
+        beam_size: K.
         num_hypotheses: How many to return for each sentence, at most K.
         length_penalty: Exponent of the length normalization, as fairseq's ``--lenpen``, not as GNMT's.
-
-    Returns:
-        The hypotheses of each sentence, best first.
     """
     num = len(max_lengths)
     found: list[list[Hypothesis]] = [[] for _ in max_lengths]

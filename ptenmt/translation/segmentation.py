@@ -112,11 +112,7 @@ class TextEncoder:
         return encode_framed(self._tokenizers.target, prepared, self._max_length)
 
     def target_prefix(self, text: str, *, with_entities: bool = False) -> list[int]:
-        """Encode a target prefix, without [START] and [END].
-
-        Args:
-            text: The prefix.
-            with_entities: Its entities, such as emoji, may be [UNK].
+        """Encode a target prefix, without [START] and [END]; ``with_entities``, such as emoji, may be [UNK].
 
         Raises:
             ConfigError: It leaves no room for a translation, or is not spelled in the model's vocabulary.
@@ -142,16 +138,10 @@ class TextEncoder:
         is_sentence: bool = False,
         max_segments: int | None = None,
     ) -> list[SegmentedText]:
-        """Split texts into sentences.
+        """Split texts into sentences, at most ``max_segments`` together; ConfigError if there are more.
 
-        Args:
-            texts: Any texts.
-            is_prepared: They are lines of a prepared corpus: split only what the model cannot read at once.
-            is_sentence: Split only lines, and what the model cannot read at once.
-            max_segments: The most sentences that the texts may have together.
-
-        Raises:
-            ConfigError: They have more.
+        If it ``is_prepared``, a text is a line of a prepared corpus: only what the model cannot read at once
+        is split; if it ``is_sentence``, only that and lines.
         """
         prepare = str if is_prepared else self.prepare_source
         splits_sentences = self._splits_sentences and not (is_prepared or is_sentence)

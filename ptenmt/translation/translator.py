@@ -161,18 +161,13 @@ class Translator:
     def translate(
         self, texts: str | Iterable[str], *, prefix: str = "", max_segments: int | None = None
     ) -> list[Translation]:
-        """Translate one text or several, in order.
+        """Translate one text or several, in order, each after the target prefix.
 
         Texts are translated sentence by sentence. What has no word of the source language, such as ``123``
         or an emoji, stays as it is, and so do line ends.
 
-        Args:
-            texts: The texts.
-            prefix: The target prefix: what every translation starts with.
-            max_segments: The most sentences that the texts may have together.
-
         Raises:
-            ConfigError: They have more.
+            ConfigError: The texts have more than ``max_segments`` sentences together.
             TypeError: One is not str.
         """
         texts = [texts] if isinstance(texts, str) else texts
@@ -480,9 +475,7 @@ class Translator:
     ) -> list[list[list[Span]]]:
         """Move markup, such as bold words and links, to the translations of texts by word alignment.
 
-        Args:
-            translations: From ``translate``.
-            texts: The texts as spans: parts of it with the elements around them.
+        The texts are spans: parts of them with the elements around them.
 
         Returns:
             For each text the spans of its best translation, then those of each alternative.
