@@ -34,7 +34,7 @@ class TranslateRequest(DetectRequest, WithGlossary):
 
     source: Source
     target: Target
-    format: Format = "text"
+    format: Format = Field("text", description="text or html.")
     alternatives: Annotated[
         int, BeforeValidator(lambda given: given or 0), AfterValidator(lambda given: min(max(given, 0), 5))
     ] = Field(0, description="Number of alternative translations of each text, at most 5.")

@@ -141,7 +141,7 @@ class Page {
       part(`${side}-name`).classList.toggle("unseen", !part(`${side}-language`).hidden); // which names it, too
     }
     part("source").placeholder = say(
-      this.files ? "Type or paste {source}, or drop a document" : "Type or paste {source}",
+      this.files?.takesDrops ? "Type or paste {source}, or drop a document" : "Type or paste {source}",
       names,
     );
     part("source").lang = languages.source;
@@ -179,7 +179,7 @@ class Page {
     if (error.status === 403) this.keyForm.show();
     const again = BUSY[error.status];
     if (again) this.#typing = setTimeout(() => this.requests.translate(this.#sentences()), RETRY_PAUSE);
-    this.notices.show(again ? say(again) : error.message, !again);
+    this.notices.show(again ? say(again) : error.message, error.status !== 503);
   }
 
   #sentences() {
@@ -210,7 +210,7 @@ class Page {
     this.history.add({
       source: this.source.text,
       translation: text,
-      sentences: this.#sentences().map((sentence) => [sentence, this.translations.of(sentence)]),
+      sentences: this.#sentences().filter(Boolean).map((sentence) => this.translations.known(sentence)),
       languages: this.translations.languages,
     });
     clearTimeout(this.#speaking);
@@ -271,9 +271,7 @@ class Page {
   #again({ source, sentences, languages }) {
     this.show("translate");
     this.languages.choose(languages.source, languages.target);
-    for (const [sentence, translation] of sentences) {
-      if (sentence) this.translations.choose(sentence, translation);
-    }
+    sentences.forEach((known) => this.translations.choose(...known));
     this.source.text = source;
   }
 

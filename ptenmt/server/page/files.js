@@ -19,6 +19,7 @@ export class Files {
     if (this.formats.includes(".html")) this.formats.push(".htm");
     this.field.accept = this.formats.join(",");
     this.button.title = this.formats.join(" ");
+    this.takesDrops = matchMedia("(hover: hover)").matches; // with a finger nothing is dragged here
     this.button.addEventListener("click", () => this.field.click());
     this.field.addEventListener("change", () => {
       this.translate(this.field.files);
@@ -47,16 +48,22 @@ export class Files {
   /** Translate files, one after the other. */
   async translate(files) {
     this.onBegin();
-    for (const file of [...files]) await this.#translateOne(file);
+    const entries = [...files].map((file) => [file, this.#add(file)]);
+    for (const entry of entries) await this.#translateOne(...entry);
   }
 
-  async #translateOne(file) {
-    const line = make("span", { role: "status" });
-    const entry = make("li", {}, line);
+  #add(file) {
+    const entry = make("li", {}, make("span", { role: "status" }, say("{name}: waiting …", file)));
     this.list.append(entry);
+    return entry;
+  }
+
+  async #translateOne(file, entry) {
+    const line = entry.firstChild;
     line.textContent = say("{name}: translating …", file);
     try {
-      this.#checkFormat(file);
+      const isKnown = this.formats.some((ending) => file.name.toLowerCase().endsWith(ending));
+      if (!isKnown) throw new Error(say("only {formats} can be translated", { formats: this.formats.join(", ") }));
       const href = await translateFile(file, this.translations.languages);
       line.replaceChildren(`${file.name}: `, make("a", { href, download: "" }, say("download the translation")));
     } catch (error) {
@@ -67,11 +74,6 @@ export class Files {
       entry.remove();
       this.button.focus();
     };
-    entry.append(makeButton(dismiss, { ariaLabel: say("Dismiss: {name}", file) }, say("Dismiss")));
-  }
-
-  #checkFormat(file) {
-    if (this.formats.some((ending) => file.name.toLowerCase().endsWith(ending))) return;
-    throw new Error(say("only {formats} can be translated", { formats: this.formats.join(", ") }));
+    entry.append(makeButton(dismiss, { ariaLabel: say("Remove: {text}", { text: file.name }) }, say("Remove")));
   }
 }

@@ -43,7 +43,7 @@ export class HeatTable {
     this.#cells = weights.map((row) => row.map(cell));
     const lines = this.#cells.map((cells, place) => make("tr", {}, this.#headers.rows[place], ...cells));
     const head = make("tr", {}, make("td", { className: "corner" }), ...this.#headers.columns);
-    this.table.replaceChildren(make("caption", {}, title), head, ...lines);
+    this.table.replaceChildren(make("caption", {}, make("span", {}, title)), head, ...lines);
     this.table.style.setProperty("--columns", columns.length);
     this.#cells[0][0].tabIndex = 0;
     this.#met = [0, 0];

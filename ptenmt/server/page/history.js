@@ -36,7 +36,7 @@ export class History {
     if (entry.source.trim() === "") return;
     this.#timer = setTimeout(() => {
       this.#forgotten = null;
-      const others = read().filter(({ source }) => source !== entry.source && !isBeginning(source, entry.source));
+      const others = read().filter(({ source }) => !entry.source.startsWith(source.trimEnd())); // typed on
       this.#keep([{ ...entry, time: Date.now() }, ...others]);
     }, PAUSE);
   }
@@ -58,24 +58,30 @@ export class History {
     const wanted = this.search.value.toLocaleLowerCase(locale);
     const isFound = ({ source, translation }) =>
       `${source}\n${translation}`.toLocaleLowerCase(locale).includes(wanted);
-    this.empty.hidden = entries.length > 0;
+    const found = entries.filter(isFound);
+    this.empty.textContent = say(entries.length ? "Nothing found." : "Nothing yet.");
+    this.empty.hidden = found.length > 0;
     this.search.hidden = entries.length === 0;
     this.forgetAll.hidden = entries.length === 0 && !this.#forgotten;
     this.forgetAll.textContent = say(this.#forgotten ? "Undo" : "Clear history");
-    this.list.replaceChildren(...entries.filter(isFound).map((entry) => this.#line(entry)));
+    this.list.replaceChildren(...found.map((entry) => this.#line(entry)));
   }
 
   #line(entry) {
     const texts = [entry.source, entry.translation].map((text) => make("span", {}, text));
     const date = new Date(entry.time);
-    const ariaLabel = say("Forget: {text}", { text: entry.source.slice(0, 60) });
-    const forget = () => this.#keep(read().filter(({ time }) => time !== entry.time));
+    const ariaLabel = say("Remove: {text}", { text: entry.source.slice(0, 60) });
+    const forget = ({ target }) => {
+      const place = [...this.list.children].indexOf(target.parentElement);
+      this.#keep(read().filter(({ time }) => time !== entry.time));
+      (this.list.children[place] ?? this.list.lastChild)?.lastChild.focus();
+    };
     return make(
       "li",
       {},
       makeButton(() => this.onAgain(entry), { className: "again" }, ...texts),
       make("time", { dateTime: date.toISOString() }, date.toLocaleString(locale, FORMAT)),
-      makeButton(forget, { className: "forget", ariaLabel }, say("Forget")),
+      makeButton(forget, { className: "forget", ariaLabel }, say("Remove")),
     );
   }
 }
@@ -88,9 +94,4 @@ function read() {
   } catch {
     return [];
   }
-}
-
-/** Whether one text is a beginning of another, that is, unfinished typing. */
-function isBeginning(one, other) {
-  return other.startsWith(one.trimEnd());
 }

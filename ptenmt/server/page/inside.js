@@ -155,7 +155,7 @@ export class Inside {
     const { layer, head } = this.#chosen;
     const isEncoder = this.parts.block.value === "encoder";
     this.parts.readout.textContent = say(
-      isEncoder ? "{row} attends to {column}: {share}" : "{row} is predicted attending to {column}: {share}",
+      isEncoder ? "“{row}” attends to “{column}”: {share}" : "“{row}” is predicted attending to “{column}”: {share}",
       { row: rows[row], column: columns[column], share: percent(this.#layers[layer][head][row][column]) },
     );
   }

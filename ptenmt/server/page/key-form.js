@@ -21,7 +21,7 @@ export class KeyForm {
   /** Ask for a key, or for another one. */
   show() {
     this.form.hidden = false;
-    this.#showStatus(hasKey() ? say("That key is not valid.") : "");
+    if (hasKey()) this.#showStatus(say("That key is not valid."));
   }
 
   async #try() {

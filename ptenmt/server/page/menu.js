@@ -19,7 +19,7 @@ export class Menu {
     element.addEventListener("focusout", (event) => this.#closeIfLeft(event.relatedTarget));
     element.addEventListener("mousedown", (event) => event.preventDefault()); // Safari would take the focus away
     document.addEventListener("pointerdown", (event) => this.#closeIfLeft(event.target));
-    window.addEventListener("resize", () => this.close());
+    window.addEventListener("resize", () => this.isOpen && this.#place()); // a phone's address bar resizes it, too
   }
 
   get isOpen() {
@@ -58,6 +58,11 @@ export class Menu {
   #show(items) {
     this.element.replaceChildren(...items);
     this.element.hidden = false;
+    this.#place();
+    this.element.scrollIntoView({ block: "nearest" });
+  }
+
+  #place() {
     const word = this.#anchor.getBoundingClientRect();
     const widest = document.documentElement.clientWidth - this.element.offsetWidth - 12;
     this.element.style.left = `${window.scrollX + Math.max(12, Math.min(word.left, widest))}px`;
@@ -67,7 +72,7 @@ export class Menu {
   /** The prefix, once, and a button for the rest of each. */
   #items(alternatives, prefix, onChoose) {
     if (alternatives.length === 0) return [remark(say("no alternatives"))];
-    const common = commonWords([`${prefix} `, ...alternatives.map(({ text }) => text)]);
+    const common = commonWords([prefix && `${prefix} `, ...alternatives.map(({ text }) => text)]);
     const items = alternatives.map((each) => this.#item(each, common.length, onChoose));
     return common ? [remark(`${common.trimEnd()} …`), ...items] : items;
   }
@@ -94,7 +99,7 @@ export class Menu {
       event.preventDefault();
       items[place].focus();
     }
-    if (event.key === "Escape") {
+    if (event.key === "Escape" || event.key === "Tab") {
       event.stopPropagation();
       const anchor = this.#anchor;
       this.close();

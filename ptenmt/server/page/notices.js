@@ -44,7 +44,7 @@ export class Notices {
   remark({ isTooLong, hasFiles, detected, isKnown }) {
     const language = detected && nameOfLanguage(detected);
     let text = language ? say("This looks like {language}.", { language }) : "";
-    if (isTooLong) text = say("Too long for this field. Translate it as a document instead.");
+    if (isTooLong) text = say("Too long for this field.");
     if (this.notice.textContent !== text) this.notice.textContent = text;
     this.toDocument.hidden = !(isTooLong && hasFiles);
     this.toLanguage.hidden = isTooLong || !isKnown;

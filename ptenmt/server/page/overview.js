@@ -5,6 +5,7 @@ import { makeButton } from "./elements.js";
 import { curlCommand } from "./sharing.js";
 import { EXAMPLES, capitalized, locale, nameOfLanguage, say } from "./strings.js";
 
+const PAIR = /\[\n\s+("(?:[^"\\]|\\.)*"),\n\s+([\d.e-]+|null)\n\s+\]/g; // a word and its probability
 const METRICS = { bleu: "BLEU", chrf: "chrF" };
 
 /** Show sentences of a language as buttons. */
@@ -21,7 +22,7 @@ export function showExchange(parts) {
   if (!request) return;
   parts.box.hidden = false;
   parts.request.textContent = curlCommand("translate", request);
-  parts.answer.textContent = JSON.stringify(answer, null, 2);
+  parts.answer.textContent = JSON.stringify(answer, null, 2).replace(PAIR, "[$1, $2]");
 }
 
 /**

@@ -50,6 +50,12 @@ export class Translations {
     return { text, isDoubtful: (confidence ?? 1) < DOUBTFUL, doubtful };
   }
 
+  /** @returns {[string, string, object]} A sentence, its translation, and more facts, as `choose` takes them. */
+  known(sentence) {
+    const { text, ...facts } = this.#known.get(this.#key(sentence)) ?? {};
+    return [sentence, text, facts];
+  }
+
   /** Replace the translation of a sentence; what is left out is unknown. */
   choose(sentence, text, { detected, confidence, words } = {}) {
     this.#known.delete(this.#key(sentence));

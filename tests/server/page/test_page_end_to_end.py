@@ -136,7 +136,7 @@ def test_inside_shows_every_head_of_the_servers_answer(page: "Browser") -> None:
     assert set(future) == {0.0}
     page.all("#map td[tabindex='0']")[0].click()
     page.press("\ue015")
-    readout = f"{answer['written_pieces'][1]} is predicted attending to [START]: "
+    readout = f"“{answer['written_pieces'][1]}” is predicted attending to “[START]”: "
     assert page["readout"].text.startswith(readout)
     assert page.complaints() == []
 

@@ -178,6 +178,12 @@ def test_alternatives_are_shown_with_their_probabilities(browser: "Browser", scr
     browser.until(lambda: browser.all("#menu button"))
     assert browser["menu"].text.split("\n") == ["O GATO …", "COME BEM", "25%"]
     assert "prefix" in script.asked[-1]
+    browser.press("\ue004")  # Tab: past the word that the menu is of
+    assert not browser["menu"].is_displayed()
+    assert browser.script("return document.activeElement.textContent") == "Request and response"
+    browser.words("target")["O"].click()
+    browser.until(lambda: browser.all("#menu button"))
+    assert browser["menu"].text.split("\n") == ["O GATO COME BEM", "25%"]  # without a prefix
 
 
 PORTUGUESE = {
@@ -244,6 +250,7 @@ def test_a_server_that_does_not_answer_is_asked_again(browser: "Browser") -> Non
         browser.translate("olá", "OLÁ")
     browser.write("adeus")
     browser.until(lambda: browser["status"].text == "The server cannot be reached. Trying again …")
+    assert "error" in browser["status"].get_attribute("class")
     assert not browser["copy"].is_displayed()  # what is shown is of the earlier text
     with scripted_server(port=int(script.address.split(":")[2].split("/")[0])):
         browser.until(lambda: browser["target"].text == "ADEUS")
@@ -260,9 +267,12 @@ def test_a_key_is_asked_for_and_sent(browser: "Browser", script: Script) -> None
     browser["key"].send_keys("simsim\n")
     browser.until(lambda: browser["key-error"].text == "That key is not valid.")
     assert browser["key"].get_attribute("aria-invalid") == "true"
+    browser.write("olé")
+    browser.until(lambda: script.asked[-1]["q"] == ["olé"] and browser["status"].text == "no key")
+    assert browser["key-error"].text == "That key is not valid."
     browser["key"].clear()
     browser["key"].send_keys("sesame\n")
-    browser.until(lambda: browser["target"].text == "OLÁ")
+    browser.until(lambda: browser["target"].text == "OLÉ")
     assert not browser["key"].is_displayed()
     script.translate = lambda _request: (403, {"error": "no key"}, {})  # it was taken from the file of keys
     browser.write("adeus")
@@ -313,6 +323,7 @@ def test_history_stays_in_the_browser(browser: "Browser") -> None:
         browser["history-search"].clear()
         browser["history-search"].send_keys(wanted)
         assert [line.text.splitlines() for line in browser.all("#history .again")] == found
+        assert browser["history-empty"].text == ("" if found else "Nothing found.")
     browser["forget-all"].click()
     assert browser["history"].text == ""
     assert "rato" not in str(browser.script("return JSON.stringify(localStorage)"))
@@ -334,6 +345,20 @@ def test_history_restores_what_it_shows(browser: "Browser", script: Script) -> N
     browser["tab-history"].click()
     browser.all("#history .again")[0].click()
     browser.until(lambda: browser["target"].text == "O GATO COME")
+
+
+@pytest.mark.usefixtures("script")
+def test_the_focus_stays_near_a_removed_entry(browser: "Browser") -> None:
+    entry = "{source: arguments[0][n], translation: 'X', sentences: [], languages: {}, time: n + 1}"
+    code = f"localStorage['ptenmt.history'] = JSON.stringify([0, 1, 2].map((n) => ({entry})))"
+    browser.script(code, ["um", "dois", "três"])
+    browser.driver.refresh()
+    browser.until(lambda: "·" in browser.driver.title)
+    browser["tab-history"].click()
+    for number, left in ((1, "três"), (1, "um")):
+        browser.all("#history .forget")[number].click()
+        label = browser.script("return document.activeElement.ariaLabel")
+        assert label == f"Remove: {left}"
 
 
 def test_a_link_fills_the_panes(browser: "Browser", script: Script) -> None:
@@ -388,3 +413,9 @@ def test_sentences_and_words_of_low_confidence_are_underlined(browser: "Browser"
     assert (word.get_property("textContent"), word.aria_role) == ("TRIS", "button")
     assert word.get_attribute("title") == "The model is unsure of this word."
     assert "dotted" in browser.script("return getComputedStyle(arguments[0]).textDecoration", word)
+    browser.until(lambda: "tris" in str(browser.script("return JSON.stringify(localStorage)")))
+    browser.driver.refresh()
+    browser.until(lambda: "·" in browser.driver.title)
+    browser["tab-history"].click()
+    browser.all("#history .again")[0].click()
+    assert [found.text for found in browser.until(lambda: browser.all(".doubtful"))] == ["TRIS"]
