@@ -7,9 +7,10 @@ import pytest
 
 from ptenmt.server.documents import read_document, translated_name
 from ptenmt.server.limits import Refusal
-from ptenmt.translation.markup import text_of
+from ptenmt.translation.markup import Span, text_of
 
 TIMES = "00:00:01,000 --> 00:00:02,500\n"
+FIRST, NEXT = f"1\n{TIMES}", "2\n00:00:03,000 --> 00:00:04,000\n"
 SRT = """1
 00:00:01,000 --> 00:00:02,500
 o gato bebe
@@ -79,16 +80,37 @@ def test_subtitles_may_be_in_windows_1252() -> None:
 
 
 def test_a_subtitle_is_translated_as_a_whole() -> None:
-    assert texts_of("a.srt", SRT.encode()) == [
-        "o gato bebe leite",
-        "a mãe",
-        " não tem ",
-        "tempo nenhum",
-        "olá !",
-    ]
+    assert texts_of("a.srt", SRT.encode()) == [*("o gato bebe leite", "a mãe não tem tempo nenhum", "olá !")]
 
 
-FIRST, NEXT = f"1\n{TIMES}", "2\n00:00:03,000 --> 00:00:04,000\n"
+@pytest.mark.parametrize(
+    ("spoken", "spans", "moved", "written"),
+    [
+        (
+            "Eu <i>amo</i> gatos.",
+            [("Eu ", ()), ("amo", (0,)), (" gatos.", ())],
+            [("Cats ", ()), ("love", (0,)), (" I.", ())],
+            "Cats <i>love</i> I.",
+        ),
+        (
+            "{\\an8}<I>Eu <b>a</b><font x>mo",
+            [("Eu ", (0, 1)), ("a", (0, 1, 2)), ("mo", (0, 1, 3))],
+            [("I ", (0, 1)), ("lo", (0, 1, 3)), ("ve", (0, 1, 2))],
+            "{\\an8}<I>I <font x>lo<b>ve</b>",
+        ),
+        (
+            "<i>- Eu</i> amo <b></b><u>os <b>gatos</u> todos</b></p>",
+            [("Eu", ()), (" amo ", (0,)), ("", (0, 1)), ("os ", (0, 2)), ("gatos", (0, 2, 3))]
+            + [(" todos", (0,)), ("", (0, 4, 5))],
+            [("I ", ()), ("love", (0,)), ("", (0, 1)), (" all ", (0,)), ("cats", (0, 2, 3)), ("", (0, 4, 5))],
+            "<i>- I </i>love<b></b> all <u><b>cats</u></b></p>",
+        ),
+    ],
+)
+def test_tags_follow_the_words(spoken: str, spans: list[Span], moved: list[Span], written: str) -> None:
+    document = read_document("a.srt", f"{FIRST}{spoken}\n".encode())
+    assert document.texts == [spans]
+    assert document.with_texts([moved]).decode() == f"{FIRST}{written}\n\n"
 
 
 @pytest.mark.parametrize(
@@ -164,7 +186,6 @@ def test_lines_without_a_letter_are_not_translated(blank: str) -> None:
         ("a.txt", "", "a\n"),
         ("a.html", "", "a<hr>"),
         ("a.srt", "", f"{TIMES}a\n\n"),
-        ("a.srt", TIMES, "a<b>"),
     ],
 )
 def test_too_many_texts_are_refused(name: str, begin: str, text: str) -> None:

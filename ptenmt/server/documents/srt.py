@@ -3,54 +3,78 @@
 import re
 import textwrap
 from bisect import bisect_left
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
+from itertools import pairwise
 
 import srt
 
+from ptenmt.server.documents.inline import merged
 from ptenmt.server.documents.plain import check_tags, is_prose, limited
 from ptenmt.server.limits import Refusal
-from ptenmt.translation.markup import Span, text_of
+from ptenmt.translation.markup import Path, Span, num_shared, text_of
 
 MAX_TAGS = 50_000
 MAX_CHARACTERS = 2_000_000
+MAX_DEPTH = 16
+"""Of tags in each other; what follows a further one is not inside it."""
 
 _TIMES = r"\d+:\d\d:\d\d[,.]\d+ ?--> ?\d+:\d\d:\d\d[,.]\d+"
 _SUBTITLE = re.compile(rf"(?:^|\n)((?:\d+\n)?{_TIMES})")
 _LONG_NUMBER = re.compile(r"[0-9]{10}")
 """srt's patterns take time cubic in the digits of a number."""
 _TAG = r"<[^<>]*>|\{[^{}]*\}"
+_TAGS = re.compile(f"({_TAG})")
 _DASH = re.compile(rf"^ (?: \s | {_TAG} )*+ [-–—]++ \s*+", re.VERBOSE)
 """The dash that starts each speaker's lines in a dialogue."""
 _KEPT = re.compile(rf"( {_DASH.pattern} | {_TAG} )", re.VERBOSE)
+_NAME = re.compile(r"<(/?\w+)[^<>]*>")
 _NO_BREAK = "\ue000"
 _NO_TAG = str.maketrans("<>{}", "‹›()")
 
 
-@dataclass
 class _Turn:
-    """The lines of one speaker in a subtitle, or all of its lines if it is no dialogue."""
+    """The lines of one speaker in a subtitle, or all of its lines if it is no dialogue.
 
-    lines: list[str]
+    A tag is an element around the text up to its end tag, or up to the end without one.
+    """
 
-    @property
-    def parts(self) -> list[str]:
-        """The lines joined, then split: text at even places, tags and the speaker's dash at odd ones."""
-        return _KEPT.split(" ".join(self.lines))
-
-    @property
-    def texts(self) -> list[str]:
-        return [part for part in self.parts[::2] if is_prose(part)]
-
-    def translated(self, translations: Iterator[str]) -> list[str]:
-        """As many lines as before, with the next of the translations for each of ``texts``."""
-        if not self.texts:
-            return self.lines
-        parts = (
-            next(translations).translate(_NO_TAG) if number % 2 == 0 and is_prose(part) else part
-            for number, part in enumerate(self.parts)
+    def __init__(self, lines: list[str]) -> None:
+        self.lines, text = lines, " ".join(lines)
+        self._dash = found[0] if (found := _DASH.match(text)) else ""
+        self._tags: list[tuple[str, str]] = []
+        """The tag that begins an element, and the one that ends it if there is one."""
+        path, names, spans = Path(), list[str](), list[Span]()
+        for at, part in enumerate(_TAGS.split(text.removeprefix(self._dash))):
+            tag = _NAME.fullmatch(part)
+            name = tag[1].lower() if tag else ""
+            if at % 2 == 0:
+                spans += [(part, path)] * bool(part)
+            elif name[:1] == "/" and name[1:] in names:
+                names = names[: -1 - names[::-1].index(name[1:])]
+                self._tags[path[len(names)]] = self._tags[path[len(names)]][0], part
+                path = path[: len(names)]
+            else:
+                self._tags.append((part, ""))
+                inner = (*path, len(self._tags) - 1)
+                spans.append(("", inner))
+                if len(path) < MAX_DEPTH:
+                    path, names = inner, [*names, name]
+        self.spans = merged(
+            span
+            for span, (_, following) in pairwise([*spans, ("", Path())])
+            if span[0] or following[: len(span[1])] != span[1]
         )
-        return _wrapped("".join(parts), len(self.lines))
+
+    def fill(self, spans: Sequence[Span]) -> None:
+        """Replace the text; the number of lines stays."""
+        parts, last = [self._dash], Path()
+        for text, path in [*spans, ("", Path())]:
+            same = num_shared(last, path)
+            parts += [self._tags[number][1] for number in reversed(last[same:])]
+            parts += [self._tags[number][0] for number in path[same:]]
+            parts.append(text.translate(_NO_TAG))
+            last = path
+        self.lines = _wrapped("".join(parts), len(self.lines))
 
 
 class Subtitles:
@@ -66,16 +90,17 @@ class Subtitles:
         except (srt.SRTParseError, srt.TimestampParseError, OverflowError) as error:
             raise Refusal(f"the file has subtitles that cannot be read: {error}") from error
         self._turns = [_turns(subtitle.content.splitlines()) for subtitle in self._subtitles]
-        # Without tags and line breaks.
-        texts = limited(text for turns in self._turns for turn in turns for text in turn.texts)
-        self.texts: list[list[Span]] = [[(text, ())] for text in texts]
+        turns = (turn for turns in self._turns for turn in turns)
+        self._translated = limited(turn for turn in turns if is_prose(text_of(turn.spans)))
+        self.texts = [turn.spans for turn in self._translated]
 
     def with_texts(self, texts: Sequence[Sequence[Span]]) -> str:
         """The file with other texts, one for each of ``texts``."""
-        remaining = map(text_of, texts)
+        for turn, spans in zip(self._translated, texts, strict=True):
+            turn.fill(spans)
         for number, (subtitle, turns) in enumerate(zip(self._subtitles, self._turns, strict=True), 1):
             subtitle.index = subtitle.index or number
-            subtitle.content = "\n".join(line for turn in turns for line in turn.translated(remaining))
+            subtitle.content = "\n".join(line for turn in turns for line in turn.lines)
         return str(srt.compose(self._subtitles, reindex=False, eol=self._line_end))
 
 
@@ -96,13 +121,13 @@ def _normalized(source: str) -> str:
 
 def _turns(lines: Sequence[str]) -> list[_Turn]:
     """A dialogue's lines by speaker: each begins with a dash."""
-    turns: list[_Turn] = []
+    turns: list[list[str]] = []
     is_dialogue = any(map(_DASH.match, lines[:1]))
     for line in filter(None, lines):
         if not turns or (is_dialogue and _DASH.match(line)):
-            turns.append(_Turn([]))
-        turns[-1].lines.append(line)
-    return turns
+            turns.append([])
+        turns[-1].append(line)
+    return list(map(_Turn, turns))
 
 
 def _wrapped(text: str, num_lines: int) -> list[str]:
