@@ -3,17 +3,23 @@
 - ready: time from the start of `ptenmt serve` to its first response; idle: memory after that
 - load: clients that each send a sentence, wait for its translation, and send the next, for some minutes:
   throughput compared with offline translation (same engine and beam size), latencies, growth of memory
+- unread: before that, 20 clients that send request after request and read no response
 - overload: twice the measured throughput, regardless of responses; the server must answer 200 or 503. Then
   the first load again for some seconds, which must be as fast as before
+- reload: that load once more, while the server loads its models anew every two seconds (SIGHUP)
+
+With --second, the server has two runs, and every other request is for the second one.
 
 The clients are one process on the same cores; its CPU use is reported separately.
 
     python benchmarks/serving.py --run DIR/base [--data-dir DIR] [--seconds 180]
+    python benchmarks/serving.py --run DIR/pt-en --input pt --second DIR/en-pt --second-input en
 """
 
 import argparse
 import os
 import re
+import signal
 import subprocess
 import sys
 import tempfile
@@ -23,18 +29,21 @@ import urllib.request
 from collections import defaultdict
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from itertools import chain
 from pathlib import Path
-from statistics import fmean
+from statistics import fmean, harmonic_mean
 from typing import Any, NamedTuple
 
 from baselines.criteria import Criterion, at_least, at_most, print_criteria, print_table
-from baselines.http_clients import Load, Workload, closed_loop, open_loop
+from baselines.http_clients import Load, Workload, closed_loop, open_loop, unread
 from baselines.machine import describe, same_command
 from baselines.processes import hide_gpus, in_process, log
 from baselines.ptenmt_translation import translate_with
-from baselines.translation_task import Measured, Task
+from baselines.translation_task import Task
 
 OVERLOAD_SECONDS = 20
+UNREAD_CLIENTS = 20
+RELOAD_EVERY = 2.0
 SPAN = 10
 """Seconds over which memory is averaged."""
 SHARES = (0.5, 0.95, 0.99)
@@ -87,6 +96,8 @@ def parse() -> argparse.Namespace:
     parser.add_argument("--run", required=True, help="the trained run")
     parser.add_argument("--data-dir", help="TFDS folder with the run's corpus, if it was moved")
     parser.add_argument("--input", help="a file of sentences, instead of the run's test pairs")
+    parser.add_argument("--second", help="another trained run, served beside the first")
+    parser.add_argument("--second-input", help="a file of sentences for it")
     parser.add_argument("--sentences", type=int, help="use only the first N")
     parser.add_argument("--clients", type=int, default=64, help="concurrent clients (default: 64)")
     parser.add_argument("--seconds", type=float, default=180, help="duration of the load (default: 180)")
@@ -100,6 +111,7 @@ def serving(options: argparse.Namespace) -> Iterator[Server]:
     """Start a server, and stop it."""
     command = [sys.executable, "-m", "ptenmt", "serve", "--run", options.run, "--port", "0"]
     command += ["--beam-size", str(options.beam_size)]
+    command += ["--run", options.second] if options.second else []
     started = time.perf_counter()
     with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as process:
         try:
@@ -115,8 +127,9 @@ def serving(options: argparse.Namespace) -> Iterator[Server]:
             yield server
             process.terminate()
             ended = time.perf_counter()
-            process.communicate(timeout=30)
-            log(f"stopped with exit code {process.returncode} in {time.perf_counter() - ended:.1f} s")
+            lines = process.communicate(timeout=30)[1].splitlines()
+            seconds = time.perf_counter() - ended
+            log(f"stopped in {seconds:.1f} s, exit code {process.returncode}; its log has {len(lines)} lines")
         finally:
             process.kill()
 
@@ -127,6 +140,24 @@ def languages(run: str) -> tuple[str, str]:
 
     data = find_run(run).config().data
     return data.source_language, data.target_language
+
+
+@contextmanager
+def reloading(server: Server) -> Iterator[None]:
+    """Have the server load its models anew again and again."""
+    is_over = threading.Event()
+
+    def reload() -> None:
+        while not is_over.wait(RELOAD_EVERY):
+            server.process.send_signal(signal.SIGHUP)
+
+    thread = threading.Thread(target=reload)
+    thread.start()
+    try:
+        yield
+    finally:
+        is_over.set()
+        thread.join()
 
 
 def run_load(server: Server, name: str, loop: Callable[..., Load], *arguments: Any) -> LoadResult:
@@ -171,11 +202,15 @@ def row(name: str, result: LoadResult) -> list[str]:
     ]
 
 
-def criteria(offline: Measured, idle: float, server: Server, loads: list[LoadResult]) -> Iterator[Criterion]:
-    first, over, again = loads
+def criteria(
+    offline: float, idle: float, server: Server, silent: LoadResult, loads: list[LoadResult]
+) -> Iterator[Criterion]:
+    first, over, again, reloaded = loads
     yield at_most("ready", server.seconds, 2, "{:.2f} s")
-    yield at_most("idle memory", idle, 250, "{:.0f} MB")
-    yield at_least("throughput / offline throughput", first.load.rate / offline.rate, 0.6, "{:.2f}")
+    yield at_most("idle memory", idle, 150, "{:.0f} MB")
+    name = f"memory with {UNREAD_CLIENTS} clients that read nothing"
+    yield at_most(name, max(silent.memory, default=0.0), 250, "{:.0f} MB")
+    yield at_least("throughput / offline throughput", first.load.rate / offline, 0.78, "{:.2f}")
     failed = sum(count for status, count in first.load.statuses.items() if status != "200")
     yield at_most("responses other than 200 under load", failed, 0, "{:.0f}")
     yield at_most(
@@ -185,6 +220,8 @@ def criteria(offline: Measured, idle: float, server: Server, loads: list[LoadRes
     neither = sum(count for status, count in over.load.statuses.items() if status not in ("200", "503"))
     yield at_most("responses other than 200 and 503 under overload", neither, 0, "{:.0f}")
     yield at_least("throughput after overload / before", again.load.rate / first.load.rate, 0.9, "{:.2f}")
+    failed = sum(count for status, count in reloaded.load.statuses.items() if status != "200")
+    yield at_most("responses other than 200 while reloading", failed, 0, "{:.0f}")
 
 
 def memory_criteria(memory: list[float]) -> Iterator[Criterion]:
@@ -210,30 +247,45 @@ def main() -> None:
     options = parse()
     hide_gpus()
     with tempfile.TemporaryDirectory() as folder:
-        task = Task(Path(folder), options.run)
-        num = in_process(task.write, options.data_dir, options.input, options.sentences)
         print(f"{describe(None)}\n{same_command(for_page=True)}", flush=True)
-        offline = in_process(translate_with, task, "ctranslate2", options.beam_size, options.repeat)
-        log(f"offline: {offline.rate:.1f} sentences/s")
+        requests, rates = [], []
+        for run, file in ((options.run, options.input), (options.second, options.second_input)):
+            if run is None:
+                continue
+            task = Task(Path(tempfile.mkdtemp(dir=folder)), run)
+            in_process(task.write, options.data_dir, file, options.sentences)
+            rates.append(
+                in_process(translate_with, task, "ctranslate2", options.beam_size, options.repeat).rate
+            )
+            log(f"offline: {rates[-1]:.1f} sentences/s")
+            pair = in_process(languages, run)
+            requests.append([(sentence, *pair) for sentence in task.sentences()])
+        offline = harmonic_mean(rates)
+        num = sum(map(len, requests))
         with serving(options) as server:
+            workload = Workload(server.port, list(chain(*zip(*requests, strict=False))))
+            in_process(closed_loop, workload, 1, 2)
             idle = server.megabytes
-            workload = Workload(server.port, *in_process(languages, options.run), task.sentences())
+            silent = run_load(server, "unread", unread, workload, UNREAD_CLIENTS, OVERLOAD_SECONDS)
             steady = (closed_loop, workload, options.clients)
             loads = [run_load(server, "load", *steady, options.seconds)]
             rate = 2 * loads[0].load.rate
             short = min(OVERLOAD_SECONDS, options.seconds)
             loads.append(run_load(server, "overload", open_loop, workload, rate, short))
             loads.append(run_load(server, "again", *steady, short))
-    print(f"{num:,} sentences, beam {options.beam_size}; offline {offline.rate:,.1f} sentences/s\n")
+            with reloading(server):
+                loads.append(run_load(server, "reload", *steady, short))
+    print(f"{num:,} sentences, beam {options.beam_size}; offline {offline:,.1f} sentences/s\n")
     heads = [f"p{share * 100:.0f}, ms" for share in SHARES]
     names = [
         f"{options.clients} clients",
         f"{rate:.0f} requests/s",
         f"{options.clients} clients again",
+        f"{options.clients} clients, reloading",
     ]
     head = ["", "sentences/s", *heads, "mean batch size", "refused", "failed", "server CPU", "client CPU"]
     print_table([head, *(row(name, result) for name, result in zip(names, loads, strict=True))])
-    print_criteria(criteria(offline, idle, server, loads))
+    print_criteria(criteria(offline, idle, server, silent, loads))
 
 
 if __name__ == "__main__":

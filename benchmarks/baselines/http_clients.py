@@ -4,6 +4,7 @@ import asyncio
 import json
 import time
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import NamedTuple
 
 _TIMEOUT = 60.0  # seconds
@@ -13,9 +14,8 @@ class Workload(NamedTuple):
     """The requests of the clients, and the server's port."""
 
     port: int
-    source: str
-    target: str
-    sentences: Sequence[str]
+    requests: Sequence[tuple[str, str, str]]
+    """A sentence, its language and that of its translation."""
 
 
 class Load(NamedTuple):
@@ -49,12 +49,15 @@ def open_loop(workload: Workload, rate: float, seconds: float) -> Load:
     return asyncio.run(_Clients(workload, seconds).run_open(rate))
 
 
+def unread(workload: Workload, clients: int, seconds: float) -> Load:
+    """Clients that each send requests on one connection (pipelining), and read no response."""
+    return asyncio.run(_Clients(workload, seconds).run_unread(clients))
+
+
 class _Clients:
     def __init__(self, workload: Workload, seconds: float) -> None:
         self._port, self._seconds = workload.port, seconds
-        self._requests = [
-            _request(sentence, workload.source, workload.target) for sentence in workload.sentences
-        ]
+        self._requests = [_request(*request) for request in workload.requests]
         self._statuses: dict[str, int] = {}
         self._latencies: list[float] = []
         self._idle: list[tuple[asyncio.StreamReader, asyncio.StreamWriter]] = []
@@ -66,6 +69,18 @@ class _Clients:
         async def client() -> None:
             while time.perf_counter() < until:
                 await self._request_next()
+
+        return await self._measured(client() for _ in range(clients))
+
+    async def run_unread(self, clients: int) -> Load:
+        async def client() -> None:
+            _, writer = await asyncio.open_connection("127.0.0.1", self._port, limit=1)
+            with suppress(OSError, TimeoutError):
+                async with asyncio.timeout(self._seconds):
+                    while True:
+                        writer.write(b"".join(self._requests))
+                        await writer.drain()
+            writer.transport.abort()
 
         return await self._measured(client() for _ in range(clients))
 
