@@ -4,7 +4,6 @@ import sys
 from collections.abc import Callable
 from dataclasses import replace
 
-import numpy as np
 from platformdirs import user_state_path
 from prompt_toolkit import PromptSession
 from prompt_toolkit.history import FileHistory, History, InMemoryHistory
@@ -12,26 +11,19 @@ from prompt_toolkit.output import create_output
 from rich.table import Table
 from rich.text import Text
 
-from ptenmt.cli.charts import bar
-from ptenmt.cli.console import Screen, make_console, print_error, standard_output
+from ptenmt.cli.console import Screen, print_error, standard_output
 from ptenmt.cli.options import chosen_decoding
 from ptenmt.cli.translation_job import TranslationJob
 from ptenmt.data.text import language_name
 from ptenmt.errors import PtenmtError
-from ptenmt.translation import Alignment
 
 _HELP = {
     ":n 5": "show the 5 best translations",
     ":beam 8": "keep 8 hypotheses during beam search",
-    ":attention": "show, or no longer show, which source tokens each target token attends to "
-    "(mean over the heads of the layer that aligns best)",
     ":help": "show this list",
     ":quit": "end, like Ctrl-D; Ctrl-C clears the line, or stops a translation",
 }
 _NAMES = {"num_hypotheses": ":n", "beam_size": ":beam"}
-_MAX_SOURCES = 3
-_MIN_WEIGHT = 0.1
-_BAR_CELLS = 8
 
 
 def converse(screen: Screen, job: TranslationJob) -> None:
@@ -67,8 +59,7 @@ class Session:
 
     def __init__(self, screen: Screen, job: TranslationJob, read: Callable[[], str]) -> None:
         self._screen, self._job, self._read = screen, job, read
-        self._shows_attention = self._is_over = False
-        self._last = ""
+        self._is_over = False
 
     def run(self) -> None:
         """Read and translate until the end."""
@@ -95,8 +86,6 @@ class Session:
                 self._set("num_hypotheses", argument.strip())
             case "beam":
                 self._set("beam_size", argument.strip())
-            case "attention":
-                self._toggle_attention()
             case "help":
                 table = Table.grid(padding=(0, 2, 0, 0))
                 for example, effect in _HELP.items():
@@ -108,7 +97,6 @@ class Session:
                 raise PtenmtError(f"unknown command :{command}; see :help")
 
     def _translate(self, line: str) -> None:
-        self._last = line
         ((translation,),) = self._job.translate([line])
         with standard_output() as stream:
             stream.write(self._job.lines(translation))
@@ -121,8 +109,6 @@ class Session:
             self._screen.warn(f"this is {language_name(translation.detected)}")
         if translation.unknown:
             self._screen.warn(f"outside the model's vocabulary: {', '.join(translation.unknown)}")
-        if self._shows_attention:
-            self._show_attention()
 
     def _set(self, option: str, value: str) -> None:
         decoding = self._job.translator.config.decoding
@@ -138,33 +124,3 @@ class Session:
             num_rows=num_best if num_best > 1 else 0,
         )
         self._screen.say(f"translations: {num_best}, beam size: {changed.beam_size}")
-
-    def _toggle_attention(self) -> None:
-        self._shows_attention = not self._shows_attention
-        if self._shows_attention and self._last:
-            self._show_attention()
-        else:
-            self._screen.say(f"attention: {'on' if self._shows_attention else 'off'}")
-
-    def _show_attention(self) -> None:
-        translator = self._job.translator
-        alignment = translator.align(self._last, self._job.prefix)
-        layer = translator.engine.alignment_layer
-        self._screen.say(f"decoder, layer {layer}: mean over the heads", style="dim")
-        with standard_output():
-            make_console().print(alignment_table(alignment))
-
-
-def alignment_table(alignment: Alignment) -> Table:
-    """A row per target token: a bar for its largest attention weight, and the source tokens it attends to."""
-    table = Table.grid(padding=(0, 1, 0, 0))
-    table.add_column(justify="right", overflow="fold")
-    table.add_column(no_wrap=True, width=_BAR_CELLS)
-    table.add_column(overflow="fold")
-    for token, weights in zip(alignment.target_tokens, alignment.weights, strict=True):
-        best, *others = np.argsort(-weights, kind="stable")[:_MAX_SOURCES]
-        shown = [best, *(place for place in others if weights[place] >= _MIN_WEIGHT)]
-        first, *rest = (f"{100 * weights[place]:.0f}% {alignment.source_tokens[place]}" for place in shown)
-        sources = Text.assemble((first, "bold"), *(f", {share}" for share in rest))
-        table.add_row(Text(token), Text(bar(_BAR_CELLS * float(weights[best])), style="cyan"), sources)
-    return table

@@ -125,14 +125,10 @@ def show_value(value: Any) -> str:
     return " ".join(text.removesuffix("...\n").split())
 
 
-def without_paths(config: Config) -> Config:
+def without_paths(value: Any) -> Any:
     """Remove this machine's folders from a config, to publish it; corpus files keep their names."""
-    return cast(Config, _without_paths(config))
-
-
-def _without_paths(value: Any) -> Any:
     if isinstance(value, tuple):
-        return tuple(map(_without_paths, value))
+        return tuple(map(without_paths, value))
     if not is_dataclass(value) or isinstance(value, type):
         return value
     changed: dict[str, Any] = {}
@@ -143,7 +139,7 @@ def _without_paths(value: Any) -> Any:
         elif option.metadata.get("path"):
             changed[option.name] = found and Path(found).name
         else:
-            changed[option.name] = _without_paths(found)
+            changed[option.name] = without_paths(found)
     return replace(value, **changed)
 
 

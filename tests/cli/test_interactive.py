@@ -1,20 +1,16 @@
 """``ptenmt translate --interactive``: what is typed is answered, and commands are obeyed."""
 
-import io
 import stat
 from collections.abc import Iterable
 from pathlib import Path
 
-import numpy as np
 import pytest
-from rich.cells import cell_len
-from rich.console import Console
 
 from ptenmt.cli import interactive
 from ptenmt.cli.console import Screen
-from ptenmt.cli.interactive import Session, alignment_table, prompt_session
+from ptenmt.cli.interactive import Session, prompt_session
 from ptenmt.cli.translation_job import TranslationJob
-from ptenmt.translation import Alignment, Translator
+from ptenmt.translation import Translator
 
 SENTENCE = "o gato come hoje ."
 
@@ -101,7 +97,7 @@ def test_more_translations_than_beams_get_one_line(talk) -> None:
 def test_help_names_every_command(talk) -> None:
     _, err = talk(":help")
     commands = [line.split()[0] for line in err if line.startswith(":")]
-    assert commands == [":n", ":beam", ":attention", ":help", ":quit"]
+    assert commands == [":n", ":beam", ":help", ":quit"]
 
 
 def test_control_c_stops_a_translation_and_no_more(talk, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -118,47 +114,6 @@ def test_control_c_stops_a_translation_and_no_more(talk, monkeypatch: pytest.Mon
     out, err = talk(SENTENCE, SENTENCE)
     assert len(out) == 1
     assert err[0] == "stopped"
-
-
-def test_attention_is_shown_of_the_last_sentence_and_those_that_follow(talk, tiny: Translator) -> None:
-    out, err = talk(SENTENCE, ":attention", "a mãe canta aqui .", ":attention", SENTENCE)
-    first, second = tiny.align(SENTENCE), tiny.align("a mãe canta aqui .")
-    assert len(out) == 3 + len(first.target_tokens) + len(second.target_tokens)
-    assert [line.split()[0] for line in out[1 : 1 + len(first.target_tokens)]] == first.target_tokens
-    assert "attention: off" in err
-    assert err.count("decoder, layer 1: mean over the heads") == 2
-
-
-ALIGNED = [
-    "▁this        ████████ 100% ▁desenvolvimento",
-    "▁development ████     50% ▁desenvolvimento, 30% ▁parece, 15% ▁猫",
-    "▁cat         ███████▋ 96% ▁猫",
-    "[END]        █▋       20% [START], 20% ▁desenvolvimento, 20% ▁parece",
-]
-
-
-def test_an_alignment_is_legible_on_narrow_terminals_and_without_colours() -> None:
-    alignment = Alignment(
-        source="desenvolvimento parece 猫",
-        translation="this development cat",
-        source_tokens=["[START]", "▁desenvolvimento", "▁parece", "▁猫", "[END]"],
-        target_tokens=["▁this", "▁development", "▁cat", "[END]"],
-        weights=np.array(
-            [[0, 1, 0, 0, 0], [0, 0.5, 0.3, 0.15, 0.05], [0.04, 0, 0, 0.96, 0], [0.2, 0.2, 0.2, 0.2, 0.2]]
-        ),
-    )
-
-    def drawn(width: int) -> list[str]:
-        file = io.StringIO()
-        Console(file=file, width=width, color_system=None).print(alignment_table(alignment))
-        return file.getvalue().splitlines()
-
-    lines = drawn(80)
-    assert [" ".join(line.split()) for line in lines] == [" ".join(line.split()) for line in ALIGNED]
-    assert len({line.index("%") for line in lines[1:]}) == 1
-    narrow = drawn(40)
-    assert max(map(cell_len, narrow)) <= 40
-    assert sum("%" in line for line in narrow) >= len(ALIGNED)
 
 
 def test_the_history_is_saved_for_its_owner_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
