@@ -119,26 +119,23 @@ def encode_training_pairs(
         "version": metadata.version("sentencepiece"),
         "max_positions": max_positions,
     }
-    entry = cache.entry("tokens", key, lambda folder: _write_ids(folder, tokenizers, train, max_positions))
+
+    def build(folder: Path) -> dict[str, Any]:
+        num_truncated, encode = 0, partial(_packed_pairs, tokenizers, max_positions)
+        with ragged_writer(folder, "source") as add_source, ragged_writer(folder, "target") as add_target:
+            for _, (sources, targets, num_new) in parallel_map(encode, train.chunks()):
+                add_source(sources)
+                add_target(targets)
+                num_truncated += num_new
+        return {"num_truncated": num_truncated}
+
+    entry = cache.entry("tokens", key, build)
     source = Ragged.mapped(entry.folder, "source", _dtype(tokenizers.source))
     target = Ragged.mapped(entry.folder, "target", _dtype(tokenizers.target))
     pairs: TrainingPairs = EncodedPairs(source, target)
     if sampling or any(asdict(data.augment).values()):
         pairs = AugmentedPairs(source, target, train, tokenizers, sampling, data, max_positions)
     return pairs, entry.facts["num_truncated"]
-
-
-def _write_ids(
-    folder: Path, tokenizers: TokenizerPair, train: TextPairs, max_positions: int
-) -> dict[str, Any]:
-    num_truncated = 0
-    with ragged_writer(folder, "source") as append_source, ragged_writer(folder, "target") as append_target:
-        encode = partial(_packed_pairs, tokenizers, max_positions)
-        for _, (sources, targets, num_new) in parallel_map(encode, train.chunks()):
-            append_source(sources)
-            append_target(targets)
-            num_truncated += num_new
-    return {"num_truncated": num_truncated}
 
 
 def _packed_pairs(

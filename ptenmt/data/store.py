@@ -224,12 +224,16 @@ class CorpusCache:
     def find(self, kind: Kind, key: Any) -> Entry | None:
         """Return the entry for ``key``, if there is an intact one."""
         folder = self.folder / _name(kind, key)
-        facts = _intact_facts(folder)
-        if facts is None:
+        try:
+            index = json.loads((folder / _INDEX).read_text(encoding="utf-8"))
+            if any(_state(folder / name) != state for name, state in index["files"].items()):
+                return None
+            found = Entry(folder, dict(index["facts"]))
+        except (OSError, ValueError, KeyError, TypeError, AttributeError):
             return None
         with contextlib.suppress(OSError):  # a read-only cache
             os.utime(folder)
-        return Entry(folder, facts)
+        return found
 
     def entry(self, kind: Kind, key: Any, build: Build) -> Entry:
         """Return the entry for ``key``; build it if there is none, or raise OutputError.
@@ -291,15 +295,6 @@ def _code() -> str:
 
 def _name(kind: Kind, key: Any) -> str:
     return f"{kind}-{json_checksum([key, _code()])[:32]}"
-
-
-def _intact_facts(folder: Path) -> dict[str, Any] | None:
-    try:
-        index = json.loads((folder / _INDEX).read_text(encoding="utf-8"))
-        is_intact = all(_state(folder / name) == state for name, state in index["files"].items())
-        return dict(index["facts"]) if is_intact else None
-    except (OSError, ValueError, KeyError, TypeError, AttributeError):
-        return None
 
 
 def _state(file: Path) -> list[int]:

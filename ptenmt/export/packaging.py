@@ -4,12 +4,10 @@ import importlib.util
 import json
 import time
 import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, get_args
-
-import numpy as np
 
 from ptenmt.atomic_files import check_writable, folder_written_whole, output_errors, temporary_folder
 from ptenmt.config.loading import dump_config, without_paths
@@ -25,22 +23,6 @@ Format = Literal["ctranslate2", "savedmodel", "argos", "weights"]
 """For CTranslate2; for TensorFlow (Serving); for Argos Translate and LibreTranslate; for any framework."""
 
 _MARKER = "export.json"
-
-_MEANINGS = {
-    "embedding/tokens": "a row per token, multiplied by √D, plus sinusoidal positions",
-    "attention/query": "queries of all heads, concatenated",
-    "attention/key": "keys of all heads",
-    "attention/value": "values of all heads",
-    "attention/output": "concatenated heads to D",
-    "feed_forward/expand": "D to its inner width",
-    "feed_forward/gate": "gate, with the activation",
-    "feed_forward/contract": "back to D",
-    "attention_norm": "layer norm of the attention",
-    "feed_forward_norm": "layer norm of the feed-forward layer",
-    "/norm/": "layer norm at the end of the stack",
-    "final": "hidden states to logits",
-}
-"""By a part of an array's name; the first that fits applies."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -146,7 +128,7 @@ def _files(trained: TrainedModel, form: Format, quantization: Quantization, name
     if form == "argos":
         files = argos.package_files(trained, quantization)
     elif form == "weights":
-        files, extra = _weights_files(trained), _name_table(trained.weights)
+        files, extra = _weights_files(trained), card_text("weights-names.md", weights=trained.weights)
     elif form == "savedmodel":
         from ptenmt.export.savedmodel import savedmodel_files
 
@@ -179,17 +161,6 @@ def _weights_files(trained: TrainedModel) -> dict[str, bytes]:
             trained.keras_model.save_weights(folder / "model.weights.h5")
             files |= {file.name: file.read_bytes() for file in folder.iterdir()}
     return files
-
-
-def _name_table(weights: Mapping[str, np.ndarray]) -> str:
-    """A Markdown table of the arrays; those of all layers share a row."""
-    rows: dict[str, str] = {}
-    for path, array in weights.items():
-        name = "/".join("block{i}" if part.startswith("block") else part for part in path.split("/"))
-        shape = " × ".join(map(str, array.shape))
-        meaning = next((text for part, text in _MEANINGS.items() if part in path), "")
-        rows[name] = f"| `{name}` | {shape} | {meaning} |"
-    return card_text("weights-names.md") + "\n".join(rows.values())
 
 
 def _check_replaceable(folder: Path, form: Format) -> None:

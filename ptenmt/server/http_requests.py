@@ -26,7 +26,13 @@ async def read(request: Request, model: type[_Model]) -> _Model:
             return _validated(form.multi_items(), model)
     body = await request.body()
     if content_type == _URL_ENCODED or not body:
-        return _validated(request.query_params.multi_items() + _url_decoded(body), model)
+        try:  # unlike Starlette's parser, it takes letters that are not percent-encoded
+            fields = parse_qsl(
+                body.decode(), keep_blank_values=True, errors="strict", max_num_fields=_MAX_FIELDS
+            )
+        except ValueError as error:
+            raise Refusal("the form is not UTF-8, or has too many fields") from error
+        return _validated(request.query_params.multi_items() + fields, model)
     try:
         return model.model_validate_json(body)
     except ValidationError as error:
@@ -83,14 +89,6 @@ def _content_type(request: Request) -> str:
     if content_type in (_MULTIPART, _URL_ENCODED) and charset not in (b"utf-8", b"utf8"):
         raise Refusal("a form must be in UTF-8")
     return content_type
-
-
-def _url_decoded(body: bytes) -> list[tuple[str, str]]:
-    """The fields of a form; unlike Starlette's parser, it takes letters that are not percent-encoded."""
-    try:
-        return parse_qsl(body.decode(), keep_blank_values=True, errors="strict", max_num_fields=_MAX_FIELDS)
-    except ValueError as error:
-        raise Refusal("the form is not UTF-8, or has too many fields") from error
 
 
 def _validated(items: list[tuple[str, Any]], model: type[_Model]) -> _Model:

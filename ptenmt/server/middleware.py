@@ -8,16 +8,7 @@ import time
 from collections.abc import Sequence
 from typing import Any
 
-from prometheus_client import (
-    CollectorRegistry,
-    Counter,
-    Gauge,
-    Histogram,
-    Info,
-    ProcessCollector,
-    disable_created_metrics,
-    generate_latest,
-)
+import prometheus_client as prometheus
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.responses import JSONResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -55,28 +46,32 @@ class Metrics:
     """The metrics of one server."""
 
     def __init__(self) -> None:
-        disable_created_metrics()  # type: ignore[no-untyped-call]
-        self._registry = CollectorRegistry()
+        prometheus.disable_created_metrics()  # type: ignore[no-untyped-call]
+        self._registry = prometheus.CollectorRegistry()
         own: Any = {"registry": self._registry}
-        ProcessCollector(**own)
-        build = Info("ptenmt_build", "Versions of the server", **own)
+        prometheus.ProcessCollector(**own)
+        build = prometheus.Info("ptenmt_build", "Versions of the server", **own)
         build.info({"version": __version__, "python": platform.python_version()})
         answers = "Requests answered, by route, method and status"
-        self.requests = Counter("ptenmt_requests", answers, ["route", "method", "status"], **own)
+        self.requests = prometheus.Counter("ptenmt_requests", answers, ["route", "method", "status"], **own)
         duration = "From a request's head to the end of its answer"
-        self.seconds = Histogram("ptenmt_request_seconds", duration, ["route"], buckets=_SECONDS, **own)
-        self.queue = Gauge("ptenmt_queue_sentences", "Sentences waiting", **own)
-        self.active = Gauge("ptenmt_active_requests", "Requests in progress", **own)
+        self.seconds = prometheus.Histogram(
+            "ptenmt_request_seconds", duration, ["route"], buckets=_SECONDS, **own
+        )
+        self.queue = prometheus.Gauge("ptenmt_queue_sentences", "Sentences waiting", **own)
+        self.active = prometheus.Gauge("ptenmt_active_requests", "Requests in progress", **own)
         own["labelnames"] = ["pair"]
-        self._models = Info("ptenmt_model", "Loaded models", **own)
-        self.characters = Counter("ptenmt_characters", "Characters of texts to translate", **own)
-        self.sentences = Counter("ptenmt_sentences", "Sentences translated", **own)
-        self.source_tokens = Counter("ptenmt_source_tokens", "Source tokens", **own)
-        self.target_tokens = Counter("ptenmt_target_tokens", "Target tokens", **own)
+        self._models = prometheus.Info("ptenmt_model", "Loaded models", **own)
+        self.characters = prometheus.Counter("ptenmt_characters", "Characters of texts to translate", **own)
+        self.sentences = prometheus.Counter("ptenmt_sentences", "Sentences translated", **own)
+        self.source_tokens = prometheus.Counter("ptenmt_source_tokens", "Source tokens", **own)
+        self.target_tokens = prometheus.Counter("ptenmt_target_tokens", "Target tokens", **own)
         size, wait = "Sentences in a batch", "How long a sentence waited for its batch"
-        self.batch_sentences = Histogram("ptenmt_batch_sentences", size, buckets=_SENTENCES, **own)
-        self.queue_seconds = Histogram("ptenmt_queue_seconds", wait, buckets=_SECONDS, **own)
-        self.model_bytes = Gauge("ptenmt_model_bytes", "Weights in memory; 0 if they are not loaded", **own)
+        self.batch_sentences = prometheus.Histogram("ptenmt_batch_sentences", size, buckets=_SENTENCES, **own)
+        self.queue_seconds = prometheus.Histogram("ptenmt_queue_seconds", wait, buckets=_SECONDS, **own)
+        self.model_bytes = prometheus.Gauge(
+            "ptenmt_model_bytes", "Weights in memory; 0 if they are not loaded", **own
+        )
 
     def count_batch(
         self, pair: str, waits: Sequence[float], num_source_tokens: int, num_target_tokens: int
@@ -101,7 +96,7 @@ class Metrics:
             facts = model.model_dump(include={"name", "step", "trained", "metric", "score"})
             found = self._models.labels(f"{model.source}-{model.target}")
             found.info({name: str(value) for name, value in facts.items()})
-        return generate_latest(self._registry)
+        return prometheus.generate_latest(self._registry)
 
 
 class RequestMiddleware:
