@@ -16,7 +16,7 @@ from ptenmt.tokenizers import load_tokenizers
 from ptenmt.trained_model import TrainedModel
 from ptenmt.weights import best_weights, read_weights, write_weights
 
-_StepAndWeights = tuple[int, dict[str, np.ndarray]]
+_AtStep = tuple[int, dict[str, np.ndarray]]
 
 
 def average(
@@ -51,9 +51,7 @@ def average(
     return target.path
 
 
-def _chosen(
-    run: Run, last: int | None, best: int | None
-) -> tuple[list[str], list[Callable[[], _StepAndWeights]]]:
+def _chosen(run: Run, last: int | None, best: int | None) -> tuple[list[str], list[Callable[[], _AtStep]]]:
     """The checkpoints or best models to average: names for display, and functions that read them."""
     if last is not None and best is not None:
         raise RunError(f"--last {last} and --best {best} cannot be used together", "give one of them")
@@ -85,12 +83,12 @@ def _chosen(
     return [name for name, _ in found[:count]], [read for _, read in found[:count]]
 
 
-def _read_best(file: Path) -> _StepAndWeights:
+def _read_best(file: Path) -> _AtStep:
     info, arrays = read_weights(file)
     return info.step, arrays
 
 
-def _mean(models: Iterable[_StepAndWeights]) -> _StepAndWeights:
+def _mean(models: Iterable[_AtStep]) -> _AtStep:
     """The largest step, and the mean of the weights; one model at a time is in memory."""
     steps: list[int] = []
     sums: dict[str, np.ndarray] = {}

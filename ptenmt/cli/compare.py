@@ -12,6 +12,7 @@ from ptenmt.cli.tables import print_table
 from ptenmt.data.corpus import HeldOutSplit
 from ptenmt.evaluation import LoadOptions
 from ptenmt.evaluation.comparison import RunComparison, compare as compare_runs
+from ptenmt.evaluation.evaluation import json_facts
 from ptenmt.history import NOTHING, metric_name, metric_value
 from ptenmt.inspection.figures import Table
 from ptenmt.runs import UNITS
@@ -44,7 +45,7 @@ def compare(
         screen.warn(f"{name} has no weights: it cannot be used")
     if as_json:
         with standard_output() as stream:
-            stream.write(json_text(comparison.facts(), indent=2) + "\n")
+            stream.write(json_text(json_facts(comparison), indent=2) + "\n")
         return
     print_comparison(comparison)
 

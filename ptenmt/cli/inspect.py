@@ -60,7 +60,7 @@ Head = Annotated[
     typer.Option("--head", metavar="N|mean|all", help="One head, counted from 1; their mean; or all."),
 ]
 FigureFile = Annotated[
-    Path | None, _output_option(help="Draw into a file: PNG, SVG or PDF, by its extension.")
+    Path | None, _output_option(help="Draw into a PNG, SVG or PDF file, by its extension.")
 ]
 
 

@@ -19,10 +19,7 @@ from ptenmt.history import metric_name, metric_value
 _PLAIN_REPORTS_PER_EPOCH = 4
 _MIN_WIDTH_FOR_BARS = 50
 """On narrower terminals, bars would leave no room for the numbers."""
-_DROPPED = {
-    "pairs": "training pairs dropped",
-    "windows": "windows dropped because their next word is unknown",
-}
+_GONE = {"pairs": "training pairs dropped", "windows": "windows dropped because their next word is unknown"}
 _MIN_LABEL_WIDTH = 4
 _MAX_SAMPLE_CHARACTERS = 2000
 _NEXT_WORD_LABELS = ("input", "next", "actual", "predicted")
@@ -95,7 +92,7 @@ class TrainingView:
     def _corpus_ready(self, event: events.CorpusReady) -> None:
         removed = ", ".join(f"{count:,} {reason}" for reason, count in event.removed.items() if count)
         if removed:
-            self._screen.say(f"{_DROPPED[event.unit]}: {removed}")
+            self._screen.say(f"{_GONE[event.unit]}: {removed}")
         if event.num_truncated:
             sentences = counted(event.num_truncated, "sentence")
             self._screen.say(f"{sentences} truncated to model.max_positions tokens")

@@ -156,10 +156,8 @@ def tag_of(source: str, data: DataConfig) -> str:
 
 def without_accents(text: str) -> str:
     """Remove all accents and cedillas."""
-    letters = unicodedata.normalize("NFD", text)
-    return unicodedata.normalize(
-        "NFC", "".join(sign for sign in letters if unicodedata.category(sign) != "Mn")
-    )
+    letters = (sign for sign in unicodedata.normalize("NFD", text) if unicodedata.category(sign) != "Mn")
+    return unicodedata.normalize("NFC", "".join(letters))
 
 
 def _mistyped(word: str, random: Random) -> str:

@@ -184,9 +184,7 @@ class BatchPlan:
         levels = np.zeros(len(pairs), np.int32) if batch.tokens is None else _rounded_up(pairs.longest())
         num_levels = int(levels.max(initial=0)) + 1
         ends = np.cumsum(self.mixture.sizes).tolist()
-        stages = [
-            [(first, counts[number]) for first, counts in self.mixture.stages] for number in range(len(ends))
-        ]
+        stages = [[(first, counts[n]) for first, counts in self.mixture.stages] for n in range(len(ends))]
         self._sources = [
             SourceRows(end - size, levels[end - size : end], num_levels, (seed, number), stages[number])
             for number, (end, size) in enumerate(zip(ends, self.mixture.sizes, strict=True))

@@ -204,9 +204,8 @@ def overlap_filter(given: Iterable[SentencePair], drawn: Iterable[SentencePair] 
 
 
 def _is_distinctive(text: str) -> bool:
-    return (
-        len(_WORD.findall(_spaced(text))) >= _MIN_OVERLAP_WORDS or len(bare_text(text)) >= _MIN_OVERLAP_BYTES
-    )
+    num_words = len(_WORD.findall(_spaced(text)))
+    return num_words >= _MIN_OVERLAP_WORDS or len(bare_text(text)) >= _MIN_OVERLAP_BYTES
 
 
 def _without_overlap(sources: set[bytes], targets: set[bytes], chunk: Chunk) -> Sequence[bool]:

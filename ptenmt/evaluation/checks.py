@@ -77,9 +77,8 @@ def run_checks(
         on_progress(f"checking {check.name}", len(checks), len(checks) + 1)
     if reliability is not None:
         error, count = reliability.calibration_error, reliability.num_sentences
-        checks.append(
-            Check(name="ECE of confidences", num_cases=count, value=error, threshold=0.05, is_error=True)
-        )
+        ece = Check(name="ECE of confidences", num_cases=count, value=error, threshold=0.05, is_error=True)
+        checks.append(ece)
     return checks
 
 
@@ -162,22 +161,18 @@ class _Cases:
 
     def _entities(self, entities: Sequence[str], chance: Random) -> tuple[list[_Case], list[str]]:
         """One to three in each sentence, between its words, numbers next to each other; and what is left."""
-        texts, inserted, rest = [], [], []
+        texts, added, rest = [], [], []
         for source in self._sources:
             words, chosen = source.split(), chance.sample(entities, chance.randint(1, 3))
             place = chance.randint(1, len(words) - 1) if entities is _NUMBERS else None
             for entity in chosen:
                 words.insert(place or chance.randint(1, len(words) - 1), entity)
             texts.append(" ".join(words))
-            inserted.append([in_notation(each, self._translator.config.data.languages) for each in chosen])
+            added.append([in_notation(each, self._translator.config.data.languages) for each in chosen])
         cases: list[_Case] = []
-        for text, found, chosen, alone in zip(
-            texts, self._translate(texts), inserted, self._alone, strict=True
-        ):
+        for text, found, chosen, alone in zip(texts, self._translate(texts), added, self._alone, strict=True):
             is_clean = _num_digits(found) == _num_digits(alone) + sum(map(_num_digits, chosen))
-            cases += [
-                (text, found, is_clean and _squeezed(found).count(_squeezed(each)) == 1) for each in chosen
-            ]
+            cases += [(text, found, is_clean and _joined(found).count(_joined(each)) == 1) for each in chosen]
             for entity in chosen:
                 found = found.replace(entity, "", 1)
             rest.append(" ".join(found.split()))
@@ -222,7 +217,7 @@ def _num_digits(text: str) -> int:
     return sum(map(str.isdigit, text))
 
 
-def _squeezed(text: str) -> str:
+def _joined(text: str) -> str:
     return "".join(text.split())
 
 

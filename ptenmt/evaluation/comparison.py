@@ -11,7 +11,7 @@ from ptenmt.config.loading import flat_options
 from ptenmt.data.corpus import HeldOutSplit
 from ptenmt.epochs import EpochSteps
 from ptenmt.errors import RunError
-from ptenmt.evaluation.evaluation import held_out_test_set, json_facts
+from ptenmt.evaluation.evaluation import held_out_test_set
 from ptenmt.evaluation.scores import Difference, Scorer
 from ptenmt.evaluation.systems import LoadOptions, SearchFacts, System
 from ptenmt.events import OnProgress
@@ -74,11 +74,6 @@ class RunComparison:
     """Which of the first run's pairs all runs translated, if they did."""
     scores: list[RunScores]
     """Of each run; empty if they did not."""
-
-    def facts(self) -> dict[str, Any]:
-        """Everything, as JSON values."""
-        facts: dict[str, Any] = json_facts(self)
-        return facts
 
 
 def compare(

@@ -159,7 +159,7 @@ def analyse_errors(
     best = sorted(ranked[num_worst:], key=lambda each: (-each.score, -len(each.hypothesis), each.row))
     return ErrorAnalysis(
         breakdowns=[
-            _breakdown(title, values, scorer, statistics)
+            _divided(title, values, scorer, statistics)
             for title, values in _values(sentences, sources).items()
         ],
         worst=ranked[:num_worst],
@@ -211,9 +211,7 @@ def _values(
     }
 
 
-def _breakdown(
-    title: str, values: Sequence[float] | str, scorer: Scorer, statistics: Statistics
-) -> Breakdown:
+def _divided(title: str, values: Sequence[float] | str, scorer: Scorer, statistics: Statistics) -> Breakdown:
     unit, edges, names = _SCALES[title]
     if isinstance(values, str):
         return Breakdown(title=title, unit=unit, bands=[], missing=values)

@@ -258,9 +258,8 @@ def evaluate(
     else:
         system = request.load()
         trained, translator = system.trained, system.translator
-        of_run |= asdict(
-            teacher_forced(trained.numpy_model, trained.tokenizers, test_set.pairs(), on_progress)
-        )
+        pairs = test_set.pairs()
+        of_run |= asdict(teacher_forced(trained.numpy_model, trained.tokenizers, pairs, on_progress))
         if with_calibration:
             calibrate(system, held_out_test_set(trained.run, "validation", load).pairs(), on_progress)
         output, of_run["search"] = system.translate(test_set, on_progress)

@@ -29,7 +29,7 @@ from ptenmt.runs import Run, versions
 from ptenmt.tokenizers.words import word_pattern
 
 ReportFormat = Literal["html", "markdown", "json"]
-_FORMATS: dict[str, ReportFormat] = {".html": "html", ".md": "markdown", ".json": "json"}
+_FORMS: dict[str, ReportFormat] = {".html": "html", ".md": "markdown", ".json": "json"}
 _NUM_TILES = 3
 _METRICS = ("loss", "accuracy", "bleu", "chrf")
 _MARKDOWN_SYNTAX = re.compile(r"([\\`*_\[\]<>|#~&$])")
@@ -104,11 +104,9 @@ class ReportSection:
 def report_format(file: Path) -> ReportFormat:
     """The format of a file's extension; OutputError if it is unknown."""
     extension = file.suffix.lower()
-    if extension not in _FORMATS:
-        raise OutputError(
-            f"unknown report format: {file}", f"use one of the extensions {', '.join(_FORMATS)}"
-        )
-    return _FORMATS[extension]
+    if extension not in _FORMS:
+        raise OutputError(f"unknown report format: {file}", f"use one of the extensions {', '.join(_FORMS)}")
+    return _FORMS[extension]
 
 
 def check_report_file(file: Path) -> None:
@@ -186,9 +184,7 @@ def _escape_markdown(value: object) -> str:
 # The sections
 
 
-def _sections(
-    evaluation: Evaluation, run: Run | None, environment: dict[str, str]
-) -> Iterator[ReportSection]:
+def _sections(evaluation: Evaluation, run: Run | None, made_with: dict[str, str]) -> Iterator[ReportSection]:
     analysis, languages = evaluation.error_analysis, _languages(run)
     scores, *others = tables.evaluation_tables(evaluation, with_details=True)
     yield ReportSection.of_table(scores, title="Scores", tiles=_tiles(evaluation))
@@ -214,7 +210,7 @@ def _sections(
             yield ReportSection(title=title, text=text, examples=examples, is_folded=is_folded)
     if run is not None:
         yield _training(run)
-    yield ReportSection.of_table(_setup(evaluation, run, environment))
+    yield ReportSection.of_table(_setup(evaluation, run, made_with))
     if run is not None:
         rows = [(name, show_value(value)) for name, value in flat_options(run.config()).items()]
         table = Table(title="Config", header=("option", "value"), rows=rows)
@@ -253,15 +249,12 @@ def _example(
     source_language, target_language = languages
     reference = nearest_reference(sentence.hypothesis, sentence.references)
     title = f"{prefix}pair {sentence.row:,} · chrF2++ {sentence.score:.1f}"
-    compared = {
-        "reference": (reference, sentence.hypothesis),
-        "translation": (sentence.hypothesis, reference),
-    }
+    pairs = {"reference": (reference, sentence.hypothesis), "translation": (sentence.hypothesis, reference)}
     if sentence.baseline is not None:
         title += f" · baseline {sentence.baseline_score:.1f}"
-        compared["baseline"] = sentence.baseline, reference
+        pairs["baseline"] = sentence.baseline, reference
     texts: list[ExampleText] = [
-        (label, word_differences(text, other), target_language) for label, (text, other) in compared.items()
+        (label, word_differences(text, other), target_language) for label, (text, other) in pairs.items()
     ]
     if sentence.source is not None:
         texts.insert(0, ("source", word_differences(sentence.source, sentence.source), source_language))
@@ -290,10 +283,8 @@ def _training(run: Run) -> ReportSection:
 
 
 def _describe_line(line: Line) -> str:
-    values = [float(value) for value in line.y if math.isfinite(value)]
-    return (
-        f"{line.name} {values[0]:.4g} → {values[-1]:.4g}, lowest {min(values):.4g}, highest {max(values):.4g}"
-    )
+    y = [float(value) for value in line.y if math.isfinite(value)]
+    return f"{line.name} {y[0]:.4g} → {y[-1]:.4g}, lowest {min(y):.4g}, highest {max(y):.4g}"
 
 
 def _setup(evaluation: Evaluation, run: Run | None, environment: dict[str, str]) -> Table:

@@ -8,6 +8,7 @@ from dataclasses import asdict, dataclass, replace
 from ptenmt.config.loading import override_decoding
 from ptenmt.data.batches import encode_pairs, num_batches, sorted_batches
 from ptenmt.data.readers import SentencePair
+from ptenmt.data.text import preparation_options
 from ptenmt.errors import ConfigError
 from ptenmt.evaluation.test_set import Hypotheses, TestSet
 from ptenmt.events import OnProgress
@@ -97,7 +98,9 @@ class System:
         sources, prepared = test_set.sources, test_set.prepared
         if sources is None or prepared is None:
             raise ValueError("a test set without sources cannot be translated")
-        is_prepared_alike = test_set.is_prepared_like(self.translator.config.data)
+        configs = test_set.data, self.translator.config.data
+        form, own_form = ((preparation_options(each), each.languages) for each in configs)
+        is_prepared_alike = form == own_form
         started = time.perf_counter()
         translations: dict[int, Translation] = {}
         if test_set.is_corpus and is_prepared_alike:
@@ -136,14 +139,12 @@ def teacher_forced(
 ) -> TeacherForced:
     """Teacher forcing: score the reference tokens, in batches of similar length."""
     encoded, num_truncated = encode_pairs(tokenizers, pairs, model.config.max_positions)
-    num_tokens, loss, num_correct = 0, 0.0, 0
+    tokens, loss, num_correct = 0, 0.0, 0
     total = num_batches(encoded, _LOSS_BATCH)
     for done, (source, target) in enumerate(sorted_batches(encoded, _LOSS_BATCH), start=1):
         losses, correct = model.token_losses(source, target)
-        num_tokens += len(losses)
+        tokens += len(losses)
         loss += float(losses.sum(dtype="float64"))
         num_correct += int(correct.sum())
         on_progress("scoring references", done, total)
-    return TeacherForced(
-        loss=loss / num_tokens, accuracy=num_correct / num_tokens, num_truncated=num_truncated
-    )
+    return TeacherForced(loss=loss / tokens, accuracy=num_correct / tokens, num_truncated=num_truncated)

@@ -8,7 +8,7 @@ from typing import Self
 from ptenmt.config import DataConfig
 from ptenmt.data.readers import SentencePair, read_lines
 from ptenmt.data.store import fingerprint
-from ptenmt.data.text import TextPreparation, preparation_options, spacing
+from ptenmt.data.text import TextPreparation, spacing
 from ptenmt.errors import ConfigError, DataError
 from ptenmt.evaluation.scores import TextForm
 from ptenmt.translation import Translation
@@ -94,7 +94,7 @@ class TestSet:
     @classmethod
     def from_pairs(cls, pairs: Sequence[SentencePair], data: DataConfig) -> Self:
         """Pairs of a run's own corpus."""
-        return cls._from_corpus([source for source, _ in pairs], [[target for _, target in pairs]], data)
+        return cls._of_corpus([source for source, _ in pairs], [[target for _, target in pairs]], data)
 
     @classmethod
     def from_files(cls, files: EvaluationFiles, data: DataConfig, *, is_lowercase: bool = False) -> Self:
@@ -116,9 +116,7 @@ class TestSet:
         if files.is_tokenized:
             prepare, target = preparation.prepare, data.languages[1]
             prepared = None if sources is None else [prepare(text, data.languages[0]) for text in sources]
-            return cls._from_corpus(
-                prepared, _map_texts(references, lambda text: prepare(text, target)), data
-            )
+            return cls._of_corpus(prepared, _mapped(references, lambda text: prepare(text, target)), data)
         return replace(cls.from_typed(sources, references, data), is_lowercase=is_lowercase)
 
     @classmethod
@@ -137,16 +135,14 @@ class TestSet:
         )
 
     @classmethod
-    def _from_corpus(
-        cls, sources: list[str] | None, targets: list[list[str | None]], data: DataConfig
-    ) -> Self:
+    def _of_corpus(cls, sources: list[str] | None, targets: list[list[str | None]], data: DataConfig) -> Self:
         finish, target = TextPreparation(data).detokenize, data.languages[1]
         return cls(
             data=data,
             is_corpus=True,
             sources=None if sources is None else [finish(text, data.languages[0]) for text in sources],
             prepared=sources,
-            references=_map_texts(targets, lambda text: finish(text, target)),
+            references=_mapped(targets, lambda text: finish(text, target)),
             token_references=None if spacing(data) == "none" else targets,
         )
 
@@ -180,11 +176,6 @@ class TestSet:
         if self.prepared is None:
             return fingerprint([("", reference) for reference in _first(self.references)])
         return fingerprint(self.pairs())
-
-    def is_prepared_like(self, data: DataConfig) -> bool:
-        """Whether another corpus is prepared in the same way, so that its model can read ``prepared``."""
-        forms = [(preparation_options(each), each.languages) for each in (self.data, data)]
-        return forms[0] == forms[1]
 
     def hypotheses_from_translations(self, translations: Sequence[Translation]) -> Hypotheses:
         """Translations by a run whose corpus is prepared as this one."""
@@ -221,9 +212,7 @@ class TestSet:
         return Hypotheses(texts=finished, tokens=None if self.token_references is None else texts)
 
 
-def _map_texts(
-    columns: Sequence[Sequence[str | None]], change: Callable[[str], str]
-) -> list[list[str | None]]:
+def _mapped(columns: Sequence[Sequence[str | None]], change: Callable[[str], str]) -> list[list[str | None]]:
     return [[None if text is None else change(text) for text in column] for column in columns]
 
 

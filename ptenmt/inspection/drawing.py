@@ -65,19 +65,15 @@ _UNDATED: dict[str, dict[str, Any]] = {"png": {}, "svg": {"Date": None}, "pdf": 
 # Views
 
 
-def attention_figure(
-    inspector: Inspector, text: str, translation: str | None = None, **choice: Any
-) -> Figure:
-    """Draw ``attention_panels``, a heat map per head; ``choice``: its ``block``, ``layer`` and ``head``."""
-    title, panels = attention_panels(attention_weights(inspector, text, translation), **choice)
+def attention_figure(inspector: Inspector, text: str, translation: str | None = None, **how: Any) -> Figure:
+    """Draw ``attention_panels``, a heat map per head; ``how``: its ``block``, ``layer`` and ``head``."""
+    title, panels = attention_panels(attention_weights(inspector, text, translation), **how)
     return draw(panels, title=title, columns=MAX_PANELS_IN_A_ROW)
 
 
-def alignment_figure(
-    inspector: Inspector, text: str, translation: str | None = None, **choice: Any
-) -> Figure:
-    """Draw ``word_alignment``, whose ``layer`` and ``head`` are the ``choice``, with the links marked."""
-    return draw([alignment_panel(word_alignment(inspector, text, translation, **choice))])
+def alignment_figure(inspector: Inspector, text: str, translation: str | None = None, **how: Any) -> Figure:
+    """Draw ``word_alignment``, whose ``layer`` and ``head`` are the ``how``, with the links marked."""
+    return draw([alignment_panel(word_alignment(inspector, text, translation, **how))])
 
 
 def probabilities_figure(
@@ -177,9 +173,7 @@ def draw(panels: Sequence[Panel], *, title: str = "", columns: int = 1) -> Figur
     text_size = min(_MAX_TEXT, max(_MIN_TEXT, _TEXT_PER_CELL * cell))
     sizes = [_panel_size(panel, cell, width) for panel in panels]
     width = columns * max(size[0] for size in sizes)
-    heights = [
-        max(size[1] for size in sizes[first : first + columns]) for first in range(0, len(sizes), columns)
-    ]
+    heights = [max(size[1] for size in sizes[at : at + columns]) for at in range(0, len(sizes), columns)]
     title_height = _LINE * math.ceil(1.3 * _text_width(title) / width)
     with _style(text_size):
         figure = Figure(figsize=(width, sum(heights) + title_height))

@@ -133,10 +133,8 @@ class _NumpyModel:
         if self.config.norm != position:
             return x
         centred = x - x.mean(axis=-1, keepdims=True)
-        deviation = np.sqrt(np.square(centred).mean(axis=-1, keepdims=True) + LAYER_NORM_EPSILON)
-        return np.asarray(
-            centred / deviation * self._weights[f"{path}/gamma"] + self._weights[f"{path}/beta"]
-        )
+        scale = np.sqrt(np.square(centred).mean(axis=-1, keepdims=True) + LAYER_NORM_EPSILON)
+        return np.asarray(centred / scale * self._weights[f"{path}/gamma"] + self._weights[f"{path}/beta"])
 
 
 class NumpyTransformer(_NumpyModel):

@@ -27,9 +27,8 @@ async def read(request: Request, model: type[_Model]) -> _Model:
     body = await request.body()
     if content_type == _URL_ENCODED or not body:
         try:  # unlike Starlette's parser, it takes letters that are not percent-encoded
-            fields = parse_qsl(
-                body.decode(), keep_blank_values=True, errors="strict", max_num_fields=_MAX_FIELDS
-            )
+            text = body.decode()
+            fields = parse_qsl(text, keep_blank_values=True, errors="strict", max_num_fields=_MAX_FIELDS)
         except ValueError as error:
             raise Refusal("the form is not UTF-8, or has too many fields") from error
         return _validated(request.query_params.multi_items() + fields, model)

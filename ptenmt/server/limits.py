@@ -49,11 +49,6 @@ class Limits:
                 )
 
     @property
-    def body_bytes(self) -> int:
-        """Size of a request that is not a document: in JSON, a character takes at most twelve bytes."""
-        return 12 * self.characters + 10_000
-
-    @property
     def file_bytes(self) -> int:
         """Size of a document."""
         return int(self.file_megabytes * 1_000_000)

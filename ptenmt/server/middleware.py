@@ -8,7 +8,7 @@ import time
 from collections.abc import Sequence
 from typing import Any
 
-import prometheus_client as prometheus
+import prometheus_client as prom
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.responses import JSONResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -46,30 +46,28 @@ class Metrics:
     """The metrics of one server."""
 
     def __init__(self) -> None:
-        prometheus.disable_created_metrics()  # type: ignore[no-untyped-call]
-        self._registry = prometheus.CollectorRegistry()
+        prom.disable_created_metrics()  # type: ignore[no-untyped-call]
+        self._registry = prom.CollectorRegistry()
         own: Any = {"registry": self._registry}
-        prometheus.ProcessCollector(**own)
-        build = prometheus.Info("ptenmt_build", "Versions of the server", **own)
+        prom.ProcessCollector(**own)
+        build = prom.Info("ptenmt_build", "Versions of the server", **own)
         build.info({"version": __version__, "python": platform.python_version()})
         answers = "Requests answered, by route, method and status"
-        self.requests = prometheus.Counter("ptenmt_requests", answers, ["route", "method", "status"], **own)
+        self.requests = prom.Counter("ptenmt_requests", answers, ["route", "method", "status"], **own)
         duration = "From a request's head to the end of its answer"
-        self.seconds = prometheus.Histogram(
-            "ptenmt_request_seconds", duration, ["route"], buckets=_SECONDS, **own
-        )
-        self.queue = prometheus.Gauge("ptenmt_queue_sentences", "Sentences waiting", **own)
-        self.active = prometheus.Gauge("ptenmt_active_requests", "Requests in progress", **own)
+        self.seconds = prom.Histogram("ptenmt_request_seconds", duration, ["route"], buckets=_SECONDS, **own)
+        self.queue = prom.Gauge("ptenmt_queue_sentences", "Sentences waiting", **own)
+        self.active = prom.Gauge("ptenmt_active_requests", "Requests in progress", **own)
         own["labelnames"] = ["pair"]
-        self._models = prometheus.Info("ptenmt_model", "Loaded models", **own)
-        self.characters = prometheus.Counter("ptenmt_characters", "Characters of texts to translate", **own)
-        self.sentences = prometheus.Counter("ptenmt_sentences", "Sentences translated", **own)
-        self.source_tokens = prometheus.Counter("ptenmt_source_tokens", "Source tokens", **own)
-        self.target_tokens = prometheus.Counter("ptenmt_target_tokens", "Target tokens", **own)
+        self._models = prom.Info("ptenmt_model", "Loaded models", **own)
+        self.characters = prom.Counter("ptenmt_characters", "Characters of texts to translate", **own)
+        self.sentences = prom.Counter("ptenmt_sentences", "Sentences translated", **own)
+        self.source_tokens = prom.Counter("ptenmt_source_tokens", "Source tokens", **own)
+        self.target_tokens = prom.Counter("ptenmt_target_tokens", "Target tokens", **own)
         size, wait = "Sentences in a batch", "How long a sentence waited for its batch"
-        self.batch_sentences = prometheus.Histogram("ptenmt_batch_sentences", size, buckets=_SENTENCES, **own)
-        self.queue_seconds = prometheus.Histogram("ptenmt_queue_seconds", wait, buckets=_SECONDS, **own)
-        self.model_bytes = prometheus.Gauge(
+        self.batch_sentences = prom.Histogram("ptenmt_batch_sentences", size, buckets=_SENTENCES, **own)
+        self.queue_seconds = prom.Histogram("ptenmt_queue_seconds", wait, buckets=_SECONDS, **own)
+        self.model_bytes = prom.Gauge(
             "ptenmt_model_bytes", "Weights in memory; 0 if they are not loaded", **own
         )
 
@@ -96,7 +94,7 @@ class Metrics:
             facts = model.model_dump(include={"name", "step", "trained", "metric", "score"})
             found = self._models.labels(f"{model.source}-{model.target}")
             found.info({name: str(value) for name, value in facts.items()})
-        return prometheus.generate_latest(self._registry)
+        return prom.generate_latest(self._registry)
 
 
 class RequestMiddleware:
@@ -171,7 +169,8 @@ class RequestMiddleware:
     def _limited(self, scope: Scope, receive: Receive) -> Receive:
         """Receive the body, limited in size and time; after it, the disconnection of the client."""
         is_upload = scope["path"] == scope["root_path"] + UPLOAD_PATH
-        num_left = self._limits.file_bytes + _FORM_BYTES if is_upload else self._limits.body_bytes
+        num_left = 12 * self._limits.characters + 10_000  # in JSON, a character takes at most twelve bytes
+        num_left = self._limits.file_bytes + _FORM_BYTES if is_upload else num_left
         seconds = self._limits.body_seconds * (2 if is_upload else 1)
         deadline = asyncio.get_running_loop().time() + seconds
         length = Headers(scope=scope).get("content-length", "")

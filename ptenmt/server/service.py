@@ -184,10 +184,7 @@ class Service:
             raise Refusal(
                 f"the languages {', '.join(languages)} cannot be identified: name the source"
             ) from error
-        return [
-            Detection(language=language, confidence=round(100 * float(share), 1))
-            for language, share in ranked
-        ]
+        return [Detection(language=code, confidence=round(100 * float(share), 1)) for code, share in ranked]
 
     def detect_source(self, text: str, target: str) -> Detection:
         """The language to translate a text from; a doubtful target language only if there is no other."""
@@ -199,10 +196,8 @@ class Service:
     def route(self, detected: str, target: str) -> Route:
         """The route from a detected language, or as good as possible for a text in none of the server's."""
         models = self.models
-        sources = (detected, *(each.source for each in models.directions.values() if each.target == target))
-        known = (
-            each for each in sources if each in models.languages and models.find(each, target) is not None
-        )
+        codes = (detected, *(each.source for each in models.directions.values() if each.target == target))
+        known = (each for each in codes if each in models.languages and models.find(each, target) is not None)
         return models.route(next(known, models.default.source), target)
 
     async def read(self, request: Request, model: type[_Request]) -> _Request:

@@ -116,10 +116,7 @@ def distil(
     on_progress("reading", 0, 1)
     untagged = tuple(replace(file, tag=None) for file in config.data.train)
     corpus = load_corpus(replace(config.data, train=untagged), config.seed)
-    facts: dict[str, Any] = {
-        "teachers": [teacher.facts() for teacher in loaded],
-        "pairs": corpus.train.fingerprint,
-    }
+    facts: dict[str, Any] = {"teachers": [each.facts() for each in loaded], "pairs": corpus.train.fingerprint}
     cache = corpus_cache(config.data.cache_dir).folder
     n_best = cache / f"n-best-{json_checksum(facts)[:16]}.jsonl.gz"
     held_out = [fingerprint(corpus.validation), fingerprint(corpus.test)]
@@ -358,7 +355,5 @@ def _origin(data: DataConfig, teachers: Sequence[Run], **options: Any) -> dict[s
     """Facts of the student: its teachers, and the public corpora that it or they learned from."""
     known = chain(fetch_corpora(data), *(teacher.facts().get("corpora", []) for teacher in teachers))
     corpora = {corpus["name"]: corpus for corpus in known}
-    facts = {
-        "distilled_from": {"teachers": [str(teacher.path.absolute()) for teacher in teachers], **options}
-    }
+    facts = {"distilled_from": {"teachers": [str(each.path.absolute()) for each in teachers], **options}}
     return {**facts, "corpora": [*corpora.values()]} if corpora else {**facts}

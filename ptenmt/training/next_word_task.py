@@ -184,9 +184,8 @@ class NextWordValidator:
         for done in self._held_out.add(self._windows.batches(SCORED_WINDOWS)):
             yield ValidationStep(done=done, total=total)
         samples = [self._sample(*sample) for sample in self._samples]
-        yield Scores(
-            loss=self._held_out.sums.mean_loss, accuracy=self._held_out.sums.accuracy, samples=samples
-        )
+        sums = self._held_out.sums
+        yield Scores(loss=sums.mean_loss, accuracy=sums.accuracy, samples=samples)
 
     def _sample(self, ids: list[int], words: str, after: str) -> Sample:
         logits: Any = self._model((np.array([ids]), np.array([[START]])))

@@ -150,12 +150,6 @@ class TrainingState:
             checksum = zlib.crc32(weight.numpy().tobytes(), checksum)
         return checksum
 
-    def finish_epoch(self) -> None:
-        """Move to the next epoch."""
-        self.epoch.assign_add(1)
-        self.step_in_epoch.assign(0)
-        self.of_epoch.reset()
-
     def trackable(self) -> tf.train.Checkpoint:
         """All of it, variable by variable.
 

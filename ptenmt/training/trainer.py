@@ -241,7 +241,9 @@ class Trainer:
     def _finish_epoch(self) -> Iterator[events.StageStarted]:
         """Start the next epoch if this one has ended and its validation is done."""
         if self._is_epoch_end() and not self._selection.is_due():
-            self._state.finish_epoch()
+            self._state.epoch.assign_add(1)
+            self._state.step_in_epoch.assign(0)
+            self._state.of_epoch.reset()
             if int(self._state.epoch) in self._mixture.first_epochs:
                 yield from self._stage_started()
             self._throughput.start(0.0)

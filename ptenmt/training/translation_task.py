@@ -167,13 +167,11 @@ class TranslationTask(Task):
     def splits(self) -> dict[str, Split]:
         """The pairs of all splits."""
         train = self._corpus.train
-        held_out = {"validation": self._corpus.validation, "test": self._corpus.test}
+        others = {"validation": self._corpus.validation, "test": self._corpus.test}
         # Noise may take pairs of the same source, and bidirectional epochs read half of each source.
         by_source = any(vars(self._config.data.augment).values()) or self._config.training.bidirectional > 0
         mixed = self.mixture.fingerprint(train.fingerprint, by_source=by_source)
-        splits = {
-            name: Split(size=len(each), fingerprint=fingerprint(each)) for name, each in held_out.items()
-        }
+        splits = {name: Split(size=len(each), fingerprint=fingerprint(each)) for name, each in others.items()}
         return {"train": Split(size=len(train), fingerprint=mixed)} | splits
 
     @property

@@ -157,9 +157,7 @@ def _links(source: list[str], target: list[str], weights: list[list[float]]) -> 
     for row, word in enumerate(target):
         if not (word[0].isalpha() and any(weights[row])):
             place = row * len(source) / len(target)
-            same = [
-                (weights[row][at], -abs(at - place), at) for at, each in enumerate(source) if each == word
-            ]
+            same = [(weights[row][at], -abs(at - place), at) for at, one in enumerate(source) if one == word]
             links[row] = max(same)[-1] if same else None
     free = [at for at in range(len(source)) if at not in links]
     for row, word in enumerate(target):
@@ -180,9 +178,7 @@ def _paths(words: Sequence[Span], links: Sequence[int | None], weights: Sequence
                 elements[element][column] = None
         linked = {links[row] for row in rows}
         free = dict.fromkeys(rows)
-        for element, own in sorted(
-            elements.items(), key=lambda each: (linked.isdisjoint(each[1]), len(each[1]))
-        ):
+        for element, own in sorted(elements.items(), key=lambda it: (linked.isdisjoint(it[1]), len(it[1]))):
             is_whole = len(own) == len(columns)
             run = _best_range([(row, 1 if is_whole or links[row] in own else -1) for row in free])
             if not run and free and any(words[column][0].isalnum() for column in own):

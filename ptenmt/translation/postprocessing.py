@@ -110,9 +110,7 @@ class Postprocessor:
                 found.append(parts[0])
                 continue
             ranks = range(max(map(len, parts)))
-            found.append(
-                [self._join(text, [part[min(rank, len(part) - 1)] for part in parts]) for rank in ranks]
-            )
+            found.append([self._join(text, [part[min(at, len(part) - 1)] for part in parts]) for at in ranks])
         return found
 
     def unknown_words(self, text: SegmentedText) -> list[str]:

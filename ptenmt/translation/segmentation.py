@@ -273,9 +273,7 @@ def _scripts(tokenizer: Tokenizer) -> frozenset[str]:
     for char, count in Counter("".join(pieces)).items():
         if char.isalpha():
             counts[_script(char)] += count
-    return frozenset(
-        script for script, count in counts.items() if count >= _MIN_SCRIPT_SHARE * counts.total()
-    )
+    return frozenset(name for name, count in counts.items() if count >= _MIN_SCRIPT_SHARE * counts.total())
 
 
 @lru_cache(maxsize=1 << 14)

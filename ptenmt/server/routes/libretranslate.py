@@ -156,9 +156,7 @@ def _translate(
             ]
             for of_parts in translated
         ]
-        answer["words"] = [
-            [word for part in of_parts or () for word in part.words] for of_parts in translated
-        ]
+        answer["words"] = [[word for part in each or () for word in part.words] for each in translated]
     answer["translatedText"] = [best for best, *_ in ranked_texts]
     if body.alternatives:
         answer["alternatives"] = [others for _, *others in ranked_texts]
