@@ -123,10 +123,8 @@ class Cleaning:
             )
             num_removed = len(scores) - max(1, round(self.keep * len(scores)))
             lowest = np.partition(scores, num_removed)[num_removed]
-            reports = [
-                FilterReport(each.name, each.num_left + each.num_drawn, each.num_drawn)
-                for each in corpus.reports
-            ]
+            read = ((each, each.num_left + each.num_drawn) for each in corpus.reports)
+            reports = [FilterReport(each.name, num_read, each.num_drawn) for each, num_read in read]
             with written_whole(self.output) as stream:
                 for number, chunk in original_pairs(self.config.data, corpus):
                     report, low = reports[number], []

@@ -34,10 +34,8 @@ class EpochSteps:
     def before(self, epoch: int) -> int:
         """Steps of the first ``epoch`` epochs together."""
         ends = [first for first, _ in self.stages[1:]] + [epoch]
-        return sum(
-            max(0, min(end, epoch) - first) * steps
-            for (first, steps), end in zip(self.stages, ends, strict=True)
-        )
+        stages = zip(self.stages, ends, strict=True)
+        return sum(max(0, min(end, epoch) - first) * steps for (first, steps), end in stages)
 
     def total(self, epochs: int, max_steps: int | None) -> int:
         """Steps of a whole training, by ``training.epochs`` and ``training.max_steps``."""

@@ -78,9 +78,8 @@ class System:
     @classmethod
     def load(cls, run: Run, options: LoadOptions) -> "System":
         """Load a run; errors as of ``evaluate``, ConfigError also for an override that does not fit."""
-        trained = TrainedModel.load(
-            run, checkpoint=options.checkpoint, task="translation", on_warning=options.on_warning
-        )
+        choice, warn = options.checkpoint, options.on_warning
+        trained = TrainedModel.load(run, checkpoint=choice, task="translation", on_warning=warn)
         decoding = override_decoding(replace(trained.config.decoding, num_hypotheses=1), options.overrides)
         if decoding.num_hypotheses > 1:
             raise ConfigError(

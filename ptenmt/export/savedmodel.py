@@ -71,9 +71,8 @@ class GreedyGraph(tf.Module):
         # Bound methods, because an attribute that is the model would save Keras' own metadata as well.
         self._start, self._decode_step, self._attention = model.start, model.decode_step, model.attention
         self._decoding, self._max_positions = config.decoding, config.model.max_positions
-        self._is_suppressed = np.isin(
-            np.arange(tokenizers.target.vocabulary_size), suppressed_ids(config.tokenizer)
-        )
+        ids = np.arange(tokenizers.target.vocabulary_size)
+        self._is_suppressed = np.isin(ids, suppressed_ids(config.tokenizer))
         self._source = _graph_tokenizer(tokenizers.source)
         self._target = self._source if tokenizers.shared else _graph_tokenizer(tokenizers.target)
         self._source_tokens = tf.constant(tokenizers.source.vocabulary)

@@ -77,19 +77,13 @@ def choose_layer(trained: TrainedModel, pairs: Sequence[SentencePair]) -> int:
         source, target = encoded.batch(np.arange(len(batch)), None, ())
         attention = model.attention(source, target[:, :-1])
         for row, pair in enumerate(batch):
-            pieces = (
-                tokenizers.source.pieces(source[row].tolist()),
-                tokenizers.target.pieces(target[row, 1:].tolist()),
-            )
             words = tuple(_stripped_words(text) for text in pair)
-            of_layers = [
-                word_weights(
-                    attention[weights_name("cross", layer)][row].mean(axis=0),
-                    (words[0], pieces[0]),
-                    (words[1], pieces[1]),
-                )
-                for layer in layers
-            ]
+            sides = (
+                (words[0], tokenizers.source.pieces(source[row].tolist())),
+                (words[1], tokenizers.target.pieces(target[row, 1:].tolist())),
+            )
+            heads = [attention[weights_name("cross", layer)][row] for layer in layers]  # [H, T, S] each
+            of_layers = [word_weights(each.mean(axis=0), *sides) for each in heads]
             for word in _sure_words(*pair):
                 place, wanted = words[1].index(word), words[0].index(word)
                 linked = [int(np.argmax(weights[place])) == wanted for weights in of_layers]

@@ -97,9 +97,8 @@ def _validated(items: list[tuple[str, Any]], model: type[_Model]) -> _Model:
         if isinstance(value, str):
             fields.setdefault(name, []).append(value.replace("\r\n", "\n"))  # browsers send CRLF
     try:
-        return model.model_validate(
-            {name: values[0] if len(values) == 1 else values for name, values in fields.items()}
-        )
+        given = {name: values[0] if len(values) == 1 else values for name, values in fields.items()}
+        return model.model_validate(given)
     except ValidationError as error:
         raise Refusal(_first_error(error)) from error
 

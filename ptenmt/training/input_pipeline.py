@@ -82,9 +82,8 @@ class InputPipeline:
 
 def epoch_steps(plan: BatchPlan, accumulate: int) -> EpochSteps:
     """Number of updates per epoch: batches / accumulate, rounded up."""
-    return EpochSteps(
-        tuple((first, -(-plan.num_batches(first) // accumulate)) for first in plan.mixture.first_epochs)
-    )
+    firsts = plan.mixture.first_epochs
+    return EpochSteps(tuple((first, -(-plan.num_batches(first) // accumulate)) for first in firsts))
 
 
 def micro_batch_signature(strategy: tf.distribute.Strategy) -> Any:

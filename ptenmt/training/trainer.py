@@ -273,9 +273,8 @@ class Trainer:
             latest = self._run.weights_folder / "latest.safetensors"
             write_weights(latest, self._state.weights(), self._config, int(self._state.global_step))
         self._saved_at, self._saved_position = time.monotonic(), position
-        yield events.CheckpointSaved(
-            epoch=int(self._state.epoch), step_in_epoch=int(self._state.step_in_epoch), path=path
-        )
+        epoch, step = int(self._state.epoch), int(self._state.step_in_epoch)
+        yield events.CheckpointSaved(epoch=epoch, step_in_epoch=step, path=path)
 
 
 class Throughput:

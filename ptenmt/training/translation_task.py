@@ -95,10 +95,7 @@ class TranslationValidator:
         scorer = Scorer("detokenized", self._test_set.references, ("BLEU", "chrF"))
         scores = scorer.values([translation.text for translation in ordered])
         shown = zip(self._pairs, ordered[:NUM_SAMPLES], strict=False)
-        samples = [
-            Sample(source=source, reference=target, translation=found.raw)
-            for (source, target), found in shown
-        ]
+        samples = [Sample(source=pair[0], reference=pair[1], translation=found.raw) for pair, found in shown]
         loss, accuracy = held_out.sums.mean_loss, held_out.sums.accuracy
         yield Scores(loss=loss, accuracy=accuracy, bleu=scores["BLEU"], chrf=scores["chrF"], samples=samples)
 

@@ -258,10 +258,8 @@ async def download_file(request: Request, token: str) -> Response:
     found = request.app.state.downloads.find(token)
     if found is None:
         raise Refusal("no such document, or no longer: they are kept for 20 minutes", 404)
-    disposition = f"attachment; filename*=UTF-8''{quote(found.name)}"
-    return Response(
-        found.content, media_type="application/octet-stream", headers={"Content-Disposition": disposition}
-    )
+    headers = {"Content-Disposition": f"attachment; filename*=UTF-8''{quote(found.name)}"}
+    return Response(found.content, media_type="application/octet-stream", headers=headers)
 
 
 async def _translate_document(

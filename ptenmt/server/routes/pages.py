@@ -86,9 +86,8 @@ async def metrics(request: Request, service: SharedService) -> Response:
     """Return metrics for Prometheus; if keys are required, a bearer token is needed."""
     if service.keys.owner(bearer_token(request)) is None:
         raise Refusal("a valid key is needed, as a bearer token", 403)
-    return Response(
-        service.metrics.text(await models(service)), media_type="text/plain; version=0.0.4; charset=utf-8"
-    )
+    text = service.metrics.text(await models(service))
+    return Response(text, media_type="text/plain; version=0.0.4; charset=utf-8")
 
 
 @router.get("/v1/models", tags=["Introspection"])
