@@ -107,8 +107,7 @@ class Cleaning:
             For each training file how many pairs are left, and examples of the others.
 
         Raises:
-            PtenmtError: A model or a file cannot be read, no pair is left, or the output or the cache cannot
-                be written.
+            PtenmtError: A model or a file cannot be read or written, or no pair is left.
         """
         with locked(self.output):
             models = [

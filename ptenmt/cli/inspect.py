@@ -203,8 +203,7 @@ def tokens(
 ) -> None:
     """Show a sentence and its translation as the model reads them: tokens, ids, labels, masks.
 
-    The labels are the decoder's inputs shifted by one. In the masks, 1 hides a token (column) from another
-    (row).
+    The labels are the decoder's inputs shifted by one. In the masks, 1 hides a column's token from a row's.
 
     Example: ptenmt inspect tokens "este modelo parece funcionar bem" --length 10
 

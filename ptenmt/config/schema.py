@@ -94,8 +94,7 @@ class CorpusFile:
     limit: int | None = None
     """Read only this many pairs, evenly spaced over the file."""
     name: str | None = None
-    """Its name in ``data.stages`` and in reports; by default the corpus, or the file's name without folder
-    and endings."""
+    """Its name in ``data.stages`` and reports; by default the corpus, or the bare name of the file."""
     weight: float = 1.0
     """How often an epoch reads it: 2: every pair twice; 0.5: half of the pairs, the other half in the next
     epoch; 0: never, but the tokenizer is trained on it."""
@@ -230,8 +229,7 @@ class DataConfig(Section, name="data"):
     archive_url: str | None = _resumable(None)
     """A mirror of the TED archive; by default the address that TFDS knows."""
     path: str | None = _path()
-    """One file of pairs, from which validation and test pairs are split off; or the text of a next-word
-    model."""
+    """One file of pairs, from which validation and test pairs are split; or a next-word model's text."""
     train: tuple[CorpusFile, ...] = _resumable(())
     """The training files (instead of ``path``)."""
     stages: tuple[StageConfig, ...] = ()
@@ -248,8 +246,7 @@ class DataConfig(Section, name="data"):
     """Split validation and test pairs without files of their own off the training pairs (source ``files``).
     If false, train, validate and test on the same pairs, to overfit a few on purpose."""
     limit: int | None = _option(None, least=1)
-    """Train on this many pairs only, evenly spaced over all that the filters leave, so that every file keeps
-    its share."""
+    """Train on this many pairs only, evenly spaced over what the filters leave: files keep their share."""
     source_language: str = "pt"
     """ISO 639-1 code of the source language, such as ``pt``, or a name."""
     target_language: str = "en"
@@ -504,8 +501,7 @@ class TrainingConfig(Section, name="training"):
     epochs: int = _resumable(20, least=1)
     """Passes over the training pairs in total; a resumed run counts the earlier ones."""
     max_steps: int | None = _resumable(None, least=1)
-    """End after this many updates in total, if the epochs have more. To pause a training, send a signal
-    instead."""
+    """End after this many updates in total, if the epochs have more. To pause a training, send a signal."""
     schedule: Literal["transformer", "inverse_sqrt", "cosine", "constant"] = "transformer"
     """Learning rate after the warm-up. ``transformer``: decay as 1/√step from a peak set by d_model and the
     warm-up; ``inverse_sqrt``: the same from ``learning_rate``; ``cosine``: half a cosine to 0 at the end of
@@ -516,8 +512,7 @@ class TrainingConfig(Section, name="training"):
     warmup_steps: int | None = None
     """Steps of linear warm-up to the peak; 4,000 unless ``warmup_fraction`` is given."""
     warmup_fraction: float | None = None
-    """Warm-up as a share of all steps, instead of ``warmup_steps``. Resuming with another end of training
-    recomputes it."""
+    """Warm-up as a share of all steps, instead of ``warmup_steps``; another end of training changes it."""
     label_smoothing: float = _option(0.0, is_share=True)
     """Label smoothing: probability mass ε spread evenly over the vocabulary (0.1 in Vaswani et al. 2017,
     section 5.4). The reported loss is without it."""
@@ -611,8 +606,7 @@ class ValidationConfig(Section, name="validation"):
     """The score that selects the best checkpoint and drives early stopping; ties (such as a BLEU of 0 at
     first) go to the lower loss."""
     patience: int | None = _resumable(None, least=1)
-    """Early stopping: end after this many validations in a row without a better score, in the last stage of
-    the training."""
+    """Early stopping: end after this many validations in a row without a better score, in the last stage."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -664,8 +658,7 @@ class DecodingConfig(Section, name="decoding"):
     no_repeat_ngram: int = _resumable(0, least=0)
     """Never generate an n-gram of this size twice; 0: off."""
     top_k: int = _resumable(1, least=0)
-    """Sample each token from the K most probable (needs ``beam_size`` 1); 1: no sampling, 0: from all
-    tokens."""
+    """Sample each token from the K most probable (needs ``beam_size`` 1); 1: no sampling, 0: from all."""
     top_p: float = _resumable(1.0)
     """Nucleus sampling: sample from the most probable tokens whose probabilities sum to this."""
     temperature: float = _resumable(1.0)
@@ -673,8 +666,7 @@ class DecodingConfig(Section, name="decoding"):
     seed: int = _resumable(0)
     """Random seed for sampling."""
     split_sentences: bool = _resumable(True)
-    """Translate texts sentence by sentence; if false, line by line. Lines of a corpus stay whole in
-    scoring."""
+    """Translate texts sentence by sentence; if false, line by line. Scoring keeps a corpus's lines whole."""
     safeguards: bool = _resumable(True)
     """Carry URLs, numbers and other entities over, translate capitals like ordinary text, and translate once
     more what loops or reaches the length limit. If false, the model's own translations."""
@@ -727,8 +719,7 @@ class MachineConfig(Section, name="machine"):
     """``single``: one device; ``mirrored``: all GPUs of this machine; ``multi_worker``: several machines,
     named in TF_CONFIG; ``auto``: by what is available (docs/scaling.md)."""
     precision: Literal["float32", "mixed_bfloat16", "mixed_float16"] = "float32"
-    """Compute precision of the layers; weights, softmax and loss are always float32. ``mixed_float16`` uses
-    loss scaling."""
+    """Compute precision of layers; weights, softmax, loss are float32. ``mixed_float16`` scales the loss."""
     xla: Literal["auto", "always", "never"] = _resumable("auto")
     """Compile the step with XLA, once for every shape of a batch; ``auto``: on a GPU with ``batch.tokens``,
     whose batches have few shapes."""

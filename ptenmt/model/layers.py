@@ -255,8 +255,7 @@ class AddAndNorm(keras.layers.Layer):
 
         Args:
             inputs: x, [B, T, D].
-            sublayer: A layer or another function of [B, T, D] that returns [B, T, D], or a tuple that begins
-                with it.
+            sublayer: Returns for its input [B, T, D], or a tuple that begins with it.
 
         Returns:
             [B, T, D], or a tuple of it and the sub-layer's other outputs.

@@ -66,8 +66,7 @@ def serve(
     After SIGHUP, keys and models are loaded again, and replace those in use. For ``origins``, ``hosts`` and
     ``url_prefix``, see ``make_app``; ``port`` may be 0, for any free one. If it ``watches``, a model is
     loaded again when its weights are replaced; if ``is_verbose``, uvicorn logs more than errors. ``on_start``
-    is called with the server's URL once it accepts requests, ``on_warning`` if other machines can use it
-    without a key.
+    is called with the URL once it accepts requests, ``on_warning`` if others can use it without a key.
 
     Raises:
         PtenmtError: An origin is invalid, the first model cannot be loaded, or the address cannot be had.

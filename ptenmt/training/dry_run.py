@@ -83,8 +83,7 @@ def dry_run(
     """Check config, data and tokenizers, build the model, run its largest step and some usual ones.
 
     Nothing is written into the run's folder, which another process may be training; the training data may be
-    downloaded and prepared. Arguments and errors are those of ``train``, but a folder that cannot be written
-    is a warning.
+    downloaded and prepared. Arguments and errors are as in ``train``; an unwritable folder is a warning.
     """
     directory = Run(run_path(run))
     try:

@@ -62,8 +62,7 @@ class TrainingInputs:
     def build(self, strategy: tf.distribute.Strategy) -> tuple[Any, BatchPlan, dict[str, Any]]:
         """Tokenize the data, plan their batches, and build the model under the strategy.
 
-        Returns the model, with initial weights or those of ``init_from``; its batches; facts for
-        ``run.json``.
+        Returns the model, with initial weights or those of ``init_from``; batches; facts for ``run.json``.
         """
         config, task = self.config, self.task
         examples, ready = task.encode()

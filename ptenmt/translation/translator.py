@@ -374,13 +374,11 @@ class Translator:
         The prefix ends where a word ends: no token continues its last word.
 
         Returns:
-            Whole translations, at most ``count``, 1 to ``MAX_ALTERNATIVES``, those with the most probable
-            token first, without tokens of less than 1 % of the first one's probability; the text itself if it
-            has no words.
+            At most ``count`` translations, 1 to ``MAX_ALTERNATIVES``, the most probable token first, none of
+            less than 1 % of its probability; the text itself if it has no words.
 
         Raises:
-            ConfigError: The engine does not support it, the text is not a single sentence, or ``count`` is
-                out of range.
+            ConfigError: Not with this engine, a text that is not one sentence, or this ``count``.
         """
         require(1 <= count <= MAX_ALTERNATIVES, f"{count} alternatives: give 1 to {MAX_ALTERNATIVES:,}")
         (segmented,) = self.encoder.segment_single([text])
