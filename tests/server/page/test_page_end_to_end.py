@@ -197,7 +197,7 @@ def test_it_copies(page: "Browser") -> None:
 
 
 def test_nothing_is_wider_than_a_phone(page: "Browser") -> None:
-    page.driver.set_window_size(360, 800)
+    page.driver.set_window_size(320, 800)
     page.words("target")["GALO"].click()
     page.until(lambda: page.all("#menu button"))
     fits = "const {scrollWidth, clientWidth} = document.documentElement; return scrollWidth <= clientWidth"
