@@ -80,14 +80,14 @@ class Reviewer:
             if pending.with_entities and pending.with_entities[1][0].score >= hypotheses[0].score:
                 return pending.with_entities
         elif constraints and (constraints.has_entities or not is_satisfied):
-            before = (replace(segment, is_retried=is_retried), hypotheses) if is_satisfied else None
+            found = (replace(segment, is_retried=is_retried), hypotheses) if is_satisfied else None
             return PendingSegment(
                 pending.row,
                 pending.number,
                 replace(self._encoder.without_entities(segment), is_retried=not is_satisfied),
                 Search(with_attention=True, with_scores=is_satisfied),
                 is_without_entities=True,
-                with_entities=before,
+                with_entities=found,
             )
         return replace(segment, is_retried=True) if is_retried else segment, hypotheses
 
