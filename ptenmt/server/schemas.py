@@ -220,6 +220,12 @@ class ErrorAnswer(BaseModel):
     error: str
 
 
+class DeepLErrorAnswer(BaseModel):
+    """An error of DeepL's routes."""
+
+    message: str
+
+
 _ERRORS = {
     400: "Invalid request",
     403: "Missing or unknown key",
@@ -232,9 +238,9 @@ _ERRORS = {
 }
 
 
-def errors(*statuses: int) -> dict[int | str, dict[str, Any]]:
+def errors(*statuses: int, model: type[BaseModel] = ErrorAnswer) -> dict[int | str, dict[str, Any]]:
     """The error responses of a route, for ``responses=``."""
-    return {status: {"model": ErrorAnswer, "description": _ERRORS[status]} for status in statuses}
+    return {status: {"model": model, "description": _ERRORS[status]} for status in statuses}
 
 
 def body_of(model: type[BaseModel], *, with_file: bool = False) -> dict[str, Any]:

@@ -52,6 +52,15 @@ def test_requests_as_in_deepls_documentation(serve, tmp_path: Path) -> None:
             assert requests.get(served.url + path, timeout=20).status_code == 403
 
 
+def test_errors_are_as_described(served) -> None:
+    routes = requests.get(f"{served.url}/openapi.json", timeout=20).json()
+    for path in ("/v2/translate", "/translate"):
+        reference = routes["paths"][path]["post"]["responses"]["400"]["content"]["application/json"]["schema"]
+        described = routes["components"]["schemas"][reference["$ref"].rpartition("/")[2]]
+        answer = requests.post(served.url + path, json={}, timeout=20)
+        assert (answer.status_code, list(answer.json())) == (400, described["required"])
+
+
 @pytest.mark.parametrize(
     ("given", "expected"),
     [

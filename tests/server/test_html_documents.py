@@ -170,6 +170,7 @@ def test_the_language_of_the_translation_is_named(source: str, translated: str) 
         ('<b>{0} <i class="notranslate">x</i></b> um', [("{0} {1}", (0,)), (" um", ())]),
         ('um<i translate="no"> </i>', [("um", ()), ("", (0,))]),
         ("um<sup>1</sup> <sub>x</sub>", [("um", ()), ("", (0,)), (" ", ()), ("x", (1,))]),
+        ('um<sup><a href="#n">i</a></sup> dois', [("um", ()), ("", (0,)), (" dois", ())]),
         ("o 1<sup>o</sup> dia", [("o 1o", ()), ("", (0,)), (" dia", ())]),
         ("<i>um <br> dois</i>", [("um \ndois", (0,))]),
         ("um<!-- x -->a<wbr>b", [("um", ()), ("", (0,)), ("ab", ())]),

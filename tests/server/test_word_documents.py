@@ -126,6 +126,7 @@ def test_a_text_box_in_a_paragraph_is_a_separate_text() -> None:
     assert texts_of(word_document(f"<w:document {W}>{body}</w:document>")) == ["acd", "b", "fim"]
 
 
+MANY_NAMESPACES = " ".join(f"xmlns:a{number}='b'" for number in range(1_001))
 MANY_ATTRIBUTES = " ".join(f"a{number}='1'" for number in range(101))
 
 
@@ -134,6 +135,7 @@ MANY_ATTRIBUTES = " ".join(f"a{number}='1'" for number in range(101))
     [
         ("<w:r/>" * 500_001, r"500,\d+ tags; 500,000 are allowed"),
         ("<w:r><w:t>a</w:t></w:r><w:br/>" * 20_001, "more than 20,000 texts"),
+        (f"<w:p {MANY_NAMESPACES}/>", "more than 1,000 attributes or namespaces"),
         (f"<w:r><w:rPr><w:b {MANY_ATTRIBUTES}/></w:rPr><w:t>a</w:t></w:r>", "101 attributes in one place"),
     ],
 )
@@ -186,6 +188,7 @@ def field(code: str, result: str) -> str:
         ),
         (run("seja ") + MATH + run(" {0}"), [("seja {1} {0}", ())]),
         (run("página ") + field("PAGE", "7") + run("."), [("página {0}.", ())]),
+        (run("um") + field(' XE "um" ', "") + run(" dois"), [("um", ()), ("", (0,)), (" dois", ())]),
         (
             run("um ") + "<w:fldSimple><w:r><w:t>x</w:t></w:r></w:fldSimple>",
             [("um {0}", ())],
@@ -202,9 +205,18 @@ def test_a_paragraph_is_written_around_its_words(paragraph: str, spans: list[Spa
         assert (part in again) == (part in paragraph)
 
 
-def test_a_link_in_a_field_is_translated() -> None:
-    content = word_document(f"<w:document {W}><w:p>{field('HYPERLINK x', 'um')}</w:p></w:document>")
+@pytest.mark.parametrize("code", ["HYPERLINK x", " TOC \\o "])
+def test_a_link_or_a_table_of_contents_in_a_field_is_translated(code: str) -> None:
+    content = word_document(f"<w:document {W}><w:p>{field(code, 'um')}</w:p></w:document>")
     assert texts_of(content) == ["um", "fim"]
+
+
+def test_descriptions_of_pictures_are_translated() -> None:
+    picture = '<w:r><w:drawing><docPr descr="um gato"/><docPr descr="gato.png"/></w:drawing></w:r>'
+    body = f"<w:document {W}><w:p>{run('um')}{picture}</w:p></w:document>"
+    with zipfile.ZipFile(io.BytesIO(upper_case("a.docx", word_document(body)))) as archive:
+        written = archive.read("word/document.xml").decode()
+    assert picture.replace("um gato", "UM GATO") in written
 
 
 def mark(name: str) -> str:

@@ -1,6 +1,7 @@
 """OpenDocument texts, presentations and EPUBs: text is translated, all else stays."""
 
 import io
+import re
 import struct
 import tracemalloc
 import zipfile
@@ -108,6 +109,36 @@ def test_open_document_texts_keep_their_layout() -> None:
         "<text:p>velho</text:p>",
     ):
         assert part in content
+
+
+def body_of(paragraph: str) -> dict[str, str]:
+    """An ODT with one paragraph."""
+    declared = f'{NAMESPACES} xmlns:svg="{ODF}:svg-compatible:1.0" xmlns:loext="{LOEXT}"'
+    body = f"<office:body><office:text><text:p>{paragraph}</text:p></office:text></office:body>"
+    return {"content.xml": f"<office:document-content {declared}>{body}</office:document-content>"}
+
+
+LOEXT = "urn:org:documentfoundation:names:experimental:office:xmlns:loext:1.0"
+
+
+@pytest.mark.parametrize(
+    ("paragraph", "texts"),
+    [
+        (
+            "{em} <text:date>7/1</text:date>{ e }<text:span>{já }</text:span><text:s/>{lá}",
+            ["em {0} e já lá"],
+        ),
+        ("{a} <drawing:frame><svg:title>a.png</svg:title></drawing:frame> {b}", ["a b"]),
+        ("{a} <drawing:frame><svg:desc>{um gato}</svg:desc></drawing:frame> {b}", ["a b", "um gato"]),
+        ("{o} <loext:content-control>{gato}</loext:content-control>", ["o gato"]),
+    ],
+)
+def test_paragraphs_of_libreoffice(paragraph: str, texts: list[str]) -> None:
+    content = packed(body_of(paragraph.replace("{ e }", "<text:s/>{e }").translate({123: None, 125: None})))
+    assert texts_of(".odt", content) == texts
+    written = re.sub(r"\{(.*?)\}", lambda text: text[1].upper(), paragraph)
+    with zipfile.ZipFile(io.BytesIO(upper_case(".odt", content))) as archive:
+        assert f"<text:p>{written}</text:p>" in archive.read("content.xml").decode()
 
 
 def test_formatting_follows_the_words() -> None:
@@ -227,6 +258,8 @@ def presentation() -> Any:
     frame = slide.shapes.add_chart(XL_CHART_TYPE.PIE, box, box, box, box, data)
     frame.chart.chart_title.text_frame.text = "título"
     slide.notes_slide.notes_text_frame.text = "uma nota"
+    slide.shapes.title._element.nvSpPr.cNvPr.set("descr", "um gato")
+    slide.placeholders[1]._element.nvSpPr.cNvPr.set("descr", "C:\\gato.png")
     return slides
 
 
@@ -239,7 +272,7 @@ def saved(slides: Any) -> bytes:
 def test_presentations_keep_their_formatting() -> None:
     content = saved(presentation())
     assert sorted(texts_of(".pptx", content)) == sorted(
-        ["o meu gato", "bebe leite hoje", "fim", "célula", "grupo", "título", "uma nota"]
+        ["o meu gato", "bebe leite hoje", "fim", "célula", "grupo", "título", "uma nota", "um gato"]
     )
     from pptx import Presentation
 
@@ -253,6 +286,7 @@ def test_presentations_keep_their_formatting() -> None:
         ("FIM", None, None),
     ]
     assert slide.shapes.title.text == "O MEU GATO"
+    assert slide.shapes.title._element.nvSpPr.cNvPr.get("descr") == "UM GATO"
     assert slide.notes_slide.notes_text_frame.text == "UMA NOTA"
     shapes = list(slide.shapes)[2:]
     assert shapes[0].table.cell(0, 0).text == "CÉLULA"

@@ -5,7 +5,7 @@ import zipfile
 from collections.abc import Mapping, Sequence
 from itertools import chain, islice
 
-from ptenmt.server.documents.html import Html
+from ptenmt.server.documents.html import Html, check_bounds
 from ptenmt.server.documents.plain import check_tags, limited
 from ptenmt.server.limits import Refusal
 from ptenmt.translation.markup import Span
@@ -42,7 +42,6 @@ def unpacked(content: bytes, kind: str) -> dict[str, bytes]:
     A file in a zip may unpack to more than its header states; no more than that is read.
     """
     files: dict[str, bytes] = {}
-    num_xml_bytes = num_tags = 0
     try:
         with zipfile.ZipFile(io.BytesIO(content)) as archive:
             entries = archive.infolist()
@@ -54,17 +53,17 @@ def unpacked(content: bytes, kind: str) -> dict[str, bytes]:
                 if entry.compress_type not in _METHODS:
                     raise Refusal("the document cannot be read: unknown compression")
                 with archive.open(entry) as file:
-                    files[entry.filename] = unpacked = file.read(entry.file_size)
-                if _is_xml(unpacked):
-                    num_xml_bytes += len(unpacked)
-                    num_tags += unpacked.count(b"<")
+                    files[entry.filename] = file.read(entry.file_size)
     except Refusal:
         raise
     except Exception as error:  # zipfile raises about any of them for damaged archives
         raise unreadable(kind) from error
-    if num_xml_bytes > MAX_XML_BYTES:
+    xml = list(filter(_is_xml, files.values()))
+    if sum(map(len, xml)) > MAX_XML_BYTES:
         raise _too_large()
-    check_tags(num_tags, MAX_TAGS)
+    check_tags(sum(each.count(b"<") for each in xml), MAX_TAGS)
+    for each in xml:
+        check_bounds(each)
     return files
 
 

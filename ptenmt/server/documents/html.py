@@ -254,7 +254,7 @@ def _parsed_xml(source: str) -> _Element:
     """XML in two elements, as a fragment of HTML is."""
     content = _NO_XML.sub(lambda found: escape(unescape(found[0])), xml_characters(source))
     content = f"<xml><xml>{content}</xml></xml>"
-    etree.fromstring(content, etree.XMLParser(resolve_entities=False, recover=True, target=_Bounds()))
+    check_bounds(content.encode())
     parser = etree.XMLParser(resolve_entities=False, recover=True)
     root = etree.fromstring(content, parser)
     if errors := parser.error_log.filter_from_fatals():  # others are of namespaces that are not declared
@@ -272,6 +272,11 @@ def xml_roles(root: _Element) -> dict[_Element, str]:
             is_element = isinstance(child.tag, str)
             roles[child] = ("inline" if is_mixed else "block") if is_element else "point"
     return roles
+
+
+def check_bounds(xml: bytes) -> None:
+    """Refuse XML, well-formed or not, whose elements have too many attributes or namespaces."""
+    etree.fromstring(xml, etree.XMLParser(resolve_entities=False, recover=True, target=_Bounds()))
 
 
 class _Bounds:
@@ -350,9 +355,9 @@ def _roles(root: _Element, translated: Collection[_Element]) -> dict[_Element, s
 
 
 def _is_note(node: _Element) -> bool:
-    """Whether a superscript is the mark of a footnote: a number, or in brackets."""
+    """Whether a superscript is the mark of a footnote: a number, in brackets, or a link."""
     text = "".join(node.itertext()).strip() if node.tag == "sup" else "a"
-    return text[:1] == "[" or not is_prose(text)
+    return text[:1] == "[" or not is_prose(text) or (node.tag == "sup" and node.find("a") is not None)
 
 
 def _units(block: _Element, roles: Mapping[_Element, str], taken: Collection[str]) -> Iterator[_HtmlUnit]:

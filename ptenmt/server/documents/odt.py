@@ -10,8 +10,9 @@ from ptenmt.server.documents.html import Html
 _KIND = "an OpenDocument text"
 _BODY = "{urn:oasis:names:tc:opendocument:xmlns:office:1.0}text"
 _T = "{urn:oasis:names:tc:opendocument:xmlns:text:1.0}"
-_PARAGRAPHS = (f"{_T}p", f"{_T}h")
-_INLINE = (f"{_T}span", f"{_T}a", f"{_T}meta")
+_SVG = "{urn:oasis:names:tc:opendocument:xmlns:svg-compatible:1.0}"
+_PARAGRAPHS = (f"{_T}p", f"{_T}h", f"{_SVG}title", f"{_SVG}desc")
+_INLINE = ("span", "a", "meta", "content-control")
 _BREAKS = (f"{_T}tab", f"{_T}line-break")
 
 
@@ -33,6 +34,12 @@ def _roles(root: Any) -> dict[Any, str]:
     such as a note or a text box, is a box; fields are placeholders.
     """
     etree.strip_tags(root, etree.Comment, etree.ProcessingInstruction)
+    for space in list(root.iter(f"{_T}s")):  # LibreOffice writes it between a field and a word
+        field = space.getprevious()
+        is_word = field is not None and field.tag.startswith(_T) and "".join(field.itertext())[-1:].strip()
+        if is_word and space.tail and not (field.tail or space.attrib):
+            field.tail = f" {space.tail}"
+            space.getparent().remove(space)
     roles: dict[Any, str] = {}
     for node in root.iter():
         is_inside = roles.get(node.getparent()) in ("block", "inline")
@@ -41,7 +48,7 @@ def _roles(root: Any) -> dict[Any, str]:
             roles[node] = "untranslated" if is_deleted else "block"
         elif not is_inside or node.tag in _BREAKS:
             roles[node] = "untranslated"
-        elif node.tag in _INLINE:
+        elif etree.QName(node).localname in _INLINE:
             roles[node] = "inline" if next(node.iter(*_BREAKS), None) is None else "block"
         elif next(node.iter(*_PARAGRAPHS), None) is not None:
             roles[node] = "box"

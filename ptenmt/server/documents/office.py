@@ -75,16 +75,21 @@ class OfficeDocument:
     def __init__(self, content: bytes, kind: Literal["a Word document", "a presentation"]) -> None:
         self._kind = kind
         self._document = _opened(io.BytesIO(packed(unpacked(content, kind))), kind)
-        roots = _translated_roots(self._document)
+        roots = list(_translated_roots(self._document))
         units = (unit for root in roots for unit in _units(root, _roles(root), numbers_in_braces(root)))
         self._units = limited(unit for unit in units if is_prose(text_of(unit.spans)))
         check_tags(sum(unit.num_copied for unit in self._units), MAX_TAGS)
+        pictures = (node for root in roots for node in root.iter("{*}docPr", "{*}cNvPr"))
+        self._described = limited(node for node in pictures if is_prose(node.get("descr", "")))
         self.texts = [unit.spans for unit in self._units]
+        self.texts += [[(node.get("descr"), ())] for node in self._described]
 
     def with_texts(self, texts: Sequence[Sequence[Span]]) -> bytes:
         """The document with other texts, one for each of ``texts``."""
-        for unit, spans in zip(self._units, texts, strict=True):
+        for unit, spans in zip(self._units, texts, strict=False):
             unit.fill(spans)
+        for node, spans in zip(self._described, texts[len(self._units) :], strict=True):
+            node.set("descr", xml_characters(text_of(spans)))
         for root in _translated_roots(self._document):
             etree.strip_tags(root, _FIELD)
         written = io.BytesIO()
@@ -242,8 +247,9 @@ def _roles(root: _Element) -> dict[_Element, str]:
             roles[node] = "dropped"
         elif node.tag in _DELETED | _RANGES:
             roles[node] = "point"
-        elif node.tag in _PLACEHOLDERS:
-            roles[node] = "placeholder"
+        elif node.tag in _PLACEHOLDERS:  # an entry of an index is invisible
+            is_entry = re.match(r'\s*(?:XE|TC)\s*"', "".join(node.itertext()))
+            roles[node] = "point" if is_entry else "placeholder"
         elif node.tag in _WRAPPERS:
             is_inline = all(roles.get(child, "break") != "break" for child in _contents_of(node))
             roles[node] = "wrapper" if is_inline and len(node.attrib) <= MAX_ATTRIBUTES else "break"
@@ -275,7 +281,7 @@ def _divide_runs(root: _Element) -> None:
 
 
 def _wrap_fields(root: _Element) -> None:
-    """Put the runs of each field into an element, except for links, whose text is translated."""
+    """Put the runs of each field into an element, unless its text is translated."""
     fields = (
         run for run in root.iter(f"{_W}r") if run is not root and run.find(_FIELD_CHARACTER) is not None
     )
@@ -288,7 +294,7 @@ def _wrap_fields(root: _Element) -> None:
             depth = max(0, depth - kinds.count("end"))
             if nodes and not depth:
                 code = "".join(code.text or "" for each in nodes for code in each.iter(f"{_W}instrText"))
-                if "HYPERLINK" not in code:
+                if not re.search(r"HYPERLINK|^\s*TOC\b", code):
                     field = parent.makeelement(_FIELD)
                     nodes[0].addprevious(field)
                     field.extend(nodes)

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterable, Sequence
+from itertools import islice
 from typing import TypeVar
 
 from ptenmt.server.limits import Refusal
@@ -10,22 +11,21 @@ from ptenmt.translation.markup import Span, text_of
 MAX_TEXTS = 20_000
 """Texts of a document; even at one word each they would keep a server busy for minutes."""
 _NOT_XML = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+_FILE_NAME = re.compile(r"\S*\w\.[A-Za-z]\w{1,3}")
 _LINE = re.compile(r"[^\r\n]+")
 _Item = TypeVar("_Item")
 
 
 def is_prose(text: str) -> bool:
-    """Whether a text has something to translate: a letter."""
-    return any(map(str.isalpha, text))
+    """Whether a text has something to translate: a letter, and not only the name of a file."""
+    return any(map(str.isalpha, text)) and _FILE_NAME.fullmatch(text.strip()) is None
 
 
 def limited(items: Iterable[_Item]) -> list[_Item]:
     """The texts of a document as a list; refuses more than ``MAX_TEXTS`` without reading the rest."""
-    found: list[_Item] = []
-    for item in items:
-        if len(found) == MAX_TEXTS:
-            raise Refusal(f"the document has more than {MAX_TEXTS:,} texts", 413)
-        found.append(item)
+    found = list(islice(items, MAX_TEXTS + 1))
+    if len(found) > MAX_TEXTS:
+        raise Refusal(f"the document has more than {MAX_TEXTS:,} texts", 413)
     return found
 
 

@@ -4,7 +4,7 @@ import re
 import textwrap
 from bisect import bisect_left
 from collections.abc import Sequence
-from itertools import pairwise
+from itertools import chain, pairwise
 
 import srt
 
@@ -15,19 +15,16 @@ from ptenmt.translation.markup import Path, Span, num_shared, text_of
 
 MAX_TAGS = 50_000
 MAX_CHARACTERS = 2_000_000
-MAX_DEPTH = 16
-"""Of tags in each other; what follows a further one is not inside it."""
+MAX_DEPTH = 16  # of tags in each other; what follows a further one is not inside it
 
 _TIMES = r"\d+:\d\d:\d\d[,.]\d+ ?--> ?\d+:\d\d:\d\d[,.]\d+"
 _SUBTITLE = re.compile(rf"(?:^|\n)((?:\d+\n)?{_TIMES})")
 _LONG_NUMBER = re.compile(r"[0-9]{10}")
 """srt's patterns take time cubic in the digits of a number."""
 _TAG = r"<[^<>]*>|\{[^{}]*\}"
-_TAGS = re.compile(f"({_TAG})")
 _DASH = re.compile(rf"^ (?: \s | {_TAG} )*+ [-–—]++ \s*+", re.VERBOSE)
 """The dash that starts each speaker's lines in a dialogue."""
 _KEPT = re.compile(rf"( {_DASH.pattern} | {_TAG} )", re.VERBOSE)
-_NAME = re.compile(r"<(/?\w+)[^<>]*>")
 _NO_BREAK = "\ue000"
 _NO_TAG = str.maketrans("<>{}", "‹›()")
 
@@ -41,20 +38,19 @@ class _Turn:
     def __init__(self, lines: list[str]) -> None:
         self.lines, text = lines, " ".join(lines)
         self._dash = found[0] if (found := _DASH.match(text)) else ""
-        self._tags: list[tuple[str, str]] = []
-        """The tag that begins an element, and the one that ends it if there is one."""
+        self._tags: list[list[str]] = []  # what begins and ends each element
         path, names, spans = Path(), list[str](), list[Span]()
-        for at, part in enumerate(_TAGS.split(text.removeprefix(self._dash))):
-            tag = _NAME.fullmatch(part)
+        for at, part in enumerate(re.split(f"({_TAG})", text.removeprefix(self._dash))):
+            tag = re.fullmatch(r"<(/?\w+)[^<>]*>", part)
             name = tag[1].lower() if tag else ""
             if at % 2 == 0:
                 spans += [(part, path)] * bool(part)
             elif name[:1] == "/" and name[1:] in names:
                 names = names[: -1 - names[::-1].index(name[1:])]
-                self._tags[path[len(names)]] = self._tags[path[len(names)]][0], part
+                self._tags[path[len(names)]][1] = part
                 path = path[: len(names)]
             else:
-                self._tags.append((part, ""))
+                self._tags.append([part, ""])
                 inner = (*path, len(self._tags) - 1)
                 spans.append(("", inner))
                 if len(path) < MAX_DEPTH:
@@ -90,7 +86,7 @@ class Subtitles:
         except (srt.SRTParseError, srt.TimestampParseError, OverflowError) as error:
             raise Refusal(f"the file has subtitles that cannot be read: {error}") from error
         self._turns = [_turns(subtitle.content.splitlines()) for subtitle in self._subtitles]
-        turns = (turn for turns in self._turns for turn in turns)
+        turns = chain.from_iterable(self._turns)
         self._translated = limited(turn for turn in turns if is_prose(text_of(turn.spans)))
         self.texts = [turn.spans for turn in self._translated]
 

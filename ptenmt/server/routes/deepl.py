@@ -10,15 +10,13 @@ from ptenmt.server.http_requests import bearer_token
 from ptenmt.server.routes.libretranslate import translate_texts
 from ptenmt.server.service import SharedService
 
-router = APIRouter(tags=["DeepL"])
+router = APIRouter(
+    tags=["DeepL"], responses=schemas.errors(400, 403, 408, 413, 429, 503, model=schemas.DeepLErrorAnswer)
+)
 
 
 @router.post("/immersive", include_in_schema=False)
-@router.post(
-    "/v2/translate",
-    openapi_extra=schemas.body_of(schemas.DeepLRequest),
-    responses=schemas.errors(400, 403, 408, 413, 429, 503),
-)
+@router.post("/v2/translate", openapi_extra=schemas.body_of(schemas.DeepLRequest))
 async def translate(request: Request, service: SharedService) -> dict[str, list[dict[str, Any]]]:
     """Translate texts as DeepL's API does; of its options some are ignored."""
     body = await service.read(request, schemas.DeepLRequest)
@@ -36,8 +34,8 @@ async def translate(request: Request, service: SharedService) -> dict[str, list[
     return {"translations": translations}
 
 
-@router.post("/v2/languages", include_in_schema=False)
-@router.get("/v2/languages", responses=schemas.errors(400, 403, 429))
+@router.post("/v2/languages")
+@router.get("/v2/languages")
 async def languages(request: Request, service: SharedService) -> list[dict[str, str]]:
     """List the source languages, or with ``type=target``, in the query string or a form, the target ones."""
     given = await service.read(request, schemas.DeepLLanguagesRequest)
@@ -45,8 +43,8 @@ async def languages(request: Request, service: SharedService) -> list[dict[str, 
     return [{"language": code.upper(), "name": language_name(code)} for code in codes]
 
 
-@router.post("/v2/usage", include_in_schema=False)
-@router.get("/v2/usage", responses=schemas.errors(403, 429))
+@router.post("/v2/usage")
+@router.get("/v2/usage")
 async def usage(request: Request, service: SharedService) -> dict[str, int]:
     """Return the characters that were translated since the start; there is no limit."""
     service.check_key(request, bearer_token(request))
