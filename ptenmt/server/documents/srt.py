@@ -41,8 +41,7 @@ class _Turn:
         self._tags: list[list[str]] = []  # what begins and ends each element
         path, names, spans = Path(), list[str](), list[Span]()
         for at, part in enumerate(re.split(f"({_TAG})", text.removeprefix(self._dash))):
-            tag = re.fullmatch(r"<(/?\w+)[^<>]*>", part)
-            name = tag[1].lower() if tag else ""
+            name = tag[1].lower() if (tag := re.fullmatch(r"<(/?\w+)[^<>]*>", part)) else ""
             if at % 2 == 0:
                 spans += [(part, path)] * bool(part)
             elif name[:1] == "/" and name[1:] in names:
