@@ -13,12 +13,14 @@
 
 import difflib
 import json
+import logging
 import os
 import platform
 from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import cache
 from pathlib import Path
 from typing import Any, Literal
 
@@ -31,8 +33,14 @@ from ptenmt.errors import ConfigError, RunError
 
 FORMAT_VERSION = 1
 RUNS_FOLDER = Path("checkpoints")
+STARTER = "starter"
+"""Name of the trained run that comes with the package."""
+NOTICE = 25
+"""Level of log messages that are no warnings, but shown by commands."""
 Choice = Literal["best", "latest"]
 """Which of a run's weights: the best by validation, or the newest."""
+
+logger = logging.getLogger(__name__)
 
 _YamlLoader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # not every PyYAML has the fast one
 _PACKAGES = (
@@ -90,6 +98,11 @@ class Run:
     def calibration_file(self) -> Path:
         """Where the calibration of confidences is kept."""
         return self.path / "confidence.json"
+
+    @property
+    def export_folder(self) -> Path:
+        """Where exports go by default: into the run, but not into the bundled one."""
+        return (RUNS_FOLDER / STARTER if self == _bundled_run() else self.path) / "export"
 
     @property
     def has_weights(self) -> bool:
@@ -206,9 +219,10 @@ def check_task(run: Run, trained_task: TaskName, needed_task: TaskName) -> None:
 def find_run(name: str | Path | Run | None = None, task: TaskName | None = None) -> Run:
     """Find an existing run, or raise RunError.
 
-    ``name`` is a path, or a folder's name below ``checkpoints/``; None means the run trained or averaged
-    last, preferably for ``task``, among those that have weights and can be read, or among all if none has
-    weights. A ``Run`` is returned as it is.
+    ``name`` is a path, a folder's name below ``checkpoints/``, or ``starter``, the bundled run, if no folder
+    has this name. None means the run trained or averaged last, preferably for ``task``, among those that have
+    weights and can be read, or among all if none has weights; if none is of the task, the bundled run. A
+    ``Run`` is returned as it is.
     """
     if isinstance(name, Run):
         return name
@@ -220,6 +234,8 @@ def find_run(name: str | Path | Run | None = None, task: TaskName | None = None)
             return Run(path)
     except OSError as error:
         raise RunError(f"no run in {name}: {error.strerror or error}") from error
+    if name == STARTER and (starter := _bundled_run()):
+        return starter
     if path.is_dir() and any((path / part).exists() for part in ("config.yaml", "weights", "tokenizer")):
         raise RunError(f"{path / 'run.json'} is missing", _COPY_HINT)
     known, hint = [run.name for run in list_runs()], _TRAIN_HINT
@@ -242,19 +258,38 @@ def _newest_run(task: TaskName | None) -> Run:
             newest = newest or run
         except RunError as error:
             unreadable.append(error.message)
+    starter = None if unreadable or task == "next-word" else _bundled_run()
+    if starter:
+        _mention_starter()
+        return starter
     if newest is None:
         reason = f" that can be read: {unreadable[0]}" if unreadable else ""
         raise RunError(f"no run in {RUNS_FOLDER.absolute()}{reason}", _TRAIN_HINT)
     return newest
 
 
+def _bundled_run() -> Run | None:
+    """The trained run that comes with the package; None in an installation without it."""
+    package = Path(__file__).parent
+    places = (package / "models" / STARTER, package.parent / "models" / STARTER)
+    return next((Run(place) for place in places if (place / "run.json").is_file()), None)
+
+
+@cache  # once a process
+def _mention_starter() -> None:
+    logger.log(NOTICE, "using the bundled starter model; train your own: ptenmt train --config small.yaml")
+
+
 def run_path(name: str | Path) -> Path:
-    """The folder for ``--run``: a path that is a run or has a slash, else below ``checkpoints/``."""
+    """The folder for ``--run``: a run's path, or below ``checkpoints/``; a new one with / is a path."""
     if not str(name).strip():
         raise RunError("the name of the run is empty", "give a name or a folder with --run")
     given = Path(name).expanduser()
-    is_path = "/" in str(name) or os.sep in str(name) or (given / "run.json").is_file()
-    return given if is_path else RUNS_FOLDER / given
+    if (given / "run.json").is_file():
+        return given
+    below = RUNS_FOLDER / given
+    is_path = "/" in str(name) or os.sep in str(name)
+    return given if is_path and not (below / "run.json").is_file() else below
 
 
 def list_runs(on_unreadable: Callable[[str], None] = lambda _reason: None) -> list[Run]:

@@ -195,8 +195,9 @@ def test_a_new_runs_place(here: Path) -> None:
 
 
 def test_no_run_yet(here: Path) -> None:
+    assert find_run().name == find_run(task="translation").name == "starter"
     with pytest.raises(RunError, match=re.escape(f"no run in {here / 'checkpoints'}")) as caught:
-        find_run()
+        find_run(task="next-word")
     assert "ptenmt train --config demo.yaml" in caught.value.hint
 
     new_run("one")

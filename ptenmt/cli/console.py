@@ -16,6 +16,7 @@ from ptenmt.cli.process_signals import process_signals
 from ptenmt.errors import OutputError, PtenmtError
 from ptenmt.events import DownloadProgress
 from ptenmt.native_libraries import silent_stderr
+from ptenmt.runs import NOTICE
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -32,7 +33,8 @@ class Screen:
             logging.basicConfig(level=logging.INFO, format="%(name)s: %(message)s")
             logging.getLogger("ptenmt").setLevel(logging.DEBUG)
         else:
-            logging.getLogger("ptenmt").addHandler(_Warnings(self))
+            logging.getLogger("ptenmt").setLevel(NOTICE)
+            logging.getLogger("ptenmt").addHandler(_Messages(self))
 
     @cached_property
     def console(self) -> "Console":
@@ -48,10 +50,15 @@ class Screen:
         """Show a message; it wraps on a terminal only."""
         self.console.print(message, style=style, soft_wrap=not self.console.is_terminal)
 
+    def note(self, message: str) -> None:
+        """Show a message without style; rich would take 40 ms to import."""
+        if not self._quiet:
+            print(message, file=sys.stderr)
+
     def name_model(self, label: str) -> None:
-        """Say which model answers, if a person is reading; rich would take 40 ms to import."""
-        if not self._quiet and sys.stderr.isatty():
-            print(label, file=sys.stderr)
+        """Say which model answers, if a person is reading."""
+        if sys.stderr.isatty():
+            self.note(label)
 
     def say_command(self, words: Sequence[str]) -> None:
         """Show a command line for copying."""
@@ -124,15 +131,18 @@ def _update(progress: "Progress", number: "TaskID", **changes: Any) -> None:
         progress.stop()  # so that other bars may follow
 
 
-class _Warnings(logging.Handler):
-    """Shows logged warnings like the others."""
+class _Messages(logging.Handler):
+    """Shows logged notices and warnings like the others."""
 
     def __init__(self, screen: Screen) -> None:
-        super().__init__(logging.WARNING)
+        super().__init__(NOTICE)
         self._screen = screen
 
     def emit(self, record: logging.LogRecord) -> None:
-        self._screen.warn(record.getMessage())
+        if record.levelno < logging.WARNING:
+            self._screen.note(record.getMessage())
+        else:
+            self._screen.warn(record.getMessage())
 
 
 def make_console(**options: Any) -> "Console":

@@ -13,7 +13,7 @@ from ptenmt.cli.console import Screen
 from ptenmt.config import Config, DecodingConfig
 from ptenmt.config.loading import config_names, flat_options, override_decoding
 from ptenmt.errors import ConfigError, PtenmtError
-from ptenmt.runs import list_runs
+from ptenmt.runs import STARTER, list_runs
 
 COMMAND_LINE = "ptenmt.command_line"
 """Key of a context's ``meta``: the command line after ``ptenmt``."""
@@ -21,7 +21,7 @@ MARKUP: Any = {"rich_markup_mode": "markdown", "pretty_exceptions_enable": False
 """Settings of every Typer app."""
 FLAGS = {"beam_size": "--beam-size", "num_hypotheses": "--n-best", "max_length": "--max-length"}
 """Decoding options that have a flag of their own."""
-PRESETS = ("base", "demo", "files", "next-word", "opus", "pairs", "paper", "small")
+PRESETS = ("base", "demo", "files", "next-word", "opus", "pairs", "paper", "small", "starter")
 search = partial(typer.Option, rich_help_panel="Search")
 
 
@@ -40,7 +40,7 @@ def as_text(given: Any) -> Any:
 
 def run_names() -> list[str]:
     """Names of runs, for shell completion."""
-    return [run.name for run in list_runs()]
+    return sorted({run.name for run in list_runs()} | {STARTER})
 
 
 def option_names() -> list[str]:

@@ -77,7 +77,7 @@ def export_model(
         )
     trained = TrainedModel.load(run, checkpoint=checkpoint, task="translation", on_warning=on_warning)
     _check_model(trained, format)
-    path = trained.run.path / "export" / (format if checkpoint == "best" else f"{format}-{checkpoint}")
+    path = trained.run.export_folder / (format if checkpoint == "best" else f"{format}-{checkpoint}")
     if output is not None:
         path = Path(output).expanduser()
     elif format == "argos":

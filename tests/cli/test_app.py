@@ -109,7 +109,7 @@ def test_no_command_shows_the_help(ptenmt) -> None:
 
 
 def test_an_error_is_a_line_and_a_hint(ptenmt, empty: Path) -> None:
-    for arguments in (["info"], ["translate", "olá"], ["evaluate"]):
+    for arguments in (["info"], ["complete", "olá"]):
         answer = ptenmt(*arguments, code=1)
         assert answer.stdout == ""
         assert answer.stderr == (
@@ -212,7 +212,7 @@ def test_completion_offers_configs_and_runs(empty: Path) -> None:
         "train --config demo --set model.d_": ["model.d_model=", "model.d_ff="],
         "translate --set decoding.top": ["decoding.top_k=", "decoding.top_p="],
         "translate --set model.d_": [],
-        "translate --run ": [],
+        "translate --run ": ["starter"],
     }.items():
         given = {"_PTENMT_COMPLETE": "complete_bash", "COMP_WORDS": f"ptenmt {words}"}
         num_words = len(words.split(" "))

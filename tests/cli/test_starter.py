@@ -1,0 +1,85 @@
+"""The bundled starter model: used where no run is, part of the wheel, good enough for everyday sentences."""
+
+import json
+import re
+import shutil
+import subprocess
+import sys
+import zipfile
+from pathlib import Path
+
+import pytest
+import sacrebleu
+
+from ptenmt import Translator
+from ptenmt.runs import RUNS_FOLDER, find_run
+
+ROOT = Path(__file__).parents[2]
+STARTER = ROOT / "models" / "starter"
+NOTICE = "using the bundled starter model; train your own: ptenmt train --config small.yaml\n"
+QUESTION = "Onde fica a estação de comboios?"
+
+
+@pytest.mark.usefixtures("empty")
+def test_translate_without_a_run_takes_the_starter_and_says_so_once() -> None:
+    answer = subprocess.run(
+        [sys.executable, "-m", "ptenmt", "translate", QUESTION], capture_output=True, text=True, check=True
+    )
+    assert "station" in answer.stdout
+    assert answer.stderr == NOTICE
+
+
+@pytest.mark.usefixtures("empty")
+def test_by_name_it_is_not_announced_and_a_run_here_goes_first(ptenmt) -> None:
+    assert ptenmt("translate", QUESTION, "--run", "starter").stderr == ""
+    assert find_run("starter").path == STARTER
+    own = RUNS_FOLDER / "starter"
+    shutil.copytree(STARTER, own)
+    assert find_run() == find_run("starter") == find_run(own)
+    assert ptenmt("translate", QUESTION).stderr == ""
+
+
+def test_no_other_command_needs_a_run_of_its_own(ptenmt, empty: Path) -> None:
+    assert "no run in" in ptenmt("complete", "onde", code=1).stderr  # the starter predicts no next words
+    assert "comboios" in ptenmt("inspect", "alignment", QUESTION, "--run", "starter").stdout
+    assert f"{RUNS_FOLDER}/starter/export/ctranslate2," in ptenmt("export").stderr
+    assert (empty / RUNS_FOLDER / "starter" / "export" / "ctranslate2" / "model.bin").is_file()
+
+
+def test_fine_tuning_starts_from_it(ptenmt, empty: Path) -> None:
+    pairs = [f"A {noun} é minha.\tThe {noun} is mine.\n" for noun in "abcdefghijklmnopqrst"]
+    (empty / "pairs.tsv").write_text("".join(pairs), encoding="utf-8")
+    sizes = STARTER / "config.yaml"
+    changes = ["data.train=[{path: pairs.tsv}]", "data.validation=[]", "data.test=[]", "training.max_steps=1"]
+    options = [word for change in changes for word in ("--set", change)]
+    ptenmt("train", "--config", str(sizes), "--init-from", "starter", "--run", "mine", *options)
+    origin = json.loads((RUNS_FOLDER / "mine" / "run.json").read_text())
+    assert "starter" in str(origin)
+
+
+def test_it_is_small_and_names_no_machine() -> None:
+    files = [file for file in STARTER.rglob("*") if file.is_file()]
+    assert sum(file.stat().st_size for file in files) <= 20_000_000
+    for file in files:
+        if file.suffix in (".json", ".jsonl", ".yaml", ".md"):
+            text = file.read_text(encoding="utf-8")
+            assert not re.search(r"(?<![\w.:/])/(work|tmp|home|root)\b", text), file
+
+
+def test_everyday_sentences_are_understood() -> None:
+    lines = (ROOT / "tests" / "everyday.tsv").read_text(encoding="utf-8").splitlines()
+    _, sources, references = zip(*(line.split("\t") for line in lines), strict=True)
+    assert len(sources) == 300
+    translations = [each.text for each in Translator.load("starter").translate(sources)]
+    assert sacrebleu.corpus_chrf(translations, [references]).score > 40
+
+
+@pytest.mark.slow
+def test_the_wheel_has_it(tmp_path: Path) -> None:
+    subprocess.run(
+        [sys.executable, "-m", "pip", "wheel", "--no-deps", "--wheel-dir", tmp_path, ROOT], check=True
+    )
+    (wheel,) = tmp_path.glob("*.whl")
+    packed = zipfile.ZipFile(wheel).namelist()
+    for name in ("run.json", "README.md", "ctranslate2/model.bin"):
+        assert f"ptenmt/models/starter/{name}" in packed
