@@ -87,9 +87,12 @@ def find_config(name: str | Path) -> Path:
     raise ConfigError(f"config {name} {problem}", f"give a file, or one of: {', '.join(config_names())}")
 
 
-def build_config(values: Mapping[str, Any]) -> Config:
-    """Turn a nested mapping of plain values into a checked config; raises ConfigError."""
-    return cast(Config, _build(Config, values, ""))
+def build_config(values: Mapping[str, Any], folder: Path = Path()) -> Config:
+    """Turn a nested mapping of plain values into a checked config; raises ConfigError.
+
+    Relative paths in it start at ``folder``.
+    """
+    return cast(Config, _build(Config, values, "", folder))
 
 
 def dump_config(config: Config) -> str:
@@ -208,7 +211,7 @@ def _apply_override(values: dict[str, Any], override: str) -> None:
     values[option] = value
 
 
-def _build(kind: type, values: Any, prefix: str) -> Any:
+def _build(kind: type, values: Any, prefix: str, folder: Path = Path()) -> Any:
     """Build dataclass ``kind`` from a mapping; ``prefix`` is its dotted name with a final dot."""
     if not isinstance(values, Mapping):
         raise ConfigError(f"{prefix.rstrip('.') or 'a config'} must hold options, not {show_value(values)}")
@@ -220,9 +223,9 @@ def _build(kind: type, values: Any, prefix: str) -> Any:
             raise _unknown(f"{prefix}{key}", [f"{prefix}{option}" for option in options])
         if value is None and is_dataclass(hints[key]):
             continue
-        arguments[key] = _coerce(hints[key], value, f"{prefix}{key}")
+        arguments[key] = _coerce(hints[key], value, f"{prefix}{key}", folder)
         if options[key].metadata.get("path") and arguments[key] is not None:
-            arguments[key] = str(Path(arguments[key]).expanduser().absolute())
+            arguments[key] = str(folder.absolute() / Path(arguments[key]).expanduser())
     try:
         return kind(**arguments)
     except ConfigError as error:
@@ -231,18 +234,19 @@ def _build(kind: type, values: Any, prefix: str) -> Any:
         raise ConfigError(f"{prefix[:-1]}: {error.message}", error.hint) from error
 
 
-def _coerce(kind: Any, value: Any, name: str) -> Any:
+def _coerce(kind: Any, value: Any, name: str, folder: Path) -> Any:
     """Convert a value to ``kind``, or raise an error that names the option and both."""
     if is_dataclass(kind):
-        return _build(kind, value, f"{name}.")  # type: ignore[arg-type]
+        return _build(kind, value, f"{name}.", folder)  # type: ignore[arg-type]
     if get_origin(kind) is tuple:
-        return _entries(get_args(kind)[0], value, name)
+        return _entries(get_args(kind)[0], value, name, folder)
     if get_origin(kind) is dict:
         if not isinstance(value, Mapping):
             raise ConfigError(f"{name} must hold names and numbers, not {show_value(value)}")
-        return {str(key): _coerce(get_args(kind)[1], item, f"{name}.{key}") for key, item in value.items()}
+        item_kind = get_args(kind)[1]
+        return {str(key): _coerce(item_kind, item, f"{name}.{key}", folder) for key, item in value.items()}
     if get_origin(kind) in (Union, types.UnionType):
-        return None if value is None else _coerce(get_args(kind)[0], value, name)
+        return None if value is None else _coerce(get_args(kind)[0], value, name, folder)
     if get_origin(kind) is Literal:
         # YAML reads the unquoted word none as text but NONE, null and ~ as nothing.
         if value in get_args(kind):
@@ -276,7 +280,7 @@ def _is_number(value: Any) -> bool:
         return False
 
 
-def _entries(kind: type, value: Any, name: str) -> tuple[Any, ...]:
+def _entries(kind: type, value: Any, name: str, folder: Path) -> tuple[Any, ...]:
     """One entry or a list of entries; a corpus file may be given by its path alone."""
     entries = value if isinstance(value, list | tuple) else [] if value is None else [value]
     return tuple(
@@ -284,6 +288,7 @@ def _entries(kind: type, value: Any, name: str) -> tuple[Any, ...]:
             kind,
             {"path": entry} if kind is CorpusFile and isinstance(entry, str) else entry,
             f"{name}[{index}].",
+            folder,
         )
         for index, entry in enumerate(entries)
     )
