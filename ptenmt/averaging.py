@@ -42,7 +42,9 @@ def average(
     """
     origin = find_run(run)
     names, readers = _chosen(origin, last, best)
-    target = Run(origin.path.with_name(f"{origin.name}-averaged") if to is None else run_path(to))
+    name = f"{origin.name}-averaged"
+    beside = run_path(name) if origin.is_bundled else origin.path.with_name(name)
+    target = Run(beside if to is None else run_path(to))
     target.check_writable()
     if target.path.exists():
         raise RunError(f"{target.path} exists already", "choose another name with --to")

@@ -41,6 +41,7 @@ Choice = Literal["best", "latest"]
 """Which of a run's weights: the best by validation, or the newest."""
 
 logger = logging.getLogger(__name__)
+logging.addLevelName(NOTICE, "NOTICE")
 
 _YamlLoader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # not every PyYAML has the fast one
 _PACKAGES = (
@@ -100,9 +101,10 @@ class Run:
         return self.path / "confidence.json"
 
     @property
-    def export_folder(self) -> Path:
-        """Where exports go by default: into the run, but not into the bundled one."""
-        return (RUNS_FOLDER / STARTER if self == _bundled_run() else self.path) / "export"
+    def is_bundled(self) -> bool:
+        """Whether it came with the package, where nothing is written."""
+        bundled = _bundled_run()
+        return bundled is not None and self.path.resolve() == bundled.path.resolve()
 
     @property
     def has_weights(self) -> bool:
@@ -234,7 +236,7 @@ def find_run(name: str | Path | Run | None = None, task: TaskName | None = None)
             return Run(path)
     except OSError as error:
         raise RunError(f"no run in {name}: {error.strerror or error}") from error
-    if name == STARTER and (starter := _bundled_run()):
+    if str(name) == STARTER and (starter := _bundled_run()):
         return starter
     if path.is_dir() and any((path / part).exists() for part in ("config.yaml", "weights", "tokenizer")):
         raise RunError(f"{path / 'run.json'} is missing", _COPY_HINT)

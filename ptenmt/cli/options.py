@@ -115,9 +115,9 @@ Overrides = Annotated[
 
 
 run_option = partial(typer.Option, metavar="NAME|DIR", autocompletion=run_names)
-_WHICH = "a folder, or a name below checkpoints/"
+_WHICH = "a folder, a name below checkpoints/, or starter, the bundled model"
 _own_run = partial(run_option, "--run", "-r", help=f"{_WHICH.capitalize()}.")
-_LAST = "the run trained or averaged last"
+_LAST = "the run trained or averaged last, else starter"
 RunName = Annotated[str | None, _own_run(show_default=_LAST)]
 RunToTrain = Annotated[str | None, _own_run(show_default="the config's name")]
 RunsToCompare = Annotated[

@@ -254,7 +254,8 @@ class TranslationView:
         self.screen, self._lines, self._is_shown = screen, lines, is_shown
         self._num_saved = self._num_done = self._num_bytes = self._num_saved_bytes = 0
         self._counts: Counter[str] = Counter()
-        self._unknown: Counter[str] = Counter()
+        self._num_unknown = 0
+        self._unknown: dict[str, None] = {}
         self._foreign: dict[str, list[int]] = {}
         self._num_ordered = 0
         self._progress: Progress | None = None
@@ -281,7 +282,9 @@ class TranslationView:
         for each in translations:
             self._counts[_TRUNCATED] += not each.is_complete
             self._counts[_SPLIT] += each.is_split
-            self._unknown.update(each.unknown)
+            self._num_unknown += len(each.unknown)
+            if len(self._unknown) <= _SHOWN_WORDS:
+                self._unknown |= dict.fromkeys(each.unknown)
         if not self._is_shown or not translations:
             return
         if self._progress is not None:
@@ -353,7 +356,7 @@ class TranslationView:
         if self._unknown:
             first = [word if word.isprintable() else ascii(word) for word in self._unknown][:_SHOWN_WORDS]
             shown = [*first, "…"] if len(self._unknown) > _SHOWN_WORDS else first
-            yield f"words outside the model's vocabulary: {self._unknown.total():,} ({', '.join(shown)})"
+            yield f"words outside the model's vocabulary: {self._num_unknown:,} ({', '.join(shown)})"
         if self._lines is not None and self._lines.num_invalid:
             yield f"lines that are not valid UTF-8, left empty: {self._lines.num_invalid:,}"
 

@@ -242,12 +242,33 @@ def published_tokenizer(
     folder = cache / PurePosixPath(urlsplit(url).path).name.removesuffix(".zip")
     archive = folder.with_name(f"{folder.name}.zip")
     found = _tokenizer_below(folder)
-    if found and (sha256 is None or is_complete(archive, sha256)):
+    if found and sha256 is None:
         return found
-    fetch(url, archive, sha256=sha256, on_progress=on_progress)
+    try:
+        with exclusive(folder.with_name(f"{folder.name}.lock")):
+            found = _tokenizer_below(folder)
+            if found is None or (sha256 is not None and not is_complete(archive, sha256)):
+                fetch(url, archive, sha256=sha256, on_progress=on_progress)
+                found = _unpacked_tokenizer(archive, folder)
+            return found
+    except OSError as error:
+        raise DownloadError(
+            f"cannot write {error.filename or cache}: {error.strerror or error}",
+            hint="unpack the tokenizer by hand and set tokenizer.path to its folder",
+        ) from error
+
+
+def _tokenizer_below(folder: Path) -> Path | None:
+    """``folder`` itself, or the one below it that the published archive contains."""
+    found = sorted([*folder.glob(_VOCABULARY), *folder.glob(f"*/{_VOCABULARY}")])
+    return found[0].parents[1] if found else None
+
+
+def _unpacked_tokenizer(archive: Path, folder: Path) -> Path:
     try:
         unpack_zip(archive, folder)
-        if (found := _tokenizer_below(folder)) is None:
+        found = _tokenizer_below(folder)
+        if found is None:
             shutil.rmtree(folder)
             raise DownloadError(
                 f"{archive} contains no tokenizer: {_VOCABULARY} is missing", hint="check tokenizer.url"
@@ -256,9 +277,3 @@ def published_tokenizer(
         archive.unlink(missing_ok=True)  # or the next run would find the same bad file
         raise
     return found
-
-
-def _tokenizer_below(folder: Path) -> Path | None:
-    """``folder`` itself, or the one below it that the published archive contains."""
-    found = sorted([*folder.glob(_VOCABULARY), *folder.glob(f"*/{_VOCABULARY}")])
-    return found[0].parents[1] if found else None

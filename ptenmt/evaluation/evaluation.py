@@ -195,6 +195,9 @@ def held_out_test_set(run: Run, split: HeldOutSplit, options: LoadOptions) -> Te
     """A run's own validation or test pairs, with a warning if they differ from those of its training."""
     config = run.config()
     check_task(run, config.task, "translation")
+    if run.is_bundled and split == "validation":
+        hint = "evaluate your own sentences: --source FILE --reference FILE"
+        raise RunError(f"the bundled run {run.name} comes without its validation pairs", hint)
     pairs = load_split(config.data, config.seed, split)
     if run.data_fingerprint(split) not in (None, fingerprint(pairs)):
         options.on_warning(

@@ -77,7 +77,8 @@ def export_model(
         )
     trained = TrainedModel.load(run, checkpoint=checkpoint, task="translation", on_warning=on_warning)
     _check_model(trained, format)
-    path = trained.run.export_folder / (format if checkpoint == "best" else f"{format}-{checkpoint}")
+    folder = Path() if trained.run.is_bundled else trained.run.path
+    path = folder / "export" / (format if checkpoint == "best" else f"{format}-{checkpoint}")
     if output is not None:
         path = Path(output).expanduser()
     elif format == "argos":

@@ -116,7 +116,7 @@ def direction_of_run(
 
 def _describe(trained: TrainedModel) -> ModelAnswer:
     facts, data = trained.run.facts(), trained.config.data
-    licences = {str(corpus["licence"]) for corpus in facts.get("corpora", [])}
+    licences = {str(each["licence"]) for each in (*facts.get("corpora", ()), facts) if "licence" in each}
     if data.source == "demo":
         licences = {"Apache-2.0"}
     elif data.source == "tfds" and data.dataset.startswith("ted_hrlr_translate/"):

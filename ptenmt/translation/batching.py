@@ -149,7 +149,7 @@ class BatchQueue:
     options: DecodingConfig
     max_length: Callable[[int], int]
     """The most tokens of a translation, given the number of source tokens."""
-    review: Callable[[PendingSegment, list[Hypothesis]], PendingSegment | tuple[Segment, list[Hypothesis]]]
+    review: Callable[..., PendingSegment | tuple[Segment, list[Hypothesis]]]
     """Accepts the hypotheses of a segment, or returns it as it is to be translated once more."""
     target_prefix: Sequence[int] = ()
     """Ids that the translation of every text starts with."""
@@ -176,7 +176,8 @@ class BatchQueue:
             buffer, again = batch.buffer, []
             for part, hypotheses in zip(batch.parts, found, strict=True):
                 buffer.milliseconds[part.row] += 1000 * (self._last - started) / len(found)
-                reviewed = self.review(part, hypotheses)
+                has_prefix = bool(self.target_prefix) and part.number == 0
+                reviewed = self.review(part, hypotheses, has_prefix=has_prefix)
                 if isinstance(reviewed, PendingSegment):
                     again.append(reviewed)
                 else:

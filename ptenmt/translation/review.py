@@ -50,9 +50,13 @@ class Reviewer:
         self._avoids_loops = avoids_loops and options.safeguards
 
     def review(
-        self, pending: PendingSegment, hypotheses: list[Hypothesis]
+        self, pending: PendingSegment, hypotheses: list[Hypothesis], *, has_prefix: bool
     ) -> PendingSegment | tuple[Segment, list[Hypothesis]]:
-        """The segment as it is to be translated again; or as it was, and its accepted hypotheses."""
+        """The segment as it is to be translated again; or as it was, and its accepted hypotheses.
+
+        With a target prefix, which may have entities, and with sampling, entities are removed only if the
+        hypotheses lost one.
+        """
         needs_attention = self._copies_unknown and not pending.search.with_attention
         if needs_attention and any(UNK in hypothesis.ids for hypothesis in hypotheses):
             return pending._replace(search=pending.search._replace(with_attention=True))
@@ -74,26 +78,45 @@ class Reviewer:
                 # Without repeated bigrams there is no loop, but in long sentences some are usual.
                 search = pending.search._replace(no_repeat_ngram=2 if loops else 3)
                 return pending._replace(search=search, first_hypotheses=hypotheses)
-        constraints, is_satisfied = segment.constraints, self._is_satisfied(segment, hypotheses[0])
         is_retried = segment.is_retried or pending.first_hypotheses is not None
+        segment = replace(segment, is_retried=True) if is_retried else segment
+        again = self._without_entities(pending, segment, hypotheses, is_kept=has_prefix)
+        return again or (segment, hypotheses)
+
+    def _without_entities(
+        self, pending: PendingSegment, segment: Segment, hypotheses: list[Hypothesis], *, is_kept: bool
+    ) -> PendingSegment | tuple[Segment, list[Hypothesis]] | None:
+        """Search without entities if they were lost, or if they are not to be kept; then take the better."""
         if pending.is_without_entities:
-            if pending.with_entities and pending.with_entities[1][0].score >= hypotheses[0].score:
-                return pending.with_entities
-        elif constraints and (constraints.has_entities or not is_satisfied):
-            found = (replace(segment, is_retried=is_retried), hypotheses) if is_satisfied else None
-            return PendingSegment(
-                pending.row,
-                pending.number,
-                replace(self._encoder.without_entities(segment), is_retried=not is_satisfied),
-                Search(with_attention=True, with_scores=is_satisfied),
-                is_without_entities=True,
-                with_entities=found,
-            )
-        return replace(segment, is_retried=True) if is_retried else segment, hypotheses
+            found = pending.with_entities
+            if found and self._rank(found[0], found[1][0]) <= self._rank(segment, hypotheses[0]):
+                return found
+            if found:  # attention, with which entities are put back, is slow
+                search = Search(with_attention=True)
+                return pending._replace(search=search, first_hypotheses=None, with_entities=None)
+            return None
+        constraints, is_satisfied = segment.constraints, self._is_satisfied(segment, hypotheses[0])
+        is_kept = is_kept or self._options.is_sampled
+        if constraints is None or (is_satisfied and (is_kept or not constraints.has_entities)):
+            return None
+        return PendingSegment(
+            pending.row,
+            pending.number,
+            replace(self._encoder.without_entities(segment), is_retried=not is_satisfied),
+            Search(with_attention=not is_satisfied, with_scores=True),
+            is_without_entities=True,
+            with_entities=(segment, hypotheses) if is_satisfied else None,
+        )
 
     def _is_satisfied(self, segment: Segment, hypothesis: Hypothesis) -> bool:
         constraints = segment.constraints
         return constraints is None or constraints.is_satisfied(self._postprocessor.unconstrained(hypothesis))
+
+    def _rank(self, segment: Segment, hypothesis: Hypothesis) -> tuple[bool, bool, float]:
+        """The less the better: errors, then the negative mean log-probability of a token."""
+        num_tokens = max(len(hypothesis.ids) - 1, 1)
+        mean = hypothesis.score * num_tokens ** (self._options.length_penalty - 1)
+        return *self._errors(segment, hypothesis)[:2], -mean
 
     def _errors(self, segment: Segment, hypothesis: Hypothesis) -> tuple[bool, bool, int]:
         """Whether it loops, whether the length limit truncated it, and its length: the less the better."""

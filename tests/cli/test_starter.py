@@ -46,8 +46,15 @@ def test_by_name_it_is_not_announced_and_a_run_here_goes_first(ptenmt) -> None:
 def test_no_other_command_needs_a_run_of_its_own(ptenmt, empty: Path) -> None:
     assert "no run in" in ptenmt("complete", "onde", code=1).stderr  # the starter predicts no next words
     assert "comboios" in ptenmt("inspect", "alignment", QUESTION, "--run", "starter").stdout
-    assert f"{RUNS_FOLDER}/starter/export/ctranslate2," in run_alone("export").stderr
-    assert (empty / RUNS_FOLDER / "starter" / "export" / "ctranslate2" / "model.bin").is_file()
+    assert "export/ctranslate2," in run_alone("export").stderr
+    assert (empty / "export" / "ctranslate2" / "model.bin").is_file()
+    assert "averaged" in ptenmt("average", "--run", "starter", "--best", "1").stderr
+    assert find_run().path == RUNS_FOLDER / "starter-averaged"
+    assert (
+        "Licence of the model: CC-BY-SA-4.0;" in (empty / "export" / "ctranslate2" / "README.md").read_text()
+    )
+    refused = ptenmt("evaluate", "--run", "starter", "--calibrate", code=1)
+    assert "without its validation pairs" in refused.stderr
 
 
 def test_fine_tuning_starts_from_it(ptenmt, empty: Path) -> None:
@@ -67,11 +74,14 @@ def test_it_is_small_and_names_no_machine() -> None:
     for file in files:
         if file.suffix in (".json", ".jsonl", ".yaml", ".md"):
             text = file.read_text(encoding="utf-8")
+            assert "@@" not in text
             assert not re.search(r"(?<![\w.:/])/(work|tmp|home|root)\b", text), file
 
 
 def test_everyday_sentences_are_understood() -> None:
-    lines = (ROOT / "tests" / "everyday.tsv").read_text(encoding="utf-8").splitlines()
+    text = (ROOT / "tests" / "everyday.tsv").read_text(encoding="utf-8")
+    assert text == (STARTER / "everyday.tsv").read_text(encoding="utf-8"), "the test pairs of the run"
+    lines = text.splitlines()
     sources, references = zip(*(line.split("\t") for line in lines), strict=True)
     assert len(sources) == 300
     translations = [each.text for each in Translator.load("starter").translate(sources)]

@@ -56,7 +56,7 @@ def batches_of(buffer: Buffer, max_length: Callable[[int], int] = limit) -> list
     return list(buffer.batches(max_length, BATCH_SENTENCES, BATCH_TOKENS))
 
 
-def accept(part: PendingSegment, hypotheses: list[Hypothesis]) -> tuple[Segment, list[Hypothesis]]:
+def accept(part: PendingSegment, hypotheses: list[Hypothesis], **_: bool) -> tuple[Segment, list[Hypothesis]]:
     return part.segment, hypotheses
 
 
@@ -180,7 +180,7 @@ def test_what_the_review_does_not_accept_is_translated_again():
             return super().submit(request)
 
     def review(
-        part: PendingSegment, hypotheses: list[Hypothesis]
+        part: PendingSegment, hypotheses: list[Hypothesis], **_: bool
     ) -> PendingSegment | tuple[Segment, list[Hypothesis]]:
         if part.segment.text == "?" and not part.search.with_attention:
             return part._replace(search=Search(with_attention=True), segment=better)

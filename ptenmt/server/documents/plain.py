@@ -11,7 +11,7 @@ from ptenmt.translation.markup import Span, text_of
 MAX_TEXTS = 20_000
 """Texts of a document; even at one word each they would keep a server busy for minutes."""
 _NOT_XML = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
-_FILE_NAME = re.compile(r"\S*\w\.[A-Za-z]\w{1,3}")
+_FILE_NAME = re.compile(r"\S*\w\.(?:[a-z]{3,4}|[a-z]{2,3}\d|js|md|py|gz|sh)")
 _LINE = re.compile(r"[^\r\n]+")
 _Item = TypeVar("_Item")
 

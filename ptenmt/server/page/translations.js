@@ -45,7 +45,7 @@ export class Translations {
     const doubtful = words.flatMap(([word, probability]) => {
       const start = text.indexOf(word, end);
       end = start < 0 ? end : start + word.length;
-      return start >= 0 && (probability ?? 1) < DOUBTFUL_WORD ? [start] : [];
+      return start >= 0 && (probability ?? 1) < DOUBTFUL_WORD && /[\p{L}\p{N}]/u.test(word) ? [start] : [];
     });
     return { text, isDoubtful: (confidence ?? 1) < DOUBTFUL, doubtful };
   }
