@@ -14,7 +14,7 @@ setup: .venv/.installed
 	@touch $@
 
 demo: setup
-	$(BIN)/ptenmt translate --run starter "Onde fica a estação de comboios?"
+	$(BIN)/ptenmt translate --run starter "Quanto custa uma noite neste hotel?"
 	$(BIN)/ptenmt train --config demo.yaml
 	$(BIN)/ptenmt evaluate --run demo
 	$(BIN)/ptenmt translate --run demo "este modelo parece funcionar bem" \
