@@ -85,6 +85,7 @@ class Search(NamedTuple):
 
     with_attention: bool = False
     with_scores: bool = False
+    is_greedy: bool = False
     n_best: bool = False
     """Whether to return all hypotheses of the beam, one of which may meet the constraints."""
     no_repeat_ngram: int = 0
@@ -193,6 +194,8 @@ class BatchQueue:
         search, options = batch.parts[0].search, self.options
         if search.n_best:
             options = replace(options, num_hypotheses=max(options.num_hypotheses, options.beam_size))
+        if search.is_greedy:
+            options = replace(options, beam_size=1, num_hypotheses=1)
         if search.no_repeat_ngram:
             options = replace(options, no_repeat_ngram=search.no_repeat_ngram)
         first_only = [self.target_prefix if part.number == 0 else () for part in batch.parts]

@@ -3,8 +3,8 @@
 Before a sentence is translated, its entities become placeholders, if the model was trained with them; else
 they are removed, except for numbers, which the model translates. A sentence in capitals is truecased.
 Afterwards a placeholder is replaced by its entity, and the rest put where the word alignment says. A sentence
-with placeholders or numbers is translated without them, too, and the more probable translation taken: an
-entity that disturbs the model is better put back afterwards.
+with placeholders or numbers is translated without them if that is more probable: an entity that disturbs the
+model is better put back afterwards.
 """
 
 import re

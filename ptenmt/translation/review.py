@@ -91,7 +91,7 @@ class Reviewer:
             found = pending.with_entities
             if found and self._rank(found[0], found[1][0]) <= self._rank(segment, hypotheses[0]):
                 return found
-            if found:  # attention, with which entities are put back, is slow
+            if found:  # greedy search, which is fast, found a better translation
                 search = Search(with_attention=True)
                 return pending._replace(search=search, first_hypotheses=None, with_entities=None)
             return None
@@ -103,7 +103,7 @@ class Reviewer:
             pending.row,
             pending.number,
             replace(self._encoder.without_entities(segment), is_retried=not is_satisfied),
-            Search(with_attention=not is_satisfied, with_scores=True),
+            Search(with_attention=not is_satisfied, with_scores=True, is_greedy=is_satisfied),
             is_without_entities=True,
             with_entities=(segment, hypotheses) if is_satisfied else None,
         )
