@@ -136,7 +136,7 @@ def list_weights(
 ) -> list[WeightsInfo]:
     """The weights files to choose from, the preferred one first: the best, the next best, and the latest.
 
-    ``choice`` may be only ``latest``. ``on_damaged`` is told of each file whose metadata cannot be read.
+    ``choice`` may be only ``latest``. ``on_damaged`` is called for each file whose metadata cannot be read.
     """
     best = best_weights(folder, on_damaged) if choice == "best" else []
     return best + _readable([folder / "latest.safetensors"], on_damaged)

@@ -50,7 +50,7 @@ def export_model(
     """Export a run's model, with a model card and a list of checksums.
 
     Args:
-        run: As ``checkpoint`` and ``on_warning``, see ``TrainedModel.load``.
+        run: For this, ``checkpoint`` and ``on_warning`` see ``TrainedModel.load``.
         format: ``ctranslate2``: a folder that ``ctranslate2.Translator`` opens; ``savedmodel``: one that
             TensorFlow (Serving) loads, text in and text out, with greedy search; ``argos``: a package for
             Argos Translate and LibreTranslate; ``weights``: a folder with safetensors, the tokenizers, and

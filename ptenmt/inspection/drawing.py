@@ -72,7 +72,7 @@ def attention_figure(inspector: Inspector, text: str, translation: str | None = 
 
 
 def alignment_figure(inspector: Inspector, text: str, translation: str | None = None, **how: Any) -> Figure:
-    """Draw ``word_alignment``, whose ``layer`` and ``head`` are the ``how``, with the links marked."""
+    """Draw ``word_alignment`` with the links marked; ``how``: its ``layer`` and ``head``."""
     return draw([alignment_panel(word_alignment(inspector, text, translation, **how))])
 
 

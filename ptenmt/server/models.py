@@ -143,8 +143,8 @@ class Models:
     """The directions of a server; raises ConfigError if two have the same languages.
 
     The first is the default of routes whose requests name none. ``max_bytes`` is the most memory of loaded
-    models; a model in use stays, even if it is larger. If it ``pivots``, two directions are chained where
-    there is no direct one.
+    models; a model in use stays, even if it is larger. With ``pivots``, two directions are chained
+    where there is no direct one.
     """
 
     def __init__(

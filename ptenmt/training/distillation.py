@@ -85,7 +85,7 @@ def distil(
         teachers: The other runs, paths or names below ``checkpoints/``. A translation's score is the mean of
             theirs.
         config: The student's options. Its ``data`` names the sources, and what to validate and test on.
-        run: The student; as ``fresh``, ``on_event`` and ``on_download``, see ``train``.
+        run: The student; for this, ``fresh``, ``on_event`` and ``on_download`` see ``train``.
         choose: See ``Criterion``.
         keep: The share of each file's pairs to train on, those with the best scores.
         beam_size: Of the teachers, and the length of their n-best lists.

@@ -140,8 +140,8 @@ class TextEncoder:
     ) -> list[SegmentedText]:
         """Split texts into sentences, at most ``max_segments`` together; ConfigError if there are more.
 
-        If it ``is_prepared``, a text is a line of a prepared corpus: only what the model cannot read at once
-        is split; if it ``is_sentence``, only that and lines.
+        With ``is_prepared``, a text is a line of a prepared corpus: only what the model cannot read at once
+        is split; with ``is_sentence``, only that and lines.
         """
         prepare = str if is_prepared else self.prepare_source
         splits_sentences = self._splits_sentences and not (is_prepared or is_sentence)
