@@ -21,6 +21,8 @@ from typing import Any
 import h11
 import uvicorn
 from starlette.types import ASGIApp
+from uvicorn.protocols.http.flow_control import FlowControl
+from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from ptenmt.errors import ConfigError, ServerError
 from ptenmt.server.app import make_app
@@ -36,6 +38,8 @@ _MAX_CONNECTIONS = 4_000
 """Further ones are answered with 503."""
 _BACKLOG = 2048
 _MAX_HEADER_BYTES = 100_000
+_MAX_WAITING_BYTES = 200_000
+"""Of pipelined requests, more than a header may have; nothing is read while more wait."""
 _SWITCH_SECONDS = 0.0005
 """After which a thread leaves Python's lock to another one, such as the one that answers health checks."""
 _PROXIES = "127.0.0.1,::1"
@@ -199,7 +203,7 @@ def make_server(
     logging.getLogger("python_multipart").setLevel(logging.ERROR)  # its warnings quote what was sent
     config = uvicorn.Config(
         app,
-        http="h11",
+        http=_Protocol,
         ws="none",
         lifespan="on",
         log_config=None,
@@ -245,6 +249,24 @@ def run(server: uvicorn.Server, bound: socket.socket, *, on_reload: Callable[[],
     gc.freeze()
     gc.set_threshold(*_GC_THRESHOLDS)
     server.run(sockets=[bound])
+
+
+class _Protocol(H11Protocol):
+    """Reads pipelined requests no faster than it answers them; uvicorn reads more with every response."""
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        super().connection_made(transport)
+        self.flow = _FlowControl(transport, self.conn)
+
+
+class _FlowControl(FlowControl):
+    def __init__(self, transport: asyncio.Transport, connection: h11.Connection) -> None:
+        super().__init__(transport)
+        self._connection = connection
+
+    def resume_reading(self) -> None:
+        if len(self._connection.trailing_data[0]) <= _MAX_WAITING_BYTES:
+            super().resume_reading()
 
 
 class _Server(uvicorn.Server):
