@@ -52,7 +52,7 @@ class _Turn:
                 self._tags.append([part, ""])
                 inner = (*path, len(self._tags) - 1)
                 spans.append(("", inner))
-                if len(path) < MAX_DEPTH and name[:1] != "/":  # an end tag alone stays where it is
+                if len(path) < MAX_DEPTH:
                     path, names = inner, [*names, name]
         self.spans = merged(
             span
