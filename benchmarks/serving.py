@@ -6,7 +6,7 @@
 - unread: before that, 20 clients that send request after request and read no response
 - overload: twice the measured throughput, regardless of responses; the server must answer 200 or 503. Then
   the first load again for some seconds, which must be as fast as before
-- reload: that load once more, while the server loads its models anew every two seconds (SIGHUP)
+- reload: that load once more, while the server reloads its models every two seconds (SIGHUP)
 
 With --second, the server has two runs, and every other request is for the second one.
 
@@ -144,7 +144,7 @@ def languages(run: str) -> tuple[str, str]:
 
 @contextmanager
 def reloading(server: Server) -> Iterator[None]:
-    """Have the server load its models anew again and again."""
+    """Send the server SIGHUP again and again, after which it reloads its models."""
     is_over = threading.Event()
 
     def reload() -> None:

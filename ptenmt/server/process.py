@@ -197,8 +197,8 @@ def make_server(
 ) -> uvicorn.Server:
     """A uvicorn server that finishes the requests in progress when it stops; it trusts these proxies.
 
-    It parses with h11, which reads the next of pipelined requests only after the response to the one before;
-    httptools makes tasks of thousands at once, whose memory is not bounded.
+    It parses with h11, each of pipelined requests after the response to the one before; httptools makes tasks
+    of thousands at once, whose memory is not bounded.
     """
     logging.getLogger("python_multipart").setLevel(logging.ERROR)  # its warnings quote what was sent
     config = uvicorn.Config(

@@ -10,7 +10,7 @@ import random
 import resource
 import sys
 import zipfile
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 from lxml import etree
 
@@ -94,10 +94,11 @@ leite
 """
 
 
-def _packed(parts: dict[str, bytes]) -> bytes:
+def packed(files: Mapping[str, str | bytes], method: int = zipfile.ZIP_DEFLATED) -> bytes:
+    """A zip archive with these files."""
     archive = io.BytesIO()
-    with zipfile.ZipFile(archive, "w", zipfile.ZIP_DEFLATED) as written:
-        for name, content in parts.items():
+    with zipfile.ZipFile(archive, "w", method) as written:
+        for name, content in files.items():
             written.writestr(name, content)
     return archive.getvalue()
 
@@ -138,10 +139,10 @@ def _damaged_archive(chance: random.Random, files: dict[str, str], names: tuple[
     """One whose zip is damaged, or one of the named files in it."""
     parts = {name: text.encode() for name, text in files.items()}
     if chance.random() < 0.3:
-        return _damaged(_packed(parts), chance)
+        return _damaged(packed(parts), chance)
     name = chance.choice(names)
     damage = chance.choice((_damaged, _disturbed))
-    return _packed(parts | {name: damage(parts[name].replace(b"&nbsp;", b"&#160;"), chance)})
+    return packed(parts | {name: damage(parts[name].replace(b"&nbsp;", b"&#160;"), chance)})
 
 
 _DAMAGED_IN_WORD = ("[Content_Types].xml", "_rels/.rels", "word/document.xml", "word/document.xml")

@@ -4,10 +4,10 @@ import io
 import struct
 import tracemalloc
 import zipfile
-from collections.abc import Mapping
 
 import docx
 import pytest
+from damaged_documents import packed
 
 from ptenmt.server.documents import read_document
 from ptenmt.server.documents.office import OfficeDocument
@@ -56,14 +56,6 @@ def texts_of(content: bytes) -> list[str]:
 def upper_case(name: str, content: bytes) -> bytes:
     document = read_document(name, content)
     return document.with_texts([[(text.upper(), path) for text, path in spans] for spans in document.texts])
-
-
-def packed(files: Mapping[str, str | bytes], method: int = zipfile.ZIP_STORED) -> bytes:
-    archive = io.BytesIO()
-    with zipfile.ZipFile(archive, "w", method) as written:
-        for name, content in files.items():
-            written.writestr(name, content)
-    return archive.getvalue()
 
 
 def word_document(document: str = DOCUMENT, method: int = zipfile.ZIP_STORED, **others: bytes) -> bytes:

@@ -5,10 +5,10 @@ import re
 import struct
 import tracemalloc
 import zipfile
-from collections.abc import Mapping
 from typing import Any
 
 import pytest
+from damaged_documents import packed
 from lxml import etree
 
 from ptenmt.server.documents import read_document
@@ -63,14 +63,6 @@ EPUB = {
 }
 FILES = {".odt": ODT, ".epub": EPUB}
 LANGUAGES = ({"pt"}, "en")
-
-
-def packed(files: Mapping[str, str | bytes], method: int = zipfile.ZIP_DEFLATED) -> bytes:
-    archive = io.BytesIO()
-    with zipfile.ZipFile(archive, "w", method) as written:
-        for name, content in files.items():
-            written.writestr(name, content)
-    return archive.getvalue()
 
 
 def texts_of(ending: str, content: bytes) -> list[str]:
