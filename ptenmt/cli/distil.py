@@ -19,6 +19,7 @@ def distil(
     config: options.ConfigName,
     overrides: options.Overrides = None,
     run: options.RunToTrain = None,
+    init_from: options.InitFrom = None,
     choose: Annotated[Literal["score", "bleu"], typer.Option()] = "score",
     keep: Annotated[float, typer.Option(metavar="SHARE")] = 0.9,
     beam_size: Annotated[int, typer.Option(min=1, metavar="N")] = 4,
@@ -34,6 +35,8 @@ def distil(
     compare it with its teachers on the validation pairs. After an interruption, the same command resumes.
 
     Example: ptenmt distil --teacher good --config student.yaml
+
+    Example: ptenmt distil --teacher good --config student.yaml --init-from good
 
     Example: ptenmt distil --teacher one --teacher two --config student.yaml --choose bleu --keep 0.95
 
@@ -59,6 +62,7 @@ def distil(
                 choose=choose,
                 keep=keep,
                 beam_size=beam_size,
+                init_from=init_from,
                 fresh=fresh,
                 device=device,
                 threads=threads,
@@ -70,7 +74,7 @@ def distil(
         pass
     if done is None or done.comparison is None:
         screen.say("stopped; resume with", style="bold")
-        trained = {"--fresh": 1} if view.has_saved else {}
+        trained = {"--fresh": 1, "--init-from": 2} if view.has_saved else {}
         screen.say_command(options.resume_command(context, remove=trained))
         number = None if done is None else done.training.stopped_by
         raise typer.Exit(128 + signal.Signals(number or signal.SIGINT))

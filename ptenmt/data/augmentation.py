@@ -21,6 +21,7 @@ CASES = ("upper_case", "title_case", "lower_case")
 SYMBOLS = tuple("😀😂😊😉😍😘😎😢😭😡🤔🙄👍👎👏🙏💪🎉🔥✨❤★☺♪✓✗→•§©®™")
 """Emoji and other symbols that stand in every language; ``symbols`` puts them into both sides."""
 
+_INSERTED_SHARE = 0.2
 _TYPO_SHARE = 0.1
 _NO_ACCENTS_SHARE = 0.2
 _WORD = re.compile(rf"[^\W\d_{''.join(PLACEHOLDERS)}]{{3,}}")
@@ -78,9 +79,27 @@ def add_symbols(source: str, target: str, random: Random) -> SentencePair:
 
 
 def add_placeholders(source: str, target: str, random: Random) -> SentencePair:
-    """Replace the entities that both sides have by placeholders, numbered from a random one on."""
+    """Replace the entities that both sides have by placeholders, numbered from a random one on.
+
+    Into some of the pairs without any, one to three placeholders are put, at the same share of both sides'
+    words, so that an entity anywhere leaves the rest of a translation as it is.
+    """
     first = random.randrange(len(PLACEHOLDERS))
-    return mask_pair(source, target, PLACEHOLDERS[first:] + PLACEHOLDERS[:first])
+    signs = PLACEHOLDERS[first:] + PLACEHOLDERS[:first]
+    masked = mask_pair(source, target, signs)
+    if masked != (source, target) or random.random() >= _INSERTED_SHARE:
+        return masked
+    for sign in signs[: random.choice((1, 1, 2, 3))]:
+        share = random.random()
+        source, target = (_with_word(text, sign, share) for text in (source, target))
+    return source, target
+
+
+def _with_word(text: str, word: str, share: float) -> str:
+    """Put a word after a share of a text's words; at least one of them stays before it."""
+    words = text.split(" ")
+    words.insert(max(1, round(share * len(words))), word)
+    return " ".join(words)
 
 
 def joined(pairs: Sequence[SentencePair]) -> SentencePair:

@@ -39,7 +39,7 @@ from ptenmt.events import Event, OnDownload, OnProgress, Warned
 from ptenmt.runs import Run, run_path
 from ptenmt.tokenizers import END, START
 from ptenmt.trained_model import TrainedModel
-from ptenmt.training.preparation import is_resumable
+from ptenmt.training.preparation import is_resumable, warm_start_run
 from ptenmt.training.session import TrainingResult, train
 from ptenmt.translation import Translator
 from ptenmt.translation.engine import EngineName
@@ -72,6 +72,7 @@ def distil(
     choose: Criterion = "score",
     keep: float = 0.9,
     beam_size: int = 4,
+    init_from: str | Path | None = None,
     fresh: bool = False,
     device: str = "cpu",
     threads: int | None = None,
@@ -85,7 +86,7 @@ def distil(
         teachers: The other runs, paths or names below ``checkpoints/``. A translation's score is the mean of
             theirs.
         config: The student's options. Its ``data`` names the sources, and what to validate and test on.
-        run: The student; for this, ``fresh``, ``on_event`` and ``on_download`` see ``train``.
+        run: The student; for this, ``init_from``, ``fresh``, ``on_event`` and ``on_download`` see ``train``.
         choose: See ``Criterion``.
         keep: The share of each file's pairs to train on, those with the best scores.
         beam_size: Of the teachers, and the length of their n-best lists.
@@ -131,7 +132,8 @@ def distil(
         data=distilled_data(config.data, folder, corpus.train.sizes),
         decoding=replace(config.decoding, beam_size=1, **NO_SAMPLING),
     )
-    is_resumable(own, student, fresh)  # or it is an error now, not after the long part
+    if not is_resumable(own, student, fresh) and init_from is not None:
+        warm_start_run(init_from, student, own)  # or it is an error now, not after the long part
     if not folder.exists():
         make_folder(cache)
         with locked(folder):
@@ -140,7 +142,15 @@ def distil(
             write_distilled(config.data, corpus, n_best, folder, choose=choose, keep=keep)
     on_progress("reading", 1, 1)
     origin = _origin(config.data, teacher_runs, choose=choose, keep=keep)
-    training = train(student, run, fresh=fresh, facts=origin, on_event=on_event, on_download=on_download)
+    training = train(
+        student,
+        run,
+        fresh=fresh,
+        init_from=init_from,
+        facts=origin,
+        on_event=on_event,
+        on_download=on_download,
+    )
     comparison = None
     if training.stopped_by is None:
         load = LoadOptions(on_warning=warn)

@@ -1,6 +1,6 @@
 """Inputs of a training or a dry run: data, tokenizers, batches, model."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -51,7 +51,7 @@ class TrainingInputs:
         if init_from is not None and self.is_resumed:
             self.warn(f"{run.path} resumes from its own checkpoint; --init-from is for new runs")
         elif init_from is not None:
-            self._warm_start = _warm_start_run(init_from, config, run)
+            self._warm_start = warm_start_run(init_from, config, run)
         known = run if self.is_resumed else self._warm_start
         tokenizers = None if known is None else known.tokenizer_folder
         cache = corpus_cache(config.data.cache_dir)
@@ -119,7 +119,8 @@ class TrainingInputs:
         """Assign the weights of a warm start, if there is one; returns where they come from."""
         if self._warm_start is not None:
             trained = TrainedModel.load(self._warm_start, on_warning=self.warn)
-            assign_weights(model, trained.weights, trained.info.file)
+            weights = _kept_layers(trained.weights, _depths(self.config, trained.config))
+            assign_weights(model, weights, trained.info.file)
             return {"initialized_from": str(trained.info.file.absolute())}
         known = self.run.facts() if self.is_resumed else {}
         kept = {"initialized_from", "distilled_from"}
@@ -183,8 +184,11 @@ def _check_data(run: Run, task: Task) -> None:
             )
 
 
-def _warm_start_run(name: str | Path, config: Config, run: Run) -> Run:
-    """The run that ``--init-from`` names; its task, model and tokenizers must be those of the config."""
+def warm_start_run(name: str | Path, config: Config, run: Run) -> Run:
+    """The run that ``--init-from`` names; RunError if its task, tokenizers or sizes do not fit the config.
+
+    Of the model's options, the config may have other rates of dropout and fewer layers.
+    """
     other = find_run(name)
     if other.path.absolute() == run.path.absolute():
         raise RunError(
@@ -194,7 +198,11 @@ def _warm_start_run(name: str | Path, config: Config, run: Run) -> Run:
     check_task(other, before.task, config.task)
     wanted, given = flat_options(config), flat_options(before)
     must_agree = {option for option in wanted if option.startswith("model.") and "dropout" not in option}
-    must_agree |= {"data.reverse", *(f"tokenizer.{name}" for name in _TOKENIZER_OPTIONS)}
+    must_agree |= {f"tokenizer.{name}" for name in _TOKENIZER_OPTIONS}
+    if not config.tokenizer.shared:
+        must_agree.add("data.reverse")
+    if config.task == "translation" and all(new <= old for new, old in _depths(config, before)):
+        must_agree -= {"model.num_layers", "model.encoder_layers", "model.decoder_layers"}
     if differing := [option for option in wanted if option in must_agree and wanted[option] != given[option]]:
         old = {option: show_value(given[option]) for option in differing}
         listed = [f"{option}: {old[option]} → {show_value(wanted[option])}" for option in differing]
@@ -203,3 +211,28 @@ def _warm_start_run(name: str | Path, config: Config, run: Run) -> Run:
             "use those of the run: " + " ".join(f"--set {option}={old[option]}" for option in differing),
         )
     return other
+
+
+def _depths(config: Config, before: Config) -> list[tuple[int, int]]:
+    """The numbers of encoder and of decoder blocks, each now and before."""
+    new, old = config.model, before.model
+    return [
+        (new.num_encoder_layers, old.num_encoder_layers),
+        (new.num_decoder_layers, old.num_decoder_layers),
+    ]
+
+
+def _kept_layers(weights: Mapping[str, Any], depths: list[tuple[int, int]]) -> dict[str, Any]:
+    """The weights of stacks of fewer blocks: those at even distances, the first and the last among them.
+
+    Of a single block it is the first (Shleifer and Rush 2020, "Pre-trained Summarization Distillation").
+    """
+    kept = dict(weights)
+    for stack, (new, old) in zip(("encoder", "decoder"), depths, strict=True):
+        for number in range(new):
+            source = round(number * (old - 1) / max(1, new - 1))
+            prefix = f"transformer/{stack}/block{source + 1}/"
+            for path, array in weights.items():
+                if path.startswith(prefix):
+                    kept[path.replace(prefix, f"transformer/{stack}/block{number + 1}/")] = array
+    return kept

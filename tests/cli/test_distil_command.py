@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from ptenmt.runs import Run
 from ptenmt.training import distillation
 from ptenmt.training.distillation import Distillation
 from ptenmt.training.session import TrainingResult
@@ -38,6 +39,15 @@ def test_a_student_is_trained_and_compared_with_its_teacher(ptenmt, copied_run: 
     assert "the old run is kept as" in ptenmt(*other, "--fresh").stderr
 
 
+def test_a_student_starts_from_layers_of_its_teacher(ptenmt, copied_run: Path) -> None:
+    config = [*STUDENT[:-2], "--init-from", "tiny"]
+    warm = ptenmt("distil", "--teacher", "tiny", *config, "--quiet")
+    assert "BLEU" in warm.stdout
+    facts = Run(copied_run / "checkpoints" / "student").facts()
+    assert facts["initialized_from"].startswith(str(copied_run / "checkpoints" / "tiny"))
+    assert "distilled_from" in facts
+
+
 def test_an_interruption_names_the_command_that_resumes(
     ptenmt, beside: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -62,6 +72,10 @@ def test_what_cannot_be_distilled_is_one_line(ptenmt, copied_run: Path) -> None:
         ),
         (["--teacher", "tiny", *STUDENT, "--keep", "2"], "keep=2.0 must be above 0 and at most 1"),
         (["--teacher", "tiny", *STUDENT, "--run", "tiny"], "checkpoints/tiny cannot be its own teacher"),
+        (
+            ["--teacher", "tiny", *STUDENT, "--init-from", "tiny"],
+            "the config's model or tokenizer options differ from those of checkpoints/tiny: model.d_model",
+        ),
     ):
         assert ptenmt("distil", *options, code=1).stderr.startswith(f"error: {message}")
     assert "missing option '--teacher'" in ptenmt("distil", *STUDENT, code=2).stderr

@@ -17,6 +17,7 @@ from ptenmt.data.augmentation import (
     noisy_pair,
     tokenizer_symbols,
 )
+from ptenmt.data.placeholders import PLACEHOLDERS
 from ptenmt.errors import ConfigError
 
 # ruff: noqa: E501
@@ -41,6 +42,21 @@ def add_noises(names: list[str], pair: tuple[str, str], random: Random) -> tuple
 )  # fmt: skip
 def test_each_noise_reads_like_this(name: str, expected: tuple[str, str]) -> None:
     assert add_noises([name], PAIR, Random(1)) == expected
+
+
+def test_placeholders_are_put_into_some_pairs_without_entities() -> None:
+    pair = "um dois três quatro cinco seis", "one two three four"
+    noisy = [add_noises(["placeholders"], pair, Random(seed)) for seed in range(2_000)]
+    changed = [each for each in noisy if each != pair]
+    assert len(changed) / len(noisy) == pytest.approx(0.2, abs=0.03)
+    for sides in changed:
+        signs = [[word for word in side.split() if word in PLACEHOLDERS] for side in sides]
+        assert 1 <= len(signs[0]) == len(set(signs[0])) <= 3
+        assert sorted(signs[0]) == sorted(signs[1])
+        for side, before in zip(sides, pair, strict=True):
+            assert side[0] not in PLACEHOLDERS
+            assert [word for word in side.split() if word not in PLACEHOLDERS] == before.split()
+    assert ("um dois ❼ três quatro cinco seis", "one ❼ two three four") in changed
 
 
 def test_pairs_are_joined_after_their_tag() -> None:

@@ -5,6 +5,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from copy_task import TrainedRun, write_pairs
 
@@ -13,6 +14,7 @@ from ptenmt.errors import RunError
 from ptenmt.events import CurvePoint, Event, Warned
 from ptenmt.history import History
 from ptenmt.runs import Run
+from ptenmt.trained_model import TrainedModel
 from ptenmt.training import train
 
 
@@ -58,6 +60,34 @@ def test_weights_are_reused(copied: TrainedRun, other_data: Config, tmp_path: Pa
 def test_rates_of_dropout_may_differ(copied: TrainedRun, other_data: Config, tmp_path: Path):
     config = replace(other_data, model=replace(other_data.model, dropout=0.0))
     assert events_of(config, tmp_path / "run", CurvePoint, init_from=copied.path)[0].loss < 0.5
+
+
+@pytest.mark.usefixtures("_uncompiled")
+def test_fewer_layers_are_some_of_those_of_the_run(other_data: Config, tmp_path: Path):
+    deep = replace(other_data, model=replace(other_data.model, num_layers=4))
+    train(deep, tmp_path / "deep")
+    sizes = replace(deep.model, encoder_layers=3, decoder_layers=1)
+    rate = replace(deep.training, schedule="inverse_sqrt", learning_rate=1e-12)
+    train(replace(deep, model=sizes, training=rate), tmp_path / "thin", init_from=tmp_path / "deep")
+    before, after = (TrainedModel.load(tmp_path / name).weights for name in ("deep", "thin"))
+    same = {"encoder/block1": 1, "encoder/block2": 3, "encoder/block3": 4, "decoder/block1": 1}
+    for block, number in same.items():
+        stack = block.split("/")[0]
+        path = f"transformer/{block}/feed_forward/expand/kernel"
+        expected = before[f"transformer/{stack}/block{number}/feed_forward/expand/kernel"]
+        np.testing.assert_allclose(after[path], expected, atol=1e-9)
+    assert not any("decoder/block2" in path for path in after)
+
+
+@pytest.mark.usefixtures("_uncompiled")
+def test_the_reverse_direction_starts_from_a_run_with_one_vocabulary(other_data: Config, tmp_path: Path):
+    tokenizer = TokenizerConfig(kind="sentencepiece", vocabulary_size=40, shared=True)
+    shared = replace(other_data, tokenizer=tokenizer)
+    train(shared, tmp_path / "forth")
+    back = replace(shared, data=replace(shared.data, reverse=True))
+    train(back, tmp_path / "back", init_from=tmp_path / "forth")
+    assert Run(tmp_path / "back").facts()["initialized_from"].startswith(str(tmp_path / "forth"))
+    assert TrainedModel.load(tmp_path / "back").config.data.languages == ("en", "pt")
 
 
 def test_other_sizes_and_tokenizers_are_refused_with_what_mends_it(
