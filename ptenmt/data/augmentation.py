@@ -81,24 +81,25 @@ def add_symbols(source: str, target: str, random: Random) -> SentencePair:
 def add_placeholders(source: str, target: str, random: Random) -> SentencePair:
     """Replace the entities that both sides have by placeholders, numbered from a random one on.
 
-    Into some of the pairs without any, one to three placeholders are put, at the same share of both sides'
-    words, so that an entity anywhere leaves the rest of a translation as it is.
+    Into some of the pairs without any, one to three placeholders are put after the first word, at the same
+    shares of both sides, so that an entity anywhere leaves the rest of a translation as it is.
     """
     first = random.randrange(len(PLACEHOLDERS))
     signs = PLACEHOLDERS[first:] + PLACEHOLDERS[:first]
     masked = mask_pair(source, target, signs)
-    if masked != (source, target) or random.random() >= _INSERTED_SHARE:
+    if masked != (source, target) or random.random() >= _INSERTED_SHARE or set(signs) & {*source, *target}:
         return masked
-    for sign in signs[: random.choice((1, 1, 2, 3))]:
-        share = random.random()
-        source, target = (_with_word(text, sign, share) for text in (source, target))
-    return source, target
+    chosen = signs[: random.choice((1, 1, 2, 3))]
+    shares = sorted((random.random() for _ in chosen), reverse=True)
+    return _with_words(source, chosen, shares), _with_words(target, chosen, shares)
 
 
-def _with_word(text: str, word: str, share: float) -> str:
-    """Put a word after a share of a text's words; at least one of them stays before it."""
+def _with_words(text: str, added: Sequence[str], shares: Sequence[float]) -> str:
+    """Put words after descending shares of a text's words; one of them stays in front."""
     words = text.split(" ")
-    words.insert(max(1, round(share * len(words))), word)
+    places = [max(1, round(share * len(words))) for share in shares]
+    for word, place in zip(added, places, strict=True):
+        words.insert(place, word)
     return " ".join(words)
 
 

@@ -5,7 +5,7 @@ from functools import partial
 from random import Random
 
 from ptenmt.data.augmentation import CASES, NOISES, joined
-from ptenmt.data.placeholders import PLACEHOLDERS
+from ptenmt.data.placeholders import PLACEHOLDERS, mask_pair
 from ptenmt.data.readers import SentencePair
 from ptenmt.data.text import lowers_typed
 from ptenmt.evaluation.scores import Scorer
@@ -82,6 +82,8 @@ def noisy_pairs(name: str, pairs: list[SentencePair]) -> list[SentencePair]:
             groups.append(joined(pairs[start:end]))
             start = end
         return groups
+    if name == "placeholders":  # without those that training puts between words
+        return [mask_pair(*pair) for pair in pairs]
     if name not in NOISES:
         return pairs
     return [NOISES[name](*pair, Random(f"{name} {row}")) for row, pair in enumerate(pairs)]

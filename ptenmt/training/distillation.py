@@ -39,7 +39,7 @@ from ptenmt.events import Event, OnDownload, OnProgress, Warned
 from ptenmt.runs import Run, run_path
 from ptenmt.tokenizers import END, START
 from ptenmt.trained_model import TrainedModel
-from ptenmt.training.preparation import is_resumable, warm_start_run
+from ptenmt.training.preparation import is_resumable, load_warm_start
 from ptenmt.training.session import TrainingResult, train
 from ptenmt.translation import Translator
 from ptenmt.translation.engine import EngineName
@@ -132,8 +132,10 @@ def distil(
         data=distilled_data(config.data, folder, corpus.train.sizes),
         decoding=replace(config.decoding, beam_size=1, **NO_SAMPLING),
     )
-    if not is_resumable(own, student, fresh) and init_from is not None:
-        warm_start_run(init_from, student, own)  # or it is an error now, not after the long part
+    if is_resumable(own, student, fresh):
+        init_from = None
+    elif init_from is not None:
+        load_warm_start(init_from, student, own, warn)  # or it is an error now, not after the long part
     if not folder.exists():
         make_folder(cache)
         with locked(folder):
@@ -141,20 +143,20 @@ def distil(
             _translate(loaded, corpus, n_best, on_progress)
             write_distilled(config.data, corpus, n_best, folder, choose=choose, keep=keep)
     on_progress("reading", 1, 1)
-    origin = _origin(config.data, teacher_runs, choose=choose, keep=keep)
     training = train(
         student,
         run,
         fresh=fresh,
         init_from=init_from,
-        facts=origin,
+        facts=_origin(config.data, teacher_runs, choose=choose, keep=keep),
         on_event=on_event,
         on_download=on_download,
     )
     comparison = None
     if training.stopped_by is None:
-        load = LoadOptions(on_warning=warn)
-        comparison = compare([own, *teacher_runs], "validation", load=load, on_progress=on_progress)
+        comparison = compare(
+            [own, *teacher_runs], "validation", load=LoadOptions(on_warning=warn), on_progress=on_progress
+        )
     return Distillation(training=training, folder=folder, comparison=comparison)
 
 

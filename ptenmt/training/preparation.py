@@ -47,12 +47,12 @@ class TrainingInputs:
         self.run = run
         self.on_event = on_event
         self.is_resumed = is_resumable(run, config, fresh)
-        self._warm_start: Run | None = None
+        self._warm_start: TrainedModel | None = None
         if init_from is not None and self.is_resumed:
             self.warn(f"{run.path} resumes from its own checkpoint; --init-from is for new runs")
         elif init_from is not None:
-            self._warm_start = warm_start_run(init_from, config, run)
-        known = run if self.is_resumed else self._warm_start
+            self._warm_start = load_warm_start(init_from, config, run, self.warn)
+        known = self._warm_start.run if self._warm_start else run if self.is_resumed else None
         tokenizers = None if known is None else known.tokenizer_folder
         cache = corpus_cache(config.data.cache_dir)
         self.task: Task = TASKS[config.task].load(config, tokenizers, cache, on_download)
@@ -117,10 +117,12 @@ class TrainingInputs:
 
     def _initialize(self, model: Any) -> dict[str, Any]:
         """Assign the weights of a warm start, if there is one; returns where they come from."""
-        if self._warm_start is not None:
-            trained = TrainedModel.load(self._warm_start, on_warning=self.warn)
-            weights = _kept_layers(trained.weights, _depths(self.config, trained.config))
-            assign_weights(model, weights, trained.info.file)
+        if (trained := self._warm_start) is not None:
+            depths = _depths(self.config, trained.config)
+            for stack, (new, old) in depths.items():
+                if new < old:
+                    self.warn(f"the {stack} starts from {new} of the {old} layers of {trained.run.path}")
+            assign_weights(model, _kept_layers(trained.weights, depths), trained.info.file)
             return {"initialized_from": str(trained.info.file.absolute())}
         known = self.run.facts() if self.is_resumed else {}
         kept = {"initialized_from", "distilled_from"}
@@ -184,10 +186,13 @@ def _check_data(run: Run, task: Task) -> None:
             )
 
 
-def warm_start_run(name: str | Path, config: Config, run: Run) -> Run:
-    """The run that ``--init-from`` names; RunError if its task, tokenizers or sizes do not fit the config.
+def load_warm_start(
+    name: str | Path, config: Config, run: Run, on_warning: Callable[[str], None]
+) -> TrainedModel:
+    """Load the run that ``--init-from`` names.
 
-    Of the model's options, the config may have other rates of dropout and fewer layers.
+    RunError if its task, tokenizers, sizes or direction do not fit the config, which may have other rates of
+    dropout, fewer layers, and the other direction if all embeddings are shared.
     """
     other = find_run(name)
     if other.path.absolute() == run.path.absolute():
@@ -199,40 +204,45 @@ def warm_start_run(name: str | Path, config: Config, run: Run) -> Run:
     wanted, given = flat_options(config), flat_options(before)
     must_agree = {option for option in wanted if option.startswith("model.") and "dropout" not in option}
     must_agree |= {f"tokenizer.{name}" for name in _TOKENIZER_OPTIONS}
-    if not config.tokenizer.shared:
-        must_agree.add("data.reverse")
-    if config.task == "translation" and all(new <= old for new, old in _depths(config, before)):
-        must_agree -= {"model.num_layers", "model.encoder_layers", "model.decoder_layers"}
+    must_agree.remove("model.num_layers")
+    for stack, (new, old) in _depths(config, before).items():
+        option = f"model.{stack}_layers"
+        wanted[option], given[option] = new, min(new, old)
     if differing := [option for option in wanted if option in must_agree and wanted[option] != given[option]]:
-        old = {option: show_value(given[option]) for option in differing}
-        listed = [f"{option}: {old[option]} → {show_value(wanted[option])}" for option in differing]
+        old_values = {option: show_value(given[option]) for option in differing}
+        listed = [f"{option}: {old} → {show_value(wanted[option])}" for option, old in old_values.items()]
         raise RunError(
             f"the config's model or tokenizer options differ from those of {other.path}: {'; '.join(listed)}",
-            "use those of the run: " + " ".join(f"--set {option}={old[option]}" for option in differing),
+            "use those of the run: "
+            + " ".join(f"--set {option}={old}" for option, old in old_values.items()),
         )
-    return other
+    directions = ["→".join(each.data.languages) for each in (before, config)]
+    if directions[0] != directions[1] and config.model.tied_embeddings != "all":
+        raise RunError(
+            f"{other.path} translates {directions[0]}, not {directions[1]}, without shared embeddings",
+            "train without --init-from, or both runs with model.tied_embeddings=all",
+        )
+    return TrainedModel.load(other, on_warning=on_warning)
 
 
-def _depths(config: Config, before: Config) -> list[tuple[int, int]]:
-    """The numbers of encoder and of decoder blocks, each now and before."""
+def _depths(config: Config, before: Config) -> dict[str, tuple[int, int]]:
+    """The numbers of layers of encoder and decoder, each now and before."""
     new, old = config.model, before.model
-    return [
-        (new.num_encoder_layers, old.num_encoder_layers),
-        (new.num_decoder_layers, old.num_decoder_layers),
-    ]
+    return {
+        "encoder": (new.num_encoder_layers, old.num_encoder_layers),
+        "decoder": (new.num_decoder_layers, old.num_decoder_layers),
+    }
 
 
-def _kept_layers(weights: Mapping[str, Any], depths: list[tuple[int, int]]) -> dict[str, Any]:
-    """The weights of stacks of fewer blocks: those at even distances, the first and the last among them.
+def _kept_layers(weights: Mapping[str, Any], depths: Mapping[str, tuple[int, int]]) -> dict[str, Any]:
+    """The weights of stacks of fewer layers: those at even distances, the first and the last among them.
 
-    Of a single block it is the first (Shleifer and Rush 2020, "Pre-trained Summarization Distillation").
+    Of a single layer it is the first (Shleifer and Rush 2020, "Pre-trained Summarization Distillation").
     """
     kept = dict(weights)
-    for stack, (new, old) in zip(("encoder", "decoder"), depths, strict=True):
+    for stack, (new, old) in depths.items():
         for number in range(new):
             source = round(number * (old - 1) / max(1, new - 1))
-            prefix = f"transformer/{stack}/block{source + 1}/"
-            for path, array in weights.items():
-                if path.startswith(prefix):
-                    kept[path.replace(prefix, f"transformer/{stack}/block{number + 1}/")] = array
+            before, after = (f"/{stack}/block{each + 1}/" for each in (source, number))
+            kept |= {path.replace(before, after): array for path, array in weights.items() if before in path}
     return kept

@@ -10,16 +10,8 @@ from ptenmt.training import distillation
 from ptenmt.training.distillation import Distillation
 from ptenmt.training.session import TrainingResult
 
-STUDENT = [
-    "--config",
-    "tiny.yaml",
-    "--run",
-    "student",
-    "--set",
-    "training.epochs=1",
-    "--set",
-    "model.d_model=8",
-]
+SAME_SIZE = ["--config", "tiny.yaml", "--run", "student", "--set", "training.epochs=1"]
+STUDENT = [*SAME_SIZE, "--set", "model.d_model=8"]
 
 
 def test_a_student_is_trained_and_compared_with_its_teacher(ptenmt, copied_run: Path) -> None:
@@ -39,10 +31,10 @@ def test_a_student_is_trained_and_compared_with_its_teacher(ptenmt, copied_run: 
     assert "the old run is kept as" in ptenmt(*other, "--fresh").stderr
 
 
-def test_a_student_starts_from_layers_of_its_teacher(ptenmt, copied_run: Path) -> None:
-    config = [*STUDENT[:-2], "--init-from", "tiny"]
-    warm = ptenmt("distil", "--teacher", "tiny", *config, "--quiet")
-    assert "BLEU" in warm.stdout
+def test_a_student_starts_from_the_weights_of_its_teacher(ptenmt, copied_run: Path) -> None:
+    warm = ["distil", "--teacher", "tiny", *SAME_SIZE, "--init-from", "tiny"]
+    assert "BLEU" in ptenmt(*warm, "--quiet").stdout
+    assert "--init-from" not in ptenmt(*warm).stderr, "the same command repeats the comparison"
     facts = Run(copied_run / "checkpoints" / "student").facts()
     assert facts["initialized_from"].startswith(str(copied_run / "checkpoints" / "tiny"))
     assert "distilled_from" in facts

@@ -68,7 +68,14 @@ def test_fewer_layers_are_some_of_those_of_the_run(other_data: Config, tmp_path:
     train(deep, tmp_path / "deep")
     sizes = replace(deep.model, encoder_layers=3, decoder_layers=1)
     rate = replace(deep.training, schedule="inverse_sqrt", learning_rate=1e-12)
-    train(replace(deep, model=sizes, training=rate), tmp_path / "thin", init_from=tmp_path / "deep")
+    thin = replace(deep, model=sizes, training=rate)
+    warned = [
+        event.message for event in events_of(thin, tmp_path / "thin", Warned, init_from=tmp_path / "deep")
+    ]
+    assert warned[-2:] == [
+        f"the {stack} starts from {new} of the 4 layers of {tmp_path / 'deep'}"
+        for stack, new in (("encoder", 3), ("decoder", 1))
+    ]
     before, after = (TrainedModel.load(tmp_path / name).weights for name in ("deep", "thin"))
     same = {"encoder/block1": 1, "encoder/block2": 3, "encoder/block3": 4, "decoder/block1": 1}
     for block, number in same.items():
@@ -80,14 +87,21 @@ def test_fewer_layers_are_some_of_those_of_the_run(other_data: Config, tmp_path:
 
 
 @pytest.mark.usefixtures("_uncompiled")
-def test_the_reverse_direction_starts_from_a_run_with_one_vocabulary(other_data: Config, tmp_path: Path):
+def test_the_reverse_direction_starts_from_embeddings_of_both_languages(other_data: Config, tmp_path: Path):
     tokenizer = TokenizerConfig(kind="sentencepiece", vocabulary_size=40, shared=True)
-    shared = replace(other_data, tokenizer=tokenizer)
-    train(shared, tmp_path / "forth")
-    back = replace(shared, data=replace(shared.data, reverse=True))
+    tied = replace(other_data, tokenizer=tokenizer, model=replace(other_data.model, tied_embeddings="all"))
+    train(tied, tmp_path / "forth")
+    rate = replace(tied.training, schedule="inverse_sqrt", learning_rate=1e-12)
+    back = replace(tied, data=replace(tied.data, reverse=True), training=rate)
     train(back, tmp_path / "back", init_from=tmp_path / "forth")
-    assert Run(tmp_path / "back").facts()["initialized_from"].startswith(str(tmp_path / "forth"))
-    assert TrainedModel.load(tmp_path / "back").config.data.languages == ("en", "pt")
+    before, after = (TrainedModel.load(tmp_path / name) for name in ("forth", "back"))
+    assert after.config.data.languages == before.config.data.languages[::-1]
+    for path, array in before.weights.items():
+        np.testing.assert_allclose(after.weights[path], array, atol=1e-9)
+    untied = replace(back, model=other_data.model)
+    train(replace(untied, data=other_data.data), tmp_path / "untied")
+    with pytest.raises(RunError, match="untied translates pt→en, not en→pt, without shared embeddings"):
+        train(untied, tmp_path / "other", init_from=tmp_path / "untied")
 
 
 def test_other_sizes_and_tokenizers_are_refused_with_what_mends_it(
@@ -103,12 +117,12 @@ def test_other_sizes_and_tokenizers_are_refused_with_what_mends_it(
     assert failure.value.message == (
         f"the config's model or tokenizer options differ from those of {copied.path}: "
         "tokenizer.kind: words → sentencepiece; tokenizer.vocabulary_size: 8000 → 100; "
-        "model.decoder_layers: null → 2; model.d_ff: 64 → 128"
+        "model.decoder_layers: 1 → 2; model.d_ff: 64 → 128"
     )
     assert failure.value.hint == (
         "use those of the run: "
         "--set tokenizer.kind=words --set tokenizer.vocabulary_size=8000 "
-        "--set model.decoder_layers=null --set model.d_ff=64"
+        "--set model.decoder_layers=1 --set model.d_ff=64"
     )
     assert not (tmp_path / "run").exists()
 
