@@ -14,7 +14,7 @@ setup: .venv/.installed
 	@touch $@
 
 demo: setup
-	$(BIN)/ptenmt translate --run starter "Quanto custa uma noite neste hotel?"
+	$(BIN)/ptenmt translate --run starter "Gostaria de uma mesa perto da janela."
 	$(BIN)/ptenmt train --config demo.yaml
 	$(BIN)/ptenmt evaluate --run demo
 	$(BIN)/ptenmt translate --run demo "este modelo parece funcionar bem" \

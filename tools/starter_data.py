@@ -1,6 +1,6 @@
 """The starter model's validation and test pairs: python tools/starter_data.py FOLDER.
 
-FOLDER has pt-en/, the files of configs/starter.yaml, and tfds/, the TED pairs as TensorFlow Datasets keeps
+FOLDER has pt-en/, the files of configs/good.yaml, and tfds/, the TED pairs as TensorFlow Datasets keeps
 them. Writes ted-valid.tsv and ted-test.tsv, TED's pairs in natural spacing, and tatoeba-test.tsv, 1,000 of
 the direct Tatoeba pairs of four words or more on each side, none of which shares a sentence with another.
 Training leaves out every pair that has a sentence of them.
