@@ -21,7 +21,7 @@ MARKUP: Any = {"rich_markup_mode": "markdown", "pretty_exceptions_enable": False
 """Settings of every Typer app."""
 FLAGS = {"beam_size": "--beam-size", "num_hypotheses": "--n-best", "max_length": "--max-length"}
 """Decoding options that have a flag of their own."""
-PRESETS = ("base", "demo", "files", "next-word", "opus", "pairs", "paper", "small", "starter")
+PRESETS = ("base", "demo", "files", "good", "next-word", "opus", "pairs", "paper", "small", "student")
 search = partial(typer.Option, rich_help_panel="Search")
 
 

@@ -13,6 +13,7 @@ import pytest
 from ptenmt.config import CorpusFile
 from ptenmt.data.readers import read_pairs
 from ptenmt.runs import Run
+from ptenmt.tokenizers.base import suppressed_ids
 from ptenmt.trained_model import TrainedModel
 from ptenmt.translation import Translator
 from ptenmt.translation.backtranslation import BackTranslation
@@ -109,8 +110,11 @@ def test_the_score_is_the_mean_log_probability_of_the_tokens(trained: Path) -> N
     translator = Translator.load(model.run, engine="keras").with_options(length_penalty=0.3, beam_size=3)
     for translation in translator.translate(["o gato come hoje .", "a ave", "o rei canta agora , não é ?"]):
         ((source,), _) = translator.encoder.sources([translation.source])
-        losses, _ = model.numpy_model.token_losses(np.array([source]), np.array([translation.ids]))
-        assert mean_log_probability(translation, 0.3) == pytest.approx(-losses.mean(), abs=1e-3)
+        logits = model.numpy_model.logits(np.array([source]), np.array([translation.ids[:-1]]))[0]
+        logits[:, suppressed_ids(model.config.tokenizer)] = -np.inf
+        log_probabilities = logits - np.log(np.exp(logits).sum(axis=-1, keepdims=True))
+        mean = log_probabilities[range(len(logits)), translation.ids[1:]].mean()
+        assert mean_log_probability(translation, 0.3) == pytest.approx(mean, abs=1e-3)
         assert translation.score < mean_log_probability(translation, 0.3) - 0.01
 
 

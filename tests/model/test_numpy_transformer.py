@@ -37,7 +37,8 @@ def test_it_computes_what_keras_computes(options: dict[str, Any]):
     assert (FED == 0).any(), "or the masks are not tried"
     logits = mine.logits(WHOLE, FED)
     assert logits.dtype == np.float32
-    np.testing.assert_allclose(logits, model((WHOLE, FED)), atol=5e-5)
+    # In float32 with AVX-512, Keras is up to 5.2e-5 and NumPy 2.4e-5 from the result in float64.
+    np.testing.assert_allclose(logits, model((WHOLE, FED)), atol=1e-4)
     theirs = {name: np.array(values) for name, values in model.attention(WHOLE, FED).items()}
     found = mine.attention(WHOLE, FED)
     assert found.keys() == theirs.keys()

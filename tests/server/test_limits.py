@@ -398,7 +398,7 @@ def test_a_request_is_a_line_of_the_log_without_keys_and_texts(
         ("/translate_file", {"data": query, "files": {"file": ("segredo.txt", b"segredo")}}),
         ("/nowhere/segredo", {}),
     ]
-    with serve(keys=Keys(tmp_path / "keys.txt")) as served, caplog.at_level("INFO"):
+    with serve(keys=Keys(tmp_path / "keys.txt")) as served, caplog.at_level("INFO", "ptenmt.server.access"):
         for path, request in asked:
             requests.post(served.url + path, timeout=20, **request)
         until(lambda: len(caplog.records) == len(asked) + 1)  # and a traceback
