@@ -206,7 +206,7 @@ def unpack_zip(archive: Path, folder: Path) -> None:
                 )
             with folder_written_whole(folder) as new:
                 content.extractall(new)
-    except (zipfile.BadZipFile, zlib.error, lzma.LZMAError, EOFError, RuntimeError) as error:
+    except (zipfile.BadZipFile, zlib.error, lzma.LZMAError, EOFError, RuntimeError, ValueError) as error:
         raise DownloadError(
             f"{archive} is no zip archive or is damaged: {error}",
             hint=f"delete {archive} and download it again",
