@@ -33,9 +33,8 @@ def info(screen: Screen, run: RunToDescribe = None) -> None:
         return
     runs = list_runs(on_unreadable=screen.warn)
     if not runs:
-        raise RunError(
-            f"no run in {RUNS_FOLDER.absolute()}", "train one first: ptenmt train --config demo.yaml"
-        )
+        hint = "train one: ptenmt train --config demo.yaml; the bundled model: ptenmt info --run starter"
+        raise RunError(f"no run in {RUNS_FOLDER.absolute()}", hint)
     print_table(_all_runs(runs, screen.warn))
 
 

@@ -148,11 +148,12 @@ class Postprocessor:
             if segment.is_blank:
                 text = raw = segment.text
             elif segment.constraints is not None:
-                source_tokens = self._source.pieces(segment.ids)
-                text, raw = (
-                    segment.constraints.restore(each, hypothesis.attention, source_tokens, tokens[1:])
-                    for each in (text, raw)
-                )
+                source_tokens, pieces = self._source.pieces(segment.ids), tokens[1:]
+                restored = {
+                    each: segment.constraints.restore(each, hypothesis.attention, source_tokens, pieces)
+                    for each in {text, raw}  # mostly the same
+                }
+                text, raw = restored[text], restored[raw]
             alternatives.append(
                 Alternative(
                     text=text,

@@ -109,12 +109,12 @@ def test_no_command_shows_the_help(ptenmt) -> None:
 
 
 def test_an_error_is_a_line_and_a_hint(ptenmt, empty: Path) -> None:
-    for arguments in (["info"], ["complete", "olá"]):
-        answer = ptenmt(*arguments, code=1)
+    bundled = "train one: ptenmt train --config demo.yaml; the bundled model: ptenmt info --run starter"
+    hints = {"info": bundled, "complete olá": "train one first: ptenmt train --config demo.yaml"}
+    for arguments, hint in hints.items():
+        answer = ptenmt(*arguments.split(), code=1)
         assert answer.stdout == ""
-        assert answer.stderr == (
-            f"error: no run in {empty / 'checkpoints'}\n  train one first: ptenmt train --config demo.yaml\n"
-        )
+        assert answer.stderr == f"error: no run in {empty / 'checkpoints'}\n  {hint}\n"
 
 
 def test_markup_and_emoji_names_in_an_error_stay_as_they_are(ptenmt, empty: Path) -> None:
