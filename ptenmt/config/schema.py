@@ -160,8 +160,8 @@ class AugmentConfig(Section, name="data.augment"):
     placeholders: float = _option(0.0, is_share=True)
     """URLs, e-mail addresses, numbers, ``{name}``, ``%1$s``, ``#TAG#``, ``@user`` and emoji that stand on
     both sides are replaced by numbered symbols, so that a model learns to carry them over (needs
-    ``sentencepiece``). 0.5 is usual, since few pairs have any; some of the others get a symbol or more at
-    the same place of both sides."""
+    ``sentencepiece``). 0.5 is usual, since few pairs have any; a fifth of the other pairs drawn get one to
+    three symbols at the same relative position of both sides."""
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -81,24 +81,27 @@ def add_symbols(source: str, target: str, random: Random) -> SentencePair:
 def add_placeholders(source: str, target: str, random: Random) -> SentencePair:
     """Replace the entities that both sides have by placeholders, numbered from a random one on.
 
-    Into some of the pairs without any, one to three placeholders are put after the first word, at the same
-    shares of both sides, so that an entity anywhere leaves the rest of a translation as it is.
+    Into some of the pairs without any, one to three placeholders are inserted between words, in the same
+    order and at the same relative positions of both sides, so that an entity anywhere leaves the rest of a
+    translation as it is. The first word stays in front.
     """
     first = random.randrange(len(PLACEHOLDERS))
     signs = PLACEHOLDERS[first:] + PLACEHOLDERS[:first]
     masked = mask_pair(source, target, signs)
     if masked != (source, target) or random.random() >= _INSERTED_SHARE or set(signs) & {*source, *target}:
         return masked
+    if " " not in source or " " not in target:  # such as Chinese
+        return masked
     chosen = signs[: random.choice((1, 1, 2, 3))]
-    shares = sorted((random.random() for _ in chosen), reverse=True)
-    return _with_words(source, chosen, shares), _with_words(target, chosen, shares)
+    positions = sorted(random.random() for _ in chosen)
+    return _with_words(source, chosen, positions), _with_words(target, chosen, positions)
 
 
-def _with_words(text: str, added: Sequence[str], shares: Sequence[float]) -> str:
-    """Put words after descending shares of a text's words; one of them stays in front."""
+def _with_words(text: str, inserted: Sequence[str], positions: Sequence[float]) -> str:
+    """Insert words at ascending positions, each a share of a text's words, but none in front."""
     words = text.split(" ")
-    places = [max(1, round(share * len(words))) for share in shares]
-    for word, place in zip(added, places, strict=True):
+    places = [max(1, round(position * len(words))) for position in positions]
+    for place, word in reversed([*zip(places, inserted, strict=True)]):
         words.insert(place, word)
     return " ".join(words)
 

@@ -135,7 +135,7 @@ def distil(
     if is_resumable(own, student, fresh):
         init_from = None
     elif init_from is not None:
-        load_warm_start(init_from, student, own, warn)  # or it is an error now, not after the long part
+        _ = load_warm_start(init_from, student, own, lambda _message: None).weights  # errors come early
     if not folder.exists():
         make_folder(cache)
         with locked(folder):

@@ -9,6 +9,7 @@ import tensorflow as tf
 
 from ptenmt.config import Config
 from ptenmt.config.loading import fixed_differences, flat_options, show_value
+from ptenmt.data.augmentation import tokenizer_symbols
 from ptenmt.data.batches import BatchPlan, TrainingPairs
 from ptenmt.data.corpora import fetch_corpora
 from ptenmt.data.store import corpus_cache
@@ -17,6 +18,7 @@ from ptenmt.errors import ConfigError, RunError
 from ptenmt.events import Event, OnDownload, Warned
 from ptenmt.runs import Run, check_task, find_run
 from ptenmt.schedule import num_warmup_steps
+from ptenmt.tokenizers import require_symbols
 from ptenmt.trained_model import TrainedModel, assign_weights
 from ptenmt.training.input_pipeline import epoch_steps
 from ptenmt.training.model_selection import num_total_steps
@@ -52,7 +54,9 @@ class TrainingInputs:
             self.warn(f"{run.path} resumes from its own checkpoint; --init-from is for new runs")
         elif init_from is not None:
             self._warm_start = load_warm_start(init_from, config, run, self.warn)
-        known = self._warm_start.run if self._warm_start else run if self.is_resumed else None
+        known = run if self.is_resumed else None
+        if self._warm_start is not None:
+            known = self._warm_start.run
         tokenizers = None if known is None else known.tokenizer_folder
         cache = corpus_cache(config.data.cache_dir)
         self.task: Task = TASKS[config.task].load(config, tokenizers, cache, on_download)
@@ -123,6 +127,7 @@ class TrainingInputs:
                 if new < old:
                     self.warn(f"the {stack} starts from {new} of the {old} layers of {trained.run.path}")
             assign_weights(model, _kept_layers(trained.weights, depths), trained.info.file)
+            self._warm_start = None  # its weights take memory
             return {"initialized_from": str(trained.info.file.absolute())}
         known = self.run.facts() if self.is_resumed else {}
         kept = {"initialized_from", "distilled_from"}
@@ -191,8 +196,8 @@ def load_warm_start(
 ) -> TrainedModel:
     """Load the run that ``--init-from`` names.
 
-    RunError if its task, tokenizers, sizes or direction do not fit the config, which may have other rates of
-    dropout, fewer layers, and the other direction if all embeddings are shared.
+    RunError or TokenizerError if its task, tokenizers, sizes or direction do not fit the config, which may
+    have other rates of dropout, fewer layers, and the reverse direction if all embeddings are shared.
     """
     other = find_run(name)
     if other.path.absolute() == run.path.absolute():
@@ -204,10 +209,11 @@ def load_warm_start(
     wanted, given = flat_options(config), flat_options(before)
     must_agree = {option for option in wanted if option.startswith("model.") and "dropout" not in option}
     must_agree |= {f"tokenizer.{name}" for name in _TOKENIZER_OPTIONS}
-    must_agree.remove("model.num_layers")
+    must_agree -= {f"model.{name}_layers" for name in ("num", "encoder", "decoder")}
     for stack, (new, old) in _depths(config, before).items():
         option = f"model.{stack}_layers"
         wanted[option], given[option] = new, min(new, old)
+        must_agree.add(option)
     if differing := [option for option in wanted if option in must_agree and wanted[option] != given[option]]:
         old_values = {option: show_value(given[option]) for option in differing}
         listed = [f"{option}: {old} → {show_value(wanted[option])}" for option, old in old_values.items()]
@@ -216,28 +222,32 @@ def load_warm_start(
             "use those of the run: "
             + " ".join(f"--set {option}={old}" for option, old in old_values.items()),
         )
-    directions = ["→".join(each.data.languages) for each in (before, config)]
-    if directions[0] != directions[1] and config.model.tied_embeddings != "all":
+    languages, other_languages = config.data.languages, before.data.languages
+    is_reverse = languages == other_languages[::-1] and config.task == "translation"
+    if is_reverse and config.model.tied_embeddings != "all":
         raise RunError(
-            f"{other.path} translates {directions[0]}, not {directions[1]}, without shared embeddings",
+            f"{other.path} translates {'→'.join(other_languages)}, not {'→'.join(languages)}, "
+            "without shared embeddings",
             "train without --init-from, or both runs with model.tied_embeddings=all",
         )
-    return TrainedModel.load(other, on_warning=on_warning)
+    trained = TrainedModel.load(other, on_warning=on_warning)
+    require_symbols(trained.tokenizers, tokenizer_symbols(config.data), other.tokenizer_folder)
+    return trained
 
 
 def _depths(config: Config, before: Config) -> dict[str, tuple[int, int]]:
-    """The numbers of layers of encoder and decoder, each now and before."""
+    """The numbers of layers of the stacks of a model, each now and before."""
     new, old = config.model, before.model
-    return {
-        "encoder": (new.num_encoder_layers, old.num_encoder_layers),
-        "decoder": (new.num_decoder_layers, old.num_decoder_layers),
-    }
+    depths = {"encoder": (new.num_encoder_layers, old.num_encoder_layers)}
+    if config.task == "translation":
+        depths["decoder"] = (new.num_decoder_layers, old.num_decoder_layers)
+    return depths
 
 
 def _kept_layers(weights: Mapping[str, Any], depths: Mapping[str, tuple[int, int]]) -> dict[str, Any]:
-    """The weights of stacks of fewer layers: those at even distances, the first and the last among them.
+    """Weights for stacks of fewer layers: of evenly spaced ones, the first and the last included.
 
-    Of a single layer it is the first (Shleifer and Rush 2020, "Pre-trained Summarization Distillation").
+    A single layer is the first (Shleifer and Rush 2020, "Pre-trained Summarization Distillation").
     """
     kept = dict(weights)
     for stack, (new, old) in depths.items():

@@ -12,7 +12,6 @@ import tensorflow as tf
 
 from ptenmt.config import Config, DecodingConfig
 from ptenmt.ctranslate2_export import convert, why_not_ctranslate2
-from ptenmt.data.augmentation import tokenizer_symbols
 from ptenmt.data.batches import (
     EncodedPairs,
     TrainingPairs,
@@ -34,7 +33,7 @@ from ptenmt.evaluation.test_set import TestSet
 from ptenmt.events import CorpusReady, OnDownload, Sample, Scores, ValidationStep
 from ptenmt.inspection.alignment import choose_layer
 from ptenmt.model.transformer import Transformer
-from ptenmt.tokenizers import UNK, TokenizerPair, load_tokenizers, require_symbols, suppressed_ids
+from ptenmt.tokenizers import UNK, TokenizerPair, load_tokenizers, suppressed_ids
 from ptenmt.trained_model import TrainedModel
 from ptenmt.training.distributed import Workers
 from ptenmt.training.task import HeldOutLoss, Split, Task
@@ -157,7 +156,6 @@ class TranslationTask(Task):
             tokenizers = learn_tokenizers(options, corpus.train, config.data, cache)
         else:
             tokenizers = load_tokenizers(known)
-            require_symbols(tokenizers, tokenizer_symbols(config.data), known)
         return cls(config, corpus, tokenizers, cache)
 
     @cached_property

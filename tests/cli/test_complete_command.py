@@ -212,6 +212,15 @@ def test_a_translator_completes_nothing(ptenmt: Command):
 
 
 @pytest.mark.usefixtures("_there")
+def test_a_warm_start_with_more_layers_says_how_many_there_are(ptenmt: Command, tmp_path: Path):
+    new = ["train", "--config", "next-word.yaml", "--run", str(tmp_path / "new"), "--init-from", "pooled"]
+    error = ptenmt(*new, *arguments("model.num_layers=2"), code=1).stderr
+    assert "differ from those of checkpoints/pooled: model.encoder_layers: 1 → 2" in error
+    assert "use those of the run: --set model.encoder_layers=1\n" in error
+    ptenmt(*new, *arguments("model.num_layers=2", "model.encoder_layers=1", "training.max_steps=1"))
+
+
+@pytest.mark.usefixtures("_there")
 def test_an_average_works_like_any_run(ptenmt: Command, tmp_path: Path):
     path = str(tmp_path / "mean")
     error = ptenmt("average", "--run", "pooled", "--last", "1", "--to", path).stderr

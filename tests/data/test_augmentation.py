@@ -2,6 +2,7 @@
 
 from collections import Counter
 from dataclasses import replace
+from itertools import pairwise
 from random import Random
 
 import pytest
@@ -53,12 +54,14 @@ def test_placeholders_are_put_into_some_pairs_without_entities() -> None:
         signs = [[word for word in side.split() if word in PLACEHOLDERS] for side in sides]
         assert 1 <= len(signs[0]) == len(set(signs[0])) <= 3
         assert signs[0] == signs[1]
+        steps = {PLACEHOLDERS.index(after) - PLACEHOLDERS.index(sign) for sign, after in pairwise(signs[0])}
+        assert steps <= {1, 1 - len(PLACEHOLDERS)}  # numbered from left to right, as those of entities
         for side, before in zip(sides, pair, strict=True):
             assert side[0] not in PLACEHOLDERS
             assert [word for word in side.split() if word not in PLACEHOLDERS] == before.split()
     assert len(set(changed)) > 100
-    with_sign = "um ❶ dois três quatro", "one two three four"
-    assert all(add_noises(["placeholders"], with_sign, Random(seed)) == with_sign for seed in range(100))
+    for same in (("um ❶ dois três quatro", "one two three four"), ("我喜欢下雨天", "I like rainy days")):
+        assert all(add_noises(["placeholders"], same, Random(seed)) == same for seed in range(100))
 
 
 def test_pairs_are_joined_after_their_tag() -> None:

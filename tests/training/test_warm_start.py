@@ -104,6 +104,14 @@ def test_the_reverse_direction_starts_from_embeddings_of_both_languages(other_da
         train(untied, tmp_path / "other", init_from=tmp_path / "untied")
 
 
+@pytest.mark.usefixtures("_uncompiled")
+def test_another_source_language_starts_from_the_weights_of_a_related_one(
+    copied: TrainedRun, other_data: Config, tmp_path: Path
+):
+    spanish = replace(other_data, data=replace(other_data.data, source_language="es"))
+    assert events_of(spanish, tmp_path / "run", CurvePoint, init_from=copied.path)[0].loss < 1
+
+
 def test_other_sizes_and_tokenizers_are_refused_with_what_mends_it(
     copied: TrainedRun, other_data: Config, tmp_path: Path
 ):
