@@ -80,3 +80,8 @@ def distil(
         raise typer.Exit(128 + signal.Signals(number or signal.SIGINT))
     screen.say(f"distilled pairs: {done.folder}")
     print_comparison(done.comparison)
+    for teacher, scores in list(zip(done.comparison.runs, done.comparison.scores, strict=True))[1:]:
+        bleu = scores.differences[0]
+        if bleu.verdict == "worse":
+            values = f"{bleu.score.value:.1f} and {bleu.baseline.value:.1f} BLEU"
+            screen.warn(f"the teacher {teacher.run} translates worse than its student: {values}")

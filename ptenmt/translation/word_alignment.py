@@ -80,7 +80,8 @@ def word_weights(
         for column, value in zip(columns, values, strict=True):
             if row is not None and column is not None:
                 weights[row][column] += value
-    return [[round(value / (sum(row) or 1.0), 4) for value in row] for row in weights]
+    totals = [sum(row) or 1.0 for row in weights]
+    return [[round(value / total, 4) for value in row] for row, total in zip(weights, totals, strict=True)]
 
 
 def words_of_tokens(words: Sequence[str], tokens: Sequence[str]) -> list[int | None]:
