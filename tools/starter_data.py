@@ -6,9 +6,9 @@ the direct Tatoeba pairs of four words or more on each side, none of which share
 Training leaves out every pair that has a sentence of them.
 """
 
+import argparse
 import gzip
 import random
-import sys
 from pathlib import Path
 
 from ptenmt.data.text import detokenize_tokens
@@ -51,7 +51,13 @@ def held_out(folder: Path) -> list[tuple[str, ...]]:
 
 
 if __name__ == "__main__":
-    data = Path(sys.argv[1])
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("folder", type=Path, metavar="FOLDER")
+    data = parser.parse_args().folder
+    if missing := [name for name in ("pt-en", "tfds") if not (data / name).is_dir()]:
+        parser.error(f"no folder {data / missing[0]}")
     tables = {
         "ted-valid": ted(data, "validation"),
         "ted-test": ted(data, "test"),
