@@ -100,14 +100,10 @@ def dump_config(config: Config) -> str:
     return yaml.safe_dump(_plain(asdict(config)), sort_keys=False, allow_unicode=True)
 
 
-def flat_options(config: Config, *, with_storage: bool = True) -> dict[str, Any]:
-    """Every option's value by its dotted name, e.g. ``{"seed": 42, "model.dropout": 0.1, …}``.
-
-    Options that are only storage locations on this machine may be left out.
-    """
-    values, options = asdict(config), _options(Config)
-    names = [name for name, option in options if with_storage or not option.metadata.get("storage")]
-    return {name: reduce(getitem, name.split("."), values) for name in names}
+def flat_options(config: Config) -> dict[str, Any]:
+    """Every option's value by its dotted name, e.g. ``{"seed": 42, "model.dropout": 0.1, …}``."""
+    values = asdict(config)
+    return {name: reduce(getitem, name.split("."), values) for name, _ in _options(Config)}
 
 
 def fixed_differences(wanted: Config, trained: Config) -> list[str]:

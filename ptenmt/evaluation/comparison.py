@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from ptenmt.config import TaskName
-from ptenmt.config.loading import flat_options
+from ptenmt.config.loading import flat_options, without_paths
 from ptenmt.data.corpus import HeldOutSplit
 from ptenmt.epochs import EpochSteps
 from ptenmt.errors import RunError
@@ -31,7 +31,7 @@ class RunSummary:
     run: str
     """The folder's name; its path where several of the compared runs have that name."""
     options: dict[str, Any]
-    """By dotted name, without paths of this machine."""
+    """By dotted name; of files the names, without folders of this machine."""
     parameters: int
     pairs: int
     """Training pairs; windows for a next-word model."""
@@ -147,7 +147,7 @@ def _summarize(run: Run, name: str) -> RunSummary:
         tokens_per_second = sum(point["tokens"] for point in curve) / (seconds["data"] + seconds["step"])
     return RunSummary(
         run=name,
-        options=flat_options(config, with_storage=False),
+        options=flat_options(without_paths(config)),
         parameters=facts["parameters"],
         pairs=facts["data"]["train"][UNITS[config.task]],
         fingerprints={split: part["fingerprint"] for split, part in facts["data"].items()},
