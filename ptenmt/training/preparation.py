@@ -1,6 +1,7 @@
 """Inputs of a training or a dry run: data, tokenizers, batches, model."""
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ from ptenmt.data.augmentation import tokenizer_symbols
 from ptenmt.data.batches import BatchPlan, TrainingPairs
 from ptenmt.data.corpora import fetch_corpora
 from ptenmt.data.store import corpus_cache
+from ptenmt.data.text import preparation_differences
 from ptenmt.epochs import EpochSteps
 from ptenmt.errors import ConfigError, RunError
 from ptenmt.events import Event, OnDownload, Warned
@@ -230,6 +232,12 @@ def load_warm_start(
             "without shared embeddings",
             "train without --init-from, or both runs with model.tied_embeddings=all",
         )
+    if config.task == "translation":
+        direction = {
+            name: getattr(config.data, name) for name in ("source_language", "target_language", "reverse")
+        }
+        if differences := preparation_differences(replace(before.data, **direction), config.data):
+            on_warning(f"{other.path} learned from text of another form: {'; '.join(differences)}")
     trained = TrainedModel.load(other, on_warning=on_warning)
     require_symbols(trained.tokenizers, tokenizer_symbols(config.data), other.tokenizer_folder)
     return trained

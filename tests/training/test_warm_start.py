@@ -112,6 +112,15 @@ def test_another_source_language_starts_from_the_weights_of_a_related_one(
     assert events_of(spanish, tmp_path / "run", CurvePoint, init_from=copied.path)[0].loss < 1
 
 
+@pytest.mark.usefixtures("_uncompiled")
+def test_text_of_another_form_is_warned_of(copied: TrainedRun, other_data: Config, tmp_path: Path):
+    normalized = replace(other_data, data=replace(other_data.data, normalization="NFC"))
+    messages = [
+        each.message for each in events_of(normalized, tmp_path / "run", Warned, init_from=copied.path)
+    ]
+    assert f"{copied.path} learned from text of another form: normalization none, not NFC" in messages
+
+
 def test_other_sizes_and_tokenizers_are_refused_with_what_mends_it(
     copied: TrainedRun, other_data: Config, tmp_path: Path
 ):
