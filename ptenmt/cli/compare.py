@@ -75,9 +75,9 @@ def _column(comparison: RunComparison, number: int) -> dict[str, str]:
         "best step": _count(run.best_step),
     }
     for metric in metrics:
-        column[f"validation {metric_name(metric)}"] = metric_value(metric, run.validation.get(metric))
+        column[f"best validation: {metric_name(metric)}"] = metric_value(metric, run.validation.get(metric))
     if "next-word" in tasks:
-        column["validation perplexity"] = shown_perplexity(run.validation.get("loss"))
+        column["best validation: perplexity"] = shown_perplexity(run.validation.get("loss"))
     if comparison.scores:
         scores, pairs = comparison.scores[number], f"{comparison.split} pairs"
         for each in scores.differences:

@@ -132,7 +132,7 @@ def distil(
         data=distilled_data(config.data, folder, corpus.train.sizes),
         decoding=replace(config.decoding, beam_size=1, **NO_SAMPLING),
     )
-    if is_resumable(own, student, fresh):
+    if _is_resumable(own, student, folder, fresh):
         init_from = None
     elif init_from is not None:
         _ = load_warm_start(init_from, student, own, lambda _message: None).weights  # errors come early
@@ -361,6 +361,17 @@ def distilled_data(data: DataConfig, folder: Path, sizes: Sequence[int]) -> Data
         tokenization=spacing(data),
         lowercase=lowers_typed(data),
     )
+
+
+def _is_resumable(run: Run, student: Config, folder: Path, fresh: bool) -> bool:
+    """As ``is_resumable``, of a student whose distilled pairs are in ``folder``."""
+    is_student = not fresh and run.checkpoints() and "distilled_from" in run.facts()
+    if is_student and Path(run.config().data.train[0].path or "").parent.name != folder.name:
+        raise RunError(
+            f"{run.path} learned from other pairs: its teachers, the corpus, or the choice has changed",
+            "restore them, distil beside it with --run NAME, or start over with --fresh",
+        )
+    return is_resumable(run, student, fresh)
 
 
 def _origin(data: DataConfig, teachers: Sequence[Run], **options: Any) -> dict[str, Any]:

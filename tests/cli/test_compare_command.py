@@ -57,10 +57,10 @@ def test_runs_stand_side_by_side(ptenmt) -> None:
     assert table["training time"][0] == "12 min"  # 720 s
     assert table["tokens/s"][0] == "40"  # 2,000 tokens in the 50 s until they were counted
     assert table["best step"] == ["30", f"{best['step']:,}"]
-    assert table["validation BLEU"] == ["12.3", f"{best['validation']['bleu']:.1f}"]
-    assert table["validation chrF"][0] == "45.6"
-    assert table["validation loss"] == ["1.500", f"{best['validation']['loss']:.3f}"]
-    assert table["validation accuracy"][0] == "0.500"
+    assert table["best validation: BLEU"] == ["12.3", f"{best['validation']['bleu']:.1f}"]
+    assert table["best validation: chrF"][0] == "45.6"
+    assert table["best validation: loss"] == ["1.500", f"{best['validation']['loss']:.3f}"]
+    assert table["best validation: accuracy"][0] == "0.500"
     assert table["options that differ from the first run"] == ["–", "2"]
     assert table["model.dropout"] == ["0.3", "0.0"]
     assert table["training.epochs"] == ["20", "10"]
@@ -102,7 +102,7 @@ def test_runs_of_the_same_name_are_shown_with_their_folders(ptenmt, two_runs: Pa
 def test_a_run_without_history(ptenmt, two_runs: Path) -> None:
     (two_runs / "checkpoints/other/history.jsonl").unlink()
     table = rows(ptenmt("compare", "tiny", "other").stdout)
-    for name in ("steps", "epochs", "training time", "tokens/s", "best step", "validation BLEU"):
+    for name in ("steps", "epochs", "training time", "tokens/s", "best step", "best validation: BLEU"):
         assert table[name][1] == "–"
 
 
@@ -150,7 +150,7 @@ def test_strange_lines_of_a_history_harm_nothing(ptenmt, two_runs: Path, line: s
     with (two_runs / "checkpoints/other/history.jsonl").open("a") as file:
         file.write(line)
     table = rows(ptenmt("compare", "tiny", "other").stdout)
-    assert (table["best step"][1], table["validation BLEU"][1]) == ("30", "12.3")
+    assert (table["best step"][1], table["best validation: BLEU"][1]) == ("30", "12.3")
     assert "BLEU" in ptenmt("inspect", "history", "--run", "other").stdout
     assert "12.3" in ptenmt("info", "--run", "other").stdout
 

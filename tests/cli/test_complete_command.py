@@ -176,7 +176,7 @@ def test_a_look_inside(ptenmt: Command, tmp_path: Path):
     compared = ptenmt("compare", "pooled", "causal").stdout
     assert "411" in compared
     assert "training windows" in compared
-    assert "validation perplexity" in compared
+    assert "best validation: perplexity" in compared
     assert "BLEU" not in compared
     assert "perplexity 1.0" in ptenmt("info").stdout
     for refused in (

@@ -25,7 +25,7 @@ from ptenmt.config import (
 )
 from ptenmt.data.corpus import load_corpus
 from ptenmt.data.readers import read_pairs
-from ptenmt.errors import DataError, PtenmtError
+from ptenmt.errors import DataError, PtenmtError, RunError
 from ptenmt.events import CorpusReady, StepDone
 from ptenmt.runs import Run
 from ptenmt.trained_model import TrainedModel
@@ -244,6 +244,8 @@ def test_a_student_learns_its_teachers_translations_and_is_measured(
     again = distil([copied.path], student, tmp_path / "student", keep=0.8, on_event=events.append)
     assert not [event for event in events if isinstance(event, StepDone)], "trained twice"
     assert again.folder == done.folder
+    with pytest.raises(RunError, match="student learned from other pairs: its teachers, the corpus"):
+        distil([copied.path], student, tmp_path / "student", keep=0.5)
     write = distillation.write_distilled
     monkeypatch.setattr(distillation, "train", lambda *_arguments, **_options: pytest.fail("trained"))
     monkeypatch.setattr(distillation, "write_distilled", lambda *given, **how: (write(*given, **how), 1 / 0))
