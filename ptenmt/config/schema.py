@@ -525,8 +525,8 @@ class TrainingConfig(Section, name="training"):
     the tokens are zero (SimCut, Gao et al. 2022; 3 for IWSLT14). Above 0 a step takes twice as long."""
     bidirectional: float = _option(0.0, is_share=True)
     """Share of the steps, at the beginning, in which half of the pairs are swapped: bidirectional training
-    (BiT, Ding et al. 2021; 0.33 is usual). Rounded to whole epochs, each with other halves; a
-    resumed run keeps their number. Needs ``tokenizer.shared``."""
+    (BiT, Ding et al. 2021; 0.33 is usual, 0.2 in small.yaml). Rounded to whole epochs, each with other
+    halves; a resumed run keeps their number. Needs ``tokenizer.shared``."""
     deterministic: bool = False
     """Use only TensorFlow operations whose results are bitwise reproducible; slower."""
     log_every_steps: int = _resumable(50, least=1)
@@ -783,7 +783,7 @@ class Config:
         require(
             not share or (self.tokenizer.shared and not is_next_word),
             f"training.bidirectional={share} needs task=translation and tokenizer.shared=true: "
-            "each language is both read and written",
+            "each language is both read and written; or set training.bidirectional=0",
         )
         if is_next_word:
             self._check_data(_SPLITTING + _FILTERING + _MIXING, "translation models")

@@ -132,7 +132,7 @@ def distil(
         data=distilled_data(config.data, folder, corpus.train.sizes),
         decoding=replace(config.decoding, beam_size=1, **NO_SAMPLING),
     )
-    if _is_resumable(own, student, folder, fresh):
+    if _is_resumable(own, student, folder.name, fresh):
         init_from = None
     elif init_from is not None:
         _ = load_warm_start(init_from, student, own, lambda _message: None).weights  # errors come early
@@ -148,7 +148,7 @@ def distil(
         run,
         fresh=fresh,
         init_from=init_from,
-        facts=_origin(config.data, teacher_runs, choose=choose, keep=keep),
+        facts=_origin(config.data, teacher_runs, pairs=folder.name, choose=choose, keep=keep),
         on_event=on_event,
         on_download=on_download,
     )
@@ -363,13 +363,14 @@ def distilled_data(data: DataConfig, folder: Path, sizes: Sequence[int]) -> Data
     )
 
 
-def _is_resumable(run: Run, student: Config, folder: Path, fresh: bool) -> bool:
-    """As ``is_resumable``, of a student whose distilled pairs are in ``folder``."""
-    is_student = not fresh and run.checkpoints() and "distilled_from" in run.facts()
-    if is_student and Path(run.config().data.train[0].path or "").parent.name != folder.name:
+def _is_resumable(run: Run, student: Config, pairs: str, fresh: bool) -> bool:
+    """As ``is_resumable``, of a student of the distilled pairs in a folder of this name; RunError, too."""
+    learned = {} if fresh or not run.checkpoints() else run.facts().get("distilled_from", {})
+    if learned.get("pairs", pairs) != pairs:
         raise RunError(
-            f"{run.path} learned from other pairs: its teachers, the corpus, or the choice has changed",
-            "restore them, distil beside it with --run NAME, or start over with --fresh",
+            f"{run.path} was trained on other pairs than these teachers, data and options give",
+            "restore them (--choose, --keep, --beam-size, --device, CTranslate2's version), "
+            "distil beside it with --run NAME, or start over with --fresh",
         )
     return is_resumable(run, student, fresh)
 

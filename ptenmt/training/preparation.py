@@ -113,7 +113,8 @@ class TrainingInputs:
         if steps.before(epochs) >= total_steps:
             raise ConfigError(
                 f"training.bidirectional={share} leaves no step of {total_steps:,} for one direction alone",
-                "raise training.epochs or training.max_steps, since whole epochs are bidirectional",
+                "raise training.epochs or training.max_steps, since whole epochs are bidirectional, or set "
+                "training.bidirectional=0",
             )
         return epochs
 
