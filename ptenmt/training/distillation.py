@@ -364,14 +364,17 @@ def distilled_data(data: DataConfig, folder: Path, sizes: Sequence[int]) -> Data
 
 
 def _is_resumable(run: Run, student: Config, pairs: str, fresh: bool) -> bool:
-    """As ``is_resumable``, of a student of the distilled pairs in a folder of this name; RunError, too."""
-    learned = {} if fresh or not run.checkpoints() else run.facts().get("distilled_from", {})
-    if learned.get("pairs", pairs) != pairs:
-        raise RunError(
-            f"{run.path} was trained on other pairs than these teachers, data and options give",
-            "restore them (--choose, --keep, --beam-size, --device, CTranslate2's version), "
-            "distil beside it with --run NAME, or start over with --fresh",
-        )
+    """As ``is_resumable``; RunError also if the student learned from other distilled pairs, or from none."""
+    if not fresh and run.checkpoints():
+        ways_out = "distil beside it with --run NAME, or start over with --fresh"
+        learned = run.facts().get("distilled_from")
+        if learned is None:
+            raise RunError(f"{run.path} was not trained by ptenmt distil", ways_out)
+        if learned.get("pairs", pairs) != pairs:
+            raise RunError(
+                f"{run.path} was trained on other pairs than these teachers, data and options give",
+                f"restore them (--choose, --keep, --beam-size, --device, CTranslate2's version), {ways_out}",
+            )
     return is_resumable(run, student, fresh)
 
 

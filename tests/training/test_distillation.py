@@ -334,4 +334,4 @@ def test_what_cannot_be_distilled_is_refused_before_anything_is_translated(
     from ptenmt.training import train
 
     train(other, run)
-    assert f"{run} was trained with other options" in error()
+    assert error() == f"{run} was not trained by ptenmt distil"
