@@ -107,7 +107,9 @@ def test_a_subtitle_is_translated_as_a_whole() -> None:
         ),
     ],
 )
-def test_tags_follow_the_words(spoken: str, spans: list[Fragment], moved: list[Fragment], written: str) -> None:
+def test_tags_follow_the_words(
+    spoken: str, spans: list[Fragment], moved: list[Fragment], written: str
+) -> None:
     document = read_document("a.srt", f"{FIRST}{spoken}\n".encode())
     assert document.texts == [spans]
     assert document.with_texts([moved]).decode() == f"{FIRST}{written}\n\n"

@@ -83,7 +83,14 @@ def unpacked(content: bytes) -> dict[str, str]:
 
 def test_open_document_texts_keep_their_layout() -> None:
     document = read_document("a.odt", packed(ODT))
-    sentence: list[Fragment] = [("bebe ", ()), ("leite", (0,)), (" ", ()), ("hoje", (1,)), (" ", ()), ("", (2,))]
+    sentence: list[Fragment] = [
+        ("bebe ", ()),
+        ("leite", (0,)),
+        (" ", ()),
+        ("hoje", (1,)),
+        (" ", ()),
+        ("", (2,)),
+    ]
     assert document.texts[1] == [*sentence, (".", ())]
     assert list(map(text_of, document.texts)) == [
         *("o meu gato", "bebe leite hoje .", "uma nota", "um", "dois três, página {0}", "célula", "cabeçalho")
