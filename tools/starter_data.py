@@ -11,7 +11,7 @@ Writes into FOLDER
 - everyday.tsv and rare-nouns.tsv: tests/everyday.tsv and the sentence pairs of tests/rare_nouns.tsv;
 - pt-en/ and related/: the training pairs, without every pair that has a sentence of these test files on
   either side, compared without case, punctuation and spaces;
-- dictionary.tsv.gz: words and their usual translations;
+- dictionary.tsv.gz: words and their usual translations; words.tsv.gz: the same with parts of speech;
 - mono.pt.gz and mono.en.gz: plain text to translate, in random order, without those sentences;
 - vocabulary.tsv.gz: lines of both side by side, which are no translations of each other, for the tokenizer.
 """
@@ -178,6 +178,13 @@ def dictionary_pairs(folder: Path, english_lines: Iterable[tuple[str, ...]]) -> 
     return sorted(pairs)
 
 
+def with_parts_of_speech(folder: Path, pairs: Iterable[tuple[str, ...]]) -> list[tuple[str, ...]]:
+    """The entries of the dictionaries that are among some pairs, with their parts of speech."""
+    wanted = set(pairs)
+    rows = (row for name in DICTIONARIES for row in read_rows(folder / f"{name}.tsv.gz") if len(row) > 2)
+    return sorted({row[:3] for row in rows if row[2] and row[:2] in wanted})
+
+
 def plain_text(corpora: Path, language: str, held_out: HeldOut) -> list[tuple[str, ...]]:
     """The distinct lines of plain text of a language, in random order."""
     lines = {row for name in PLAIN_TEXT for row in read_rows(corpora / "mono" / f"{name}.{language}.txt.gz")}
@@ -220,8 +227,9 @@ def main() -> None:
     plain = {language: plain_text(corpora, language, held_out) for language in ("pt", "en")}
     for language, lines in plain.items():
         write_rows(folder / f"mono.{language}.gz", lines)
-    words = dictionary_pairs(corpora / "dictionary", plain["en"])
-    write_rows(folder / "dictionary.tsv.gz", held_out.without(words))
+    words = held_out.without(dictionary_pairs(corpora / "dictionary", plain["en"]))
+    write_rows(folder / "dictionary.tsv.gz", words)
+    write_rows(folder / "words.tsv.gz", with_parts_of_speech(corpora / "dictionary", words))
     beside = zip(plain["pt"][:NUM_VOCABULARY_PAIRS], plain["en"], strict=False)
     write_rows(folder / "vocabulary.tsv.gz", [(pt[0], en[0]) for pt, en in beside])
 
