@@ -5,11 +5,11 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from ptenmt.config.loading import show_value
-from ptenmt.epochs import EpochSteps
-from ptenmt.history import NOTHING, metric_name, metric_value, perplexity
+from ptenmt.runs.history import NOTHING, metric_name, metric_value, perplexity
+from ptenmt.training.epochs import EpochSteps
 
 if TYPE_CHECKING:
-    from ptenmt.trained_model import TrainedModel
+    from ptenmt.runs.trained_model import TrainedModel
 
 
 def counted(number: int, noun: str) -> str:

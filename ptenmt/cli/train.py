@@ -13,9 +13,9 @@ from ptenmt.cli.training_view import TrainingView
 from ptenmt.config.loading import find_config, load_config
 from ptenmt.data.corpus import load_corpus
 from ptenmt.evaluation.tables import data_tables
-from ptenmt.history import metric_name, metric_value
 from ptenmt.runs import COMMANDS, Run
-from ptenmt.weights import best_weights
+from ptenmt.runs.history import metric_name, metric_value
+from ptenmt.runs.weights import best_weights
 
 if TYPE_CHECKING:
     from ptenmt.training import TrainingResult

@@ -18,7 +18,7 @@ from ptenmt.evaluation.error_analysis import max_repeats
 from ptenmt.evaluation.reliability import Reliability
 from ptenmt.evaluation.scores import MetricName, Scorer
 from ptenmt.evaluation.test_set import TestSet
-from ptenmt.events import OnProgress
+from ptenmt.progress import OnProgress
 from ptenmt.tokenizers.words import word_pattern
 from ptenmt.translation import Translator
 from ptenmt.translation.glossary import Glossary

@@ -10,7 +10,7 @@ from ptenmt.data.readers import SentencePair
 from ptenmt.evaluation.scores import References, Scorer
 from ptenmt.evaluation.systems import System
 from ptenmt.evaluation.test_set import Hypotheses, TestSet
-from ptenmt.events import OnProgress
+from ptenmt.progress import OnProgress
 from ptenmt.translation.confidence import Calibration
 
 _MAX_SENTENCES = 500

@@ -11,7 +11,7 @@ from ptenmt.data.text import lowers_typed
 from ptenmt.evaluation.scores import Scorer
 from ptenmt.evaluation.systems import System
 from ptenmt.evaluation.test_set import TestSet
-from ptenmt.events import OnProgress
+from ptenmt.progress import OnProgress
 from ptenmt.tokenizers import UNK
 
 CLEAN = "no noise"

@@ -12,7 +12,7 @@ from ptenmt.evaluation.evaluation import EvaluationRequest
 from ptenmt.evaluation.scores import SIGNIFICANCE_LEVEL, MetricName, Scorer
 from ptenmt.evaluation.systems import LoadOptions
 from ptenmt.evaluation.test_set import EvaluationFiles
-from ptenmt.events import OnProgress
+from ptenmt.progress import OnProgress
 from ptenmt.runs import Run
 
 BEAM_SIZES = (1, 2, 4, 8)

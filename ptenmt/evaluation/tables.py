@@ -10,8 +10,8 @@ from ptenmt.evaluation.minimal_pairs import MinimalPairResults
 from ptenmt.evaluation.robustness import NoiseScores
 from ptenmt.evaluation.scores import SIGNIFICANCE_LEVEL, BaselineComparison
 from ptenmt.evaluation.sweep import Sweep, SweepSetting
-from ptenmt.history import NOTHING
 from ptenmt.inspection.figures import Table
+from ptenmt.runs.history import NOTHING
 
 _NUM_UNKNOWN_SHOWN = 10
 _NOISES = {

@@ -35,10 +35,11 @@ from ptenmt.data.text import TextPreparation, lowers_typed, preparation_differen
 from ptenmt.errors import DataError, RunError
 from ptenmt.evaluation.comparison import RunComparison, compare
 from ptenmt.evaluation.systems import LoadOptions
-from ptenmt.events import Event, OnDownload, OnProgress, Warned
+from ptenmt.progress import OnDownload, OnProgress
 from ptenmt.runs import Run, run_path
+from ptenmt.runs.trained_model import TrainedModel
 from ptenmt.tokenizers import END, START
-from ptenmt.trained_model import TrainedModel
+from ptenmt.training.events import Event, Warned
 from ptenmt.training.preparation import is_resumable, load_warm_start
 from ptenmt.training.session import TrainingResult, train
 from ptenmt.translation import Translator

@@ -8,7 +8,7 @@ import numpy as np
 import tensorflow as tf
 
 from ptenmt.data.batches import Batch, BatchPlan
-from ptenmt.epochs import EpochSteps
+from ptenmt.training.epochs import EpochSteps
 
 _PREFETCHED_BATCHES = 4
 _SPECS = (

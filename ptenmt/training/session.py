@@ -8,19 +8,21 @@ from pathlib import Path
 from typing import Any
 
 from ptenmt.config import Config
-from ptenmt.ctranslate2_export import ctranslate2_model, why_not_ctranslate2
 from ptenmt.errors import PtenmtError, RunError, TrainingError
-from ptenmt.events import CurvePoint, Event, OnDownload, StepDone, Stopped, TrainingStarted, Validated, Warned
-from ptenmt.history import History
+from ptenmt.model.ctranslate2_model import why_not_ctranslate2
+from ptenmt.progress import OnDownload
 from ptenmt.runs import Run, run_path, set_aside
-from ptenmt.trained_model import TrainedModel
+from ptenmt.runs.ctranslate2_cache import ctranslate2_model
+from ptenmt.runs.history import History
+from ptenmt.runs.trained_model import TrainedModel
+from ptenmt.runs.weights import list_weights
+from ptenmt.signals import StopSignals
 from ptenmt.training.distributed import Workers, find_cluster, prepare
+from ptenmt.training.events import CurvePoint, Event, StepDone, Stopped, TrainingStarted, Validated, Warned
 from ptenmt.training.preparation import TrainingInputs
-from ptenmt.training.signals import StopSignals
 from ptenmt.training.task import Task
 from ptenmt.training.tensorboard import TensorBoard
 from ptenmt.training.trainer import Trainer
-from ptenmt.weights import list_weights
 
 SHARED_FOLDER_SECONDS = 60.0
 """How long a network file system may take to show workers what the chief wrote."""

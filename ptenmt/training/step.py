@@ -11,10 +11,10 @@ from ptenmt.errors import TrainingError
 from ptenmt.model.layers import dropout_seed
 from ptenmt.model.loss import TokenSums, real_positions, training_loss
 from ptenmt.model.next_word import TrainableModel
-from ptenmt.schedule import learning_rate
 from ptenmt.tokenizers import END
 from ptenmt.training.input_pipeline import MicroBatch, micro_batch_signature
 from ptenmt.training.optimizer import zeros
+from ptenmt.training.schedule import learning_rate
 from ptenmt.training.state import TrainingState
 
 LOSS_SCALE_GROWTH_INTERVAL = 2000  # finite steps after which the loss scale doubles

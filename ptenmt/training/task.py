@@ -9,12 +9,12 @@ import tensorflow as tf
 
 from ptenmt.data.batches import Batch, TrainingPairs
 from ptenmt.data.mixing import Mixture
-from ptenmt.events import CorpusReady
 from ptenmt.model.loss import TokenSums, real_positions, token_sums
 from ptenmt.model.next_word import TrainableModel
+from ptenmt.runs.trained_model import TrainedModel
 from ptenmt.tokenizers import TokenizerPair
-from ptenmt.trained_model import TrainedModel
 from ptenmt.training.distributed import Workers
+from ptenmt.training.events import CorpusReady
 from ptenmt.training.model_selection import Validator
 
 

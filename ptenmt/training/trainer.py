@@ -9,21 +9,21 @@ from dataclasses import asdict
 
 import tensorflow as tf
 
-from ptenmt import events
 from ptenmt.atomic_files import remove_unfinished
 from ptenmt.config import Config
 from ptenmt.data.batches import BatchPlan
 from ptenmt.errors import TrainingError
-from ptenmt.history import History
 from ptenmt.model.next_word import TrainableModel
 from ptenmt.runs import Run
+from ptenmt.runs.history import History
+from ptenmt.runs.weights import tidy_weights, write_weights
+from ptenmt.training import events
 from ptenmt.training.distributed import Workers
 from ptenmt.training.input_pipeline import InputPipeline, MicroBatch, epoch_steps
 from ptenmt.training.model_selection import ModelSelection, Validator, num_total_steps
 from ptenmt.training.optimizer import Adam
 from ptenmt.training.state import Checkpoints, TrainingState
 from ptenmt.training.step import TrainStep
-from ptenmt.weights import tidy_weights, write_weights
 
 SECONDS_BETWEEN_REPORTS = 0.25
 MAX_NONFINITE_IN_ROW = 10

@@ -11,7 +11,6 @@ import keras
 import tensorflow as tf
 
 from ptenmt.config import Config, DecodingConfig
-from ptenmt.ctranslate2_export import convert, why_not_ctranslate2
 from ptenmt.data.batches import (
     EncodedPairs,
     TrainingPairs,
@@ -30,12 +29,14 @@ from ptenmt.evaluation.reliability import calibrate
 from ptenmt.evaluation.scores import Scorer
 from ptenmt.evaluation.systems import System
 from ptenmt.evaluation.test_set import TestSet
-from ptenmt.events import CorpusReady, OnDownload, Sample, Scores, ValidationStep
 from ptenmt.inspection.alignment import choose_layer
+from ptenmt.model.ctranslate2_model import convert, why_not_ctranslate2
 from ptenmt.model.transformer import Transformer
+from ptenmt.progress import OnDownload
+from ptenmt.runs.trained_model import TrainedModel
 from ptenmt.tokenizers import UNK, TokenizerPair, load_tokenizers, suppressed_ids
-from ptenmt.trained_model import TrainedModel
 from ptenmt.training.distributed import Workers
+from ptenmt.training.events import CorpusReady, Sample, Scores, ValidationStep
 from ptenmt.training.task import HeldOutLoss, Split, Task
 from ptenmt.translation import Translation, Translator
 from ptenmt.translation.batching import BATCH_SENTENCES

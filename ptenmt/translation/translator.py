@@ -18,12 +18,13 @@ from typing import TYPE_CHECKING, Any
 
 from ptenmt.config import Config, DecodingConfig
 from ptenmt.config.schema import MAX_ALTERNATIVES, require
-from ptenmt.ctranslate2_export import ctranslate2_model, why_not_ctranslate2
 from ptenmt.data.text import seems_foreign
 from ptenmt.errors import ConfigError
+from ptenmt.model.ctranslate2_model import why_not_ctranslate2
 from ptenmt.runs import Choice, Run
+from ptenmt.runs.ctranslate2_cache import ctranslate2_model
+from ptenmt.runs.trained_model import TrainedModel
 from ptenmt.tokenizers import END, UNK, TokenizerPair, encode_framed, suppressed_ids
-from ptenmt.trained_model import TrainedModel
 from ptenmt.translation.batching import BLANK, BatchQueue, Buffer, read_buffers
 from ptenmt.translation.confidence import Calibration, ScoredSentence, score_sentences, word_probabilities
 from ptenmt.translation.ctranslate2_engine import CTranslate2Engine, PendingScores

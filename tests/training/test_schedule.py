@@ -11,8 +11,8 @@ from keras import ops
 
 from ptenmt.config import Config, TrainingConfig
 from ptenmt.errors import ConfigError
-from ptenmt.events import EpochDone
-from ptenmt.schedule import learning_rate, num_warmup_steps
+from ptenmt.training.events import EpochDone
+from ptenmt.training.schedule import learning_rate, num_warmup_steps
 
 TOTAL = 200
 PEAK = 0.01
