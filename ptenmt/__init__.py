@@ -36,9 +36,9 @@ if TYPE_CHECKING:  # "as" marks them as public for type checkers
     from ptenmt.inspection.embeddings import nearest_neighbours as nearest_neighbours
     from ptenmt.inspection.inspector import Inspector as Inspector
     from ptenmt.inspection.probabilities import token_probabilities as token_probabilities
-    from ptenmt.training import train as train
+    from ptenmt.recipes import train as train
+    from ptenmt.recipes.distillation import distil as distil
     from ptenmt.training.averaging import average as average
-    from ptenmt.training.distillation import distil as distil
     from ptenmt.translation import Translator as Translator
     from ptenmt.translation.completion import Completer as Completer
 
@@ -58,8 +58,8 @@ _MODULES = {
     "nearest_neighbours": "ptenmt.inspection.embeddings",
     "Inspector": "ptenmt.inspection.inspector",
     "token_probabilities": "ptenmt.inspection.probabilities",
-    "train": "ptenmt.training",
-    "distil": "ptenmt.training.distillation",
+    "train": "ptenmt.recipes",
+    "distil": "ptenmt.recipes.distillation",
     "Translator": "ptenmt.translation",
 }
 __all__ = list(_MODULES)

@@ -4,9 +4,9 @@ import math
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
+from ptenmt.config.epochs import EpochSteps
 from ptenmt.config.loading import show_value
 from ptenmt.runs.history import NOTHING, metric_name, metric_value, perplexity
-from ptenmt.training.epochs import EpochSteps
 
 if TYPE_CHECKING:
     from ptenmt.runs.trained_model import TrainedModel

@@ -9,6 +9,7 @@ from ptenmt.cli.formatting import amount, shown_perplexity
 from ptenmt.cli.options import RunToDescribe
 from ptenmt.cli.tables import print_facts, print_table
 from ptenmt.config import Config
+from ptenmt.config.epochs import EpochSteps
 from ptenmt.config.loading import flat_options
 from ptenmt.errors import RunError
 from ptenmt.inspection.figures import Table
@@ -16,7 +17,6 @@ from ptenmt.runs import COMMANDS, UNITS, Run, find_run, list_runs
 from ptenmt.runs.directory import RUNS_FOLDER
 from ptenmt.runs.history import NOTHING, History, metric_name, metric_value
 from ptenmt.runs.weights import best_weights, list_weights
-from ptenmt.training.epochs import EpochSteps
 
 _SHOWN_FACTS = {"created", "trained", "versions", "data", "vocabulary_sizes", "parameters"}
 

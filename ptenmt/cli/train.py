@@ -51,7 +51,7 @@ def train(
     name = find_config(config).stem if run is None else run
     given: dict[str, Any] = {"fresh": fresh, "init_from": init_from}
     load_tensorflow(screen)
-    from ptenmt.training import train as train_run
+    from ptenmt.recipes import train as train_run
     from ptenmt.training.dry_run import dry_run as run_dry
 
     view = TrainingView(screen, settings)

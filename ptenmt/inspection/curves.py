@@ -7,12 +7,12 @@ from typing import Any, Literal
 import numpy as np
 
 from ptenmt.config import Config, TrainingConfig
+from ptenmt.config.epochs import EpochSteps
+from ptenmt.config.schedule import learning_rate, num_warmup_steps
 from ptenmt.errors import ConfigError, PtenmtError, RunError
 from ptenmt.inspection.figures import Line, LinePlot
 from ptenmt.runs import Run
 from ptenmt.runs.history import History
-from ptenmt.training.epochs import EpochSteps
-from ptenmt.training.schedule import learning_rate, num_warmup_steps
 
 Axis = Literal["steps", "epochs", "minutes"]
 

@@ -143,8 +143,6 @@ class Run:
         file = self.path / "config.yaml"
         try:
             options = yaml.load(file.read_text(encoding="utf-8"), _YamlLoader)
-            if isinstance(options, dict) and isinstance(options.get("decoding"), dict):
-                options["decoding"].pop("long_text", None)  # replaced by split_sentences
             return build_config(options, self.path)
         except (OSError, ValueError, yaml.YAMLError, ConfigError) as error:
             raise RunError(f"{file} is {_what_is_wrong(error)}", _COPY_HINT) from error

@@ -10,6 +10,7 @@ from pathlib import Path
 import tensorflow as tf
 
 from ptenmt.config import CheckpointConfig, Config
+from ptenmt.config.epochs import EpochSteps
 from ptenmt.data.batches import Batch, BatchPlan, memory_need
 from ptenmt.data.mixing import Mixture
 from ptenmt.errors import OutputError
@@ -17,7 +18,6 @@ from ptenmt.progress import OnDownload
 from ptenmt.runs import Run, run_path
 from ptenmt.runs.weights import list_weights
 from ptenmt.training.distributed import Workers, prepare
-from ptenmt.training.epochs import EpochSteps
 from ptenmt.training.events import Event, StepDone, ValidationStep, Warned
 from ptenmt.training.input_pipeline import epoch_steps
 from ptenmt.training.model_selection import Validator, num_total_steps, num_validations

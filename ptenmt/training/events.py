@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from ptenmt.training.epochs import EpochSteps
+from ptenmt.config.epochs import EpochSteps
 
 
 class Event:

@@ -7,11 +7,11 @@ from collections.abc import Generator, Iterator
 from typing import Protocol
 
 from ptenmt.config import Config, ValidationConfig
+from ptenmt.config.epochs import EpochSteps
 from ptenmt.data.batches import BatchPlan
 from ptenmt.runs import Run
 from ptenmt.runs.history import History, rank
 from ptenmt.runs.weights import keep_best
-from ptenmt.training.epochs import EpochSteps
 from ptenmt.training.events import Scores, Validated, ValidationStep
 from ptenmt.training.input_pipeline import epoch_steps
 from ptenmt.training.optimizer import averaged

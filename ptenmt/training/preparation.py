@@ -9,7 +9,9 @@ import keras
 import tensorflow as tf
 
 from ptenmt.config import Config
+from ptenmt.config.epochs import EpochSteps
 from ptenmt.config.loading import fixed_differences, flat_options, show_value
+from ptenmt.config.schedule import num_warmup_steps
 from ptenmt.data.augmentation import tokenizer_symbols
 from ptenmt.data.batches import BatchPlan, TrainingPairs
 from ptenmt.data.corpora import fetch_corpora
@@ -20,12 +22,10 @@ from ptenmt.progress import OnDownload
 from ptenmt.runs import Run, check_task, find_run
 from ptenmt.runs.trained_model import TrainedModel, assign_weights
 from ptenmt.tokenizers import require_symbols
-from ptenmt.training.epochs import EpochSteps
 from ptenmt.training.events import Event, Warned
 from ptenmt.training.input_pipeline import epoch_steps
 from ptenmt.training.model_selection import num_total_steps
 from ptenmt.training.next_word_task import NextWordTask
-from ptenmt.training.schedule import num_warmup_steps
 from ptenmt.training.task import Task
 from ptenmt.training.translation_task import TranslationTask
 
