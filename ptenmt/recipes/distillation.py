@@ -45,6 +45,7 @@ from ptenmt.translation import Translator
 from ptenmt.translation.engine import EngineName
 from ptenmt.translation.postprocessing import mean_log_probability
 from ptenmt.translation.resumable_output import locked, write_buffers
+from ptenmt.translation.scoring import score_prepared
 
 Criterion = Literal["score", "bleu"]
 """Which translation of a source to choose: that with the best score, or with the best sentence-BLEU against
@@ -193,7 +194,7 @@ class Teacher:
 
     def score(self, sources: Sequence[str], targets: Sequence[str]) -> list[float]:
         """The log-probability per character of prepared targets, teacher-forced."""
-        scores = self.translator.score_prepared(sources, targets)()
+        scores = score_prepared(self.translator, sources, targets)()
         return [_per_character(sum(each), target) for each, target in zip(scores, targets, strict=True)]
 
 

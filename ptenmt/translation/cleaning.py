@@ -26,6 +26,7 @@ from ptenmt.progress import OnProgress
 from ptenmt.runs import Run, check_task
 from ptenmt.translation import Translator
 from ptenmt.translation.resumable_output import locked, write_buffers
+from ptenmt.translation.scoring import score_prepared
 
 
 def dual_scores(forward: np.ndarray, backward: np.ndarray) -> np.ndarray:
@@ -150,7 +151,7 @@ def _cross_entropies(
 
     def start(lines: list[str]) -> Callable[[], str]:
         columns = list(zip(*(line.split("\t") for line in lines), strict=True))
-        wait = model.score_prepared(columns[sides[0]], columns[sides[1]])
+        wait = score_prepared(model, columns[sides[0]], columns[sides[1]])
         return lambda: "".join(f"{-fmean(log_probs):.6g}\n" for log_probs in wait())
 
     def show(num_done: int) -> None:

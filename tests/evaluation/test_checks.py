@@ -21,7 +21,7 @@ from ptenmt.evaluation.tables import checks_table
 from ptenmt.scoring.test_set import TestSet as Sentences
 from ptenmt.tokenizers import TokenizerPair, build_tokenizers
 from ptenmt.translation import Translator
-from ptenmt.translation.glossary import Glossary
+from ptenmt.translation.safeguards.glossary import Glossary
 
 DATA = DataConfig(source="demo")
 NAMES = [

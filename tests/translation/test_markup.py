@@ -16,9 +16,9 @@ from ptenmt.evaluation.checks import random_markup, tagged
 from ptenmt.tokenizers import build_tokenizers
 from ptenmt.tokenizers.words import word_pattern
 from ptenmt.translation import Translator
-from ptenmt.translation.glossary import Glossary
 from ptenmt.translation.markup import Path, Span, marked_segments, move_spans, text_of
 from ptenmt.translation.postprocessing import Alternative, TranslatedSegment
+from ptenmt.translation.safeguards.glossary import Glossary
 from ptenmt.translation.segmentation import Segment
 
 

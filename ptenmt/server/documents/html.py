@@ -14,7 +14,7 @@ from lxml import etree
 from ptenmt.server.documents.inline import TranslationUnit, merged, numbers_in_braces
 from ptenmt.server.documents.plain import check_tags, is_prose, limited, xml_characters
 from ptenmt.server.limits import Refusal
-from ptenmt.translation.markup import Path, Span, text_of
+from ptenmt.translation.markup import Elements, Fragment, text_of
 
 MAX_TAGS = 100_000
 MAX_ATTRIBUTES = 1_000
@@ -114,7 +114,7 @@ class Html:
                     if element.get(name, "").lower().split("-")[0] in languages[0]:
                         element.set(name, languages[1])
 
-    def with_texts(self, texts: Sequence[Sequence[Span]]) -> str:
+    def with_texts(self, texts: Sequence[Sequence[Fragment]]) -> str:
         """The HTML with other texts, one for each of ``texts``."""
         remaining = iter(texts)
         for unit in self._units:
@@ -175,7 +175,7 @@ class _HtmlUnit(TranslationUnit):
         """The elements that have texts of their own."""
         return [element for element in self._elements if self._roles.get(element) == "box"]
 
-    def _add(self, node: _Element, path: Path) -> None:
+    def _add(self, node: _Element, path: Elements) -> None:
         role = self._roles[node]
         if role == "placeholder":
             name = self._placeholder(node, "\n" if node.tag == "br" else None)
@@ -191,7 +191,7 @@ class _HtmlUnit(TranslationUnit):
             self._put_empty(inner)
         self._add_text(node.tail, path, is_separate=node.tag in _POINTS)
 
-    def _add_text(self, text: str | None, path: Path, *, is_separate: bool = False) -> None:
+    def _add_text(self, text: str | None, path: Elements, *, is_separate: bool = False) -> None:
         """Append text with white space collapsed as in browsers."""
         self._last = text or self._last
         spaced = _SPACE.sub(" ", text or "")
@@ -204,7 +204,7 @@ class _HtmlUnit(TranslationUnit):
         self._put(spaced, path)
         self._end = spaced[-1:] or self._end
 
-    def fill(self, spans: Sequence[Span]) -> None:
+    def fill(self, spans: Sequence[Fragment]) -> None:
         """Replace the text."""
         for node in self._nodes:
             node.getparent().remove(node)

@@ -1,10 +1,11 @@
-"""Glossaries: terms and their translations."""
+"""Glossaries: terms and their translations, which stand in a translation at the words aligned to them."""
 
 import hashlib
 import json
 import unicodedata
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from operator import contains
 from pathlib import Path
 from typing import Self
@@ -12,6 +13,9 @@ from typing import Self
 from ptenmt.data.readers import read_lines
 from ptenmt.errors import DataError
 from ptenmt.tokenizers.words import word_pattern
+from ptenmt.translation.safeguards.protocol import Safeguard
+from ptenmt.translation.sentence import Sentence
+from ptenmt.translation.spans import Span
 
 _HINT = "every line holds a term and its translation, separated by a tab"
 _PLURALS = (
@@ -74,6 +78,32 @@ class Glossary:
                     end = place + len(forms)
                     yield (words[place].start(), words[end - 1].end()), translation
                     break
+
+
+class Terms(Safeguard):
+    """Finds the terms of a glossary."""
+
+    def __init__(self, glossary: Glossary) -> None:
+        self._glossary = glossary
+
+    def before(self, sentence: Sentence) -> Sentence:
+        """The sentence with a span for each term, which may contain a number but cuts no entity."""
+        terms: list[Span] = []
+        entities = {(span.begin, span.end): span for span in sentence.spans}
+        for place, target in self._glossary.find(sentence.original):
+            term = Span(*place, "term", sentence.original[slice(*place)], target)
+            number = entities.get(place)
+            if number is not None and number.kind == "number":
+                # A number that is left to the model cannot become anything else.
+                is_kept = number.source != term.source or target in (term.source, number.target)
+                entities[place] = replace(number, source=number.source if is_kept else "", target=target)
+            elif number is None and not term.overlaps(
+                span for span in sentence.spans if not term.contains(span)
+            ):
+                terms.append(term)
+        kept = [span for span in entities.values() if not span.overlaps(terms)]
+        spans = sorted([*kept, *terms], key=lambda span: span.begin)
+        return replace(sentence, spans=tuple(spans))
 
 
 def _words(term: str) -> list[str]:
