@@ -13,7 +13,7 @@ from typing import IO, TYPE_CHECKING, Any
 
 import typer
 
-from ptenmt import __version__
+from ptenmt._version import __version__
 from ptenmt.atomic_files import json_text, output_errors
 from ptenmt.cli.console import Screen, standard_output
 from ptenmt.cli.formatting import counted, duration

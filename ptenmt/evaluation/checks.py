@@ -16,9 +16,9 @@ from ptenmt.data.placeholders import find_entities, in_notation
 from ptenmt.data.readers import SentencePair
 from ptenmt.evaluation.error_analysis import max_repeats
 from ptenmt.evaluation.reliability import Reliability
-from ptenmt.evaluation.scores import MetricName, Scorer
-from ptenmt.evaluation.test_set import TestSet
-from ptenmt.events import OnProgress
+from ptenmt.progress import OnProgress
+from ptenmt.scoring.scores import MetricName, Scorer
+from ptenmt.scoring.test_set import TestSet
 from ptenmt.tokenizers.words import word_pattern
 from ptenmt.translation import Translator
 from ptenmt.translation.markup import Elements, Fragment, move_markup, num_shared, text_of

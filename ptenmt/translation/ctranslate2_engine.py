@@ -10,8 +10,8 @@ import ctranslate2
 
 from ptenmt.atomic_files import temporary_folder
 from ptenmt.config import DecodingConfig
-from ptenmt.ctranslate2_export import CTranslate2Model, nearest_quantization
 from ptenmt.errors import ConfigError, ExportError
+from ptenmt.model.ctranslate2_model import CTranslate2Model, nearest_quantization
 from ptenmt.processes import available_cores
 from ptenmt.tokenizers import PAD, SPECIAL_PIECES, START, TokenizerPair
 from ptenmt.translation.batching import BATCH_SENTENCES, BATCH_TOKENS

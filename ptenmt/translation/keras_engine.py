@@ -10,8 +10,8 @@ import tensorflow as tf
 from ptenmt.config import DecodingConfig
 from ptenmt.data.store import RaggedIds
 from ptenmt.errors import ConfigError
+from ptenmt.model.ctranslate2_model import default_alignment_layer
 from ptenmt.model.transformer import DecoderState, Transformer
-from ptenmt.trained_model import default_alignment_layer
 from ptenmt.translation.engine import Hypothesis, PendingHypotheses, PendingScores, SearchRequest
 from ptenmt.translation.search import Ranked, beam_search, greedy_search
 

@@ -18,10 +18,11 @@ from typing import TYPE_CHECKING, Any
 
 from ptenmt.config import Config
 from ptenmt.config.schema import require
-from ptenmt.ctranslate2_export import ctranslate2_model, why_not_ctranslate2
+from ptenmt.model.ctranslate2_model import why_not_ctranslate2
 from ptenmt.runs import Choice, Run
+from ptenmt.runs.ctranslate2_cache import ctranslate2_model
+from ptenmt.runs.trained_model import TrainedModel
 from ptenmt.tokenizers import UNK, TokenizerPair, suppressed_ids
-from ptenmt.trained_model import TrainedModel
 from ptenmt.translation.batching import BatchQueue, Buffer, read_buffers
 from ptenmt.translation.confidence import Calibration
 from ptenmt.translation.ctranslate2_engine import CTranslate2Engine

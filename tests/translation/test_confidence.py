@@ -10,8 +10,8 @@ import pytest
 from copy_task import TrainedRun
 
 from ptenmt.runs import Run
+from ptenmt.runs.trained_model import TrainedModel
 from ptenmt.tokenizers import END, START
-from ptenmt.trained_model import TrainedModel
 from ptenmt.translation import Translator
 from ptenmt.translation.confidence import Calibration, ScoredSentence
 from ptenmt.translation.scoring import scored_sentences, with_confidence

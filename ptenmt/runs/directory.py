@@ -4,8 +4,8 @@
 - ``config.yaml``: every option
 - ``tokenizer/``: both languages' tokenizers
 - ``state/``: TensorFlow's checkpoints of all that the next training step depends on; only training reads them
-- ``weights/``: the best and the latest weights, which everything else reads (``ptenmt.weights``)
-- ``ctranslate2/``: the best weights for CTranslate2, a cache (``ptenmt.ctranslate2_export``)
+- ``weights/``: the best and the latest weights, which everything else reads (``ptenmt.runs.weights``)
+- ``ctranslate2/``: the best weights for CTranslate2, a cache (``ptenmt.runs.ctranslate2_cache``)
 - ``export/``: what ``ptenmt export`` wrote for other programs
 - ``confidence.json``: the calibration of confidences (``ptenmt.translation.confidence``)
 - ``history.jsonl``: validations and training curves, one JSON object per line
@@ -143,8 +143,6 @@ class Run:
         file = self.path / "config.yaml"
         try:
             options = yaml.load(file.read_text(encoding="utf-8"), _YamlLoader)
-            if isinstance(options, dict) and isinstance(options.get("decoding"), dict):
-                options["decoding"].pop("long_text", None)  # replaced by split_sentences
             return build_config(options, self.path)
         except (OSError, ValueError, yaml.YAMLError, ConfigError) as error:
             raise RunError(f"{file} is {_what_is_wrong(error)}", _COPY_HINT) from error
@@ -272,7 +270,7 @@ def _newest_run(task: TaskName | None) -> Run:
 
 def _bundled_run() -> Run | None:
     """The trained run that comes with the package; None in an installation without it."""
-    package = Path(__file__).parent
+    package = Path(__file__).parents[1]
     places = (package / "models" / STARTER, package.parent / "models" / STARTER)
     return next((Run(place) for place in places if (place / "run.json").is_file()), None)
 

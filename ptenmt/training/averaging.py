@@ -9,12 +9,13 @@ from pathlib import Path
 import numpy as np
 
 from ptenmt.atomic_files import output_errors
-from ptenmt.ctranslate2_export import ctranslate2_model, why_not_ctranslate2
 from ptenmt.errors import RunError
+from ptenmt.model.ctranslate2_model import why_not_ctranslate2
 from ptenmt.runs import Run, find_run, run_path
+from ptenmt.runs.ctranslate2_cache import ctranslate2_model
+from ptenmt.runs.trained_model import TrainedModel
+from ptenmt.runs.weights import best_weights, read_weights, write_weights
 from ptenmt.tokenizers import load_tokenizers
-from ptenmt.trained_model import TrainedModel
-from ptenmt.weights import best_weights, read_weights, write_weights
 
 _AtStep = tuple[int, dict[str, np.ndarray]]
 

@@ -1,7 +1,7 @@
 """Sequence-level distillation (Kim and Rush 2016): a student learns from its teachers' translations.
 
 ``distil`` translates the training sources into n-best lists, chooses a translation of each, drops the worst,
-trains the student on the rest, and compares it with its teachers. The lists and the pairs are cached by all
+and trains the student on the rest. The lists and the pairs are cached by all
 that they depend on; each step is resumed where it was interrupted.
 """
 
@@ -33,14 +33,14 @@ from ptenmt.data.readers import SentencePair, read_lines, tsv_line
 from ptenmt.data.store import corpus_cache, fingerprint
 from ptenmt.data.text import TextPreparation, lowers_typed, preparation_differences, spacing
 from ptenmt.errors import DataError, RunError
-from ptenmt.evaluation.comparison import RunComparison, compare
-from ptenmt.evaluation.systems import LoadOptions
-from ptenmt.events import Event, OnDownload, OnProgress, Warned
+from ptenmt.progress import OnDownload, OnProgress
+from ptenmt.recipes.training import train
 from ptenmt.runs import Run, run_path
+from ptenmt.runs.trained_model import TrainedModel
 from ptenmt.tokenizers import END, START
-from ptenmt.trained_model import TrainedModel
+from ptenmt.training.events import Event, Warned
 from ptenmt.training.preparation import is_resumable, load_warm_start
-from ptenmt.training.session import TrainingResult, train
+from ptenmt.training.session import TrainingResult
 from ptenmt.translation import Translator
 from ptenmt.translation.engine import EngineName
 from ptenmt.translation.postprocessing import mean_log_probability
@@ -61,8 +61,8 @@ class Distillation:
     training: TrainingResult
     folder: Path
     """The distilled pairs, and the validation and test pairs unless the config has files of its own."""
-    comparison: RunComparison | None
-    """Of the student and its teachers on the validation pairs; None if a signal ended the training."""
+    teachers: list[Run]
+    """Each once."""
 
 
 def distil(
@@ -153,12 +153,7 @@ def distil(
         on_event=on_event,
         on_download=on_download,
     )
-    comparison = None
-    if training.stopped_by is None:
-        comparison = compare(
-            [own, *teacher_runs], "validation", load=LoadOptions(on_warning=warn), on_progress=on_progress
-        )
-    return Distillation(training=training, folder=folder, comparison=comparison)
+    return Distillation(training=training, folder=folder, teachers=teacher_runs)
 
 
 @dataclass(frozen=True)

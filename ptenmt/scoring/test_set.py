@@ -10,7 +10,7 @@ from ptenmt.data.readers import SentencePair, read_lines
 from ptenmt.data.store import fingerprint
 from ptenmt.data.text import TextPreparation, spacing
 from ptenmt.errors import ConfigError, DataError
-from ptenmt.evaluation.scores import TextForm
+from ptenmt.scoring.scores import TextForm
 from ptenmt.translation import Translation
 
 PLAIN_TEXT = DataConfig(source="files", path="-", tokenization="none")

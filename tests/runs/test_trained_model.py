@@ -9,11 +9,11 @@ import pytest
 from copy_task import TrainedRun
 
 from ptenmt.config import CheckpointConfig
-from ptenmt.ctranslate2_export import ctranslate2_model
 from ptenmt.errors import CheckpointError, RunError
 from ptenmt.runs import Run
-from ptenmt.trained_model import TrainedModel
-from ptenmt.weights import keep_best, read_weights
+from ptenmt.runs.ctranslate2_cache import ctranslate2_model
+from ptenmt.runs.trained_model import TrainedModel
+from ptenmt.runs.weights import keep_best, read_weights
 
 
 @pytest.fixture

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from ptenmt.history import NOTHING
+from ptenmt.runs.history import NOTHING
 
 TextForm = Literal["detokenized", "lowercased", "tokenized"]
 """``detokenized``: normal spacing, cased; ``lowercased``: the same, lower-cased; ``tokenized``: the corpus'

@@ -4,7 +4,7 @@ from pathlib import Path
 import pytest
 
 from ptenmt.errors import OutputError
-from ptenmt.history import History
+from ptenmt.runs.history import History
 
 LINES = [
     {"step": 50, "loss": 6.5},

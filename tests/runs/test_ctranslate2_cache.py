@@ -9,14 +9,14 @@ import pytest
 from random_models import SMALL, made_up_words, random_model, weights_of
 
 from ptenmt.config import ModelConfig
-from ptenmt.ctranslate2_export import (
+from ptenmt.errors import ExportError
+from ptenmt.model.ctranslate2_model import (
     CTranslate2Model,
     Quantization,
     convert,
     nearest_quantization,
     why_not_ctranslate2,
 )
-from ptenmt.errors import ExportError
 
 SIZE = 40
 WORDS = made_up_words(SIZE, SIZE)

@@ -8,13 +8,13 @@ import keras
 import numpy as np
 import pytest
 
-from ptenmt.completion import Completer, context_words
 from ptenmt.config import Config, DataConfig, DecodingConfig, ModelConfig, TokenizerConfig, ValidationConfig
 from ptenmt.errors import DataError
 from ptenmt.model.next_word import NextWordModel
 from ptenmt.model.numpy_transformer import NumpyNextWord
 from ptenmt.tokenizers import SPECIAL_PIECES
 from ptenmt.tokenizers.words import WordTokenizer
+from ptenmt.translation.completion import Completer, context_words
 
 SMALL = ModelConfig(num_layers=2, d_model=16, num_heads=2, d_ff=24, max_positions=12)
 CONFIG = Config(

@@ -1,10 +1,12 @@
-"""SIGINT, SIGTERM and SIGHUP while a training is under way."""
+"""SIGINT, SIGTERM and SIGHUP: in a command, during a training, and in the server."""
 
+import atexit
 import contextlib
 import os
 import signal
 import socket
 import stat
+import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -17,6 +19,80 @@ _SIGNALS = [  # Windows has no SIGHUP
 _STARTUP_GRACE_SECONDS = 3.0  # from the first signal to the end of a process whose training has not started
 _SECOND_SIGNAL_GRACE_SECONDS = 1.0
 _SHOW_CURSOR = b"\x1b[?25h"
+_TERMINATIONS = _SIGNALS[1:]
+_STDERR = 2
+
+
+def end_process_on_interrupt() -> None:
+    """End the process at once on SIGINT, unless it is ignored: for the time when modules are imported.
+
+    Nothing is left to clean up then, and a KeyboardInterrupt would show as a traceback.
+    """
+    if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
+        signal.signal(signal.SIGINT, _interrupt_process)
+
+
+def _interrupt_process(number: int, _frame: object) -> None:
+    try:
+        os.write(_STDERR, b"interrupted\n")
+        sys.stdout.flush()
+    finally:
+        os._exit(128 + number)
+
+
+class ProcessSignals:
+    """Ends the process as a shell expects on SIGINT, SIGTERM and SIGHUP, and at once.
+
+    Libraries may turn a KeyboardInterrupt into an error of their own (Keras does while it traces a layer):
+    hence ``is_interrupted``. The exit handler, registered first, runs last: it skips TensorFlow's slow exit.
+    """
+
+    def __init__(self) -> None:
+        self.is_interrupted = False
+        self.exit_code: int | None = None
+
+    def install(self) -> None:
+        """Handle SIGTERM and SIGHUP, and prepare the exit."""
+        for number in _TERMINATIONS:
+            if signal.getsignal(number) is signal.SIG_DFL:
+                signal.signal(number, self._terminate)
+        atexit.register(self._leave)
+
+    @contextmanager
+    def interruptible(self) -> Iterator[None]:
+        """Raise KeyboardInterrupt on SIGINT, instead of ending the process at once."""
+        outside = signal.getsignal(signal.SIGINT)
+        if outside in (signal.SIG_IGN, signal.default_int_handler):
+            yield
+            return
+        signal.signal(signal.SIGINT, self._interrupt)
+        try:
+            yield
+        finally:
+            signal.signal(signal.SIGINT, outside)
+
+    def make_up(self) -> None:
+        """Raise the KeyboardInterrupt that a library has swallowed, as TensorFlow does while it is loaded."""
+        if self.is_interrupted:
+            raise KeyboardInterrupt
+
+    def _interrupt(self, _number: int, _frame: Any) -> None:
+        self.is_interrupted = True
+        raise KeyboardInterrupt
+
+    def _terminate(self, number: int, _frame: Any) -> None:
+        raise SystemExit(128 + number)
+
+    def _leave(self) -> None:
+        if self.exit_code is None:
+            return
+        for stream in filter(None, (sys.stdout, sys.stderr)):
+            with contextlib.suppress(OSError, ValueError):
+                stream.flush()
+        os._exit(self.exit_code)
+
+
+process_signals = ProcessSignals()
 
 
 class Interrupted(KeyboardInterrupt):
@@ -127,3 +203,17 @@ def _end_process(received: list[int]) -> None:
     with contextlib.suppress(OSError):
         os.write(2, (_SHOW_CURSOR if os.isatty(2) else b"") + reason)
     os._exit(128 + received[0])
+
+
+def handle_server_signals(stop: Callable[[], None], reload: Callable[[], None]) -> None:
+    """On SIGTERM and SIGINT call ``stop``; on SIGHUP ``reload``, or ``stop`` if the terminal was closed."""
+    has_terminal = os.isatty(_STDERR)
+
+    def hang_up(_number: int, _frame: Any) -> None:
+        terminal_was_closed = has_terminal and not os.isatty(_STDERR)
+        (stop if terminal_was_closed else reload)()
+
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, lambda _number, _frame: stop())
+    if hasattr(signal, "SIGHUP"):
+        signal.signal(signal.SIGHUP, hang_up)

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from ptenmt.training import signals
-from ptenmt.training.signals import Interrupted, StopSignals
+from ptenmt import signals
+from ptenmt.signals import Interrupted, StopSignals
 
 # Loaded by its path, so that TensorFlow is not. Signals blocked in the main thread go to another one, so
 # that nothing wakes the main thread: as in a library's long call.

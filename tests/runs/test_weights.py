@@ -15,7 +15,7 @@ import pytest
 
 from ptenmt.config import CheckpointConfig, Config, ModelConfig, ValidationConfig
 from ptenmt.errors import CheckpointError
-from ptenmt.weights import (
+from ptenmt.runs.weights import (
     WeightsInfo,
     best_weights,
     keep_best,
@@ -71,7 +71,7 @@ def test_what_is_written_is_read(file: Path) -> None:
 
 
 def test_equal_weights_make_equal_files(file: Path, tmp_path: Path) -> None:
-    program = "import dataclasses, sys, pathlib, ptenmt.weights as w; file = pathlib.Path(sys.argv[1]); "
+    program = "import dataclasses, sys, pathlib, ptenmt.runs.weights as w; file = pathlib.Path(sys.argv[1]); "
     program += "i, a = w.read_weights(file); i = dataclasses.replace(i, file=pathlib.Path(sys.argv[2])); "
     program += "i.file.write_bytes(w.serialized(i, a))"
     for _ in range(2):  # another process, another order of hashes
@@ -105,7 +105,8 @@ def test_the_fingerprint_is_of_the_model() -> None:
 
 def test_the_metadata_are_read_without_numpy(file: Path) -> None:
     program = (
-        "import sys; from ptenmt.weights import *; from pathlib import Path; read_info(Path(sys.argv[1]))"
+        "import sys; from pathlib import Path; from ptenmt.runs.weights import read_info; "
+        "read_info(Path(sys.argv[1]))"
     )
     program += "; print(sorted({'numpy', 'safetensors', 'tensorflow', 'keras'} & sys.modules.keys()))"
     command = [sys.executable, "-c", program, str(file)]

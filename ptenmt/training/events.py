@@ -4,31 +4,11 @@ Unless noted, ``epoch`` is the current one, from 1, ``step_in_epoch`` counts its
 ``global_step`` all steps so far, skipped ones included. Losses are in nats per target token.
 """
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from ptenmt.epochs import EpochSteps
-
-
-@dataclass(frozen=True, kw_only=True)
-class DownloadProgress:
-    """Progress of a download."""
-
-    url: str
-    name: str
-    done: int
-    """Bytes so far, including those of an earlier attempt."""
-    total: int | None
-    """Bytes of the whole file; None if the server does not report it."""
-    is_unpacking: bool = False
-    """Whether a download is being read; then characters of text are counted."""
-
-
-OnDownload = Callable[[DownloadProgress], None]
-OnProgress = Callable[[str, int, int], None]
-"""Called with the current activity, how much of it is done, and how much there is."""
+from ptenmt.config.epochs import EpochSteps
 
 
 class Event:

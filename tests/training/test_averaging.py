@@ -16,9 +16,9 @@ from ptenmt.config import CheckpointConfig
 from ptenmt.errors import CheckpointError, RunError
 from ptenmt.evaluation import evaluate
 from ptenmt.runs import Run, find_run
+from ptenmt.runs.weights import keep_best, read_info, read_weights
 from ptenmt.training import train
 from ptenmt.training.state import read_checkpoint
-from ptenmt.weights import keep_best, read_info, read_weights
 
 
 @pytest.fixture
@@ -48,7 +48,7 @@ def test_the_last_ones(copy: Run, monkeypatch: pytest.MonkeyPatch):
     assert sorted(file.name.split(".")[0] for file in copy.path.parent.iterdir()) == ["copy", "copy-averaged"]
     assert json.loads((new.ctranslate2_folder / "cache.json").read_text())["weights"] == info.checksum
 
-    monkeypatch.setattr("ptenmt.runs.RUNS_FOLDER", copy.path.parent)
+    monkeypatch.setattr("ptenmt.runs.directory.RUNS_FOLDER", copy.path.parent)
     assert find_run(None).path == new.path  # what commands without --run take
     facts = new.facts()
     assert facts["averaged_from"] == {"run": str(copy.path), "checkpoints": ["ckpt-3", "ckpt-2"]}
@@ -108,7 +108,7 @@ def test_existing_files_are_kept_and_no_partial_ones_are_left(copy: Run, monkeyp
     def full(*_arguments: object, **_options: object) -> None:
         raise CheckpointError("the disk is full")
 
-    monkeypatch.setattr("ptenmt.averaging.write_weights", full)
+    monkeypatch.setattr("ptenmt.training.averaging.write_weights", full)
     with pytest.raises(CheckpointError):
         average(copy.path, last=1)
     assert [file.name for file in copy.path.parent.iterdir()] == ["copy"]

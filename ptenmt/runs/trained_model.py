@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 from ptenmt.config import Config, TaskName
 from ptenmt.errors import CheckpointError
+from ptenmt.model.ctranslate2_model import default_alignment_layer
 from ptenmt.native_libraries import load_tensorflow
-from ptenmt.runs import Choice, Run, check_task, find_run
+from ptenmt.runs.directory import Choice, Run, check_task, find_run
+from ptenmt.runs.weights import WeightsInfo, list_weights, model_fingerprint, read_weights
 from ptenmt.tokenizers import TokenizerPair, load_tokenizers
-from ptenmt.weights import WeightsInfo, list_weights, model_fingerprint, read_weights
 
 if TYPE_CHECKING:
     import numpy as np
@@ -154,12 +155,3 @@ def assign_weights(model: Any, weights: Mapping[str, "np.ndarray"], file: Path) 
                 "use the version of ptenmt that wrote it, or train again with --fresh",
             )
         variable.assign(found)
-
-
-def default_alignment_layer(num_layers: int) -> int:
-    """The decoder layer whose cross-attention aligns words best in most models: last but one of 3 or more.
-
-    In deeper models the last layer also represents the next token (measured on base.yaml with 4 layers;
-    Garg et al. 2019 find the penultimate layer best, too). In a model of 2 layers only the last aligns.
-    """
-    return num_layers - 1 if num_layers > 2 else num_layers

@@ -10,16 +10,16 @@ import numpy as np
 import pytest
 from random_models import write_random_run
 
-from ptenmt.cleaning import Cleaning, dual_scores
 from ptenmt.config import Config, CorpusFile, DataConfig, FilterConfig, StageConfig, TokenizerConfig
 from ptenmt.config.loading import load_config
-from ptenmt.ctranslate2_export import CTranslate2Model, convert
 from ptenmt.data.corpus import load_corpus, original_pairs
 from ptenmt.errors import ConfigError, DataError, OutputError, PtenmtError, RunError
+from ptenmt.model.ctranslate2_model import CTranslate2Model, convert
 from ptenmt.runs import Run
+from ptenmt.runs.trained_model import TrainedModel
 from ptenmt.tokenizers import END, START
-from ptenmt.trained_model import TrainedModel
 from ptenmt.translation import resumable_output, translator
+from ptenmt.translation.cleaning import Cleaning, dual_scores
 from ptenmt.translation.ctranslate2_engine import CTranslate2Engine
 
 PAIRS = [

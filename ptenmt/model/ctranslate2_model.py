@@ -1,23 +1,13 @@
-"""A run's model as CTranslate2, the production engine, reads it.
+"""A model as CTranslate2, the production engine, reads it: converted from its weights."""
 
-``ctranslate2/`` in the run directory is a cache: the int8 model of the best weights, with their checksum.
-"""
-
-import json
-import logging
-import zlib
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, Literal, get_args
 
-from ptenmt.atomic_files import folder_written_whole, temporary_folder
+from ptenmt.atomic_files import temporary_folder
 from ptenmt.config import ModelConfig
 from ptenmt.errors import ExportError
 from ptenmt.tokenizers import TokenizerPair
-from ptenmt.trained_model import TrainedModel, default_alignment_layer
-
-logger = logging.getLogger(__name__)
 
 Quantization = Literal[
     "int8", "int8_bfloat16", "int8_float16", "int8_float32", "bfloat16", "float16", "int16", "float32"
@@ -26,9 +16,7 @@ Quantization = Literal[
 
 In order of precision, of the weights, then of the computation: 7, 8, 11, 15 and 24 bits."""
 
-_CACHE_FILE = "cache.json"
-_CACHE_FORMAT = 1
-_CACHED_QUANTIZATION: Quantization = "int8"
+DEFAULT_QUANTIZATION: Quantization = "int8"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -64,33 +52,12 @@ def check_ctranslate2(config: ModelConfig) -> None:
         raise ExportError(reason, "translate with the engine keras")
 
 
-def ctranslate2_model(trained: TrainedModel) -> CTranslate2Model:
-    """Load a run's model for translating from the cache, or convert its weights and fill the cache.
-
-    Raises ExportError if CTranslate2 cannot express the model, CheckpointError if its weights are damaged.
-    """
-    check_ctranslate2(trained.config.model)
-    folder = trained.run.ctranslate2_folder
-    cached, layer = _read_cache(folder), trained.alignment_layer
-    if cached is not None and (cached.weights, cached.alignment_layer) == (trained.info.checksum, layer):
-        trained.is_settled = True
-        return cached
-    weights, checksum = trained.weights, trained.info.checksum
-    model = convert(trained.config.model, weights, trained.tokenizers, checksum, alignment_layer=layer)
-    if trained.info.file.stem != "latest":
-        try:
-            _write_cache(folder, model)
-        except OSError as error:
-            logger.info("cannot write %s, keeping the model in memory: %s", folder, error)
-    return model
-
-
 def convert(
     config: ModelConfig,
     weights: Mapping[str, Any],
     tokenizers: TokenizerPair,
     checksum: str,
-    quantization: Quantization = _CACHED_QUANTIZATION,
+    quantization: Quantization = DEFAULT_QUANTIZATION,
     *,
     alignment_layer: int | None = None,
     adds_marks: bool = False,
@@ -104,7 +71,7 @@ def convert(
         ExportError: CTranslate2 cannot express the model.
         OutputError: There is no room for temporary files.
     """
-    from ptenmt.ctranslate2_specification import specification
+    from ptenmt.model.ctranslate2_specification import specification
 
     check_ctranslate2(config)
     layer = alignment_layer or default_alignment_layer(config.num_decoder_layers)
@@ -125,36 +92,10 @@ def nearest_quantization(wanted: str, supported: Collection[str]) -> str:
     return next((each for each in more_precise if each in supported), "float32")
 
 
-def _read_cache(folder: Path) -> CTranslate2Model | None:
-    """The cached model, if it is whole; read first and then verified, as training may replace it."""
-    try:
-        facts = json.loads((folder / _CACHE_FILE).read_text(encoding="utf-8"))
-        files = {name: (folder / name).read_bytes() for name in facts["files"]}
-        if facts["format"] != _CACHE_FORMAT or facts["files"] != _checksums(files):
-            return None
-        return CTranslate2Model(
-            weights=facts["weights"],
-            quantization=_CACHED_QUANTIZATION,
-            alignment_layer=facts["alignment_layer"],
-            files=files,
-        )
-    except (OSError, ValueError, KeyError, TypeError, AttributeError):
-        return None
+def default_alignment_layer(num_layers: int) -> int:
+    """The decoder layer whose cross-attention aligns words best in most models: last but one of 3 or more.
 
-
-def _write_cache(folder: Path, model: CTranslate2Model) -> None:
-    facts = {
-        "format": _CACHE_FORMAT,
-        "weights": model.weights,
-        "alignment_layer": model.alignment_layer,
-        "files": _checksums(model.files),
-    }
-    with folder_written_whole(folder) as new:
-        for name, content in model.files.items():
-            (new / name).write_bytes(content)
-        (new / _CACHE_FILE).write_text(json.dumps(facts, indent=2) + "\n", encoding="utf-8")
-
-
-def _checksums(files: Mapping[str, bytes]) -> dict[str, list[int]]:
-    """Size and CRC-32 of each file."""
-    return {name: [len(content), zlib.crc32(content)] for name, content in files.items()}
+    In deeper models the last layer also represents the next token (measured on base.yaml with 4 layers;
+    Garg et al. 2019 find the penultimate layer best, too). In a model of 2 layers only the last aligns.
+    """
+    return num_layers - 1 if num_layers > 2 else num_layers

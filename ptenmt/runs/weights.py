@@ -23,8 +23,8 @@ from typing import TYPE_CHECKING
 from ptenmt.atomic_files import json_checksum, remove_unfinished, write_bytes
 from ptenmt.config import Config, ModelConfig
 from ptenmt.errors import CheckpointError, OutputError
-from ptenmt.history import rank
-from ptenmt.runs import Choice
+from ptenmt.runs.directory import Choice
+from ptenmt.runs.history import rank
 
 if TYPE_CHECKING:
     import numpy as np
