@@ -2,6 +2,7 @@
 
 import ast
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -137,6 +138,25 @@ def test_every_option_is_read() -> None:
     } | {*NOISES}
     assert "ModelConfig.d_model" in options
     assert [option for option, name in options.items() if name not in read] == []
+
+
+NOT_BACKTRACKED = re.compile(r"\(\?>|[*?}]\+|[])]\+\+|\\\w\+\+")
+"""An atomic group or a possessive quantifier. Python 3.11.2, which Debian 12 has, matches them wrongly."""
+
+
+@pytest.mark.parametrize("pattern", ["(?>a)", "a*+", "a?+", "a{2}+", "[ab]++", "(ab)++", r"\w++"])
+def test_such_patterns_are_found(pattern: str) -> None:
+    re.compile(pattern)
+    assert NOT_BACKTRACKED.search(pattern)
+
+
+def test_no_pattern_is_one_that_an_older_python_matches_wrongly() -> None:
+    found = [
+        (file.name, match[0])
+        for file in FILES
+        for match in NOT_BACKTRACKED.finditer(file.read_text(encoding="utf-8"))
+    ]
+    assert found == []
 
 
 def python(*arguments: str) -> subprocess.CompletedProcess[str]:

@@ -1,29 +1,101 @@
-"""The starter model's validation and test pairs: python tools/starter_data.py FOLDER.
+"""The starter model's training, validation and test files: python tools/starter_data.py CORPORA FOLDER.
 
-FOLDER has pt-en/, the files of configs/good.yaml, and tfds/, the TED pairs as TensorFlow Datasets keeps
-them. Writes ted-valid.tsv and ted-test.tsv, TED's pairs in natural spacing, and tatoeba-test.tsv, 1,000 of
-the direct Tatoeba pairs of four words or more on each side, none of which shares a sentence with another.
-Training leaves out every pair that has a sentence of them.
+CORPORA has pt-en/, related/, dictionary/ and mono/, the files that the tables below name, and tfds/, the TED
+pairs as TensorFlow Datasets keeps them. Only text whose licence allows passing the model on is used.
+
+Writes into FOLDER
+
+- ted-valid.tsv and ted-test.tsv: TED's pairs in natural spacing, never trained on;
+- tatoeba-test.tsv: 1,000 of the direct Tatoeba pairs of four words or more on each side, none of which shares
+  a sentence with another;
+- everyday.tsv and rare-nouns.tsv: tests/everyday.tsv and the sentence pairs of tests/rare_nouns.tsv;
+- pt-en/ and related/: the training pairs, without every pair that has a sentence of these test files on
+  either side, compared without case, punctuation and spaces;
+- dictionary.tsv.gz: words and their usual translations; words.tsv.gz: the same with parts of speech;
+- mono.pt.gz and mono.en.gz: plain text to translate, in random order, without those sentences;
+- vocabulary.tsv.gz: lines of both side by side, which are no translations of each other, for the tokenizer.
 """
 
 import argparse
 import gzip
 import random
+import re
+from collections import Counter, defaultdict
+from collections.abc import Iterable
 from pathlib import Path
 
+from ptenmt.data.filters import bare_text
 from ptenmt.data.text import detokenize_tokens
 
 NUM_TEST_PAIRS = 1000
+NUM_VOCABULARY_PAIRS = 85_000
+MIN_WORDS, MAX_WORDS = 2, 30
+"""Length of the plain text's lines."""
+
+WORD = re.compile(r"[^\W\d_]+")
+
+PAIRS = {
+    "tatoeba": "CC BY 2.0 FR",
+    "tatoeba_more": "CC BY 2.0 FR",
+    "tatoeba_pivot": "CC BY 2.0 FR",
+    "tatoeba_lingua": "CC BY 2.0 FR",
+    "phrasebooks": "CC0, CC BY-SA 3.0",
+    "mt_geneval": "CC BY-SA 3.0",
+    "mozilla": "MPL 2.0",
+    "opensource_guide": "CC BY 4.0",
+    "gnome_br": "CC BY 3.0",
+    "gnome_pt": "CC BY 3.0",
+    "react_docs": "CC BY 4.0",
+    "fastapi_docs": "MIT",
+    "iot_lessons": "MIT",
+    "astro_docs": "MIT",
+    "elixirschool": "Apache-2.0",
+    "hf_course": "Apache-2.0",
+    "djangogirls": "CC BY-SA 4.0",
+    "raspberry_projects": "CC BY-SA 4.0",
+    "tldr": "CC BY 4.0",
+    "evolve": "MPL 2.0",
+    "apps_open": "MIT, BSD-2-Clause, Apache-2.0, MPL 2.0",
+    "osm_presets": "ISC",
+    "suttas": "CC0",
+    "python_docs": "CC0",
+    "php_docs": "CC BY 3.0",
+    "bible": "public domain",
+    "aquifer": "CC BY-SA 4.0",
+}
+RELATED = {f"{language}-en.tatoeba": "CC BY 2.0 FR" for language in ("gl", "es", "it", "ca", "fr")}
+DICTIONARIES = {
+    "wiktionary": "CC BY-SA 3.0",
+    "openwordnet": "CC BY-SA 3.0, CC BY 4.0",
+    "cldr": "Unicode-3.0",
+    "osm_places": "ISC",
+}
+PLAIN_TEXT = {"tatoeba": "CC BY 2.0 FR", "common_voice": "CC0"}
 
 
-def ted(folder: Path, split: str) -> list[tuple[str, str]]:
+def read_rows(file: Path) -> list[tuple[str, ...]]:
+    """The columns of each line."""
+    with gzip.open(file, "rt", encoding="utf-8") as lines:
+        return [tuple(line.rstrip("\n").split("\t")) for line in lines]
+
+
+def write_rows(file: Path, rows: Iterable[tuple[str, ...]]) -> None:
+    """Write tab-separated rows, compressed where the name ends in .gz, the same bytes for the same rows."""
+    text = "".join("\t".join(row) + "\n" for row in rows)
+    data = text.encode()
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_bytes(gzip.compress(data, mtime=0) if file.suffix == ".gz" else data)
+    print(f"{file}: {text.count(chr(10)):,} lines")
+
+
+def ted_pairs(corpora: Path, split: str) -> list[tuple[str, ...]]:
     """TED's pairs of a split, detokenized."""
     import tensorflow_datasets as tfds
 
     pairs = tfds.load(
         "ted_hrlr_translate/pt_to_en",
         split=split,
-        data_dir=folder / "tfds",
+        data_dir=corpora / "tfds",
         as_supervised=True,
         download=False,
     )
@@ -33,12 +105,11 @@ def ted(folder: Path, split: str) -> list[tuple[str, str]]:
     ]
 
 
-def held_out(folder: Path) -> list[tuple[str, ...]]:
+def tatoeba_test_pairs(corpora: Path) -> list[tuple[str, ...]]:
     """Tatoeba's pairs for testing; the same in every run."""
     pairs = set()
     for name in ("tatoeba", "tatoeba_more"):
-        with gzip.open(folder / "pt-en" / f"{name}.tsv.gz", "rt", encoding="utf-8") as lines:
-            pairs |= {tuple(line.rstrip("\n").split("\t")) for line in lines}
+        pairs |= set(read_rows(corpora / "pt-en" / f"{name}.tsv.gz"))
     candidates = sorted(pair for pair in pairs if min(len(side.split()) for side in pair) >= 4)
     random.Random(2).shuffle(candidates)
     seen: set[str] = set()
@@ -50,19 +121,118 @@ def held_out(folder: Path) -> list[tuple[str, ...]]:
     return chosen
 
 
-if __name__ == "__main__":
+class HeldOut:
+    """The sentences of the test files, none of which may be in a training text."""
+
+    def __init__(self, tables: dict[str, list[tuple[str, ...]]]) -> None:
+        # "Thank you ." and its like are in TED, and everywhere else: short sentences count in our own files.
+        self._sentences = {
+            bare_text(side)
+            for name, rows in tables.items()
+            for row in rows
+            for side in row
+            if not name.startswith("ted-") or len(side.split()) >= 4
+        }
+
+    def without(self, rows: Iterable[tuple[str, ...]]) -> list[tuple[str, ...]]:
+        """The rows of which no column is a sentence of a test file."""
+        return [row for row in rows if not any(bare_text(text) in self._sentences for text in row)]
+
+
+def dictionary_pairs(folder: Path, english_lines: Iterable[tuple[str, ...]]) -> list[tuple[str, ...]]:
+    """For each word the two translations on which most dictionaries agree, or else the most frequent one.
+
+    Words are those with a part of speech, of at most three words on each side. Where no two dictionaries
+    agree, the first that has the word decides; its translations are then no names, and have no word that the
+    plain English text lacks. A word net's synonyms are too remote for that.
+    """
+    frequency = Counter(word for (line,) in english_lines for word in WORD.findall(line.casefold()))
+    votes: dict[str, Counter[str]] = defaultdict(Counter)
+    first_listed: dict[str, set[str]] = {}
+    for name in DICTIONARIES:
+        entries: dict[str, set[str]] = defaultdict(set)
+        names = set()
+        for portuguese, english, part_of_speech, *_ in read_rows(folder / f"{name}.tsv.gz"):
+            if part_of_speech and max(len(portuguese.split()), len(english.split())) <= 3:
+                entries[portuguese].add(english)
+                if part_of_speech == "prop":
+                    names.add((portuguese, english))
+        for portuguese, translations in entries.items():
+            votes[portuguese].update(translations)
+            if name != "openwordnet":
+                usual = {english for english in translations if (portuguese, english) not in names}
+                first_listed.setdefault(portuguese, usual)
+
+    def rarest_word(english: str) -> int:
+        words = WORD.findall(english.casefold().removeprefix("to "))
+        return min((frequency[word] for word in words), default=0)
+
+    pairs = []
+    for portuguese, counts in votes.items():
+        agreed = [english for english, count in counts.items() if count > 1]
+        agreed.sort(key=lambda english: (-counts[english], -rarest_word(english), english))
+        listed = sorted(
+            first_listed.get(portuguese, ()), key=lambda english: (-rarest_word(english), english)
+        )
+        pairs += [(portuguese, english) for english in agreed[:2] or listed[:1] if rarest_word(english)]
+    return sorted(pairs)
+
+
+def with_parts_of_speech(folder: Path, pairs: Iterable[tuple[str, ...]]) -> list[tuple[str, ...]]:
+    """The entries of the dictionaries that are among some pairs, with their parts of speech."""
+    wanted = set(pairs)
+    rows = (row for name in DICTIONARIES for row in read_rows(folder / f"{name}.tsv.gz") if len(row) > 2)
+    return sorted({row[:3] for row in rows if row[2] and row[:2] in wanted})
+
+
+def plain_text(corpora: Path, language: str, held_out: HeldOut) -> list[tuple[str, ...]]:
+    """The distinct lines of plain text of a language, in random order."""
+    lines = {row for name in PLAIN_TEXT for row in read_rows(corpora / "mono" / f"{name}.{language}.txt.gz")}
+    kept = sorted(row for row in held_out.without(lines) if MIN_WORDS <= len(row[0].split()) <= MAX_WORDS)
+    random.Random(3).shuffle(kept)
+    return kept
+
+
+def main() -> None:
+    """Write all files."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
+    parser.add_argument("corpora", type=Path, metavar="CORPORA")
     parser.add_argument("folder", type=Path, metavar="FOLDER")
-    data = parser.parse_args().folder
-    if missing := [name for name in ("pt-en", "tfds") if not (data / name).is_dir()]:
-        parser.error(f"no folder {data / missing[0]}")
+    options = parser.parse_args()
+    corpora, folder = options.corpora, options.folder
+    for name in ("pt-en", "related", "dictionary", "mono", "tfds"):
+        if not (corpora / name).is_dir():
+            parser.error(f"no folder {corpora / name}")
+    tests = Path(__file__).parents[1] / "tests"
+    everyday, rare_nouns = (
+        [tuple(line.split("\t")) for line in (tests / name).read_text(encoding="utf-8").splitlines()]
+        for name in ("everyday.tsv", "rare_nouns.tsv")
+    )
     tables = {
-        "ted-valid": ted(data, "validation"),
-        "ted-test": ted(data, "test"),
-        "tatoeba-test": held_out(data),
+        "ted-valid": ted_pairs(corpora, "validation"),
+        "ted-test": ted_pairs(corpora, "test"),
+        "tatoeba-test": tatoeba_test_pairs(corpora),
+        "everyday": everyday,
+        "rare-nouns": [row[:2] for row in rare_nouns],
     }
+    held_out = HeldOut(tables)
     for name, rows in tables.items():
-        (data / f"{name}.tsv").write_text("".join("\t".join(row) + "\n" for row in rows), encoding="utf-8")
-        print(f"{name}.tsv: {len(rows):,} pairs")
+        write_rows(folder / f"{name}.tsv", rows)
+    for kind, names in (("pt-en", PAIRS), ("related", RELATED)):
+        for name in names:
+            file = f"{kind}/{name}.tsv.gz"
+            write_rows(folder / file, held_out.without(row[:2] for row in read_rows(corpora / file)))
+    plain = {language: plain_text(corpora, language, held_out) for language in ("pt", "en")}
+    for language, lines in plain.items():
+        write_rows(folder / f"mono.{language}.gz", lines)
+    words = held_out.without(dictionary_pairs(corpora / "dictionary", plain["en"]))
+    write_rows(folder / "dictionary.tsv.gz", words)
+    write_rows(folder / "words.tsv.gz", with_parts_of_speech(corpora / "dictionary", words))
+    beside = zip(plain["pt"][:NUM_VOCABULARY_PAIRS], plain["en"], strict=False)
+    write_rows(folder / "vocabulary.tsv.gz", [(pt[0], en[0]) for pt, en in beside])
+
+
+if __name__ == "__main__":
+    main()

@@ -20,7 +20,7 @@ from ptenmt.errors import PtenmtError
 from ptenmt.signals import process_signals
 
 COMMANDS = (
-    *("corpora", "download", "data", "clean", "train", "distil", "evaluate", "translate"),
+    *("corpora", "download", "data", "clean", "lexicon", "train", "distil", "evaluate", "translate"),
     *("backtranslate", "complete", "average", "export", "info", "compare", "inspect", "serve"),
 )
 """A function for ``command``, or a Typer app, of this name is in the module ``ptenmt.cli.<name>``."""

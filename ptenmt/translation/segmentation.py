@@ -134,9 +134,9 @@ class TextEncoder:
     ) -> list[SegmentedText]:
         """Encode the sentences of texts; those that may fit in one call, which is fastest."""
 
-        def read(sentence: Sentence) -> tuple[Sentence, str]:
+        def read(sentence: Sentence) -> tuple[Sentence, str | None]:
             if not self._may_fit(sentence.original):
-                return sentence, ""
+                return sentence, None
             for safeguard in safeguards:
                 sentence = safeguard.before(sentence)
             return sentence, prepare(source_text(sentence.original, sentence.spans)[0])
@@ -145,13 +145,15 @@ class TextEncoder:
             [read(Sentence(original=original, before=before)) for before, original in sentences]
             for sentences, _ in split
         ]
-        encoded = iter(self._tokenizers.source.encode([text for texts in texts_read for _, text in texts]))
+        encoded = iter(
+            self._tokenizers.source.encode([text or "" for texts in texts_read for _, text in texts])
+        )
         segmented = []
         for row, (texts, (_, after)) in enumerate(zip(texts_read, split, strict=True)):
             sentences: list[Sentence] = []
             for sentence, text in texts:
                 ids = next(encoded)
-                if ids and len(ids) <= self._max_tokens:
+                if text and ids and len(ids) <= self._max_tokens:
                     sentences.append(self._with_ids(sentence, text, ids))
                 else:
                     sentences += self._fitting(sentence.before, sentence.original, read)
@@ -160,7 +162,7 @@ class TextEncoder:
         return segmented
 
     def _fitting(
-        self, before: str, original: str, read: Callable[[Sentence], tuple[Sentence, str]]
+        self, before: str, original: str, read: Callable[[Sentence], tuple[Sentence, str | None]]
     ) -> Iterator[Sentence]:
         """Split a sentence into some that the model can read."""
         sentence = Sentence(original=original, before=before)
@@ -168,7 +170,7 @@ class TextEncoder:
             yield self._with_ids(sentence, original, [])
             return
         sentence, text = read(sentence)
-        if text:
+        if text is not None:
             (ids,) = self._tokenizers.source.encode([text])
             # A single character cannot be split, even if it has more tokens than the model has positions.
             if len(ids) <= self._max_tokens or len(original) == 1:

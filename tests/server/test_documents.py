@@ -140,6 +140,7 @@ def test_numbers_and_blank_lines_between_subtitles_may_be_missing(
         ("<i>- Olá.</i>\n- <b>Bem.</b>", ["Olá.", "Bem."], "<i>- OLÁ.</i>\n- <b>BEM.</b>"),
         ("-- e um gato\n", ["e um gato"], "-- E UM GATO"),
         ("Um\n- dois.\n", ["Um - dois."], "UM -\nDOIS."),
+        ("{- Um\n- dois.\n", ["{- Um - dois."], "(- UM -\nDOIS."),  # no tag before the dash
     ],
 )
 def test_each_speaker_of_a_dialogue_is_translated_separately(

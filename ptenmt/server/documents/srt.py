@@ -22,7 +22,7 @@ _SUBTITLE = re.compile(rf"(?:^|\n)((?:\d+\n)?{_TIMES})")
 _LONG_NUMBER = re.compile(r"[0-9]{10}")
 """srt's patterns take time cubic in the digits of a number."""
 _TAG = r"<[^<>]*>|\{[^{}]*\}"
-_DASH = re.compile(rf"^ (?: \s | {_TAG} )*+ [-–—]++ \s*+", re.VERBOSE)
+_DASH = re.compile(rf"^ \s* (?: (?: {_TAG} ) \s* )* [-–—]+ \s*", re.VERBOSE)
 """The dash that starts each speaker's lines in a dialogue."""
 _KEPT = re.compile(rf"( {_DASH.pattern} | {_TAG} )", re.VERBOSE)
 _NO_BREAK = "\ue000"
