@@ -102,11 +102,7 @@ def distil(
         ExportError: CTranslate2 cannot express one of several teachers.
         PtenmtError: As for ``train``.
     """
-    require(config.task == "translation", f"task={config.task} has no translations to learn from")
-    require(config.data.hold_out, "data.hold_out=false leaves no pairs to measure a student on")
-    require(0 < keep <= 1, f"keep={keep} must be above 0 and at most 1")
-    has_choice = choose == "score" or beam_size > 1 or len(teachers) > 1
-    require(has_choice, f"beam_size={beam_size} gives one translation: nothing to choose")
+    _check_options(config, len(teachers), choose, keep, beam_size)
 
     def warn(message: str) -> None:
         on_event(Warned(message=message))
@@ -123,9 +119,9 @@ def distil(
     n_best = cache / f"n-best-{json_checksum(facts)[:16]}.jsonl.gz"
     held_out = [fingerprint(corpus.validation), fingerprint(corpus.test)]
     teacher_runs = [teacher.trained.run for teacher in loaded]
-    for each in teacher_runs:
-        if each.data_fingerprint("validation") != held_out[0]:
-            warn(f"{each.path} has other validation pairs and may have learned the student's")
+    for teacher_run in teacher_runs:
+        if teacher_run.data_fingerprint("validation") != held_out[0]:
+            warn(f"{teacher_run.path} has other validation pairs and may have learned the student's")
     facts |= {"choose": choose, "keep": keep, "reverse": config.data.reverse, "held out": held_out}
     folder = cache / f"distilled-{json_checksum(facts)[:16]}"
     student = replace(
@@ -154,6 +150,14 @@ def distil(
         on_download=on_download,
     )
     return Distillation(training=training, folder=folder, teachers=teacher_runs)
+
+
+def _check_options(config: Config, num_teachers: int, choose: Criterion, keep: float, beam_size: int) -> None:
+    require(config.task == "translation", f"task={config.task} has no translations to learn from")
+    require(config.data.hold_out, "data.hold_out=false leaves no pairs to measure a student on")
+    require(0 < keep <= 1, f"keep={keep} must be above 0 and at most 1")
+    has_choice = choose == "score" or beam_size > 1 or num_teachers > 1
+    require(has_choice, f"beam_size={beam_size} gives one translation: nothing to choose")
 
 
 @dataclass(frozen=True)

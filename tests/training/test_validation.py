@@ -5,7 +5,6 @@ import shutil
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -45,10 +44,7 @@ def run(copied: TrainedRun, tmp_path: Path) -> Run:
 
 
 def cache(run: Run, copied: TrainedRun, warn: Callable[[str], None] = pytest.fail) -> None:
-    task: Any = SimpleNamespace(
-        tokenizers=load_tokenizers(run.tokenizer_folder), alignment_layer=lambda _trained: None
-    )
-    cache_translator(copied.config, run, task, warn)
+    cache_translator(copied.config, run, load_tokenizers(run.tokenizer_folder), warn)
 
 
 def cached(run: Run) -> Any:
